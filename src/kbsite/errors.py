@@ -1,0 +1,46 @@
+"""What can go wrong, as a person is told of it.
+
+KbsiteError
+├── InputError     a file that is read is not what it has to be: exit code 1
+├── UsageError     the command was called in a way that cannot work: exit code 2
+└── MachineError   this machine cannot do what was asked: exit code 3
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class KbsiteError(Exception):
+    """Something that a person has to be told, in one message that says what to do."""
+
+    exit_code = 1
+
+
+class InputError(KbsiteError):
+    """A file that is not what it has to be: names the file, the line, the key and the cure."""
+
+    def __init__(
+        self, message: str, *, path: Path | str, line: int | None = None, key: str | None = None
+    ) -> None:
+        self.message = message
+        self.path = path
+        self.line = line
+        self.key = key
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{place}: {self.key}: {self.message}" if self.key else f"{place}: {self.message}"
+
+
+class UsageError(KbsiteError):
+    """The command was called in a way that cannot work."""
+
+    exit_code = 2
+
+
+class MachineError(KbsiteError):
+    """This machine cannot do what was asked: something has to be installed first."""
+
+    exit_code = 3

@@ -1,0 +1,68 @@
+"""Token counts of a transcript, each counted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kbsite.model.event import Scope, TokenUse
+from kbsite.model.usage import Usage, total
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Collects token counts as they come, and sums them by the scope that each one states."""
+
+    messages: dict[tuple[str, str], TokenUse] = field(default_factory=dict)
+    """By agent and message id; a row without an id is a message of its own."""
+    agents: dict[str, TokenUse] = field(default_factory=dict)
+    """The last cumulative count of each agent."""
+    sessions: dict[str, TokenUse] = field(default_factory=dict)
+    """The CLI's own final count of each session."""
+
+    def add(self, use: TokenUse) -> None:
+        """Take in one count; it replaces an earlier one of the same message, agent or session."""
+        match use.scope:
+            case Scope.MESSAGE:
+                message_id = use.message_id or f"\0{use.source.file}:{use.source.line}"
+                self.messages[use.agent, message_id] = use
+            case Scope.AGENT:
+                self.agents[use.agent] = use
+            case Scope.RUN:
+                self.sessions[use.message_id] = use
+
+    def usage(self, agent: str) -> Usage:
+        """What one agent used: its cumulative count if it has one, else the sum of its messages."""
+        if agent in self.agents:
+            return self.agents[agent].usage
+        return total(use.usage for (owner, _), use in self.messages.items() if owner == agent)
+
+    @property
+    def counted(self) -> Usage:
+        """What all agents used, added up from their own counts."""
+        owners = {owner for owner, _ in self.messages} | set(self.agents)
+        return total(self.usage(owner) for owner in sorted(owners))
+
+    @property
+    def told(self) -> Usage:
+        """What the CLI says in its final counts; all None where it wrote none."""
+        return total(use.usage for use in self.sessions.values())
+
+    @property
+    def total(self) -> Usage:
+        """What all agents used: the CLI's final count where there is one, else what was counted."""
+        return self.told if self.told.known else self.counted
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the CLI says that it cost: its final figures, else the sum over messages."""
+        final = [use.cost_usd for use in self.sessions.values() if use.cost_usd is not None]
+        each = [use.cost_usd for use in self.messages.values() if use.cost_usd is not None]
+        costs = final or each
+        return sum(costs) if costs else None
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the total counts too little: some messages were only counted at their start."""
+        if self.told.known:
+            return False
+        return any(use.lower_bound for use in [*self.messages.values(), *self.agents.values()])

@@ -1,0 +1,52 @@
+"""What a module for a CLI has to offer, and what it says of each format that the CLI writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from kbsite.harnesses.lines import Line
+from kbsite.model.event import Event
+from kbsite.model.harness import Harness
+
+Parse = Callable[[Iterable[Line], str], Iterator[Event]]
+"""Turns the lines of a file, and its path within transcript/, into events; keeps no line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One kind of file that a CLI writes."""
+
+    id: str
+    """Such as "claude-session"."""
+    title: str
+    """Such as "session log"."""
+    globs: tuple[str, ...]
+    """The files of this format within transcript/, sub-agents' files included; `**` crosses folders."""
+    parse: Parse
+    recognises: Callable[[Sequence[Mapping[str, object]]], bool]
+    """Whether a file that starts with these JSON objects is of this format; asked by imports only."""
+    stored_as: str
+    """Folder within transcript/ for a lone file that is imported; the globs cover it."""
+
+
+class HarnessModule(Protocol):
+    """A CLI: how the site names it, and its formats, the richest first."""
+
+    HARNESS: Harness
+    FORMATS: list[Format]
+
+
+def matches(path: str, glob: str) -> bool:
+    """Whether a path within transcript/ fits a glob; `*` stays within a folder, `**/` crosses them."""
+    return _pattern(glob).fullmatch(path) is not None
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    parts = {"**/": "(?:.*/)?", "*": "[^/]*"}
+    pieces = re.split(r"(\*\*/|\*)", glob)
+    return re.compile("".join(parts.get(piece, re.escape(piece)) for piece in pieces), re.DOTALL)

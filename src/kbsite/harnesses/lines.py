@@ -1,0 +1,132 @@
+"""The lines of a transcript file, and the JSON objects in them, whatever state the file is in.
+
+Bad UTF-8 survives as surrogate escapes, so that no byte is lost on the way to the page, which
+shows it as `\\xff` (`kbsite.text`). Two objects glued onto one line are two records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import IO
+
+from kbsite.model.event import Malformed, Source
+
+BOM = "\ufeff"
+_DECODER = json.JSONDecoder(strict=False)
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file, without its line end."""
+
+    number: int
+    """From 1."""
+    text: str
+    whole: bool = True
+    """Whether a line end closed it; the last line of a file may be cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One JSON object of a file."""
+
+    source: Source
+    value: Mapping[str, object]
+    raw: str
+    """The object's own text."""
+
+
+def lines(stream: IO[bytes]) -> Iterator[Line]:
+    """The lines of an open file, one in memory at a time; a byte order mark is taken off."""
+    for number, data in enumerate(stream, start=1):
+        text = data.decode("utf-8", "surrogateescape")
+        whole = text.endswith("\n")
+        text = text.removesuffix("\n").removesuffix("\r")
+        yield Line(number, text.removeprefix(BOM) if number == 1 else text, whole)
+
+
+def records(source_lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
+    """The JSON objects of a JSON-lines file; whatever else stands there is Malformed, with why."""
+    for line in source_lines:
+        if line.text.strip():
+            yield from _line(line, file)
+
+
+def _line(line: Line, file: str) -> Iterator[Record | Malformed]:
+    text, start, part = line.text, 0, 0
+    while start < len(text):
+        if text[start] in _SPACE:
+            start += 1
+            continue
+        source = Source(file, line.number, part)
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            yield Malformed(source=source, text=text[start:], reason=_reason(line, start, error))
+            return
+        raw = text[start:end]
+        if isinstance(value, dict):
+            yield Record(source, value, raw)
+        else:
+            yield Malformed(source=source, text=raw, reason="JSON, but not an object")
+        start, part = end, part + 1
+
+
+def _reason(line: Line, start: int, error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "JSON nested too deeply to read"
+    if line.text[start] != "{":
+        return "a line of text, not JSON"
+    if not line.whole:
+        return "the file ends in the middle of this line"
+    return f"not valid JSON: {error}"
+
+
+def timestamp(value: object) -> datetime | None:
+    """A moment from ISO 8601 text, or from seconds or milliseconds since 1970; None if it is neither."""
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            seconds = value / 1000 if value > 1e11 else value
+            return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """`value` if it is an object, else an empty one: rows come in every shape."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: object) -> list[object]:
+    """`value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """`value` as text: itself if it is text, "" for nothing, else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else dump(value)
+
+
+def count(value: object) -> int | None:
+    """`value` as a number of tokens; None if it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def number(value: object) -> float | None:
+    """`value` as a number; None if it is none."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def dump(value: object) -> str:
+    """`value` as JSON text, as it would stand in a row."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,121 @@
+"""Tool calls of every CLI, brought to one shape: kind, one-line summary, edits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kbsite.harnesses.lines import mapping, sequence, text
+from kbsite.model.event import Edit, ToolCall, ToolKind
+
+_PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
+_OLD = ("old_string", "oldString", "old", "old_str")
+_NEW = ("new_string", "newString", "new", "new_str")
+_SUBJECTS = (
+    "command", "cmd", *_PATHS, "pattern", "query", "url", "description", "title", "name", "prompt",
+)  # fmt: skip
+_PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
+_ACTIONS = {"Add": "add", "Update": "update", "Delete": "delete"}
+
+
+def arguments(value: object) -> Mapping[str, object] | str:
+    """A call's arguments as an object where they are one, or JSON text of one; else as text."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value, strict=False)
+        except (ValueError, RecursionError):
+            return value
+        return parsed if isinstance(parsed, dict) else value
+    return text(value)
+
+
+def call(
+    kinds: Mapping[str, ToolKind], tool: str, given: object, **event: Any
+) -> ToolCall:
+    """The call of `tool`, with its kind from `kinds`, its summary and the edits that it asks for.
+
+    `event` holds the rest of the ToolCall: source, call_id, at, agent.
+    """
+    held = arguments(given)
+    kind = kinds.get(tool, ToolKind.OTHER)
+    return ToolCall(
+        tool=tool,
+        tool_kind=kind,
+        arguments=held,
+        summary=summary(held),
+        edits=edits(kind, held),
+        **event,
+    )
+
+
+def summary(held: Mapping[str, object] | str) -> str:
+    """One line that says what a call is about: its command, path, query or title."""
+    if isinstance(held, str):
+        return _first_line(held)
+    for key in _SUBJECTS:
+        value = held.get(key)
+        if isinstance(value, list):
+            value = " ".join(str(item) for item in value)
+        if isinstance(value, str) and value.strip():
+            return _first_line(value)
+    return ""
+
+
+def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:
+    """The changes of files that a call asks for; none if it is not a writing or editing tool."""
+    if kind not in (ToolKind.WRITE, ToolKind.EDIT):
+        return ()
+    if isinstance(held, str):
+        return patch_edits(held)
+    patch = held.get("patch") or held.get("input") or held.get("patchText")
+    if isinstance(patch, str) and "*** Begin Patch" in patch:
+        return patch_edits(patch)
+    path = _first(held, _PATHS)
+    if path is None:
+        return ()
+    content = held.get("content", held.get("file_text"))
+    if isinstance(content, str):
+        return (Edit(path, None, content),)
+    several = sequence(held.get("edits")) or sequence(held.get("edit")) or [held.get("edit") or held]
+    return tuple(edit for item in several if (edit := _replacement(path, mapping(item))))
+
+
+def patch_edits(patch: str) -> tuple[Edit, ...]:
+    """The files of an apply_patch envelope (`*** Begin Patch` to `*** End Patch`), a change each."""
+    found: list[tuple[str, str, list[str]]] = []
+    for line in patch.splitlines():
+        if match := _PATCH_FILE.match(line):
+            found.append((match[2].strip(), _ACTIONS[match[1]], []))
+        elif line.startswith("*** Move to: ") and found:
+            path, _, hunks = found[-1]
+            found[-1] = (path, "move", [*hunks, line])
+        elif found and not line.startswith(("*** End Patch", "*** Begin Patch")):
+            found[-1][2].append(line)
+    return tuple(_patched(path, action, hunks) for path, action, hunks in found)
+
+
+def _patched(path: str, action: str, hunks: list[str]) -> Edit:
+    if action == "add":
+        body = "".join(line[1:] + "\n" for line in hunks if line.startswith("+"))
+        return Edit(path, None, body, action="add")
+    return Edit(path, None, "", patch="\n".join(hunks), action=action)
+
+
+def _replacement(path: str, item: Mapping[str, object]) -> Edit | None:
+    old, new = _first(item, _OLD), _first(item, _NEW)
+    if old is None and new is None:
+        return None
+    every = bool(item.get("replace_all", item.get("replaceAll", False)))
+    return Edit(path, old or "", new or "", every)
+
+
+def _first(held: Mapping[str, object], keys: tuple[str, ...]) -> str | None:
+    return next((value for key in keys if isinstance(value := held.get(key), str)), None)
+
+
+def _first_line(value: str) -> str:
+    return value.strip().split("\n", 1)[0].strip()

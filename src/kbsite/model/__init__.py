@@ -1,0 +1,1 @@
+"""What kbsite knows, as frozen records. Imports nothing but the standard library."""

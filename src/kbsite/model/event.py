@@ -1,0 +1,273 @@
+"""What a coding-agent CLI wrote, as typed events.
+
+A parser turns the lines of a file into these, one at a time, in the order of the file, and drops
+nothing: a row that a reader has no use for is a `Trace`, a row of a type that the parser has never
+seen is `Unknown`, a line that is no JSON is `Malformed`. Pairing, nesting and summing is the
+fold's work (`kbsite.fold`), so no event holds another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import ClassVar
+
+from kbsite.model.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an event stands in what the CLI wrote."""
+
+    file: str
+    """Path within the run's transcript/ folder, with forward slashes."""
+    line: int
+    """Line of that file, from 1; the ordinal of the event where the format has no lines."""
+    part: int = 0
+    """Which event of that line, from 0."""
+
+
+class Role(Enum):
+    """Who speaks."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class ToolKind(Enum):
+    """What a tool does, whatever a CLI calls it."""
+
+    RUN = "run"
+    READ = "read"
+    WRITE = "write"
+    EDIT = "edit"
+    SEARCH = "search"
+    WEB = "web"
+    AGENT = "agent"
+    PLAN = "plan"
+    OTHER = "other"
+
+
+class Topic(Enum):
+    """What a notice is about."""
+
+    COMPACTION = "compaction"
+    RETRY = "retry"
+    ERROR = "error"
+    INTERRUPTION = "interruption"
+    NOTE = "note"
+
+
+class Scope(Enum):
+    """What a token count covers, hence how counts add up."""
+
+    MESSAGE = "message"
+    """One model message: within an agent, the last count with the same message id holds; sum them."""
+    AGENT = "agent"
+    """All of this agent so far, cumulative: the last one holds."""
+    RUN = "run"
+    """All of one session of the CLI, sub-agents included, as the CLI itself sums it up: with the
+    session's id as message id, the last one of a session holds; sum the sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that was sent or received."""
+
+    media_type: str
+    data: str
+    """Base64, as the CLI wrote it; empty when only `url` is known."""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of one file that a tool call asks for, as the call tells it."""
+
+    path: str
+    old: str | None
+    """Text to be replaced; None when `new` is the whole file, or `patch` is set."""
+    new: str
+    """Text to put there; empty when `patch` is set or the file is deleted."""
+    every: bool = False
+    """Whether every occurrence of `old` is replaced."""
+    patch: str = ""
+    """The change of this file as unified-diff or apply_patch hunks, where that is all the call tells."""
+    action: str = "update"
+    """add, update, delete or move."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What all events have."""
+
+    kind: ClassVar[str]
+    source: Source
+    at: datetime | None = None
+    """When, with its time zone; None where the CLI does not say."""
+    agent: str = ""
+    """The sub-agent that it belongs to, by the CLI's id; empty for the main agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session(Event):
+    """What a CLI says of itself at the start of a session or turn; absent facts are empty."""
+
+    kind: ClassVar[str] = "session"
+    session_id: str = ""
+    parent_session: str = ""
+    """The session that started this one as a sub-agent."""
+    model: str = ""
+    effort: str = ""
+    harness_version: str = ""
+    cwd: str = ""
+    tools: tuple[str, ...] = ()
+    raw: str = ""
+    """The whole row, as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message(Event):
+    """Text between the user, the model and the CLI."""
+
+    kind: ClassVar[str] = "message"
+    role: Role
+    text: str
+    images: tuple[Image, ...] = ()
+    injected: bool = False
+    """Whether the CLI put it there (environment notes, reminders), not a person and not the model."""
+    model: str = ""
+    """The model that wrote it, where the row says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought(Event):
+    """The model's thinking. Empty text: encrypted, or left out by the CLI."""
+
+    kind: ClassVar[str] = "thought"
+    text: str
+    encrypted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall(Event):
+    """The model asks for a tool."""
+
+    kind: ClassVar[str] = "call"
+    call_id: str
+    tool: str
+    """The CLI's own name for it."""
+    tool_kind: ToolKind
+    arguments: Mapping[str, object] | str
+    """The arguments as an object; as text where they are text, or JSON that does not parse."""
+    summary: str = ""
+    """One line: the command, the path, the query."""
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult(Event):
+    """What came back from a tool."""
+
+    kind: ClassVar[str] = "result"
+    call_id: str
+    output: str
+    """What the model was shown, whole."""
+    is_error: bool | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+    images: tuple[Image, ...] = ()
+    recorded: Mapping[str, object] | str = ""
+    """The CLI's own, richer copy of the result, where it keeps one that says more than `output`."""
+    side_files: tuple[str, ...] = ()
+    """Files that the CLI says hold the full output, by the path that it names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUse(Event):
+    """A token count."""
+
+    kind: ClassVar[str] = "usage"
+    usage: Usage
+    scope: Scope
+    message_id: str = ""
+    """The message or session that it counts; rows with the same id replace each other."""
+    model: str = ""
+    cost_usd: float | None = None
+    """What the CLI says that it cost, in US dollars."""
+    lower_bound: bool = False
+    """Whether the row was written before the message was complete, so that it counts too little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStart(Event):
+    """A sub-agent, tied to the call that started it. `agent` is the one that started it."""
+
+    kind: ClassVar[str] = "agent"
+    child: str
+    """The sub-agent's id, as its own events carry it in `agent`."""
+    call_id: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(Event):
+    """Something that the CLI tells: a compaction, a retry, an error."""
+
+    kind: ClassVar[str] = "notice"
+    topic: Topic
+    text: str
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish(Event):
+    """The CLI's own completion event."""
+
+    kind: ClassVar[str] = "finish"
+    ok: bool | None
+    """Whether the CLI says that all went well; None where it does not say."""
+    reason: str
+    """The CLI's own word: end_turn, api_error, aborted."""
+    text: str = ""
+    """The final answer or the error, where the row repeats it."""
+    seconds: float | None = None
+    turns: int | None = None
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace(Event):
+    """A row of a known type with nothing to read in it: bookkeeping, progress, a repetition."""
+
+    kind: ClassVar[str] = "trace"
+    type: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown(Event):
+    """A row of a type that the parser does not know."""
+
+    kind: ClassVar[str] = "unknown"
+    type: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed(Event):
+    """A line that is not what the format says: cut, no JSON, no object."""
+
+    kind: ClassVar[str] = "malformed"
+    text: str
+    reason: str
+
+
+EVENTS: list[type[Event]] = [
+    Session, Message, Thought, ToolCall, ToolResult, TokenUse, AgentStart, Notice, Finish, Trace,
+    Unknown, Malformed,
+]  # fmt: skip
+"""Every kind of event there is."""

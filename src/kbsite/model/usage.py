@@ -1,0 +1,47 @@
+"""Tokens and money, in one set of kinds for every CLI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens by kind. None where the CLI does not say; never 0 for unknown.
+
+    The kinds do not overlap, but for `reasoning`, which is a part of `output`: a CLI that counts
+    cached tokens within its input, or reasoning beside its output, is converted by its parser.
+    """
+
+    input: int | None = None
+    """Tokens sent that no cache served."""
+    cache_read: int | None = None
+    """Tokens sent that came from the provider's cache."""
+    cache_write: int | None = None
+    """Tokens sent that were written into the provider's cache."""
+    output: int | None = None
+    """Tokens generated, reasoning included."""
+    reasoning: int | None = None
+    """The part of `output` that was reasoning."""
+
+    @property
+    def sent(self) -> int | None:
+        """All tokens sent, cached or not; None where nothing is known."""
+        return _sum([self.input, self.cache_read, self.cache_write])
+
+    @property
+    def known(self) -> bool:
+        """Whether the CLI told anything at all."""
+        return any(getattr(self, field.name) is not None for field in fields(self))
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """The sum, kind by kind; a kind that nobody tells stays None."""
+    held = list(usages)
+    return Usage(**{f.name: _sum([getattr(u, f.name) for u in held]) for f in fields(Usage)})
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
