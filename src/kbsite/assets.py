@@ -1,4 +1,4 @@
-"""Where templates and static files lie: inside the package in a wheel, beside src/ in a checkout."""
+"""Where templates and static files lie: in the package of a wheel, beside src/ in a checkout."""
 
 from __future__ import annotations
 

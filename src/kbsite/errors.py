@@ -41,6 +41,6 @@ class UsageError(KbsiteError):
 
 
 class MachineError(KbsiteError):
-    """This machine cannot do what was asked: something has to be installed first."""
+    """What was asked cannot be done on this machine: something has to be installed first."""
 
     exit_code = 3

@@ -65,7 +65,7 @@ class Scope(Enum):
     """What a token count covers, hence how counts add up."""
 
     MESSAGE = "message"
-    """One model message: within an agent, the last count with the same message id holds; sum them."""
+    """One model message: in an agent, the last count with a message id holds; sum them."""
     AGENT = "agent"
     """All of this agent so far, cumulative: the last one holds."""
     RUN = "run"
@@ -95,7 +95,7 @@ class Edit:
     every: bool = False
     """Whether every occurrence of `old` is replaced."""
     patch: str = ""
-    """The change of this file as unified-diff or apply_patch hunks, where that is all the call tells."""
+    """The change as unified-diff or apply_patch hunks, where that is all the call tells."""
     action: str = "update"
     """add, update, delete or move."""
 
@@ -138,7 +138,7 @@ class Message(Event):
     text: str
     images: tuple[Image, ...] = ()
     injected: bool = False
-    """Whether the CLI put it there (environment notes, reminders), not a person and not the model."""
+    """Whether the CLI put it there (environment notes, reminders): no person, not the model."""
     model: str = ""
     """The model that wrote it, where the row says so."""
 

@@ -1,0 +1,70 @@
+"""kbsite.yaml: what the site is called and which boards it has. Every default stands here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Represents(Enum):
+    """Which attempt stands for a cell."""
+
+    FIRST = "first"
+    LATEST = "latest"
+    BEST = "best"
+
+    @property
+    def sentence(self) -> str:
+        """The rule, as the board states it."""
+        return _RULES[self]
+
+
+_RULES = {
+    Represents.FIRST: (
+        "A cell shows its first attempt; one that the infrastructure spoilt is left out."
+    ),
+    Represents.LATEST: (
+        "A cell shows its latest attempt; one that the infrastructure spoilt is left out."
+    ),
+    Represents.BEST: "A cell shows its best attempt, so that more attempts mean better odds.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardConfig:
+    """A board: which runs make it, and what they must have in common."""
+
+    id: str
+    title: str
+    tagline: str = ""
+    metric: str = "peak_fraction"
+    hardware: str | None = None
+    """Runs on other hardware are refused; null: what most of the runs were made on."""
+    budget_seconds: float | None = None
+    """Runs with another budget are refused; null: what most of the runs had."""
+    deck: tuple[str, ...] = ()
+    """The problems in order; empty: all that its runs name, by id."""
+    runs: tuple[str, ...] = ()
+    """Folders within the runs folder; empty: the folder named like the board."""
+    represents: Represents = Represents.FIRST
+    audit_threshold: float = 0.10
+    """Passed cells from this score up have to be audited."""
+    archived: bool = False
+    """Whether nothing is added to it any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What kbsite.yaml says."""
+
+    title: str = "kbsite"
+    tagline: str = ""
+    about: str = ""
+    """Markdown on the home page: what is measured, by whom."""
+    contact: str = ""
+    """Markdown: whom to write to."""
+    runs: str = "runs"
+    """Folder of the runs, from the folder that kbsite.yaml stands in."""
+    problems: str = "problems"
+    out: str = "site"
+    boards: tuple[BoardConfig, ...] = ()

@@ -1,0 +1,31 @@
+"""Something that `kbsite check` or a build has to say about a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(Enum):
+    """How bad it is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark: where, and what, in a sentence that says what was expected."""
+
+    severity: Severity
+    path: str
+    message: str
+    line: int | None = None
+    key: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The remark on one line, as a compiler would write it."""
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        subject = f"{self.key}: " if self.key else ""
+        return f"{place}: {self.severity.value}: {subject}{self.message}"

@@ -1,0 +1,149 @@
+"""One session of one contender on one problem: who, what, when, on what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from kbsite.model.status import EndReason, Status
+from kbsite.model.usage import Usage
+
+FORMAT: Final = 1
+"""Version of the run directory's format that this kbsite reads and writes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The machine that the agent worked on. Null where it was not recorded."""
+
+    gpu: str | None = None
+    gpu_memory_bytes: int | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    torch: str | None = None
+    triton: str | None = None
+    cpu: str | None = None
+    os: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """run.json: identity and provenance of a run. Null where it was not recorded, never a guess."""
+
+    format: Literal[1]
+    """Version of the run directory's format."""
+    id: str
+    """Equal to the folder's name."""
+    board: str
+    problem: str
+    """Id of the problem: the name of its folder under problems/."""
+    problem_hash: str | None
+    """SHA-256 of the problem's files, as the agent got them."""
+    prompt_hash: str | None
+    """SHA-256 of the prompt, as the agent got it."""
+    harness: str
+    """Id of the CLI that drove the model."""
+    harness_version: str | None
+    model: str
+    effort: str | None
+    """Reasoning effort asked for; null where the CLI was not asked for one."""
+    variant: str | None = None
+    """Sets a contender apart where harness, model and effort do not: a rerun with its own row."""
+    provider: str | None = None
+    base_url_host: str | None = None
+    command: tuple[str, ...] | None = None
+    """The CLI's command line."""
+    environment: tuple[str, ...] | None = None
+    """Names, never values, of the environment variables passed."""
+    hardware: str | None
+    """Id of the hardware that the board names."""
+    host: Host = field(default_factory=Host)
+    budget_seconds: float | None
+    """Wall-clock budget; null where there was none, or none was recorded."""
+    started: datetime | None
+    """With time zone."""
+    ended: datetime | None
+    seconds: float | None = None
+    """How long the session took, where only that is known."""
+    exit_code: int | None = None
+    signal: str | None = None
+    end_reason: EndReason
+    usage: Usage = field(default_factory=Usage)
+    usage_source: str | None = None
+    """Which file and count the usage comes from."""
+    cost_usd: float | None = None
+    cost_source: str | None = None
+    sandbox: str | None = None
+    """Level of the sandbox that the agent worked in."""
+    kbsite_version: str | None = None
+    git_commit: str | None = None
+    origin: str | None = None
+    """Where an imported run comes from; null for one of our own."""
+    notes: tuple[str, ...] = ()
+    """Sentences that the run's page has to show: what is special about this run."""
+
+    @property
+    def elapsed_seconds(self) -> float | None:
+        """How long the session took; None if that was not recorded."""
+        if self.started and self.ended:
+            return (self.ended - self.started).total_seconds()
+        return self.seconds
+
+    @property
+    def cut(self) -> bool:
+        """Whether the wall-clock budget stopped the agent."""
+        return self.end_reason is EndReason.BUDGET
+
+    @property
+    def contender(self) -> Contender:
+        """Whose run it is."""
+        return Contender(self.harness, self.model, self.effort, self.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A row of a board: harness + model + effort."""
+
+    harness: str
+    model: str
+    effort: str | None = None
+    variant: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Such as "claude · opus-x [max]"."""
+        marks = [f"[{mark}]" for mark in (self.effort, self.variant) if mark]
+        return " ".join([f"{self.harness} · {self.model}", *marks])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeMetrics:
+    """The grade on one shape of the problem."""
+
+    shape: str
+    ms: float | None = None
+    """Median of the measured times, milliseconds."""
+    ceiling_ms: float | None = None
+    """Time that the hardware's ceiling would take, milliseconds."""
+    peak_fraction: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """metrics.json: the grade."""
+
+    format: Literal[1]
+    status: Status
+    detail: str | None = None
+    """What exactly failed, in one sentence."""
+    peak_fraction: float | None = None
+    """Ceiling time / measured time, geometric mean over the shapes."""
+    interval: tuple[float, float] | None = None
+    """Confidence interval of peak_fraction, low and high."""
+    shapes: tuple[ShapeMetrics, ...] = ()
+    grader: str | None = None
+    """Name and version of what graded it; null where it was not recorded."""
+    graded: datetime | None = None
+    origin: str | None = None
+    """Where an imported grade comes from."""

@@ -1,0 +1,117 @@
+"""A transcript as a page shows it: calls with their results, sub-agents nested, edits as diffs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kbsite.model.event import Event, Finish, Malformed, Session, ToolResult
+from kbsite.model.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a diff."""
+
+    sign: str
+    """"+" added, "-" removed, " " context, "@" a jump within the file."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What a call changed in one file."""
+
+    path: str
+    action: str
+    """add, update, delete or move; write where the file's earlier content is not known."""
+    lines: tuple[DiffLine, ...]
+
+    @property
+    def added(self) -> int:
+        """Number of lines added."""
+        return sum(line.sign == "+" for line in self.lines)
+
+    @property
+    def removed(self) -> int:
+        """Number of lines removed."""
+        return sum(line.sign == "-" for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One item of the page: an event, and what belongs to it."""
+
+    event: Event
+    anchor: str
+    """Its permalink within the page: "L12" for line 12 of the main file."""
+    elapsed: float | None = None
+    """Seconds since the first moment that the transcript tells."""
+    result: ToolResult | None = None
+    result_anchor: str = ""
+    diffs: tuple[FileDiff, ...] = ()
+    agents: tuple[AgentLog, ...] = ()
+    """The sub-agents that this call started."""
+    usage: Usage = field(default_factory=Usage)
+    """Tokens of the model message that ends with this step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLog:
+    """What one agent did."""
+
+    id: str
+    """Empty for the main agent."""
+    title: str
+    steps: tuple[Step, ...]
+    usage: Usage
+
+    @property
+    def every_step(self) -> Iterator[Step]:
+        """Its steps and those of the sub-agents below it."""
+        for step in self.steps:
+            yield step
+            for agent in step.agents:
+                yield from agent.every_step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A whole transcript. Large: one is held at a time."""
+
+    format: str
+    """Id of the format that is shown."""
+    title: str
+    """Name of that format."""
+    files: tuple[str, ...]
+    """The files that it was read from, within transcript/."""
+    main: AgentLog
+    unlinked: tuple[AgentLog, ...]
+    """Sub-agents that nothing ties to a call."""
+    session: Session | None
+    """The first thing that the CLI said of itself."""
+    finish: Finish | None
+    """The CLI's last completion event; None where it wrote none, or was killed."""
+    models: tuple[str, ...]
+    """The models that rows name, in order of appearance."""
+    usage: Usage
+    """All agents' tokens: the CLI's own total where it gives one, else counted once per message."""
+    usage_told: bool
+    """Whether `usage` is the CLI's own total."""
+    lower_bound: bool
+    """Whether `usage` counts too little, because the CLI only told counts at a message's start."""
+    cost_usd: float | None
+    """What the CLI says that it cost."""
+    first: datetime | None
+    last: datetime | None
+    kinds: Mapping[str, int]
+    """Number of events by kind."""
+    unknown: Mapping[str, int]
+    """Number of unknown events by type."""
+    malformed: tuple[Malformed, ...]
+
+    @property
+    def agents(self) -> tuple[AgentLog, ...]:
+        """The main agent, and the sub-agents that nothing ties to a call."""
+        return (self.main, *self.unlinked)

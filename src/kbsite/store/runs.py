@@ -1,0 +1,185 @@
+"""Run directories: reading them, and writing them so that a run is whole or not there.
+
+`runs/<board>/<run-id>/` holds run.json, metrics.json, audit.yaml, transcript/, solution.py, files/,
+snapshots/, samples.jsonl, check.log, benchmark.log and, written last, manifest.json.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from kbsite.errors import InputError, UsageError
+from kbsite.model.audit import Audit
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.floor import Floor, Floors
+from kbsite.model.run import FORMAT, Metrics, Run
+from kbsite.model.status import Status
+from kbsite.store.files import Stored, contents, digest
+from kbsite.store.records import InvalidFileError, json_record, yaml_record
+from kbsite.store.writing import json_text, sync, write_text
+
+RUN = "run.json"
+METRICS = "metrics.json"
+AUDIT = "audit.yaml"
+MANIFEST = "manifest.json"
+SOLUTION = "solution.py"
+TRANSCRIPT = "transcript/"
+FLOORS = "floors.json"
+LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
+PARTIAL = ".partial"
+
+UNGRADED = Metrics(format=FORMAT, status=Status.UNGRADED)
+"""The grade of a run that has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run as it lies on disk. The transcript is read when its page is made, not before."""
+
+    folder: Path
+    run: Run
+    metrics: Metrics
+    audit: Audit | None
+    files: tuple[Stored, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def transcripts(self) -> list[Stored]:
+        """The files under transcript/, named from there."""
+        return [
+            replace(file, name=file.name.removeprefix(TRANSCRIPT))
+            for file in self.files
+            if file.name.startswith(TRANSCRIPT)
+        ]
+
+    def file(self, name: str) -> Stored | None:
+        """The file of this name, if the run has it."""
+        return next((file for file in self.files if file.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """manifest.json: the SHA-256 of every file but audit.yaml."""
+
+    format: Literal[1]
+    files: Mapping[str, str]
+
+
+def run_folders(runs: Path) -> Iterator[Path]:
+    """Every folder below `runs` that is, or wants to be, a run directory, in order of path."""
+    for folder in sorted(path for path in runs.iterdir() if path.is_dir()):
+        if folder.is_symlink() or folder.name.startswith("."):
+            continue
+        if (folder / RUN).exists() or (folder / MANIFEST).exists() or _partial(folder):
+            yield folder
+        else:
+            yield from run_folders(folder)
+
+
+def _partial(folder: Path) -> bool:
+    return folder.name.endswith(PARTIAL)
+
+
+def read_run(folder: Path) -> StoredRun:
+    """The run in a folder. InvalidFileError where run.json cannot be used.
+
+    A grade or audit that cannot be used is left out and named in the findings.
+    """
+    if _partial(folder):
+        message = "the run was not completed; delete the folder or finish the run"
+        raise InvalidFileError([InputError(message, path=folder)])
+    run = json_record(folder / RUN, Run)
+    files, refused = contents(folder)
+    findings = [
+        Finding(Severity.WARNING, str(folder / item.name), f"not read: {item.reason}")
+        for item in refused
+    ]
+    if run.id != folder.name:
+        message = f"expected the folder's name, {folder.name!r}, got {run.id!r}"
+        findings.append(Finding(Severity.ERROR, str(folder / RUN), message, key="id"))
+    names = {file.name for file in files}
+    if MANIFEST not in names:
+        message = "missing; the run is incomplete"
+        findings.append(Finding(Severity.ERROR, str(folder / MANIFEST), message))
+    metrics, audit = UNGRADED, None
+    try:
+        metrics = json_record(folder / METRICS, Metrics) if METRICS in names else UNGRADED
+    except InvalidFileError as error:
+        findings += as_findings(error)
+    try:
+        audit = yaml_record(folder / AUDIT, Audit) if AUDIT in names else None
+    except InvalidFileError as error:
+        findings += as_findings(error)
+    return StoredRun(
+        folder=folder, run=run, metrics=metrics, audit=audit, files=tuple(files),
+        findings=tuple(findings),
+    )  # fmt: skip
+
+
+def as_findings(error: InvalidFileError) -> list[Finding]:
+    """What is wrong with a file, as findings of severity error."""
+    return [
+        Finding(Severity.ERROR, str(one.path), one.message, one.line, one.key)
+        for one in error.errors
+    ]
+
+
+def manifest_findings(stored: StoredRun) -> list[Finding]:
+    """Where the files of a run differ from its manifest."""
+    path = stored.folder / MANIFEST
+    if stored.file(MANIFEST) is None:
+        return []
+    try:
+        listed = dict(json_record(path, Manifest).files)
+    except InvalidFileError as error:
+        return as_findings(error)
+    found = []
+    for file in stored.files:
+        if file.name in (AUDIT, MANIFEST):
+            continue
+        expected = listed.pop(file.name, None)
+        if expected is None:
+            message = "not in the manifest; it was added after the run was completed"
+            found.append(Finding(Severity.ERROR, str(file.path), message))
+        elif digest(file.path) != expected:
+            message = f"changed after the run was completed; expected SHA-256 {expected}"
+            found.append(Finding(Severity.ERROR, str(file.path), message))
+    for name in sorted(listed):
+        message = "missing; the manifest lists it"
+        found.append(Finding(Severity.ERROR, str(stored.folder / name), message))
+    return found
+
+
+def new_run_folder(board: Path, run_id: str) -> Path:
+    """A fresh `<run-id>.partial` below a board's folder; UsageError if the run is there."""
+    if (board / run_id).exists():
+        message = f"{board / run_id}: the run is already there; delete it or write elsewhere"
+        raise UsageError(message)
+    partial = board / f"{run_id}{PARTIAL}"
+    if partial.exists():
+        shutil.rmtree(partial)
+    partial.mkdir(parents=True)
+    return partial
+
+
+def complete(partial: Path, run: Run, metrics: Metrics | None) -> Path:
+    """Write the records and last the manifest, then give the folder its name, which is returned."""
+    write_text(partial / RUN, json_text(run))
+    if metrics is not None:
+        write_text(partial / METRICS, json_text(metrics))
+    hashes = {file.name: digest(file.path) for file in contents(partial)[0] if file.name != AUDIT}
+    write_text(partial / MANIFEST, json_text(Manifest(FORMAT, hashes)))
+    sync(partial)
+    folder = partial.with_name(run.id)
+    partial.rename(folder)
+    return folder
+
+
+def read_floors(board: Path) -> tuple[Floor, ...]:
+    """The floors of a board's folder; none if it has no floors.json."""
+    path = board / FLOORS
+    return json_record(path, Floors).floors if path.exists() else ()

@@ -1,0 +1,69 @@
+"""JSON Schema of the records, made from the records and their attribute docstrings."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from kbsite.model.audit import Audit
+from kbsite.model.run import Metrics, Run
+
+SCHEMAS: dict[str, type] = {"run": Run, "metrics": Metrics, "audit": Audit}
+"""The published schemas, by name of the file that they describe."""
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of run.json, metrics.json or audit.yaml, by its stem."""
+    kind = SCHEMAS[name]
+    (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    for part_name, part in parts.items():
+        _describe(part, part_name)
+    top = parts.pop(kind.__name__)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"kbsite {name}",
+        **{key: value for key, value in top.items() if key != "title"},
+        "$defs": dict(sorted(parts.items())),
+    }
+
+
+def _describe(part: dict[str, Any], name: str) -> None:
+    kind = _RECORDS.get(name)
+    if kind is None or "properties" not in part:
+        return
+    for field, text in attribute_docs(kind).items():
+        if field in part["properties"]:
+            part["properties"][field]["description"] = text
+
+
+def attribute_docs(kind: type) -> dict[str, str]:
+    """The docstrings that stand under the fields of a record, by field."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    found = {}
+    for field, after in pairwise(body):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+        ):
+            found[field.target.id] = inspect.cleandoc(str(after.value.value))
+    return found
+
+
+def _records() -> dict[str, type]:
+    from kbsite.model.audit import Quote
+    from kbsite.model.run import Host, ShapeMetrics
+    from kbsite.model.usage import Usage
+
+    kinds: list[type] = [Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage]
+    return {kind.__name__: kind for kind in kinds}
+
+
+_RECORDS = _records()

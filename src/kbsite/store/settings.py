@@ -1,0 +1,37 @@
+"""kbsite.yaml: found in a folder or its parents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbsite.errors import UsageError
+from kbsite.model.config import Config
+from kbsite.store.records import yaml_record
+
+CONFIG = "kbsite.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What kbsite.yaml says, with its folders as paths."""
+
+    config: Config
+    runs: Path
+    problems: Path
+    out: Path
+
+
+def config_path(start: Path) -> Path:
+    """The kbsite.yaml of `start` or of the nearest parent that has one; UsageError if none has."""
+    for folder in [start, *start.parents]:
+        if (folder / CONFIG).is_file():
+            return folder / CONFIG
+    raise UsageError(f"no {CONFIG} in {start} or its parents; write one, or give --config")
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
+    config = yaml_record(path, Config)
+    home = path.parent
+    return Settings(config, home / config.runs, home / config.problems, home / config.out)

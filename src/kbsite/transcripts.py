@@ -1,0 +1,46 @@
+"""The transcript of a run: which files are shown, read and folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kbsite.fold.steps import Fold
+from kbsite.harnesses import BY_ID
+from kbsite.harnesses.form import Format, matches
+from kbsite.harnesses.lines import lines
+from kbsite.model.transcript import Transcript
+from kbsite.store.files import Stored
+
+
+def shown(harness: str, files: Sequence[Stored]) -> tuple[Format, list[Stored]] | None:
+    """The richest format of a harness that `files` hold, with its files; None if they hold none.
+
+    Empty files count only where no format has others: a CLI that was killed early may leave some.
+    """
+    module = BY_ID.get(harness)
+    if module is None:
+        return None
+    for least in (1, 0):
+        for form in module.FORMATS:
+            found = [f for f in files if f.size >= least and _is_of(form, f.name)]
+            if found:
+                return form, found
+    return None
+
+
+def _is_of(form: Format, name: str) -> bool:
+    return any(matches(name, glob) for glob in form.globs)
+
+
+def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:
+    """The transcript that the files under transcript/ hold; None if there is none to show."""
+    chosen = shown(harness, files)
+    if chosen is None:
+        return None
+    form, held = chosen
+    fold = Fold()
+    for file in held:
+        with file.path.open("rb") as stream:
+            for event in form.parse(lines(stream), file.name):
+                fold.add(event)
+    return fold.transcript(form.id, form.title, tuple(file.name for file in held))
