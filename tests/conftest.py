@@ -1,0 +1,204 @@
+"""A valid run, problem and site for every test to start from and to spoil."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import pytest
+import yaml
+
+from kbsite.model.run import Metrics, Run
+from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE
+from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete, new_run_folder
+from kbsite.store.settings import CONFIG, Settings, read_settings
+from kbsite.store.writing import json_text, write_bytes, write_text
+
+STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+SOLUTION_TEXT = "def solve(x):\n    return x.softmax(-1)\n"
+
+RUN: dict[str, Any] = {
+    "format": 1,
+    "problem": "softmax",
+    "problem_hash": None,
+    "prompt_hash": None,
+    "harness": "claude",
+    "harness_version": "1.2.3",
+    "model": "opus-x",
+    "effort": "max",
+    "hardware": "gpu-a",
+    "budget_seconds": 3600,
+    "end_reason": "finished",
+    "exit_code": 0,
+    "usage": {"input": 100, "output": 20},
+    "usage_source": "the last result row of stdout.jsonl",
+}
+PASSED: dict[str, Any] = {
+    "status": "passed",
+    "peak_fraction": 0.42,
+    "interval": [0.40, 0.44],
+    "shapes": [{"shape": "n=1024", "ms": 1.0, "ceiling_ms": 0.42, "peak_fraction": 0.42}],
+    "grader": "grader 1",
+}
+CLEAN: dict[str, Any] = {
+    "verdict": "clean",
+    "summary": "It computes the softmax that the problem asks for.",
+    "auditor": "A. Reader",
+    "date": "2026-01-03",
+}
+PROBLEM_FIELDS: dict[str, Any] = {
+    "title": "Softmax",
+    "summary": "Softmax over the last axis.",
+    "regime": "memory",
+    "shapes": [{"n": 1024}],
+    "tolerance": {"fp32": 1e-5},
+    "flops": "5 * n",
+    "bytes": "8 * n",
+}
+
+
+class MakeRun(Protocol):
+    """Writes a complete run below a board's folder and returns its own folder.
+
+    `metrics` and `audit` are laid over a passed grade and a clean audit; None for `metrics` is a
+    run without a grade, and without `audit` there is no audit.yaml. `transcript` names files within
+    transcript/, `files` within the run; every other keyword is a key of run.json.
+    """
+
+    def __call__(
+        self,
+        board: Path,
+        *,
+        run_id: str | None = None,
+        harness: str = "claude",
+        model: str = "opus-x",
+        metrics: Mapping[str, Any] | None = ...,
+        audit: Mapping[str, Any] | None = None,
+        transcript: Mapping[str, bytes] | None = None,
+        files: Mapping[str, bytes] | None = None,
+        **run: Any,
+    ) -> Path: ...
+
+
+class MakeProblem(Protocol):
+    """Writes a problem's folder and returns it; keywords are laid over problem.yaml."""
+
+    def __call__(self, problems: Path, problem_id: str = "softmax", **fields: Any) -> Path: ...
+
+
+class MakeSettings(Protocol):
+    """Writes a kbsite.yaml with one board, its problems and an empty runs folder of the board.
+
+    Other keywords are keys of the board.
+    """
+
+    def __call__(
+        self,
+        home: Path,
+        *,
+        board: str = "demo",
+        problems: Sequence[str] = ("softmax",),
+        site: Mapping[str, Any] | None = None,
+        **board_fields: Any,
+    ) -> Settings: ...
+
+
+class MakeFloors(Protocol):
+    """Writes floors.json of a board's folder and returns its path."""
+
+    def __call__(self, board: Path, *floors: Mapping[str, Any]) -> Path: ...
+
+
+def _free_id(board: Path, harness: str, model: str, problem: str) -> tuple[str, datetime]:
+    """An id of the usual form that the board does not have yet, and when that run started."""
+    slug = "".join(char if char.isalnum() else "-" for char in model.lower())
+    started = STARTED
+    while (board / (name := f"{started:%Y%m%d_%H%M%S}_{harness}_{slug}_{problem}")).exists():
+        started += timedelta(minutes=1)
+    return name, started
+
+
+def _graded(metrics: Mapping[str, Any] | None) -> Metrics | None:
+    if metrics is None:
+        return None
+    base = PASSED if metrics.get("status", "passed") == "passed" else {"grader": "grader 1"}
+    return msgspec.convert({"format": 1, **base, **metrics}, Metrics)
+
+
+@pytest.fixture
+def make_run() -> MakeRun:
+    def make(
+        board: Path,
+        *,
+        run_id: str | None = None,
+        harness: str = "claude",
+        model: str = "opus-x",
+        metrics: Mapping[str, Any] | None = PASSED,
+        audit: Mapping[str, Any] | None = None,
+        transcript: Mapping[str, bytes] | None = None,
+        files: Mapping[str, bytes] | None = None,
+        **run: Any,
+    ) -> Path:
+        free, started = _free_id(board, harness, model, str(run.get("problem", RUN["problem"])))
+        name = run_id or free
+        times = {"started": started, "ended": started + timedelta(minutes=30)}
+        known = {"id": name, "board": board.name, "harness": harness, "model": model}
+        partial = new_run_folder(board, name)
+        write_text(partial / SOLUTION, SOLUTION_TEXT)
+        for path, data in (transcript or {}).items():
+            write_bytes(partial / TRANSCRIPT / path, data)
+        for path, data in (files or {}).items():
+            write_bytes(partial / path, data)
+        if audit is not None:
+            write_text(partial / AUDIT, yaml.safe_dump({**CLEAN, **audit}, sort_keys=False))
+        whole = msgspec.convert({**RUN, **times, **known, **run}, Run)
+        return complete(partial, whole, _graded(metrics))
+
+    return make
+
+
+@pytest.fixture
+def make_problem() -> MakeProblem:
+    def make(problems: Path, problem_id: str = "softmax", **fields: Any) -> Path:
+        folder = problems / problem_id
+        held = {**PROBLEM_FIELDS, **fields}
+        write_text(folder / PROBLEM, yaml.safe_dump(held, sort_keys=False))
+        write_text(folder / PROMPT, "# Softmax\n\nWrite a softmax kernel.\n")
+        write_text(folder / REFERENCE, "def reference(x):\n    return x.softmax(-1)\n")
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def make_settings(make_problem: MakeProblem) -> MakeSettings:
+    def make(
+        home: Path,
+        *,
+        board: str = "demo",
+        problems: Sequence[str] = ("softmax",),
+        site: Mapping[str, Any] | None = None,
+        **board_fields: Any,
+    ) -> Settings:
+        held = {"id": board, "title": board.title(), "deck": list(problems), **board_fields}
+        text = yaml.safe_dump({"title": "A site", **(site or {}), "boards": [held]})
+        write_text(home / CONFIG, text)
+        for problem in problems:
+            make_problem(home / "problems", problem)
+        (home / "runs" / board).mkdir(parents=True, exist_ok=True)
+        return read_settings(home / CONFIG)
+
+    return make
+
+
+@pytest.fixture
+def make_floors() -> MakeFloors:
+    def make(board: Path, *floors: Mapping[str, Any]) -> Path:
+        path = board / FLOORS
+        write_text(path, json_text({"format": 1, "floors": [dict(floor) for floor in floors]}))
+        return path
+
+    return make
