@@ -1,9 +1,28 @@
-"""opencode: placeholder."""
+"""opencode: session exports (`opencode export`) and what `opencode run --format json` prints."""
 
 from __future__ import annotations
 
 from kbsite.harnesses.form import Format
+from kbsite.harnesses.opencode import export, run
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("opencode", "opencode", maker="")
-FORMATS: list[Format] = []
+HARNESS = Harness("opencode", "opencode", maker="Anomaly")
+
+FORMATS: list[Format] = [
+    Format(
+        id="opencode-export",
+        title="session export",
+        globs=("export/*", "export.json"),
+        parse=export.parse,
+        recognises=export.recognises,
+        stored_as="export",
+    ),
+    Format(
+        id="opencode-run",
+        title="run --format json",
+        globs=("stdout.jsonl", "stream/*"),
+        parse=run.parse,
+        recognises=run.recognises,
+        stored_as="stream",
+    ),
+]

@@ -1,0 +1,28 @@
+"""The row that events come from: a line of stdout; a session, message or part of an export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kbsite.model.event import Role, Source
+
+
+@dataclass(slots=True)
+class Row:
+    """Where the events of one row stand, and what they have in common."""
+
+    file: str
+    line: int
+    agent: str = ""
+    at: datetime | None = None
+    """When the row was written, for what has no time of its own."""
+    role: Role = Role.ASSISTANT
+    model: str = ""
+    part: int = 0
+    """The part number that the next event gets."""
+
+    def source(self) -> Source:
+        """The place of the row's next event."""
+        self.part += 1
+        return Source(self.file, self.line, self.part - 1)
