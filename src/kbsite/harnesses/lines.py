@@ -7,6 +7,7 @@ shows it as `\\xff` (`kbsite.text`). Two objects glued onto one line are two rec
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from kbsite.model.event import Malformed, Source
 BOM = "\ufeff"
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = " \t\r\n"
+_EXACT = 2**53
+"""Counts beyond it are no counts, and no JSON reader agrees on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +66,29 @@ def _line(line: Line, file: str) -> Iterator[Record | Malformed]:
             start += 1
             continue
         source = Source(file, line.number, part)
+        if text[start] != "{":
+            yield Malformed(source=source, text=text[start:], reason=_other(text[start:]))
+            return
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            yield Malformed(source=source, text=text[start:], reason=_reason(line, start, error))
+            yield Malformed(source=source, text=text[start:], reason=_reason(line, error))
             return
-        raw = text[start:end]
-        if isinstance(value, dict):
-            yield Record(source, value, raw)
-        else:
-            yield Malformed(source=source, text=raw, reason="JSON, but not an object")
+        yield Record(source, value, text[start:end])
         start, part = end, part + 1
 
 
-def _reason(line: Line, start: int, error: Exception) -> str:
+def _other(rest: str) -> str:
+    try:
+        json.loads(rest)
+    except (ValueError, RecursionError):
+        return "a line of text, not JSON"
+    return "JSON, but not an object"
+
+
+def _reason(line: Line, error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "JSON nested too deeply to read"
-    if line.text[start] != "{":
-        return "a line of text, not JSON"
     if not line.whole:
         return "the file ends in the middle of this line"
     return f"not valid JSON: {error}"
@@ -91,13 +99,18 @@ def timestamp(value: object) -> datetime | None:
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return _plausible(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             seconds = value / 1000 if value > 1e11 else value
-            return datetime.fromtimestamp(seconds, UTC)
+            return _plausible(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         return None
     return None
+
+
+def _plausible(moment: datetime) -> datetime | None:
+    """The moment, unless it is at an end of the calendar, where no time zone can be applied."""
+    return moment if 1 < moment.year < 9999 else None
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -119,14 +132,24 @@ def text(value: object) -> str:
 
 def count(value: object) -> int | None:
     """`value` as a number of tokens; None if it is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < _EXACT else None
 
 
 def number(value: object) -> float | None:
-    """`value` as a number; None if it is none."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """`value` as a finite number; None if it is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def dump(value: object) -> str:
     """`value` as JSON text, as it would stand in a row."""
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply to write)"

@@ -12,7 +12,7 @@ from kbsite.model.event import Edit, ToolCall, ToolKind
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
 _OLD = ("old_string", "oldString", "old", "old_str")
-_NEW = ("new_string", "newString", "new", "new_str")
+_NEW = ("new_string", "newString", "new", "new_str", "insert_text", "new_source")
 _SUBJECTS = (
     "command", "cmd", *_PATHS, "pattern", "query", "url", "description", "title", "name", "prompt",
 )  # fmt: skip
@@ -33,9 +33,7 @@ def arguments(value: object) -> Mapping[str, object] | str:
     return text(value)
 
 
-def call(
-    kinds: Mapping[str, ToolKind], tool: str, given: object, **event: Any
-) -> ToolCall:
+def call(kinds: Mapping[str, ToolKind], tool: str, given: object, **event: Any) -> ToolCall:
     """The call of `tool`, with its kind from `kinds`, its summary and the edits that it asks for.
 
     `event` holds the rest of the ToolCall: source, call_id, at, agent.
@@ -80,20 +78,26 @@ def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:
     content = held.get("content", held.get("file_text"))
     if isinstance(content, str):
         return (Edit(path, None, content),)
-    several = sequence(held.get("edits")) or sequence(held.get("edit")) or [held.get("edit") or held]
+    several = (
+        sequence(held.get("edits")) or sequence(held.get("edit")) or [held.get("edit") or held]
+    )
     return tuple(edit for item in several if (edit := _replacement(path, mapping(item))))
 
 
 def patch_edits(patch: str) -> tuple[Edit, ...]:
     """The files of an apply_patch envelope (`*** Begin Patch` to `*** End Patch`), a change each."""
     found: list[tuple[str, str, list[str]]] = []
-    for line in patch.splitlines():
+    inside = False
+    for line in patch.removesuffix("\n").split("\n"):  # \f and U+2028 are text, not line ends
         if match := _PATCH_FILE.match(line):
             found.append((match[2].strip(), _ACTIONS[match[1]], []))
-        elif line.startswith("*** Move to: ") and found:
+            inside = True
+        elif line.startswith(("*** End Patch", "*** Begin Patch")):
+            inside = False
+        elif inside and line.startswith("*** Move to: "):
             path, _, hunks = found[-1]
             found[-1] = (path, "move", [*hunks, line])
-        elif found and not line.startswith(("*** End Patch", "*** Begin Patch")):
+        elif inside:
             found[-1][2].append(line)
     return tuple(_patched(path, action, hunks) for path, action, hunks in found)
 
@@ -109,8 +113,8 @@ def _replacement(path: str, item: Mapping[str, object]) -> Edit | None:
     old, new = _first(item, _OLD), _first(item, _NEW)
     if old is None and new is None:
         return None
-    every = bool(item.get("replace_all", item.get("replaceAll", False)))
-    return Edit(path, old or "", new or "", every)
+    every = item.get("replace_all", item.get("replaceAll")) is True
+    return Edit(_first(item, _PATHS) or path, old or "", new or "", every)
 
 
 def _first(held: Mapping[str, object], keys: tuple[str, ...]) -> str | None:

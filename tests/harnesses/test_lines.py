@@ -1,0 +1,294 @@
+"""Lines and JSON objects of files in every state."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.harnesses.lines import (
+    Line,
+    Record,
+    count,
+    dump,
+    lines,
+    mapping,
+    number,
+    records,
+    sequence,
+    text,
+    timestamp,
+)
+from kbsite.model.event import Malformed
+
+
+def split(data: bytes) -> list[Line]:
+    return list(lines(io.BytesIO(data)))
+
+
+def read(data: bytes | str) -> list[Record | Malformed]:
+    return list(records(split(data if isinstance(data, bytes) else data.encode()), "f.jsonl"))
+
+
+def values(data: bytes | str) -> list[Any]:
+    return [record.value for record in read(data) if isinstance(record, Record)]
+
+
+def only(data: bytes | str) -> Malformed:
+    (record,) = read(data)
+    assert isinstance(record, Malformed)
+    return record
+
+
+def test_an_empty_file_has_no_lines() -> None:
+    assert split(b"") == []
+
+
+def test_lines_are_counted_from_one() -> None:
+    assert [line.number for line in split(b"a\n\nb\n")] == [1, 2, 3]
+
+
+def test_line_ends_of_either_kind_are_taken_off() -> None:
+    assert [line.text for line in split(b"a\r\nb\nc\r")] == ["a", "b", "c"]
+
+
+def test_a_byte_order_mark_is_taken_off_the_first_line_only() -> None:
+    mark = "\ufeff".encode()
+
+    assert [line.text for line in split(mark + b"a\n" + mark + b"b\n")] == ["a", "\ufeffb"]
+
+
+def test_a_file_with_a_byte_order_mark_and_carriage_returns_is_read() -> None:
+    assert values(b'\xef\xbb\xbf{"a": 1}\r\n{"a": 2}\r\n') == [{"a": 1}, {"a": 2}]
+
+
+def test_only_a_line_end_makes_a_line_whole() -> None:
+    assert [line.whole for line in split(b"a\nb")] == [True, False]
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\u0085", "\x0c", "\r", "\x1e"])
+def test_other_separators_do_not_end_a_line(inside: str) -> None:
+    assert values(f'{{"a": "x{inside}y"}}\n') == [{"a": f"x{inside}y"}]
+
+
+def test_bad_utf8_loses_no_byte() -> None:
+    (value,) = values(b'{"a": "caf\xe9 \xff"}\n')
+
+    assert value["a"].encode("utf-8", "surrogateescape") == b"caf\xe9 \xff"
+
+
+def test_a_nul_within_a_string_is_kept() -> None:
+    assert values(b'{"a": "x\x00y", "b": "\\u0000"}\n') == [{"a": "x\0y", "b": "\0"}]
+
+
+def test_a_tail_of_nuls_is_malformed() -> None:
+    assert only(b"\x00" * 64).reason == "a line of text, not JSON"
+
+
+def test_half_a_surrogate_pair_is_kept() -> None:
+    assert values('{"a": "\\ud83d"}') == [{"a": "\ud83d"}]
+
+
+def test_blank_lines_are_no_records() -> None:
+    assert read("\n  \n\t\r\n") == []
+
+
+def test_a_record_keeps_its_own_text_and_place() -> None:
+    (record,) = read('\n  {"a":1.50}  \n')
+
+    assert isinstance(record, Record)
+    assert (record.raw, record.source.line, record.source.part) == ('{"a":1.50}', 2, 0)
+
+
+def test_two_objects_glued_onto_one_line_are_two_records() -> None:
+    glued = read('{"a": 1}{"a": 2} {"a": 3}\n')
+
+    assert [(record.source.line, record.source.part) for record in glued] == [
+        (1, 0),
+        (1, 1),
+        (1, 2),
+    ]
+    assert values('{"a": 1}{"a": 2} {"a": 3}\n') == [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
+def test_what_follows_an_object_is_malformed_and_the_object_is_kept() -> None:
+    record, rest = read('{"a": 1} Killed\n')
+
+    assert isinstance(record, Record)
+    assert isinstance(rest, Malformed)
+    assert (rest.text, rest.source.part) == ("Killed", 1)
+
+
+def test_a_last_line_that_is_cut_says_so() -> None:
+    cut = only('{"a": "hel')
+
+    assert (cut.text, cut.reason) == ('{"a": "hel', "the file ends in the middle of this line")
+
+
+def test_a_cut_line_does_not_touch_the_lines_around_it() -> None:
+    assert values('{"a": 1}\n{"a": \n{"a": 3}\n') == [{"a": 1}, {"a": 3}]
+
+
+def test_an_object_that_is_not_valid_says_what_is_wrong() -> None:
+    assert only("{'a': 1}\n").reason.startswith("not valid JSON: ")
+
+
+@pytest.mark.parametrize("line", ["Error: spawn ps ENOENT", "    at run (cli.js:3)", "}", "]"])
+def test_a_line_of_text_is_malformed(line: str) -> None:
+    assert only(line + "\n").reason == "a line of text, not JSON"
+
+
+@pytest.mark.parametrize("line", ["2026-01-26 03:04 started", '"quoted" words', "[info] x", "3 4"])
+def test_a_line_of_text_that_starts_like_json_stays_in_one_piece(line: str) -> None:
+    found = only(line + "\n")
+
+    assert (found.text, found.reason) == (line, "a line of text, not JSON")
+
+
+@pytest.mark.parametrize("line", ["[1, 2]", "3", '"text"', "null", "true", "NaN"])
+def test_json_that_is_no_object_is_malformed(line: str) -> None:
+    assert only(line + "\n").reason == "JSON, but not an object"
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '{"a":['])
+def test_nesting_without_end_is_malformed(opening: str) -> None:
+    assert only(opening * 200_000 + "\n").text == opening * 200_000
+
+
+def test_a_number_of_too_many_digits_is_malformed() -> None:
+    assert only('{"a": ' + "9" * 5000 + "}\n").reason.startswith("not valid JSON")
+
+
+def test_a_line_of_fifty_megabytes_is_read() -> None:
+    size = 50 * 2**20
+    (value,) = values(b'{"a": "' + b"x" * size + b'"}\n')
+
+    assert len(value["a"]) == size
+
+
+def test_a_line_is_read_before_the_next_one_is_there() -> None:
+    def endless() -> Any:
+        yield Line(1, '{"a": 1}')
+        pytest.fail("read ahead")
+
+    assert isinstance(next(records(endless(), "f")), Record)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=80) | st.text('{}[]",:a1 \n\\\x00', max_size=80).map(str.encode))
+def test_every_line_that_is_not_blank_yields_a_record_or_is_malformed(data: bytes) -> None:
+    found = {record.source.line for record in read(data)}
+
+    assert found == {line.number for line in split(data) if line.text.strip()}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.dictionaries(st.text(), st.integers() | st.text()), max_size=4))
+def test_objects_survive_with_any_separation(objects: list[dict[str, Any]]) -> None:
+    whole = [json.dumps(value) for value in objects]
+
+    assert (
+        values("\n".join(whole)) == values("".join(whole)) == values("\r\n".join(whole)) == objects
+    )
+
+
+@pytest.mark.parametrize(
+    "given_moment",
+    [
+        "2026-01-26T03:04:05Z",
+        "2026-01-26T03:04:05+00:00",
+        "2026-01-26T04:04:05+01:00",
+        "2026-01-26T03:04:05",
+        1769396645,
+        1769396645.0,
+        1769396645000,
+    ],
+)
+def test_a_moment_is_read_in_every_spelling(given_moment: object) -> None:
+    assert timestamp(given_moment) == datetime(2026, 1, 26, 3, 4, 5, tzinfo=UTC)
+
+
+def test_fractions_of_a_second_are_kept() -> None:
+    moment = timestamp(1769396645123)
+
+    assert moment is not None
+    assert moment.microsecond == 123000
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        math.nan, math.inf, -math.inf, 0, -5, 1e300, 10**400, 2**70, True, False, None, "", "soon",
+        "2026-13-45T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", [], {},
+        "１７６９", "\0",
+    ],
+)  # fmt: skip
+def test_what_is_no_moment_is_none(absurd: object) -> None:
+    assert timestamp(absurd) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers() | st.floats() | st.text(max_size=30))
+def test_every_moment_can_be_brought_to_another_time_zone(value: object) -> None:
+    moment = timestamp(value)
+
+    assert moment is None or moment.astimezone(UTC).tzinfo is UTC
+
+
+@pytest.mark.parametrize("value", [True, -1, 1.5, "3", None, [], 2**53, 10**400, math.nan])
+def test_what_counts_no_tokens_is_none(value: object) -> None:
+    assert count(value) is None
+
+
+@pytest.mark.parametrize("value", [0, 1, 2**53 - 1])
+def test_counts_are_kept(value: int) -> None:
+    assert count(value) == value
+
+
+@pytest.mark.parametrize("value", [True, "3", None, [], math.nan, math.inf, -math.inf, 10**400])
+def test_what_is_no_finite_number_is_none(value: object) -> None:
+    assert number(value) is None
+
+
+@pytest.mark.parametrize("value", [0, -3, 1.5, 2**70])
+def test_numbers_are_kept(value: float) -> None:
+    assert number(value) == value
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 3, True])
+def test_what_is_no_object_is_an_empty_one(value: object) -> None:
+    assert mapping(value) == {}
+
+
+@pytest.mark.parametrize("value", [None, {}, "text", 3, True])
+def test_what_is_no_list_is_an_empty_one(value: object) -> None:
+    assert sequence(value) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("é", "é"), (None, ""), (3, "3"), (True, "true"), ({"é": [1]}, '{"é": [1]}'), ([], "[]")],
+)
+def test_everything_has_a_text(value: object, said: str) -> None:
+    assert text(value) == said
+
+
+def test_what_can_be_read_can_be_written() -> None:
+    for depth in range(200, 1200, 7):
+        for record in read('{"a":' * depth + "1" + "}" * depth):
+            if isinstance(record, Record):
+                assert dump(record.value)
+
+
+def test_what_is_nested_too_deeply_is_not_written() -> None:
+    value: Any = 1
+    for _ in range(100_000):
+        value = [value]
+
+    assert dump(value) == "(nested too deeply to write)"
