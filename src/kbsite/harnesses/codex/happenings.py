@@ -1,0 +1,227 @@
+"""Events of a rollout: what Codex tells of a turn, beside what went to and came from the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from kbsite.harnesses.codex.content import blocks, image, images, texts
+from kbsite.harnesses.codex.records import from_event, from_item, ratio
+from kbsite.harnesses.codex.responses import search_key
+from kbsite.harnesses.codex.thread import Row, Thread, first_line, reason
+from kbsite.harnesses.codex.tokens import usage
+from kbsite.harnesses.lines import dump, mapping, number, sequence, text
+from kbsite.model.event import (
+    Event,
+    Finish,
+    Image,
+    Message,
+    Role,
+    Scope,
+    Thought,
+    TokenUse,
+    Topic,
+)
+
+_STARTED = frozenset({"started", "spawned"})
+
+
+def events(thread: Thread, kind: str, row: Row) -> list[Event]:
+    """The events of one event_msg row."""
+    if record := from_event(kind, row.value):
+        if record.tool == "web_search":
+            thread.echoes.original("search", [search_key(row.value.get("action"))])
+        return thread.recorded(record, row)
+    if kind in _NOTICES:
+        return [row.notice(_NOTICES[kind], _told(kind, row.value))]
+    if kind in _TRACES:
+        return [row.trace]
+    handle = _HANDLERS.get(kind)
+    return handle(thread, row) if handle else [row.unknown]
+
+
+def _told(kind: str, value: Mapping[str, object]) -> str:
+    told = text(value.get("message")) or text(value.get("reason")) or text(value.get("summary"))
+    details = text(value.get("additional_details")) or text(value.get("details"))
+    review = _review(value.get("review_output"))
+    return "\n".join(filter(None, [told, details, review])) or kind.replace("_", " ")
+
+
+def _review(value: object) -> str:
+    return dump(value) if value else ""
+
+
+def _said(thread: Thread, row: Row, family: str, shown: Message | Thought) -> list[Event]:
+    """A copy of a response item: shown only where that one is missing."""
+    voice = "thought" if isinstance(shown, Thought) else shown.role.value
+    if thread.echoes.repeated(family, voice, shown.text, thread.cell, row.trace):
+        return [row.trace]
+    return [shown]
+
+
+def _user_message(thread: Thread, row: Row) -> list[Event]:
+    body = text(row.value.get("message"))
+    pictures = [image(one) for one in sequence(row.value.get("images"))]
+    local = [Image("", "", text(path)) for path in sequence(row.value.get("local_images"))]
+    injected = any(block.injected for block in blocks(body))
+    shown = Message(
+        role=Role.USER, text=body, images=(*pictures, *local), injected=injected, **row.place
+    )
+    return _said(thread, row, "event", shown)
+
+
+def _agent_message(thread: Thread, row: Row) -> list[Event]:
+    shown = Message(role=Role.ASSISTANT, text=text(row.value.get("message")), **row.place)
+    return _said(thread, row, "event", shown)
+
+
+def _agent_reasoning(thread: Thread, row: Row) -> list[Event]:
+    return _said(thread, row, "event", Thought(text=text(row.value.get("text")), **row.place))
+
+
+def _token_count(thread: Thread, row: Row) -> list[Event]:
+    counts = mapping(mapping(row.value.get("info")).get("total_token_usage"))
+    return total(thread, row, counts) or [row.trace]
+
+
+def total(thread: Thread, row: Row, counts: Mapping[str, object]) -> list[Event]:
+    """The cumulative count of the thread, if it tells anything."""
+    used = usage(counts)
+    if not used.known:
+        return []
+    use = TokenUse(
+        usage=used,
+        scope=Scope.AGENT,
+        message_id=thread.session_id,
+        model=thread.model,
+        **row.place,
+    )
+    return [use]
+
+
+def _complete(_thread: Thread, row: Row) -> list[Event]:
+    error = mapping(row.value.get("error"))
+    failed = bool(row.value.get("error"))
+    body = text(error.get("message")) if failed else text(row.value.get("last_agent_message"))
+    word = reason(error.get("codex_error_info")) or "error" if failed else "task_complete"
+    return [_finish(row, word, body, ok=not failed)]
+
+
+def _aborted(_thread: Thread, row: Row) -> list[Event]:
+    return [_finish(row, text(row.value.get("reason")) or "turn_aborted", "", ok=False)]
+
+
+def _finish(row: Row, word: str, body: str, *, ok: bool) -> Finish:
+    seconds = ratio(number(row.value.get("duration_ms")), 1000)
+    return Finish(ok=ok, reason=word, text=body, seconds=seconds, raw=row.raw, **row.place)
+
+
+def _compacted(thread: Thread, row: Row) -> list[Event]:
+    """A compaction that a row of its own may have told before."""
+    if thread.compactions:
+        thread.compactions -= 1
+        return [row.trace]
+    return [row.notice(Topic.COMPACTION, "The context was compacted.")]
+
+
+def _item(thread: Thread, row: Row) -> list[Event]:
+    item = mapping(row.value.get("item"))
+    kind = text(item.get("type"))
+    inner = replace(row, type=f"{row.type}/{kind}", value=item)
+    if record := from_item(kind, item):
+        if record.tool == "web_search":
+            thread.echoes.original("search", [search_key(item.get("action"))])
+        return thread.recorded(record, inner)
+    handle = _ITEMS.get(kind)
+    return handle(thread, inner) if handle else [inner.unknown]
+
+
+def _user_item(thread: Thread, row: Row) -> list[Event]:
+    held = blocks(row.value.get("content"))
+    shown = Message(
+        role=Role.USER,
+        text="".join(block.text for block in held if block.known),
+        images=images(held),
+        **row.place,
+    )
+    return [*_said(thread, row, "item", shown), *row.strange(held)]
+
+
+def _agent_item(thread: Thread, row: Row) -> list[Event]:
+    held = blocks(row.value.get("content"))
+    body = "".join(block.text for block in held if block.known)
+    shown = Message(role=Role.ASSISTANT, text=body, **row.place)
+    return [*_said(thread, row, "item", shown), *row.strange(held)]
+
+
+def _plan_item(thread: Thread, row: Row) -> list[Event]:
+    shown = Message(role=Role.ASSISTANT, text=text(row.value.get("text")), **row.place)
+    return _said(thread, row, "item", shown)
+
+
+def _reasoning_item(thread: Thread, row: Row) -> list[Event]:
+    parts = [*texts(row.value.get("summary_text")), *texts(row.value.get("raw_content"))]
+    return _said(thread, row, "item", Thought(text="\n\n".join(parts), **row.place))
+
+
+def _hook_item(_thread: Thread, row: Row) -> list[Event]:
+    fragments = [mapping(one) for one in sequence(row.value.get("fragments"))]
+    body = "\n".join(text(one.get("text")) for one in fragments)
+    return [Message(role=Role.USER, text=body, injected=True, **row.place)]
+
+
+def _sub_agent(thread: Thread, row: Row) -> list[Event]:
+    if text(row.value.get("kind")).lower() not in _STARTED:
+        return [row.trace]
+    call_id = text(row.value.get("id")) or text(row.value.get("event_id"))
+    child = text(row.value.get("agent_thread_id"))
+    title = first_line(row.value.get("agent_path"))
+    return [row.trace, *thread.spawned(call_id, (child,), title, row)]
+
+
+_HANDLERS: dict[str, Callable[[Thread, Row], list[Event]]] = {
+    "user_message": _user_message,
+    "agent_message": _agent_message,
+    "agent_reasoning": _agent_reasoning,
+    "agent_reasoning_raw_content": _agent_reasoning,
+    "token_count": _token_count,
+    "task_complete": _complete,
+    "turn_complete": _complete,
+    "turn_aborted": _aborted,
+    "context_compacted": _compacted,
+    "item_completed": _item,
+    "sub_agent_activity": _sub_agent,
+}
+_ITEMS: dict[str, Callable[[Thread, Row], list[Event]]] = {
+    "UserMessage": _user_item,
+    "AgentMessage": _agent_item,
+    "Plan": _plan_item,
+    "Reasoning": _reasoning_item,
+    "HookPrompt": _hook_item,
+    "SubAgentActivity": _sub_agent,
+    "ContextCompaction": _compacted,
+}
+_NOTICES = {
+    "error": Topic.ERROR,
+    "stream_error": Topic.RETRY,
+    "warning": Topic.NOTE,
+    "guardian_warning": Topic.NOTE,
+    "background_event": Topic.NOTE,
+    "deprecation_notice": Topic.NOTE,
+    "model_reroute": Topic.NOTE,
+    "entered_review_mode": Topic.NOTE,
+    "exited_review_mode": Topic.NOTE,
+    "thread_rolled_back": Topic.NOTE,
+    "undo_completed": Topic.NOTE,
+}
+_TRACES = frozenset({
+    "task_started", "turn_started", "thread_settings_applied", "thread_name_updated",
+    "thread_goal_updated", "session_configured", "item_started", "turn_diff", "plan_update",
+    "agent_reasoning_section_break", "exec_command_begin", "exec_command_output_delta",
+    "terminal_interaction", "patch_apply_begin", "patch_apply_updated", "mcp_tool_call_begin",
+    "mcp_startup_update", "mcp_startup_complete", "web_search_begin", "image_generation_begin",
+    "dynamic_tool_call_request", "collab_agent_spawn_begin", "collab_agent_interaction_begin",
+    "collab_agent_interaction_end", "collab_waiting_begin", "collab_waiting_end",
+    "collab_close_begin", "collab_close_end", "collab_resume_begin", "collab_resume_end",
+    "undo_started", "shutdown_complete",
+})  # fmt: skip

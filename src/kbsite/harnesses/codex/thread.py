@@ -1,0 +1,167 @@
+"""What a rollout's parser knows at a row: the thread, and the calls under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from kbsite.harnesses.codex.content import Block
+from kbsite.harnesses.codex.records import Record
+from kbsite.harnesses.codex.window import Cell, Echoes
+from kbsite.harnesses.lines import dump, text
+from kbsite.model.event import (
+    AgentStart,
+    Edit,
+    Event,
+    Notice,
+    Source,
+    ToolResult,
+    Topic,
+    Trace,
+    Unknown,
+)
+
+_Value = TypeVar("_Value")
+_MOST = 2048
+"""How many calls, agents and paths are remembered: more than are ever under way at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a rollout, out of its envelope."""
+
+    type: str
+    """Such as "event_msg/token_count"."""
+    value: Mapping[str, object]
+    raw: str
+    place: Mapping[str, Any]
+    """What its events have in common: source, at, agent."""
+
+    @property
+    def trace(self) -> Trace:
+        """The row as one with nothing to read in it."""
+        return Trace(type=self.type, raw=self.raw, **self.place)
+
+    @property
+    def unknown(self) -> Unknown:
+        """The row as one that the parser does not know."""
+        return Unknown(type=self.type, raw=self.raw, **self.place)
+
+    def notice(self, topic: Topic, body: str) -> Notice:
+        """The row as something that Codex tells."""
+        return Notice(topic=topic, text=body, raw=self.raw, **self.place)
+
+    def strange(self, blocks: list[Block] | tuple[Block, ...]) -> list[Event]:
+        """The blocks of types that the parser does not know."""
+        return [
+            Unknown(type=f"{self.type}/{block.type}", raw=block.text, **self.place)
+            for block in blocks
+            if not block.known
+        ]
+
+
+class Thread:
+    """The state of one rollout file; its size does not grow with the file."""
+
+    def __init__(self) -> None:
+        self.named = False
+        """Whether the thread's own session_meta has been read; later ones are copied history."""
+        self.agent = ""
+        self.session_id = ""
+        self.model = ""
+        self.version = ""
+        self.compactions = 0
+        self.echoes = Echoes()
+        self.cell = Cell()
+        """The row that is being read."""
+        self._open: dict[str, str] = {}
+        self._closed: dict[str, Cell] = {}
+        self._waiting: dict[str, tuple[Record, Row, Cell]] = {}
+        self._spawned: dict[str, None] = {}
+        self._told: dict[str, None] = {}
+
+    def opened(self, call_id: str, tool: str) -> None:
+        """Remember a call until its output comes."""
+        _remember(self._open, call_id, tool)
+
+    def told(self, edits: tuple[Edit, ...]) -> None:
+        """Remember which files a script said that it changes."""
+        for edit in edits:
+            _remember(self._told, edit.path, None)
+
+    def answered(self, result: ToolResult) -> tuple[ToolResult, str]:
+        """The output of a call, with what Codex recorded of it before, and the tool's name."""
+        tool = self._open.pop(result.call_id, "")
+        _remember(self._closed, result.call_id, self.cell)
+        record, _, _ = self._waiting.pop(result.call_id, (None, None, None))
+        return (record.merged(result) if record else result), tool
+
+    def recorded(self, record: Record, row: Row) -> list[Event]:
+        """What a record comes to: nothing of its own where the file has the call itself."""
+        starts = self.spawned(record.call_id, record.children, record.title, row)
+        if record.call_id in self._open:
+            self._waiting[record.call_id] = (record, row, self.cell)
+            return [row.trace, *starts]
+        cell = self._closed.get(record.call_id)
+        if cell is None:
+            return [*self._nested(record, row), *starts]
+        if cell.sent:
+            return [record.result(row.place), *starts]
+        cell.events = [
+            record.merged(event)
+            if isinstance(event, ToolResult) and event.call_id == record.call_id
+            else event
+            for event in cell.events
+        ]
+        return [row.trace, *starts]
+
+    def _nested(self, record: Record, row: Row) -> list[Event]:
+        _remember(self._closed, record.call_id, self.cell)
+        call = record.call(row.place)
+        if call.edits and all(self._was_told(edit.path) for edit in call.edits):
+            call = replace(call, edits=())
+        return [call, record.result(row.place)]
+
+    def _was_told(self, path: str) -> bool:
+        return any(path == told or path.endswith("/" + told) for told in self._told)
+
+    def spawned(self, call_id: str, children: tuple[str, ...], title: str, row: Row) -> list[Event]:
+        """The start of each sub-agent that was not told before."""
+        fresh = [child for child in children if child and child not in self._spawned]
+        for child in fresh:
+            _remember(self._spawned, child, None)
+        return [
+            AgentStart(child=child, call_id=call_id, title=title, **row.place) for child in fresh
+        ]
+
+    def unanswered(self) -> Iterator[Event]:
+        """The records of calls whose output the file does not have, as of a killed run."""
+        for record, row, cell in self._waiting.values():
+            last = cell.events[-1].source
+            place = {**row.place, "source": Source(last.file, last.line, last.part + 1)}
+            yield record.result(place)
+
+
+def _remember(held: dict[str, _Value], key: str, value: _Value) -> None:
+    if len(held) >= _MOST:
+        held.pop(next(iter(held)))
+    held[key] = value
+
+
+def place(source: Source, at: datetime | None, agent: str) -> dict[str, Any]:
+    """What all events of a row have in common."""
+    return {"source": source, "at": at, "agent": agent}
+
+
+def first_line(value: object) -> str:
+    """The first line of a text."""
+    return text(value).strip().split("\n", 1)[0].strip()
+
+
+def reason(value: object) -> str:
+    """Codex's word for an error: a text, or an object whose only key is the word."""
+    if isinstance(value, dict) and value:
+        return str(next(iter(value)))
+    return dump(value) if isinstance(value, list) else text(value)
