@@ -1,7 +1,7 @@
-"""The lines of a transcript file, and the JSON objects in them, whatever state the file is in.
+r"""The lines of a transcript file, and the JSON objects in them, whatever state the file is in.
 
 Bad UTF-8 survives as surrogate escapes, so that no byte is lost on the way to the page, which
-shows it as `\\xff` (`kbsite.text`). Two objects glued onto one line are two records.
+shows it as `\xff` (`kbsite.text`). Two objects glued onto one line are two records.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _reason(line: Line, error: Exception) -> str:
 
 
 def timestamp(value: object) -> datetime | None:
-    """A moment from ISO 8601 text, or from seconds or milliseconds since 1970; None if it is neither."""
+    """A moment from ISO 8601 text, or seconds or milliseconds since 1970; None if it is neither."""
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)

@@ -85,7 +85,7 @@ def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:
 
 
 def patch_edits(patch: str) -> tuple[Edit, ...]:
-    """The files of an apply_patch envelope (`*** Begin Patch` to `*** End Patch`), a change each."""
+    """A change for each file of an apply_patch envelope (`*** Begin Patch` to `*** End Patch`)."""
     found: list[tuple[str, str, list[str]]] = []
     inside = False
     for line in patch.removesuffix("\n").split("\n"):  # \f and U+2028 are text, not line ends
