@@ -63,6 +63,8 @@ class Config:
     """Markdown on the home page: what is measured, by whom."""
     contact: str = ""
     """Markdown: whom to write to."""
+    url: str = ""
+    """Where the site will be published; only the page for missing addresses needs it."""
     runs: str = "runs"
     """Folder of the runs, from the folder that kbsite.yaml stands in."""
     problems: str = "problems"

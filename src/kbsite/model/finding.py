@@ -28,4 +28,11 @@ class Finding:
         """The remark on one line, as a compiler would write it."""
         place = f"{self.path}:{self.line}" if self.line else self.path
         subject = f"{self.key}: " if self.key else ""
-        return f"{place}: {self.severity.value}: {subject}{self.message}"
+        return one_line(f"{place}: {self.severity.value}: {subject}{self.message}")
+
+
+def one_line(text: str) -> str:
+    """`text` with escapes for what would break the line, or act on a terminal: names are hostile."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

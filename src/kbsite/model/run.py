@@ -113,8 +113,9 @@ class Contender:
     @property
     def label(self) -> str:
         """Such as "claude · opus-x [max]"."""
-        marks = [f"[{mark}]" for mark in (self.effort, self.variant) if mark]
-        return " ".join([f"{self.harness} · {self.model}", *marks])
+        effort = f" [{self.effort}]" if self.effort else ""
+        variant = f" ({self.variant})" if self.variant else ""
+        return f"{self.harness} · {self.model}{effort}{variant}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,244 @@
+"""Runs to boards: which runs belong together, which attempt a cell shows, what a row adds up to.
+
+The only module that knows pandas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pandas as pd
+
+from kbsite.model.board import (
+    Attempt,
+    Board,
+    Cell,
+    Column,
+    FloorRow,
+    Refusal,
+    Row,
+    Tally,
+)
+from kbsite.model.config import BoardConfig, Represents
+from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.run import Contender
+from kbsite.model.status import Status
+
+T = TypeVar("T", str | None, float | None)
+
+
+def board(
+    config: BoardConfig,
+    attempts: Sequence[Attempt],
+    floors: Iterable[Floor] = (),
+    problem_hashes: Mapping[str, str] | None = None,
+) -> Board:
+    """The board that `attempts` make. `problem_hashes` holds the problems as they are today.
+
+    Runs whose problem hash, hardware or budget is not the board's are refused and named.
+    """
+    present = problem_hashes or {}
+    common = _common(config, attempts, present)
+    kept, refused = _sorted_out(config, attempts, common)
+    deck = config.deck or tuple(sorted({attempt.run.problem for attempt in kept}))
+    table = _table(kept, config.represents)
+    columns = _columns(table, deck)
+    held = [floor for floor in floors if _floor_fits(floor, common)]
+    return Board(
+        config=config,
+        hardware=common.hardware,
+        budget_seconds=common.budget_seconds,
+        problem_hashes=tuple(common.problem_hashes.get(problem) for problem in deck),
+        columns=columns,
+        rows=_rows(table, columns, held, config),
+        floors=_floor_rows(held, deck),
+        refused=tuple(refused),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What all runs of a board have in common."""
+
+    hardware: str | None
+    budget_seconds: float | None
+    problem_hashes: Mapping[str, str | None]
+
+
+def _common(
+    config: BoardConfig, attempts: Sequence[Attempt], present: Mapping[str, str]
+) -> _Common:
+    runs = [attempt.run for attempt in attempts]
+    problems = sorted({run.problem for run in runs})
+    hashes = {
+        problem: present.get(problem)
+        or _most([run.problem_hash for run in runs if run.problem == problem])
+        for problem in problems
+    }
+    hardware = config.hardware or _most([run.hardware for run in runs])
+    budget = config.budget_seconds or _most([run.budget_seconds for run in runs])
+    return _Common(hardware, budget, hashes)
+
+
+def _most(values: Sequence[T]) -> T | None:
+    """The value that most runs have; of equally frequent ones the first in order."""
+    if not values:
+        return None
+    return max(sorted(set(values), key=str), key=values.count)
+
+
+def _sorted_out(
+    config: BoardConfig, attempts: Sequence[Attempt], common: _Common
+) -> tuple[list[Attempt], list[Refusal]]:
+    kept: list[Attempt] = []
+    refused: list[Refusal] = []
+    for attempt in attempts:
+        reasons = _differences(attempt, common)
+        if config.deck and attempt.run.problem not in config.deck:
+            reasons.append(f"its problem {attempt.run.problem} is not in the deck")
+        if reasons:
+            refused.append(Refusal(attempt.run.id, "; ".join(reasons)))
+        else:
+            kept.append(attempt)
+    return kept, refused
+
+
+def _differences(attempt: Attempt, common: _Common) -> list[str]:
+    run = attempt.run
+    pairs = [
+        ("problem hash", run.problem_hash, common.problem_hashes[run.problem]),
+        ("hardware", run.hardware, common.hardware),
+        ("budget in seconds", run.budget_seconds, common.budget_seconds),
+    ]
+    return [
+        f"its {name} is {_told(got)}, the board's is {_told(expected)}"
+        for name, got, expected in pairs
+        if got != expected
+    ]
+
+
+def _told(value: str | float | None) -> str:
+    if value is None:
+        return "not recorded"
+    return f"{value:g}" if isinstance(value, int | float) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The cells, and a frame with one line a cell for all that is counted or compared."""
+
+    tried: Mapping[tuple[Contender, str], tuple[Attempt, ...]]
+    shown: Mapping[tuple[Contender, str], Attempt]
+    figures: pd.DataFrame
+    """Columns contender (its label), problem, score (NaN for none), passed, attempted."""
+
+
+def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
+    tried: dict[tuple[Contender, str], tuple[Attempt, ...]] = {}
+    for attempt in sorted(attempts, key=_order):
+        key = (attempt.run.contender, attempt.run.problem)
+        tried[key] = (*tried.get(key, ()), attempt)
+    shown = {key: _shown(held, rule) for key, held in tried.items()}
+    figures = pd.DataFrame(
+        {
+            "contender": [contender.label for contender, _ in shown],
+            "problem": [problem for _, problem in shown],
+            "score": pd.Series([attempt.score for attempt in shown.values()], dtype=float),
+            "passed": [attempt.metrics.status is Status.PASSED for attempt in shown.values()],
+            "attempted": [attempt.metrics.status.attempted for attempt in shown.values()],
+        }
+    ).astype({"passed": bool, "attempted": bool})
+    return _Table(tried, shown, figures)
+
+
+def _order(attempt: Attempt) -> tuple[str, str]:
+    started = attempt.run.started
+    return (started.isoformat() if started else "", attempt.run.id)
+
+
+def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
+    graded = [attempt for attempt in tried if attempt.metrics.status.attempted]
+    valid = graded or list(tried)
+    match rule:
+        case Represents.FIRST:
+            return valid[0]
+        case Represents.LATEST:
+            return valid[-1]
+        case Represents.BEST:
+            return max(valid, key=lambda a: (a.metrics.status is Status.PASSED, a.score or 0))
+
+
+def _tally(cells: pd.DataFrame, size: int) -> Tally:
+    attempted = int(cells["attempted"].sum())
+    return Tally(attempted=attempted, passed=int(cells["passed"].sum()), missing=size - attempted)
+
+
+def _columns(table: _Table, deck: Sequence[str]) -> tuple[Column, ...]:
+    figures = table.figures
+    contenders = figures["contender"].nunique()
+    cells = list(table.shown.values())
+    columns = []
+    for problem in deck:
+        own = figures[figures["problem"] == problem]
+        scored = own["score"].dropna()
+        best = None if scored.empty else cells[int(scored.index[int(scored.argmax())])]
+        columns.append(Column(problem=problem, tally=_tally(own, contenders), best=best))
+    return tuple(columns)
+
+
+def _rows(
+    table: _Table, columns: Sequence[Column], floors: Sequence[Floor], config: BoardConfig
+) -> tuple[Row, ...]:
+    eager = {f.problem: f.peak_fraction for f in floors if f.kind is FloorKind.EAGER}
+    sums = table.figures.groupby("contender")["score"].sum()
+    rows = []
+    for contender in dict.fromkeys(contender for contender, _ in table.shown):
+        own = table.figures[table.figures["contender"] == contender.label]
+        cells = [
+            _cell(
+                table, (contender, column.problem), eager.get(column.problem), column.best, config
+            )
+            for column in columns
+        ]
+        rows.append(Row(contender=contender, cells=tuple(cells), tally=_tally(own, len(columns))))
+    rows.sort(
+        key=lambda row: (-row.tally.passed, -float(sums[row.contender.label]), row.contender.label)
+    )
+    return tuple(rows)
+
+
+def _cell(
+    table: _Table,
+    key: tuple[Contender, str],
+    eager: float | None,
+    best: Attempt | None,
+    config: BoardConfig,
+) -> Cell | None:
+    shown = table.shown.get(key)
+    if shown is None:
+        return None
+    score = shown.score
+    high = score is not None and score >= config.audit_threshold
+    return Cell(
+        attempts=table.tried[key],
+        shown=shown,
+        below_floor=score is not None and eager is not None and score < eager,
+        audit_due=high or (score is not None and shown is best),
+    )
+
+
+def _floor_fits(floor: Floor, common: _Common) -> bool:
+    if floor.hardware not in (None, common.hardware):
+        return False
+    return floor.problem_hash in (None, common.problem_hashes.get(floor.problem))
+
+
+def _floor_rows(floors: Sequence[Floor], deck: Sequence[str]) -> tuple[FloorRow, ...]:
+    rows = []
+    for kind in FloorKind:
+        by_problem = {floor.problem: floor for floor in floors if floor.kind is kind}
+        if by_problem:
+            rows.append(FloorRow(kind=kind, floors=tuple(by_problem.get(p) for p in deck)))
+    return tuple(rows)

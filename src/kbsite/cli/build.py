@@ -1,0 +1,50 @@
+"""`kbsite build`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kbsite.cli.options import FOLDER, config_option, report, settings
+
+
+@click.command()
+@config_option
+@click.option("--runs", type=FOLDER, help="Folder of the runs.")
+@click.option("--problems", type=FOLDER, help="Folder of the problems.")
+@click.option("--out", type=FOLDER, help="Folder of the site; replaced when all is written.")
+@click.option("--strict", is_flag=True, help="Exit 1 if anything is wrong with the input.")
+def build(
+    config: Path | None, runs: Path | None, problems: Path | None, out: Path | None, *, strict: bool
+) -> None:
+    """Make the site of a folder of runs.
+
+    Bad input never stops it: what cannot be read is left out and named, here and on the site.
+
+    \b
+    Example:
+      kbsite build --runs runs --out site
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from kbsite.build import build as make
+    from kbsite.build import override
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    console = Console(stderr=True)
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        task = progress.add_task("reading", total=None)
+
+        def tick(path: str, done: int, count: int) -> None:
+            progress.update(task, completed=done, total=count, description=path)
+
+        built = make(override(settings(config, runs), runs, problems, out), tick)
+    errors, warnings = report(list(built.findings))
+    click.echo(f"{built.pages} pages, {errors} errors, {warnings} warnings", err=True)
+    click.echo(built.out / "index.html")
+    if strict and built.findings:
+        sys.exit(1)

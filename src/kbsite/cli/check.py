@@ -1,0 +1,5 @@
+"""`kbsite check`."""
+
+from __future__ import annotations
+
+import click

@@ -1,0 +1,41 @@
+"""Options that several commands share, and what they make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kbsite.model.config import Config
+from kbsite.model.finding import Finding, Severity
+from kbsite.store.settings import Settings, config_path, read_settings
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+config_option = click.option(
+    "--config", type=FILE, help="kbsite.yaml; otherwise that of this folder or its parents."
+)
+
+
+def settings(config: Path | None, runs: Path | None = None) -> Settings:
+    """The settings of kbsite.yaml; with --runs and no kbsite.yaml anywhere, the defaults."""
+    from kbsite.errors import UsageError
+
+    try:
+        return read_settings(config or config_path(Path.cwd()))
+    except UsageError:
+        if config is not None or runs is None:
+            raise
+        here = Path.cwd()
+        return Settings(Config(), here / "runs", here / "problems", here / "site")
+
+
+def report(findings: list[Finding]) -> tuple[int, int]:
+    """Print findings to stderr, errors in red; how many errors and warnings there were."""
+    colours = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+    for finding in findings:
+        text = finding.text.encode("utf-8", "backslashreplace").decode()
+        click.secho(text, err=True, fg=colours[finding.severity])
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    return errors, len(findings) - errors

@@ -1,0 +1,138 @@
+"""A board: the table of contenders and problems, with everything that a cell says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kbsite.model.audit import Audit
+from kbsite.model.config import BoardConfig
+from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.run import Contender, Metrics, Run
+from kbsite.model.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run, as a board sees it."""
+
+    run: Run
+    metrics: Metrics
+    audit: Audit | None
+
+    @property
+    def score(self) -> float | None:
+        """Its peak_fraction; None unless it passed with one."""
+        return self.metrics.peak_fraction if self.metrics.status is Status.PASSED else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What one contender did on one problem."""
+
+    attempts: tuple[Attempt, ...]
+    """All of them, in order of time."""
+    shown: Attempt
+    """The one that stands for the cell, by the board's rule."""
+    below_floor: bool
+    """Whether its score is lower than the eager reference's."""
+    audit_due: bool
+    """Whether the board's rule wants it audited."""
+
+    @property
+    def unaudited(self) -> bool:
+        """Whether it has to be audited and is not."""
+        return self.audit_due and self.shown.audit is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Three numbers that must not be mixed up, of a row or a column."""
+
+    attempted: int
+    """Cells with a graded attempt."""
+    passed: int
+    """Cells whose attempt passed."""
+    missing: int
+    """Cells with no attempt, or with none that was graded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A contender's cells, in the order of the deck; None where it has no run."""
+
+    contender: Contender
+    cells: tuple[Cell | None, ...]
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorRow:
+    """The floors of one kind, in the order of the deck."""
+
+    kind: FloorKind
+    floors: tuple[Floor | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A problem on the board."""
+
+    problem: str
+    tally: Tally
+    best: Attempt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A run that the board does not mix with the others, and why."""
+
+    run_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """A published table."""
+
+    config: BoardConfig
+    hardware: str | None
+    """What all of its runs were made on; None where that was not recorded."""
+    budget_seconds: float | None
+    """What all of its runs had; None where that was not recorded."""
+    problem_hashes: tuple[str | None, ...]
+    """The content hash of each problem of the deck, as its runs had it."""
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    """Best first."""
+    floors: tuple[FloorRow, ...]
+    refused: tuple[Refusal, ...]
+
+    @property
+    def cells(self) -> Iterator[tuple[Row, Column, Cell]]:
+        """Every cell that has a run, row by row."""
+        for row in self.rows:
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                if cell is not None:
+                    yield row, column, cell
+
+    @property
+    def attempts(self) -> int:
+        """Number of runs on the board."""
+        return sum(len(cell.attempts) for _, _, cell in self.cells)
+
+    @property
+    def best(self) -> Attempt | None:
+        """The highest score of all."""
+        scored = [column.best for column in self.columns if column.best is not None]
+        return max(scored, key=lambda attempt: attempt.score or 0, default=None)
+
+    @property
+    def audits_due(self) -> int:
+        """Number of cells that the board's rule wants audited."""
+        return sum(cell.audit_due for _, _, cell in self.cells)
+
+    @property
+    def audits_done(self) -> int:
+        """Number of cells that the board's rule wants audited, and that are."""
+        return sum(cell.audit_due and cell.shown.audit is not None for _, _, cell in self.cells)

@@ -1,0 +1,59 @@
+"""Numbers and times as the site writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def score(value: float | None) -> str:
+    """A peak_fraction with three digits, without the leading zero: ".534"; "" for None."""
+    if value is None:
+        return ""
+    text = f"{value:.3f}"
+    return text.removeprefix("0") if text.startswith("0.") else text
+
+
+def percent(value: float) -> str:
+    """A share as "10 %"."""
+    return f"{value * 100:g} %"
+
+
+def count(value: int | None) -> str:
+    """A number with thin groups of three: "1,203"; "unknown" for None."""
+    return "unknown" if value is None else f"{value:,}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as "44:58" or "1:02:03"; fractions only below ten seconds; "unknown" for None."""
+    if seconds is None:
+        return "unknown"
+    if 0 <= seconds < 10:
+        return f"{seconds:.2f} s"
+    whole = round(abs(seconds))
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    sign = "-" if seconds < 0 else ""
+    return f"{sign}{hours}:{minutes:02}:{rest:02}" if hours else f"{sign}{minutes:02}:{rest:02}"
+
+
+def moment(value: datetime | None) -> str:
+    """A time in UTC, to the second; "unknown" for None."""
+    if value is None:
+        return "unknown"
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def money(value: float | None) -> str:
+    """US dollars; "unknown" for None."""
+    if value is None:
+        return "unknown"
+    return f"${value:.2f}" if value >= 1 else f"${value:.4f}"
+
+
+def size(value: int) -> str:
+    """A number of bytes as "1.2 MB"."""
+    amount, unit = float(value), "B"
+    for larger in ("kB", "MB", "GB"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.3g} {unit}"

@@ -1,0 +1,27 @@
+"""The page for addresses that do not exist."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from functools import partial
+from urllib.parse import urlsplit
+
+from kbsite.pages.page import Page, Site
+
+STYLE = (
+    "body{background:#0a0d0a;color:#4ade80;font:1rem/1.6 monospace;margin:10vh auto;"
+    "max-width:40rem;padding:0 1rem}a{color:#86efac}h1{color:#fbbf24;font-size:1.2rem}"
+)
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """The 404 page. A server shows it at any depth, so it needs no other file of the site."""
+    yield Page("404.html", "pages/missing.html", partial(_values, site))
+
+
+def _values(site: Site) -> dict[str, object]:
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    home = urlsplit(site.config.url).path.rstrip("/") + "/"
+    return {"style": STYLE, "style_hash": f"sha256-{digest}", "home": home}

@@ -1,0 +1,106 @@
+"""What a page is, and everything that pages are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from kbsite.model.board import Attempt, Board
+from kbsite.model.config import Config
+from kbsite.model.finding import Finding
+from kbsite.store.problems import StoredProblem
+from kbsite.store.runs import StoredRun
+
+INDEX = "index.html"
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that was read: runs without their transcripts, problems, boards."""
+
+    config: Config
+    runs: tuple[StoredRun, ...]
+    problems: Mapping[str, StoredProblem]
+    boards: tuple[Board, ...]
+    findings: tuple[Finding, ...]
+    """What was wrong with the input, and did not stop the build."""
+
+    @cached_property
+    def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
+        """All runs of the cell that a run belongs to, in order, by the run's id."""
+        cells: dict[tuple[object, ...], list[StoredRun]] = {}
+        for stored in sorted(self.runs, key=lambda s: (str(s.run.started or ""), s.run.id)):
+            run = stored.run
+            key = (run.board, run.contender, run.problem, run.hardware)
+            cells.setdefault(key, []).append(stored)
+        return {stored.run.id: held for held in cells.values() for stored in held}
+
+    @cached_property
+    def board_of(self) -> Mapping[str, Board]:
+        """The board that shows a run, by the run's id."""
+        return {
+            attempt.run.id: board
+            for board in self.boards
+            for _, _, cell in board.cells
+            for attempt in cell.attempts
+        }
+
+    def problem_title(self, problem: str) -> str:
+        """The title of a problem; its id if it is not in the repository."""
+        stored = self.problems.get(problem)
+        return stored.problem.title if stored else problem
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One file of the site, still to be rendered."""
+
+    path: str
+    """Within the site, with forward slashes, not yet quoted."""
+    template: str
+    values: Callable[[], Mapping[str, object]]
+    """Makes what the template shows; called when the page is written, and dropped after."""
+
+
+def attempt_of(stored: StoredRun) -> Attempt:
+    """A run, as a board sees it."""
+    return Attempt(stored.run, stored.metrics, stored.audit)
+
+
+def board_path(board_id: str) -> str:
+    """Where a board's page stands."""
+    return f"{board_id}/{INDEX}"
+
+
+def run_path(run_id: str) -> str:
+    """Where a run's page stands."""
+    return f"runs/{run_id}/{INDEX}"
+
+
+def problem_path(problem: str) -> str:
+    """Where a problem's page stands."""
+    return f"problems/{problem}/{INDEX}"
+
+
+_TEXT_SUFFIXES = {".json", ".jsonl", ".log", ".py", ".txt", ".yaml"}
+
+
+def raw_path(run_id: str, name: str) -> str:
+    """Where a run's own file stands, to download.
+
+    A browser must never take a file from a run for a page of this site: whatever is not known to
+    be shown as text gets a name that is.
+    """
+    safe = name if PurePosixPath(name).suffix.lower() in _TEXT_SUFFIXES else f"{name}.txt"
+    return f"runs/{run_id}/raw/{safe}"
+
+
+def address(path: str, fragment: str = "", *, seen_from: str) -> str:
+    """The relative address of `path`, and a place in it, seen from another page of the site."""
+    up = "../" * seen_from.count("/")
+    quoted = quote(path.encode("utf-8", "surrogateescape"), safe="/")
+    # "./" keeps a first segment with a colon from being read as a scheme.
+    return f"{up or './'}{quoted}" + (f"#{quote(fragment)}" if fragment else "")

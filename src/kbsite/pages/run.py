@@ -1,0 +1,122 @@
+"""A run's page: verdict, grade, facts, the whole transcript, solution, logs, raw files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from kbsite.model.board import Board
+from kbsite.model.event import Trace
+from kbsite.model.transcript import AgentLog, Step
+from kbsite.pages.page import Page, Site, attempt_of, run_path
+from kbsite.store.runs import LOGS, SOLUTION, StoredRun
+from kbsite.text import code_lines
+from kbsite.transcripts import transcript
+
+
+@dataclass(frozen=True, slots=True)
+class TraceGroup:
+    """Rows in a row with nothing to read in them, shown as one folded line."""
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log of a run, whole."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The runs beside this one on its board, by id; None at an edge."""
+
+    left: str | None = None
+    right: str | None = None
+    up: str | None = None
+    down: str | None = None
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """One page a run. Its transcript is read when the page is written."""
+    for stored in site.runs:
+        yield Page(run_path(stored.run.id), "pages/run.html", partial(_values, site, stored))
+
+
+def _values(site: Site, stored: StoredRun) -> dict[str, object]:
+    run = stored.run
+    board = site.board_of.get(run.id)
+    attempts = [other.run.id for other in site.attempts[run.id]]
+    solution = stored.file(SOLUTION)
+    return {
+        "title": f"{run.problem} / {run.contender.label}",
+        "stored": stored,
+        "run": run,
+        "attempt": attempt_of(stored),
+        "attempts": attempts,
+        "board": board,
+        "neighbours": neighbours(board, run.id) if board else Neighbours(),
+        "refusal": _refusal(site, run.id),
+        "transcript": transcript(run.harness, stored.transcripts),
+        "solution": code_lines(_text(solution.path)) if solution else [],
+        "logs": list(_logs(stored)),
+        "grouped": grouped,
+    }
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _logs(stored: StoredRun) -> Iterator[Log]:
+    for name in LOGS:
+        file = stored.file(name)
+        if file is not None and file.size:
+            yield Log(name, _text(file.path))
+
+
+def _refusal(site: Site, run_id: str) -> str:
+    for board in site.boards:
+        for refusal in board.refused:
+            if refusal.run_id == run_id:
+                return refusal.reason
+    return ""
+
+
+def grouped(log: AgentLog) -> Iterator[Step | TraceGroup]:
+    """The steps of an agent, with bookkeeping rows in a row put together."""
+    held: list[Step] = []
+    for step in log.steps:
+        if isinstance(step.event, Trace):
+            held.append(step)
+            continue
+        if held:
+            yield TraceGroup(tuple(held))
+            held = []
+        yield step
+    if held:
+        yield TraceGroup(tuple(held))
+
+
+def neighbours(board: Board, run_id: str) -> Neighbours:
+    """The runs shown left, right, above and below the cell that a run belongs to."""
+    grid = [[cell.shown.run.id if cell else None for cell in row.cells] for row in board.rows]
+    for y, row in enumerate(board.rows):
+        for x, cell in enumerate(row.cells):
+            if cell and any(attempt.run.id == run_id for attempt in cell.attempts):
+                column = [line[x] for line in grid]
+                return Neighbours(
+                    left=_next(grid[y][:x][::-1]),
+                    right=_next(grid[y][x + 1 :]),
+                    up=_next(column[:y][::-1]),
+                    down=_next(column[y + 1 :]),
+                )
+    return Neighbours()
+
+
+def _next(ids: list[str | None]) -> str | None:
+    return next((run_id for run_id in ids if run_id is not None), None)

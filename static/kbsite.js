@@ -1,0 +1,23 @@
+// Everything works without this file. With it: a permalink opens what it points into, and a click
+// on a permalink copies its address.
+"use strict";
+
+function openTarget() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id && document.getElementById(id);
+  if (!target) return;
+  for (let at = target; at; at = at.parentElement) {
+    if (at instanceof HTMLDetailsElement) at.open = true;
+  }
+  const own = target.querySelector(":scope > details, :scope > .body > details");
+  if (own) own.open = true;
+  target.scrollIntoView();
+}
+
+window.addEventListener("hashchange", openTarget);
+window.addEventListener("DOMContentLoaded", openTarget);
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a.time, a.link, td.number a");
+  if (link && navigator.clipboard) navigator.clipboard.writeText(link.href).catch(() => {});
+});
