@@ -32,7 +32,7 @@ class Finding:
 
 
 def one_line(text: str) -> str:
-    """`text` with escapes for what would break the line, or act on a terminal: names are hostile."""
+    """`text` with escapes for what would break the line or act on a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

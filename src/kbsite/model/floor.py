@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 
 class FloorKind(Enum):
@@ -51,5 +52,5 @@ class Floor:
 class Floors:
     """floors.json of a board's folder."""
 
-    format: int
+    format: Literal[1]
     floors: tuple[Floor, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,25 +34,40 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
     """
     kept: list[Stored] = []
     refused: list[Refused] = []
-    for entry in _entries(folder):
-        name = Path(entry.path).relative_to(folder).as_posix()
-        mode = entry.stat(follow_symlinks=False).st_mode
-        if stat.S_ISREG(mode):
-            size = entry.stat(follow_symlinks=False).st_size
-            kept.append(Stored(name, Path(entry.path), size))
-        elif stat.S_ISLNK(mode):
-            refused.append(Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})"))
-        elif not stat.S_ISDIR(mode):
-            refused.append(Refused(name, "neither a file nor a folder"))
+    below = [""]
+    while below:
+        inside = below.pop()
+        try:
+            with os.scandir(folder / inside) as entries:
+                found = list(entries)
+        except OSError as error:
+            refused.append(Refused(inside or ".", f"cannot be listed: {error.strerror}"))
+            continue
+        for entry in found:
+            match _held(f"{inside}{entry.name}", entry):
+                case Stored() as file:
+                    kept.append(file)
+                case Refused() as thing:
+                    refused.append(thing)
+                case str(name):
+                    below.append(name)
     return sorted(kept, key=lambda file: file.name), sorted(refused, key=lambda r: r.name)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            yield entry
-            if entry.is_dir(follow_symlinks=False):
-                yield from _entries(Path(entry.path))
+def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
+    """What an entry of a folder is; the name with a slash where it is a folder itself."""
+    path = Path(entry.path)
+    try:
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            return Refused(name, f"a symbolic link (to {path.readlink()})")
+    except OSError as error:
+        return Refused(name, f"cannot be read: {error.strerror}")
+    if stat.S_ISDIR(status.st_mode):
+        return f"{name}/"
+    if stat.S_ISREG(status.st_mode):
+        return Stored(name, path, status.st_size)
+    return Refused(name, "neither a file nor a folder")
 
 
 def digest(path: Path) -> str:
@@ -63,8 +77,12 @@ def digest(path: Path) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """One SHA-256 over the names and contents of all regular files below a folder."""
+    """One SHA-256 over the names and contents of the regular files below a folder.
+
+    Hidden files, and caches that Python makes of a file that it imports, do not count.
+    """
     whole = hashlib.sha256()
     for file in contents(folder)[0]:
-        whole.update(f"{digest(file.path)}  {file.name}\n".encode("utf-8", "surrogateescape"))
+        if not any(part.startswith((".", "__pycache__")) for part in file.name.split("/")):
+            whole.update(f"{digest(file.path)}  {file.name}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()

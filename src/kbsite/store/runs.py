@@ -6,7 +6,7 @@ snapshots/, samples.jsonl, check.log, benchmark.log and, written last, manifest.
 
 from __future__ import annotations
 
-import shutil
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,9 @@ from kbsite.model.floor import Floor, Floors
 from kbsite.model.run import FORMAT, Metrics, Run
 from kbsite.model.status import Status
 from kbsite.store.files import Stored, contents, digest
-from kbsite.store.records import InvalidFileError, json_record, yaml_record
+from kbsite.store.parsing import InvalidFileError, invalid, read_text
+from kbsite.store.places import line_of, lines_of
+from kbsite.store.records import json_record, yaml_record
 from kbsite.store.writing import json_text, sync, write_text
 
 RUN = "run.json"
@@ -31,6 +33,8 @@ TRANSCRIPT = "transcript/"
 FLOORS = "floors.json"
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 PARTIAL = ".partial"
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 UNGRADED = Metrics(format=FORMAT, status=Status.UNGRADED)
 """The grade of a run that has none."""
@@ -70,29 +74,51 @@ class Manifest:
 
 
 def run_folders(runs: Path) -> Iterator[Path]:
-    """Every folder below `runs` that is, or wants to be, a run directory, in order of path."""
-    for folder in sorted(path for path in runs.iterdir() if path.is_dir()):
-        if folder.is_symlink() or folder.name.startswith("."):
-            continue
-        if (folder / RUN).exists() or (folder / MANIFEST).exists() or _partial(folder):
+    """Every folder below `runs` that is, or wants to be, a run directory, in order of path.
+
+    None if `runs` is not there.
+    """
+    waiting = _folders(runs)
+    while waiting:
+        folder = waiting.pop()
+        if is_run(folder):
             yield folder
         else:
-            yield from run_folders(folder)
+            waiting += _folders(folder)
 
 
-def _partial(folder: Path) -> bool:
+def _folders(folder: Path) -> list[Path]:
+    """The folders in a folder, the last one first; no hidden ones, and no links."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        (path for path in folder.iterdir()
+         if not path.name.startswith(".") and not path.is_symlink() and path.is_dir()),
+        reverse=True,
+    )  # fmt: skip
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is, or wants to be, a run directory."""
+    own = (folder / name for name in (RUN, MANIFEST, METRICS, AUDIT))
+    return is_partial(folder) or any(path.is_symlink() or path.exists() for path in own)
+
+
+def is_partial(folder: Path) -> bool:
+    """Whether a folder holds a run that is still written, or was never completed."""
     return folder.name.endswith(PARTIAL)
 
 
 def read_run(folder: Path) -> StoredRun:
     """The run in a folder. InvalidFileError where run.json cannot be used.
 
-    A grade or audit that cannot be used is left out and named in the findings.
+    A grade or audit that cannot be used is left out and named in the findings. The id is always the
+    folder's name, and the other ids are safe as parts of a path, whatever run.json says.
     """
-    if _partial(folder):
-        message = "the run was not completed; delete the folder or finish the run"
-        raise InvalidFileError([InputError(message, path=folder)])
+    if is_partial(folder):
+        raise invalid("the run was not completed; delete the folder or finish the run", folder)
     run = json_record(folder / RUN, Run)
+    _refuse_unsafe(run, folder / RUN)
     files, refused = contents(folder)
     findings = [
         Finding(Severity.WARNING, str(folder / item.name), f"not read: {item.reason}")
@@ -100,7 +126,9 @@ def read_run(folder: Path) -> StoredRun:
     ]
     if run.id != folder.name:
         message = f"expected the folder's name, {folder.name!r}, got {run.id!r}"
-        findings.append(Finding(Severity.ERROR, str(folder / RUN), message, key="id"))
+        line = line_of(read_text(folder / RUN), ".id")
+        findings.append(Finding(Severity.ERROR, str(folder / RUN), message, line, "id"))
+        run = replace(run, id=folder.name)
     names = {file.name for file in files}
     if MANIFEST not in names:
         message = "missing; the run is incomplete"
@@ -120,6 +148,23 @@ def read_run(folder: Path) -> StoredRun:
     )  # fmt: skip
 
 
+def _refuse_unsafe(run: Run, path: Path) -> None:
+    """Raise InvalidFileError where an id of a run could lead out of a folder of the site."""
+    unsafe = [
+        (key, value)
+        for key in ("board", "problem", "harness", "hardware")
+        if (value := getattr(run, key)) is not None and not _SAFE.fullmatch(value)
+    ]
+    if unsafe:
+        lines = lines_of(read_text(path), [f".{key}" for key, _ in unsafe])
+        errors = [
+            InputError(f"expected letters, digits and . _ - only, got {value!r}",
+                       path=path, line=line, key=key)
+            for (key, value), line in zip(unsafe, lines, strict=True)
+        ]  # fmt: skip
+        raise InvalidFileError(errors)
+
+
 def as_findings(error: InvalidFileError) -> list[Finding]:
     """What is wrong with a file, as findings of severity error."""
     return [
@@ -134,7 +179,7 @@ def manifest_findings(stored: StoredRun) -> list[Finding]:
     if stored.file(MANIFEST) is None:
         return []
     try:
-        listed = dict(json_record(path, Manifest).files)
+        listed = dict(json_record(path, Manifest, any_text=True).files)
     except InvalidFileError as error:
         return as_findings(error)
     found = []
@@ -142,11 +187,8 @@ def manifest_findings(stored: StoredRun) -> list[Finding]:
         if file.name in (AUDIT, MANIFEST):
             continue
         expected = listed.pop(file.name, None)
-        if expected is None:
-            message = "not in the manifest; it was added after the run was completed"
-            found.append(Finding(Severity.ERROR, str(file.path), message))
-        elif digest(file.path) != expected:
-            message = f"changed after the run was completed; expected SHA-256 {expected}"
+        message = _changed(file.path, expected)
+        if message:
             found.append(Finding(Severity.ERROR, str(file.path), message))
     for name in sorted(listed):
         message = "missing; the manifest lists it"
@@ -154,15 +196,33 @@ def manifest_findings(stored: StoredRun) -> list[Finding]:
     return found
 
 
+def _changed(path: Path, expected: str | None) -> str:
+    """How a file differs from the manifest, which holds `expected`; empty if it does not."""
+    if expected is None:
+        return "not in the manifest; it was added after the run was completed"
+    try:
+        found = digest(path)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if found != expected:
+        return f"changed after the run was completed; expected SHA-256 {expected}, got {found}"
+    return ""
+
+
 def new_run_folder(board: Path, run_id: str) -> Path:
     """A fresh `<run-id>.partial` below a board's folder; UsageError if the run is there."""
+    if Path(run_id).name != run_id or run_id.startswith("."):
+        raise UsageError(f"{run_id!r} cannot be a run's id, for it names its folder")
     if (board / run_id).exists():
         message = f"{board / run_id}: the run is already there; delete it or write elsewhere"
         raise UsageError(message)
     partial = board / f"{run_id}{PARTIAL}"
-    if partial.exists():
-        shutil.rmtree(partial)
-    partial.mkdir(parents=True)
+    board.mkdir(parents=True, exist_ok=True)
+    try:
+        partial.mkdir()
+    except FileExistsError as error:
+        message = f"{partial}: the run is being written, or was broken off; delete it to start anew"
+        raise UsageError(message) from error
     return partial
 
 
@@ -175,11 +235,15 @@ def complete(partial: Path, run: Run, metrics: Metrics | None) -> Path:
     write_text(partial / MANIFEST, json_text(Manifest(FORMAT, hashes)))
     sync(partial)
     folder = partial.with_name(run.id)
+    if folder.exists():
+        raise UsageError(f"{folder}: the run is already there; {partial} stays as it is")
     partial.rename(folder)
+    sync(folder.parent)
     return folder
 
 
 def read_floors(board: Path) -> tuple[Floor, ...]:
     """The floors of a board's folder; none if it has no floors.json."""
     path = board / FLOORS
-    return json_record(path, Floors).floors if path.exists() else ()
+    there = path.is_symlink() or path.exists()
+    return json_record(path, Floors).floors if there else ()

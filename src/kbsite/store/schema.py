@@ -5,16 +5,22 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from datetime import datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from kbsite.model.audit import Audit
-from kbsite.model.run import Metrics, Run
+from kbsite.model.audit import Audit, Quote
+from kbsite.model.run import Host, Metrics, Run, ShapeMetrics
+from kbsite.model.usage import Usage
 
 SCHEMAS: dict[str, type] = {"run": Run, "metrics": Metrics, "audit": Audit}
 """The published schemas, by name of the file that they describe."""
+
+_RECORDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage)
+}
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -39,6 +45,11 @@ def _describe(part: dict[str, Any], name: str) -> None:
     for field, text in attribute_docs(kind).items():
         if field in part["properties"]:
             part["properties"][field]["description"] = text
+    for field, hint in get_type_hints(kind).items():
+        if datetime in get_args(hint):
+            # A time without zone is refused, which is what the format asks for.
+            texts = (one for one in part["properties"][field]["anyOf"] if one["type"] == "string")
+            next(texts)["format"] = "date-time"
 
 
 def attribute_docs(kind: type) -> dict[str, str]:
@@ -55,15 +66,3 @@ def attribute_docs(kind: type) -> dict[str, str]:
         ):
             found[field.target.id] = inspect.cleandoc(str(after.value.value))
     return found
-
-
-def _records() -> dict[str, type]:
-    from kbsite.model.audit import Quote
-    from kbsite.model.run import Host, ShapeMetrics
-    from kbsite.model.usage import Usage
-
-    kinds: list[type] = [Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage]
-    return {kind.__name__: kind for kind in kinds}
-
-
-_RECORDS = _records()

@@ -20,11 +20,14 @@ class Settings:
     runs: Path
     problems: Path
     out: Path
+    path: Path = Path(CONFIG)
+    """The kbsite.yaml that says so."""
 
 
 def config_path(start: Path) -> Path:
     """The kbsite.yaml of `start` or of the nearest parent that has one; UsageError if none has."""
-    for folder in [start, *start.parents]:
+    here = start.absolute()
+    for folder in [here, *here.parents]:
         if (folder / CONFIG).is_file():
             return folder / CONFIG
     raise UsageError(f"no {CONFIG} in {start} or its parents; write one, or give --config")
@@ -34,4 +37,4 @@ def read_settings(path: Path) -> Settings:
     """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
     config = yaml_record(path, Config)
     home = path.parent
-    return Settings(config, home / config.runs, home / config.problems, home / config.out)
+    return Settings(config, home / config.runs, home / config.problems, home / config.out, path)

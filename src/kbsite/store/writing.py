@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from dataclasses import is_dataclass
+import re
 from pathlib import Path
 
 import msgspec
+
+_HALF = re.compile("[\ud800-\udfff]")
+"""What stands for a byte of a file name that is no UTF-8."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole: beside its place first, then moved there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
+    # Of one length for every name, and no name that a file of the folder could have itself.
+    short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    partial = path.with_name(f".{short}.partial")
     partial.write_bytes(data)
     partial.replace(path)
 
@@ -25,8 +31,9 @@ def write_text(path: Path, text: str) -> None:
 
 def json_text(value: object) -> str:
     """`value`, a record or plain data, as indented JSON that ends in a line end."""
-    plain = msgspec.to_builtins(value) if is_dataclass(value) else value
-    return json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    plain = msgspec.to_builtins(value)
+    text = json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def sync(folder: Path) -> None:
