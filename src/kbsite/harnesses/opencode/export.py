@@ -17,6 +17,7 @@ from kbsite.harnesses.opencode.progress import (
     Progress,
     cost,
     counted,
+    identity,
     message_use,
     uncounted,
     usage,
@@ -157,7 +158,8 @@ class _Reader:
                 yield from self._assistant(value, info, row)
             case other:
                 row = self.row()
-                yield _unknown_key(f"message:{text(other)}", value.get("info"), row)
+                if info or not value.get("info"):
+                    yield _unknown_key(f"message:{text(other)}", value.get("info"), row)
                 yield from _rest("message", value, ("info", "parts"), row)
                 yield from self._parts(value, info, Role.ASSISTANT)
 
@@ -204,7 +206,7 @@ class _Reader:
         self, value: Mapping[str, object], info: Mapping[str, object], row: Row
     ) -> Iterator[Event]:
         yield _trace("assistant", info, row)
-        types = {mapping(part).get("type") for part in sequence(value.get("parts"))}
+        types = {text(mapping(part).get("type")) for part in sequence(value.get("parts"))}
         if "step-finish" not in types:
             yield from self._stepless(info, row, stepped="step-start" in types)
             if info.get("finish"):
@@ -216,18 +218,22 @@ class _Reader:
         told = usage(info.get("tokens"))
         if counted(told):
             self.progress.open_step = None
-            yield message_use(told, info, row, text(info.get("id")))
+            yield message_use(told, info, row, identity(info.get("id")))
         elif stepped or "completed" not in mapping(info.get("time")):
             self.progress.open_step = None
-            yield uncounted(row, text(info.get("id")))
+            yield uncounted(row, identity(info.get("id")))
 
 
 def _rest(
     owner: str, value: Mapping[str, object], known: tuple[str, str], row: Row
 ) -> Iterator[Unknown]:
     """Whatever a session or message holds beside its info and its list of messages or parts."""
+    info, items = known
     for key, held in value.items():
-        if key not in known or (key == known[1] and not isinstance(held, list)):
+        read = (key == info and (not held or bool(mapping(held)))) or (
+            key == items and isinstance(held, list)
+        )
+        if not read:
             yield _unknown_key(f"{owner}:{key}", held, row)
 
 

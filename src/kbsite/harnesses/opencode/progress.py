@@ -34,6 +34,11 @@ def counted(told: Usage) -> bool:
     return any([told.sent, told.output])
 
 
+def identity(value: object) -> str:
+    """An id of opencode's own making; empty for one that was masked and may stand for several."""
+    return told if (told := text(value)).startswith(("msg_", "prt_")) else ""
+
+
 def cost(value: object) -> float | None:
     """US dollars; None for 0, which opencode writes wherever it has no price for the model."""
     return number(value) or None
@@ -57,11 +62,11 @@ class Progress:
             source=row.source(), at=row.at, agent=row.agent, type="step-start", raw=dump(part)
         )
         self.goes_on()
-        self.open_step = uncounted(row, text(part.get("messageID")))
+        self.open_step = uncounted(row, identity(part.get("messageID")))
 
     def step_finished(self, part: Mapping[str, object], row: Row, *, ends: bool) -> Iterator[Event]:
         """The count of one model request; `ends`: whether it may have been the session's last."""
-        message_id = text(part.get("id")) or text(part.get("messageID"))
+        message_id = identity(part.get("id"))
         told = usage(part.get("tokens"))
         if counted(told):
             yield message_use(told, part, row, message_id)
