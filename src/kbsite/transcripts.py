@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format, matches
 from kbsite.harnesses.lines import lines
+from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
 
@@ -32,6 +33,13 @@ def _is_of(form: Format, name: str) -> bool:
     return any(matches(name, glob) for glob in form.globs)
 
 
+def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
+    """What files of one format say, file by file, one event in memory at a time."""
+    for file in held:
+        with file.path.open("rb") as stream:
+            yield from form.parse(lines(stream), file.name)
+
+
 def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:
     """The transcript that the files under transcript/ hold; None if there is none to show."""
     chosen = shown(harness, files)
@@ -39,8 +47,6 @@ def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:
         return None
     form, held = chosen
     fold = Fold()
-    for file in held:
-        with file.path.open("rb") as stream:
-            for event in form.parse(lines(stream), file.name):
-                fold.add(event)
+    for event in events(form, held):
+        fold.add(event)
     return fold.transcript(form.id, form.title, tuple(file.name for file in held))

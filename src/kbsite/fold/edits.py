@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator
 
+from kbsite.fold.patches import moved_to, patch_lines, patched
 from kbsite.model.event import Edit
 from kbsite.model.transcript import DiffLine, FileDiff
 
 CONTEXT = 3
 """Lines shown around a change."""
 
+MATCHES = 500_000
+"""Pairs of equal lines from which two texts are not matched, but shown one after the other."""
+
 
 class Files:
-    """The content of each file as far as the edits of one agent tell it."""
+    """The content of each file, as far as edits in the order of one transcript file tell it."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
@@ -21,49 +26,69 @@ class Files:
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
         before = self._known.get(edit.path)
-        after = self._after(edit, before)
         if edit.patch:
-            return FileDiff(edit.path, edit.action, tuple(_patch_lines(edit.patch)))
+            return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
         if edit.action == "delete":
             return FileDiff(edit.path, "delete", tuple(_changed(before or "", "")))
         if edit.old is None:
             action = "add" if edit.action == "add" else "write" if before is None else "update"
             return FileDiff(edit.path, action, tuple(_changed(before or "", edit.new)))
+        after = _after(edit, before)
         if before is None or after is None:
             return FileDiff(edit.path, edit.action, tuple(_changed(edit.old, edit.new)))
         return FileDiff(edit.path, edit.action, tuple(_changed(before, after)))
 
+    def diffs(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
+        """What edits would change, one after the other; nothing is changed yet."""
+        trial = Files()
+        trial._known = dict(self._known)
+        return trial.applied(edits)
+
+    def applied(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
+        """What edits change, one after the other; they are taken as done."""
+        found = []
+        for edit in edits:
+            found.append(self.diff(edit))
+            self.apply(edit)
+        return found
+
     def apply(self, edit: Edit) -> None:
         """Take an edit as done; a file that can no longer be told is forgotten."""
-        after = self._after(edit, self._known.get(edit.path))
-        if after is None:
-            self._known.pop(edit.path, None)
-        else:
-            self._known[edit.path] = after
+        after = _after(edit, self._known.pop(edit.path, None))
+        target = moved_to(edit.patch) if edit.action == "move" else edit.path
+        self._known.pop(target, None)
+        if target and after is not None:
+            self._known[target] = after
 
-    def _after(self, edit: Edit, before: str | None) -> str | None:
-        if edit.action in ("delete", "move"):
-            return None
-        if edit.patch:
-            return _patched(before, edit.patch)
-        if edit.old is None:
-            return edit.new
-        if before is None or edit.old not in before:
-            return None
-        return before.replace(edit.old, edit.new, -1 if edit.every else 1)
+
+def _after(edit: Edit, before: str | None) -> str | None:
+    """The content after an edit; None where that cannot be told, or the file is gone."""
+    if edit.action == "delete":
+        return None
+    if edit.patch or edit.action == "move":
+        return None if before is None else patched(before, edit.patch)
+    if edit.old is None:
+        return edit.new
+    if not edit.old:
+        # Nothing is replaced: that makes a file, and fails where there is one.
+        return None if before else edit.new
+    if before is None or edit.old not in before:
+        return None
+    return before.replace(edit.old, edit.new, -1 if edit.every else 1)
 
 
 def _changed(before: str, after: str) -> Iterator[DiffLine]:
-    old, new = before.splitlines(), after.splitlines()
+    old, new = _lines(before), _lines(after)
     # Most edits touch a few lines of a long file: what is equal at both ends needs no matching.
     start = _equal(old, new)
     end = _equal(old[start:][::-1], new[start:][::-1])
     low = max(0, start - CONTEXT)
     high = max(0, end - CONTEXT)
-    matched = difflib.unified_diff(
-        old[low : len(old) - high], new[low : len(new) - high], lineterm="", n=CONTEXT
-    )
-    for number, line in enumerate(matched):
+    old, new = old[low : len(old) - high], new[low : len(new) - high]
+    if _matches(old, new) > MATCHES:
+        yield from _replaced(old, new, low)
+        return
+    for number, line in enumerate(difflib.unified_diff(old, new, lineterm="", n=CONTEXT)):
         if number < 2:  # the two lines with the names of the files
             continue
         if line.startswith("@@"):
@@ -72,9 +97,30 @@ def _changed(before: str, after: str) -> Iterator[DiffLine]:
             yield DiffLine(line[0], line[1:])
 
 
+def _lines(text: str) -> list[str]:
+    """The lines as an editor numbers them: a form feed or U+2028 ends none."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def _equal(old: list[str], new: list[str]) -> int:
     pairs = zip(old, new, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
+
+
+def _matches(old: list[str], new: list[str]) -> int:
+    """Number of pairs that difflib would have to weigh; it leaves out very common lines itself."""
+    there = Counter(new)
+    common = len(new) // 100 + 1 if len(new) >= 200 else len(new)
+    return sum(n * there[line] for line, n in Counter(old).items() if there[line] <= common)
+
+
+def _replaced(old: list[str], new: list[str], low: int) -> Iterator[DiffLine]:
+    """Two texts that are too alike to be matched in time: all of the one, all of the other."""
+    header = f"@@ -{low + 1},{len(old)} +{low + 1},{len(new)} @@"
+    yield DiffLine("@", header)
+    yield from (DiffLine("-", line) for line in old)
+    yield from (DiffLine("+", line) for line in new)
 
 
 def _shifted(header: str, by: int) -> str:
@@ -86,38 +132,3 @@ def _shifted(header: str, by: int) -> str:
         # An empty side is numbered by the line before it: 0 stays 0 only in an empty file.
         spans.append(f"{span[0]}{int(first) + by}" + (f",{count}" if count else ""))
     return f"@@ {spans[0]} {spans[1]} @@"
-
-
-def _patch_lines(patch: str) -> Iterator[DiffLine]:
-    for line in patch.splitlines():
-        if line[:1] in ("+", "-", " "):
-            yield DiffLine(line[0], line[1:])
-        else:
-            yield DiffLine("@", line)
-
-
-def _patched(before: str | None, patch: str) -> str | None:
-    """The file after an apply_patch change; None where a hunk's place is not found."""
-    if before is None:
-        return None
-    text = before
-    for hunk in _hunks(patch):
-        old = "\n".join(line.text for line in hunk if line.sign in " -")
-        new = "\n".join(line.text for line in hunk if line.sign in " +")
-        if not old or old not in text:
-            return None
-        text = text.replace(old, new, 1)
-    return text
-
-
-def _hunks(patch: str) -> Iterator[list[DiffLine]]:
-    hunk: list[DiffLine] = []
-    for line in _patch_lines(patch):
-        if line.sign == "@":
-            if hunk:
-                yield hunk
-            hunk = []
-        else:
-            hunk.append(line)
-    if hunk:
-        yield hunk

@@ -7,8 +7,9 @@ rows of parallel sub-agents are mixed.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from kbsite.fold.edits import Files
@@ -28,7 +29,7 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.transcript import AgentLog, FileDiff, Step, Transcript
-from kbsite.model.usage import Usage
+from kbsite.model.usage import Usage, total
 
 SYNTHETIC = "<synthetic>"
 """What Claude Code names as the model of rows that it made up itself."""
@@ -46,7 +47,19 @@ class _Draft:
     result: ToolResult | None = None
     result_anchor: str = ""
     diffs: list[FileDiff] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    usages: dict[str, Usage] = field(default_factory=dict)
+    """Tokens by message: one that has no row of its own is counted at the row before it."""
+    gone: bool = False
+    """Whether it turned out to be the result of a later call, and is shown there."""
+
+
+@dataclass(slots=True)
+class _Tree:
+    """Which agents stand below which calls, while they are put in place."""
+
+    children: dict[tuple[str, str], list[str]]
+    usages: dict[str, Usage]
+    placed: set[str] = field(default_factory=set)
 
 
 class Fold:
@@ -54,10 +67,12 @@ class Fold:
 
     def __init__(self) -> None:
         self._drafts: dict[str, list[_Draft]] = {"": []}
-        self._open: dict[tuple[str, str], _Draft] = {}
+        self._open: dict[tuple[str, str], deque[_Draft]] = {}
+        self._early: dict[tuple[str, str], _Draft] = {}
+        self._answered: set[tuple[str, str]] = set()
         self._starts: dict[str, AgentStart] = {}
         self._counted: dict[tuple[str, str], _Draft] = {}
-        self._files = Files()
+        self._files: dict[str, Files] = {}
         self._ledger = Ledger()
         self._kinds: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -68,6 +83,7 @@ class Fold:
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._main_file: str | None = None
+        self._anchors: Counter[str] = Counter()
 
     def add(self, event: Event) -> None:
         """Take in the next event."""
@@ -76,10 +92,12 @@ class Fold:
         match event:
             case TokenUse():
                 self._count(event)
+            case ToolCall():
+                self._call(event)
             case ToolResult():
                 self._answer(event)
             case AgentStart():
-                self._starts.setdefault(event.child, event)
+                self._start(event)
             case _:
                 self._note(event)
                 self._append(event)
@@ -111,30 +129,55 @@ class Fold:
         self._first = at if self._first is None else min(self._first, at)
         self._last = at if self._last is None else max(self._last, at)
 
+    def _start(self, start: AgentStart) -> None:
+        """Take in what ties a sub-agent to a call: the first row that names a call holds."""
+        held = self._starts.get(start.child)
+        if held is None:
+            self._starts[start.child] = start
+        elif start.call_id and not held.call_id:
+            self._starts[start.child] = replace(start, title=start.title or held.title)
+
     def _append(self, event: Event) -> _Draft:
         draft = _Draft(event, self._anchor(event.source, event.agent))
         self._drafts.setdefault(event.agent, []).append(draft)
-        if isinstance(event, ToolCall):
-            self._open.setdefault((event.agent, event.call_id), draft)
-            draft.diffs = [self._files.diff(edit) for edit in event.edits]
         return draft
 
-    def _answer(self, result: ToolResult) -> None:
-        draft = self._open.get((result.agent, result.call_id))
-        if draft is None or draft.result is not None:
-            self._append(result)
+    def _call(self, call: ToolCall) -> None:
+        draft = self._append(call)
+        draft.diffs = self._known(call).diffs(call.edits)
+        if not call.call_id:
             return
-        draft.result = result
-        draft.result_anchor = self._anchor(result.source, result.agent)
-        if isinstance(draft.event, ToolCall) and not result.is_error:
-            self._apply(draft, draft.event)
+        key = call.agent, call.call_id
+        early = self._early.pop(key, None)
+        if early is None or not isinstance(early.event, ToolResult):
+            self._open.setdefault(key, deque()).append(draft)
+            return
+        early.gone, draft.usages = True, early.usages
+        self._join(draft, call, early.event, early.anchor)
 
-    def _apply(self, draft: _Draft, call: ToolCall) -> None:
-        # The files may have changed between the call and its result: the diff is taken anew.
-        draft.diffs = []
-        for edit in call.edits:
-            draft.diffs.append(self._files.diff(edit))
-            self._files.apply(edit)
+    def _answer(self, result: ToolResult) -> None:
+        key = result.agent, result.call_id
+        calls = self._open.get(key)
+        if calls:
+            draft = calls.popleft()
+            if isinstance(draft.event, ToolCall):
+                anchor = self._anchor(result.source, result.agent)
+                self._join(draft, draft.event, result, anchor)
+                self._answered.add(key)
+            return
+        alone = self._append(result)
+        if result.call_id and key not in self._answered:
+            self._early.setdefault(key, alone)
+
+    def _join(self, draft: _Draft, call: ToolCall, result: ToolResult, anchor: str) -> None:
+        draft.result, draft.result_anchor = result, anchor
+        if call.edits and not result.is_error:
+            # The files may have changed between the call and its result: the diff is taken anew.
+            draft.diffs = self._known(call).applied(call.edits)
+
+    def _known(self, call: ToolCall) -> Files:
+        # Only the rows of one file stand in the order in which they happened.
+        return self._files.setdefault(call.source.file, Files())
 
     def _count(self, use: TokenUse) -> None:
         self._ledger.add(use)
@@ -143,34 +186,34 @@ class Fold:
         if use.scope is not Scope.MESSAGE or not drafts:
             return
         # A message is written as several rows that repeat its count: it stands at the last one.
-        if use.message_id:
-            earlier = self._counted.get((use.agent, use.message_id))
-            if earlier is not None:
-                earlier.usage = Usage()
-            self._counted[use.agent, use.message_id] = drafts[-1]
-        drafts[-1].usage = use.usage
+        name = use.message_id or f"\0{use.source}"
+        earlier = self._counted.get((use.agent, name))
+        if earlier is not None:
+            earlier.usages.pop(name, None)
+        self._counted[use.agent, name] = drafts[-1]
+        drafts[-1].usages[name] = use.usage
 
     def _anchor(self, source: Source, agent: str) -> str:
         if self._main_file is None and agent == "":
             self._main_file = source.file
-        line = f"L{source.line}" + (f"-{source.part}" if source.part else "")
-        if source.file == self._main_file:
-            return line
-        name = hashlib.sha256(source.file.encode("utf-8", "surrogateescape")).hexdigest()[:6]
-        return f"f{name}-{line}"
+        anchor = f"L{source.line}" + (f"-{source.part}" if source.part else "")
+        if source.file != self._main_file:
+            name = hashlib.sha256(source.file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+            anchor = f"f{name}-{anchor}"
+        self._anchors[anchor] += 1
+        again = self._anchors[anchor]
+        return anchor if again == 1 else f"{anchor}x{again}"
 
     def transcript(self, form: str, title: str, files: tuple[str, ...]) -> Transcript:
         """The transcript of all that was taken in; `form` and `title` name its format."""
         children: dict[tuple[str, str], list[str]] = {}
         for child, start in self._starts.items():
-            if child in self._drafts and child != "":
+            if child in self._drafts and child != "" and start.call_id:
                 children.setdefault((start.agent, start.call_id), []).append(child)
-        placed: set[str] = {""}
-        main = self._log("", children, placed, 0)
-        unlinked = [
-            self._log(agent, children, placed, 0) for agent in self._drafts if agent not in placed
-        ]
         ledger = self._ledger
+        tree = _Tree(children, ledger.usages())
+        main = self._log("", tree, 0)
+        unlinked = [self._log(agent, tree, 0) for agent in self._top(tree)]
         return Transcript(
             format=form,
             title=title,
@@ -191,23 +234,31 @@ class Fold:
             malformed=tuple(self._malformed),
         )
 
-    def _log(
-        self, agent: str, children: dict[tuple[str, str], list[str]], placed: set[str], depth: int
-    ) -> AgentLog:
-        placed.add(agent)
+    def _top(self, tree: _Tree) -> Iterator[str]:
+        """The sub-agents that are not below another: those that nothing started come first."""
+        below = {child for children in tree.children.values() for child in children}
+        for agent in sorted(self._drafts, key=lambda agent: agent in below):
+            if agent not in tree.placed:
+                yield agent
+
+    def _log(self, agent: str, tree: _Tree, depth: int) -> AgentLog:
+        tree.placed.add(agent)
         steps = []
         for draft in self._drafts[agent]:
+            if draft.gone:
+                continue
             below: list[AgentLog] = []
             if isinstance(draft.event, ToolCall) and depth < MAX_DEPTH:
                 below.extend(
-                    self._log(child, children, placed, depth + 1)
-                    for child in children.get((agent, draft.event.call_id), ())
-                    if child not in placed
+                    self._log(child, tree, depth + 1)
+                    for child in tree.children.get((agent, draft.event.call_id), ())
+                    if child not in tree.placed
                 )
             steps.append(self._step(draft, tuple(below)))
         start = self._starts.get(agent)
         title = start.title if start else ""
-        return AgentLog(id=agent, title=title, steps=tuple(steps), usage=self._ledger.usage(agent))
+        usage = tree.usages.get(agent, Usage())
+        return AgentLog(id=agent, title=title, steps=tuple(steps), usage=usage)
 
     def _step(self, draft: _Draft, agents: tuple[AgentLog, ...]) -> Step:
         at = draft.event.at
@@ -220,5 +271,5 @@ class Fold:
             result_anchor=draft.result_anchor,
             diffs=tuple(draft.diffs),
             agents=agents,
-            usage=draft.usage,
+            usage=total(draft.usages.values()),
         )

@@ -23,24 +23,29 @@ class Ledger:
         """Take in one count; it replaces an earlier one of the same message, agent or session."""
         match use.scope:
             case Scope.MESSAGE:
-                message_id = use.message_id or f"\0{use.source.file}:{use.source.line}"
+                message_id = use.message_id or f"\0{use.source}"
                 self.messages[use.agent, message_id] = use
             case Scope.AGENT:
                 self.agents[use.agent] = use
             case Scope.RUN:
                 self.sessions[use.message_id] = use
 
+    def usages(self) -> dict[str, Usage]:
+        """What each agent used: its cumulative count if it has one, else its messages' sum."""
+        messages: dict[str, list[Usage]] = {}
+        for (owner, _), use in self.messages.items():
+            messages.setdefault(owner, []).append(use.usage)
+        summed = {owner: total(held) for owner, held in messages.items()}
+        return summed | {owner: use.usage for owner, use in self.agents.items()}
+
     def usage(self, agent: str) -> Usage:
-        """What one agent used: its cumulative count if it has one, else the sum of its messages."""
-        if agent in self.agents:
-            return self.agents[agent].usage
-        return total(use.usage for (owner, _), use in self.messages.items() if owner == agent)
+        """What one agent used; all None where nothing tells."""
+        return self.usages().get(agent, Usage())
 
     @property
     def counted(self) -> Usage:
         """What all agents used, added up from their own counts."""
-        owners = {owner for owner, _ in self.messages} | set(self.agents)
-        return total(self.usage(owner) for owner in sorted(owners))
+        return total(self.usages().values())
 
     @property
     def told(self) -> Usage:
@@ -54,10 +59,15 @@ class Ledger:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the CLI says that it cost: its final figures, else the sum over messages."""
+        """What the CLI says that it cost: its final figures, else the sum of its agents' own."""
         final = [use.cost_usd for use in self.sessions.values() if use.cost_usd is not None]
-        each = [use.cost_usd for use in self.messages.values() if use.cost_usd is not None]
-        costs = final or each
+        whole = {o: use.cost_usd for o, use in self.agents.items() if use.cost_usd is not None}
+        each = [
+            use.cost_usd
+            for (owner, _), use in self.messages.items()
+            if use.cost_usd is not None and owner not in whole
+        ]
+        costs = final or [*whole.values(), *each]
         return sum(costs) if costs else None
 
     @property
