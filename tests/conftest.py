@@ -114,7 +114,7 @@ class MakeFloors(Protocol):
 
 def _free_id(board: Path, harness: str, model: str, problem: str) -> tuple[str, datetime]:
     """An id of the usual form that the board does not have yet, and when that run started."""
-    slug = "".join(char if char.isalnum() else "-" for char in model.lower())
+    slug = "".join(char if char.isalnum() else "-" for char in model.lower())[:40]
     started = STARTED
     while (board / (name := f"{started:%Y%m%d_%H%M%S}_{harness}_{slug}_{problem}")).exists():
         started += timedelta(minutes=1)

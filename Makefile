@@ -1,0 +1,70 @@
+# Two commands do everything on a fresh machine: `make site` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+METRICS := ../shared/tools/style_metrics.py
+
+.PHONY: site test lint types layers budgets tests browser demo format clean
+
+site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
+	@$(BIN)/kbsite build >$(VENV)/built.txt
+	@echo "The site is made. Open file://$$(cat $(VENV)/built.txt) in a browser."
+
+test: lint types layers budgets tests  ## Everything that CI runs; installs what it needs.
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
+
+layers: $(VENV)/dev.stamp
+	$(BIN)/lint-imports
+
+# The script lies beside the checkouts of the team; elsewhere ruff's own limits have to do.
+budgets: $(VENV)/dev.stamp
+	@if [ -f $(METRICS) ]; then \
+	  $(BIN)/python $(METRICS) kbsite --root . --src src/kbsite --src bench --tests tests \
+	    --check 'module_max<=400' --check 'func_p95<=35' --check 'func_max<=60' \
+	    --check 'cc_max<=12' --check 'cycles_run<=0' --check 'typed_pct>=100' \
+	    --check 'doc_cover>=95' --check 'except_silent<=0' --check 'test_ratio>=1'; \
+	else echo "budgets: not measured, $(METRICS) is not here"; fi
+
+tests: $(VENV)/dev.stamp browser
+	$(BIN)/pytest
+
+# Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
+browser:
+	@if [ -z "$(CHROMIUM)" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; \
+	  else \
+	    echo "The browser tests need Chromium: install the package chromium, or run as root." >&2; \
+	    exit 3; \
+	  fi; \
+	fi
+
+demo: $(VENV)/dev.stamp  ## Make runs/demo anew from captures: make demo CAPTURES=FOLDER.
+	$(BIN)/python scripts/demo_runs.py $(CAPTURES)
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(VENV)/site.stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/site.stamp

@@ -1,0 +1,106 @@
+"""Sites to look at, a server under a sub-path, and the system's Chromium."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
+
+from kbsite.build import build, override
+from kbsite.store.settings import CONFIG, read_settings
+from tests.browser.witness import Opened, Witness
+
+ROOT = Path(__file__).parents[2]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="session", name="site")
+def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository's own site, built anew, in a folder whose name is a sub-path of a server."""
+    out = tmp_path_factory.mktemp("served") / "sub path" / "kbsite"
+    out.parent.mkdir()
+    built = build(override(read_settings(ROOT / CONFIG), None, None, out))
+
+    assert built.findings == ()
+    return out
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        """Say nothing: the test's own report is enough."""
+
+
+@pytest.fixture(scope="session", name="served")
+def _served(site: Path) -> Iterator[str]:
+    """The address of the repository's site behind a web server, below a sub-path."""
+    handler = functools.partial(_Quiet, directory=str(site.parents[1]))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/sub%20path/kbsite/"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="session", name="playwright")
+def _playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session", name="chromium")
+def _chromium(playwright: Playwright) -> Iterator[Browser]:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = [path for name in names if (path := shutil.which(name))]
+    assert found, "no Chromium on this machine: install the package chromium (`make browser`)"
+    browser = playwright.chromium.launch(executable_path=found[0], args=FLAGS)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(name="witness")
+def _witness() -> Witness:
+    return Witness()
+
+
+@pytest.fixture(name="context_of")
+def _context_of(chromium: Browser) -> Iterator[functools.partial[BrowserContext]]:
+    """Makes a context of the browser; all are closed after the test."""
+    contexts: list[BrowserContext] = []
+
+    def make(**options: object) -> BrowserContext:
+        contexts.append(chromium.new_context(**options))  # type: ignore[arg-type]
+        return contexts[-1]
+
+    yield functools.partial(make)
+    for context in contexts:
+        context.close()
+
+
+WAYS = [
+    pytest.param((way, script), id=f"{way}-{'js' if script else 'nojs'}")
+    for way in ("file", "http")
+    for script in (True, False)
+]
+
+
+@pytest.fixture(name="opened", params=WAYS)
+def _opened(
+    request: pytest.FixtureRequest,
+    site: Path,
+    served: str,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Opened:
+    """The site from file:// and served under a sub-path, with JavaScript on and off."""
+    way, script = request.param
+    page = context_of(java_script_enabled=script).new_page()
+    witness.watch(page)
+    return Opened(page, f"{site.as_uri()}/" if way == "file" else served)

@@ -1,0 +1,120 @@
+"""A person opens the home page, the board, clicks a cell and reads a transcript."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.witness import Opened, Witness
+
+pytestmark = pytest.mark.browser
+
+
+def test_home_to_board_to_cell_to_transcript(opened: Opened, witness: Witness) -> None:
+    page = opened.page
+    page.goto(f"{opened.start}index.html")
+    expect(page.get_by_role("heading", level=1)).to_have_attribute("aria-label", "kbsite")
+    page.get_by_role("link", name=re.compile(r"\[ board \] Demo")).click()
+    row = page.locator("tbody.contenders tr", has_text="claude · scripted").first
+    row.get_by_role("link").first.click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Add two numbers")
+    expect(page.locator("#transcript")).to_contain_text("I'll look at the workspace first.")
+    expect(page.locator("#solution")).to_contain_text("return a + b")
+    assert witness.errors == []
+    assert witness.dialogs == []
+    assert witness.foreign(opened.start) == set()
+
+
+def test_every_harness_has_a_run_with_steps_to_read(opened: Opened, witness: Witness) -> None:
+    page = opened.page
+    page.goto(f"{opened.start}demo/index.html")
+    rows = page.locator("tbody.contenders tr:not(.audits)")
+    harnesses = set()
+    for number in range(rows.count()):
+        page.goto(f"{opened.start}demo/index.html")
+        harnesses.add(rows.nth(number).locator(".harness").inner_text())
+        rows.nth(number).get_by_role("link").first.click()
+
+        expect(page.locator(".step.call").first).to_be_visible()
+        expect(page.locator(".note", has_text="script").first).to_be_visible()
+
+    assert {"claude", "codex", "kimi", "opencode"} <= harnesses
+    assert witness.errors == []
+
+
+def test_the_style_of_the_site_applies_from_disk_and_from_a_server(
+    site: Path, served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(color_scheme="dark").new_page()
+    for start in (f"{site.as_uri()}/", served):
+        page.goto(f"{start}demo/index.html")
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+        assert colour == "rgb(10, 13, 10)"
+
+
+def test_a_permalink_opens_at_its_event(opened: Opened) -> None:
+    page = opened.page
+    page.goto(f"{opened.start}runs/index.html")
+    page.get_by_role("link", name=re.compile("_claude_scripted_add")).first.click()
+    link = page.locator("a.time").nth(5)
+    anchor = str(link.get_attribute("href"))
+    page.goto(f"{page.url}{anchor}")
+
+    expect(page.locator(f'[id="{anchor[1:]}"]')).to_be_in_viewport()
+
+
+def test_raw_files_can_be_opened_and_hold_what_the_cli_wrote(opened: Opened, site: Path) -> None:
+    page = opened.page
+    page.goto(f"{opened.start}runs/index.html")
+    page.get_by_role("link", name=re.compile("_claude_scripted_add")).first.click()
+    name = "transcript/stdout.jsonl"
+    address = page.locator("#raw").get_by_role("link", name=name).get_attribute("href")
+    run = page.url.rstrip("/").split("/")[-2]
+
+    assert address == f"../../runs/{run}/raw/{name}"
+    assert (site / "runs" / run / "raw" / name).read_bytes().startswith(b'{"type":"system"')
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("path", ["index.html", "demo/index.html", "runs/index.html"])
+def test_nothing_is_wider_than_a_phone(
+    path: str, scheme: str, served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}, color_scheme=scheme).new_page()
+    page.goto(f"{served}{path}")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_run_page_is_not_wider_than_a_phone(
+    served: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    for run in sorted(path.parent.name for path in site.glob("runs/*/index.html")):
+        page.goto(f"{served}runs/{run}/index.html")
+
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, run
+
+
+def test_the_board_can_be_walked_with_the_keyboard_alone(
+    served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    page.goto(f"{served}demo/index.html")
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        focused = page.evaluate("document.activeElement.getAttribute('href') || ''")
+        seen.append(focused)
+        if "/runs/2" in focused:
+            page.keyboard.press("Enter")
+            break
+
+    expect(page.locator("#transcript")).to_be_attached()
+    assert "#main" in seen[0]
