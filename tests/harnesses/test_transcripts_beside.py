@@ -28,6 +28,10 @@ BESIDE = ROOT.parent / "shared"
 EXPECTED = Path(__file__).parent / "expected"
 
 
+MADE_UP = {"codex_exec_json_phase_and_unknown.jsonl"}
+"""Files that somebody made by hand with a row of a type that no CLI writes."""
+
+
 def files_of(form: Format) -> Iterator[Path]:
     """The files of one format beside the checkout: corpus folders are named by format."""
     for folder in [BESIDE / "corpus" / form.id, BESIDE / "corpus" / "derived" / form.id]:
@@ -83,7 +87,8 @@ def test_every_transcript_beside_the_checkout_reads_as_expected(module: HarnessM
         events = parsed(form, path, name)
         found[case] = account(events)
         unknown = sum(found[case]["unknown"].values())
-        assert unknown <= len(events) / 100, f"{case}: {found[case]['unknown']}"
+        allowed = 1 if path.name in MADE_UP else len(events) / 100
+        assert unknown <= allowed, f"{case}: {found[case]['unknown']}"
 
     assert expected == found
 

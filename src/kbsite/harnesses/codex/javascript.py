@@ -114,10 +114,12 @@ class _Reader:
         return held, at + 1
 
     def _member(self, start: int, depth: int, held: dict[str, object]) -> int:
-        match = _STRING.match(self._script, start) or _NAME.match(self._script, start)
-        if not match:
+        if match := _STRING.match(self._script, start):
+            name = _unescaped(match[1] if match[1] is not None else match[2])
+        elif match := _NAME.match(self._script, start):
+            name = match[0]
+        else:
             raise _UnreadableError
-        name = match[0].strip("\"'")
         colon = self._skip(match.end())
         if self._at(colon) == ":":
             held[name], end = self._sum(colon + 1, depth)

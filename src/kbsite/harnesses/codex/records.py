@@ -246,7 +246,8 @@ def duration(value: object) -> float | None:
     """Seconds, from a number or from Rust's `{secs, nanos}`."""
     if isinstance(value, dict):
         seconds, nanos = number(value.get("secs")), number(value.get("nanos"))
-        return sum(filter(None, [ratio(seconds, 1), ratio(nanos, 1_000_000_000)]))
+        parts = [ratio(seconds, 1), ratio(nanos, 1_000_000_000)]
+        return None if parts == [None, None] else sum(filter(None, parts))
     return ratio(number(value), 1)
 
 

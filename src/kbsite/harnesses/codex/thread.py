@@ -102,7 +102,7 @@ class Thread:
         """What a record comes to: nothing of its own where the file has the call itself."""
         starts = self.spawned(record.call_id, record.children, record.title, row)
         if record.call_id in self._open:
-            self._waiting[record.call_id] = (record, row, self.cell)
+            _remember(self._waiting, record.call_id, (record, row, self.cell))
             return [row.trace, *starts]
         cell = self._closed.get(record.call_id)
         if cell is None:
