@@ -1,0 +1,81 @@
+"""Sub-agents: which call started which, by ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kbsite.harnesses.claude.content import blocks
+from kbsite.harnesses.claude.rows import Row, wording
+from kbsite.harnesses.lines import mapping, text
+from kbsite.model.event import AgentStart, Event, ToolCall, ToolKind
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call for a sub-agent."""
+
+    agent: str
+    title: str
+    prompt: str
+
+
+@dataclass(slots=True)
+class Agents:
+    """The sub-agents of a file: the calls for them, and those that a start was given out for."""
+
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """By call id."""
+    started: set[str] = field(default_factory=set)
+    sidechains: dict[str, str] = field(default_factory=dict)
+    """Rows of sub-agents that have no id of their own: the row's uuid to that of the first row."""
+
+    def noting(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The events as they come; the calls for sub-agents among them are remembered."""
+        for event in events:
+            if isinstance(event, ToolCall) and event.tool_kind is ToolKind.AGENT:
+                held = mapping(event.arguments)
+                title = text(held.get("description")) or event.summary
+                prompt = text(held.get("prompt")).strip()
+                self.asked[event.call_id] = Asked(event.agent, title, prompt)
+            yield event
+
+    def start(
+        self, row: Row, child: str, call_id: str, title: str = "", owner: str = ""
+    ) -> Iterator[AgentStart]:
+        """The start of a sub-agent by a call, the first time that the file tells of it.
+
+        `title` and `owner` are what the row says of the call; the call itself knows better.
+        """
+        if not child or child in self.started:
+            return
+        self.started.add(child)
+        asked = self.asked.get(call_id)
+        yield AgentStart(
+            source=row.source,
+            at=row.at,
+            agent=asked.agent if asked else owner,
+            child=child,
+            call_id=call_id,
+            title=title or (asked.title if asked else ""),
+        )
+
+    def sidechain(self, row: Row) -> str:
+        """The sub-agent of a row that only says that it belongs to one: the id of its first row."""
+        own = row.text("uuid")
+        first = self.sidechains.get(row.text("parentUuid"), own)
+        self.sidechains[own] = first
+        return first
+
+    def start_by_prompt(self, row: Row, child: str) -> Iterator[AgentStart]:
+        """The start of a sub-agent whose first row repeats the prompt of the call for it."""
+        if child in self.started:
+            return
+        message = mapping(row.value.get("message"))
+        prompt = wording(list(blocks(message.get("content")))).strip()
+        found = (key for key, asked in self.asked.items() if prompt and asked.prompt == prompt)
+        call_id = next(found, "")
+        yield from self.start(row, child, call_id)
+        if asked := self.asked.get(call_id):
+            # Two calls may have the same prompt: each starts one sub-agent.
+            self.asked[call_id] = replace(asked, prompt="")

@@ -1,0 +1,224 @@
+"""The session log: `projects/<folder>/<session>.jsonl` and the files of its sub-agents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kbsite.harnesses.claude.agents import Agents
+from kbsite.harnesses.claude.content import assistant, user
+from kbsite.harnesses.claude.rows import Row, numbered, row, whole, wording
+from kbsite.harnesses.claude.system import attachment, system
+from kbsite.harnesses.claude.tokens import Totals
+from kbsite.harnesses.claude.vocabulary import BOOKKEEPING, LINKS, PROGRESS, SYNTHETIC
+from kbsite.harnesses.lines import Line, Record, count, mapping, records, sequence, text
+from kbsite.model.event import Event, Malformed, Session, ToolResult, Topic
+
+_AGENT_FILE = re.compile(r"(?:.*/)?agent-([^/]+?)(?:\.meta\.json|\.jsonl)", re.DOTALL)
+_META = ".meta.json"
+_AGENT_NAMED = re.compile(r"^agentId: (\w+)", re.MULTILINE)
+_LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the rows of an agent say of its session, up to one of them."""
+
+    session_id: str = ""
+    model: str = ""
+    effort: str = ""
+    harness_version: str = ""
+    cwd: str = ""
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _State:
+    """What rows say of later ones."""
+
+    file_agent: str
+    agents: Agents = field(default_factory=Agents)
+    totals: Totals = field(default_factory=Totals)
+    facts: dict[str, _Facts] = field(default_factory=dict)
+    told: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By agent: the facts that a Session was last given out for."""
+    prompts: dict[str, str] = field(default_factory=dict)
+    """By agent: the system prompt that was last given out."""
+
+    def agent(self, record: Record) -> str:
+        """The sub-agent that a row belongs to; empty for the main agent."""
+        value = record.value
+        if own := text(value.get("agentId")):
+            return own
+        beside = bool(value.get("isSidechain", self.file_agent != ""))
+        if not beside or text(value.get("type")) not in _LINKED:
+            return self.file_agent if beside else ""
+        return self.file_agent or self.agents.sidechain(row(record, ""))
+
+
+_Read = Callable[[Row, _State], Iterator[Event]]
+
+
+def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
+    """The events of a session's file, of a sub-agent's file, or of the note beside the latter."""
+    found = _AGENT_FILE.fullmatch(file)
+    state = _State(found[1] if found else "")
+    read = _meta if file.endswith(_META) else _row
+    return numbered(_events(source_lines, file, state, read))
+
+
+def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read) -> Iterator[Event]:
+    held: Row | None = None
+    for record in records(source_lines, file):
+        if isinstance(record, Malformed):
+            yield record
+        else:
+            held = row(record, state.agent(record))
+            yield from read(held, state)
+    if held and held.agent not in state.told and held.agent in state.facts:
+        yield _session(held, state)
+
+
+def _row(held: Row, state: _State) -> Iterator[Event]:
+    if held.agent in state.agents.sidechains:
+        yield from state.agents.start_by_prompt(held, held.agent)
+    yield from _facts(held, state)
+    yield from whole(_told(held, state), held.trace(held.text("type")))
+
+
+def _told(held: Row, state: _State) -> Iterator[Event]:
+    match kind := held.text("type"):
+        case "assistant":
+            yield from state.agents.noting(assistant(held))
+        case "user":
+            yield from _user(held, state)
+        case "system":
+            yield from system(held)
+        case "attachment":
+            yield from _attachment(held, state)
+        case "progress":
+            yield from _progress(held, state)
+        case "cost-state":
+            yield from state.totals.of_row(held, held.text("sessionId"))
+            yield held.trace(kind)
+        case _ if kind in LINKS:
+            told = (held.text(key) for key in LINKS[kind])
+            yield held.notice(Topic.NOTE, " ".join(filter(None, told)))
+        case _ if kind in BOOKKEEPING:
+            yield held.trace(kind)
+        case _:
+            yield held.unknown(kind)
+
+
+def _user(held: Row, state: _State) -> Iterator[Event]:
+    rich = held.value.get("toolUseResult")
+    for event in user(held, rich):
+        if isinstance(event, ToolResult):
+            child = text(mapping(rich).get("agentId"))
+            if not child and event.call_id in state.agents.asked:
+                named = _AGENT_NAMED.findall(event.output)
+                child = named[-1] if named else ""
+            title = text(mapping(rich).get("description"))
+            yield from state.agents.start(held, child, event.call_id, title)
+        yield event
+
+
+def _attachment(held: Row, state: _State) -> Iterator[Event]:
+    told = mapping(held.value.get("attachment"))
+    if told.get("type") == "prompt_snapshot":
+        prompt = wording(told.get("systemPrompt"))
+        if state.prompts.get(held.agent) == prompt:
+            yield held.trace("attachment/prompt_snapshot")
+            return
+        state.prompts[held.agent] = prompt
+    yield from attachment(held)
+
+
+def _progress(held: Row, state: _State) -> Iterator[Event]:
+    data = mapping(held.value.get("data"))
+    kind = text(data.get("type"))
+    if kind == "agent_progress":
+        child = text(data.get("agentId"))
+        yield from state.agents.start(held, child, held.text("parentToolUseID"))
+    if kind in PROGRESS:
+        yield held.trace(f"progress/{kind}")
+    else:
+        yield held.unknown(f"progress/{kind}")
+
+
+def _facts(held: Row, state: _State) -> Iterator[Session]:
+    before = state.facts.get(held.agent, _Facts())
+    now = _learned(before, held)
+    if now == before:
+        return
+    state.facts[held.agent] = now
+    key = (now.session_id, now.model, now.effort, now.harness_version)
+    if now.model and state.told.get(held.agent) != key:
+        yield _session(held, state)
+
+
+def _learned(known: _Facts, held: Row) -> _Facts:
+    params = mapping(held.value.get("params"))
+    model, effort = "", ""
+    match held.text("type"):
+        case "assistant":
+            model = text(mapping(held.value.get("message")).get("model"))
+            effort = held.text("effort")
+        case "api-request" if not known.model:
+            model = text(params.get("model"))
+            effort = text(mapping(params.get("output_config")).get("effort"))
+        case "api-request-shape":
+            shape = mapping(held.value.get("shape"))
+            names = (text(mapping(tool).get("name")) for tool in sequence(shape.get("tools")))
+            return replace(known, tools=tuple(filter(None, names)))
+        case _:
+            pass
+    return replace(
+        known,
+        session_id=held.text("sessionId") or known.session_id,
+        model=known.model if model in ("", SYNTHETIC) else model,
+        effort=effort or known.effort,
+        harness_version=held.text("version") or known.harness_version,
+        cwd=known.cwd or held.text("cwd"),
+    )
+
+
+def _session(held: Row, state: _State) -> Session:
+    facts = state.facts[held.agent]
+    state.told[held.agent] = (facts.session_id, facts.model, facts.effort, facts.harness_version)
+    return held.event(
+        Session,
+        session_id=facts.session_id,
+        parent_session=facts.session_id if held.agent else "",
+        model=facts.model,
+        effort=facts.effort,
+        harness_version=facts.harness_version,
+        cwd=facts.cwd,
+        tools=facts.tools,
+    )
+
+
+def _meta(held: Row, state: _State) -> Iterator[Event]:
+    title = held.text("description") or held.text("agentType")
+    parent, depth = held.text("parentAgentId"), count(held.value.get("spawnDepth")) or 1
+    if parent or depth == 1:
+        call_id = held.text("toolUseId")
+        yield from state.agents.start(held, state.file_agent, call_id, title, parent)
+    yield held.trace("agent-meta")
+
+
+def recognises(head: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a file that starts with these objects is a session log."""
+    return any(_is_of_log(value) for value in head)
+
+
+def _is_of_log(value: Mapping[str, object]) -> bool:
+    kind = value.get("type")
+    if kind == "summary":
+        return "leafUuid" in value
+    if kind == "file-history-snapshot":
+        return "snapshot" in value
+    if not isinstance(value.get("sessionId"), str) or not isinstance(kind, str):
+        return False
+    return (kind in _LINKED and "parentUuid" in value) or kind in BOOKKEEPING

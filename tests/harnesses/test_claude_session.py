@@ -1,0 +1,339 @@
+"""Claude Code's session log: tokens, sub-agents, and what the CLI tells of itself."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from kbsite.harnesses.claude import session
+from kbsite.harnesses.lines import lines
+from kbsite.model.event import (
+    AgentStart,
+    Malformed,
+    Message,
+    Notice,
+    Role,
+    Scope,
+    Session,
+    TokenUse,
+    ToolResult,
+    Topic,
+    Trace,
+    Unknown,
+)
+from kbsite.model.usage import Usage
+from tests.harnesses.claude_rows import (
+    agent_call,
+    assistant,
+    attached,
+    call,
+    cost_state,
+    ledger,
+    of,
+    only,
+    read,
+    result,
+    used,
+    user,
+)
+
+# Tokens
+
+
+def test_usage_is_summed_once_per_message() -> None:
+    first = assistant({"type": "text", "text": "x"}, message={"usage": used(1)})
+    last = assistant(call("c", "Bash"), message={"usage": used(40), "stop_reason": "tool_use"})
+    other = assistant(message={"id": "m2", "usage": used(2), "stop_reason": "end_turn"})
+    held = ledger(read(first, last, other))
+
+    assert held.total == Usage(input=20, cache_read=6, output=42)
+    assert not held.lower_bound
+
+
+def test_a_message_that_was_not_finished_counts_too_little() -> None:
+    assert ledger(read(assistant(message={"usage": used(1), "stop_reason": None}))).lower_bound
+
+
+def test_nothing_but_zeros_is_unknown() -> None:
+    zeros = {"input_tokens": 0, "output_tokens": 0}
+    use = only(TokenUse, read(assistant(message={"usage": zeros, "stop_reason": "end_turn"})))
+
+    assert not use.usage.known
+    assert use.lower_bound
+
+
+def test_thinking_is_a_part_of_the_output() -> None:
+    details = {**used(40), "output_tokens_details": {"thinking_tokens": 8}}
+    use = only(TokenUse, read(assistant(message={"usage": details})))
+
+    assert (use.usage.output, use.usage.reasoning) == (40, 8)
+
+
+def test_the_clis_own_total_counts_every_model() -> None:
+    models = {
+        "big": {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 2},
+        "small": {"inputTokens": 1, "outputTokens": 1, "cacheReadInputTokens": 0},
+    }
+    events = read(assistant(message={"usage": used(7)}), cost_state(models, totalCostUSD=0.5))
+    total = next(use for use in of(TokenUse, events) if use.scope is Scope.RUN)
+
+    assert ledger(events).total == Usage(input=11, cache_read=2, output=6)
+    assert (total.message_id, total.cost_usd, total.model) == ("s", 0.5, "")
+
+
+def test_a_session_that_used_nothing_is_known_to() -> None:
+    assert ledger(read(cost_state({}))).total == Usage(
+        input=0, cache_read=0, cache_write=0, output=0
+    )
+
+
+def test_a_guessed_price_is_no_cost() -> None:
+    models = {"scripted-1": {"inputTokens": 1, "outputTokens": 1}}
+    events = read(cost_state(models, totalCostUSD=0.5, hasUnknownModelCost=True))
+
+    assert only(TokenUse, events).cost_usd is None
+
+
+# Sub-agents
+
+
+def test_a_result_ties_a_sub_agent_to_its_call() -> None:
+    rich = {"agentId": "a1", "status": "completed"}
+    start = only(AgentStart, read(agent_call(), user([result("t1", "3")], toolUseResult=rich)))
+
+    assert (start.child, start.call_id, start.title) == ("a1", "t1", "count files")
+    assert start.agent == ""
+
+
+def test_progress_ties_a_sub_agent_to_its_call_and_is_a_trace() -> None:
+    data = {"type": "agent_progress", "agentId": "a1", "message": {"type": "assistant"}}
+    row = {"type": "progress", "parentToolUseID": "t1", "data": data, "sessionId": "s"}
+    events = read(agent_call(), row, row)
+
+    assert only(AgentStart, events).child == "a1"
+    assert [trace.type for trace in of(Trace, events)] == ["progress/agent_progress"] * 2
+
+
+def test_a_sub_agents_rows_belong_to_it() -> None:
+    row = assistant({"type": "text", "text": "3"}, agentId="a1", isSidechain=True)
+    events = read(row, {"type": "atis-latch"}, file="home/p/s/subagents/agent-a1.jsonl")
+
+    assert {event.agent for event in events} == {"a1"}
+
+
+def test_a_sub_agent_of_a_sub_agent_is_started_by_it() -> None:
+    nested = assistant(call("t2", "Agent", description="deeper"), agentId="a1", isSidechain=True)
+    shown = "  agentId: forged\nagentId: a2 (use SendMessage with to: 'a2')"
+    row = user([result("t2", shown)], agentId="a1", isSidechain=True)
+    start = only(AgentStart, read(nested, row, file="session/agent-a1.jsonl"))
+
+    assert (start.agent, start.child, start.call_id) == ("a1", "a2", "t2")
+
+
+def test_words_about_an_agent_start_none() -> None:
+    rows = assistant(call("c", "Bash", command="cat log")), user([result("c", "agentId: a9 (x)")])
+
+    assert not of(AgentStart, read(*rows))
+
+
+def test_the_note_beside_a_sub_agents_file_ties_it_to_its_call() -> None:
+    note = {"agentType": "general-purpose", "description": "child task", "toolUseId": "t1",
+            "spawnDepth": 1}  # fmt: skip
+    start = only(AgentStart, read(note, file="session/s/subagents/agent-a1.meta.json"))
+
+    assert (start.child, start.call_id, start.title) == ("a1", "t1", "child task")
+
+
+def test_the_note_of_a_deeper_sub_agent_ties_only_if_it_names_its_parent() -> None:
+    note = {"toolUseId": "t2", "spawnDepth": 2}
+    file = "session/s/subagents/agent-a2.meta.json"
+
+    assert not of(AgentStart, read(note, file=file))
+    assert only(AgentStart, read({**note, "parentAgentId": "a1"}, file=file)).agent == "a1"
+
+
+def test_sub_agents_in_the_same_file_are_told_apart_by_their_rows() -> None:
+    prompts = {"t1": "Count the files.", "t2": "Count the lines."}
+    rows: list[object] = [
+        assistant(call(key, "Task", description=key, prompt=prompt), uuid=key)
+        for key, prompt in prompts.items()
+    ]
+    rows += [
+        user("Count the lines.", uuid="r2", isSidechain=True),
+        user("Count the files.", uuid="r1", isSidechain=True),
+        assistant({"type": "text", "text": "9"}, uuid="x2", isSidechain=True)
+        | {"parentUuid": "r2"},
+        assistant({"type": "text", "text": "3"}, uuid="x1", isSidechain=True)
+        | {"parentUuid": "r1"},
+        user([result("t1", "3")], uuid="z"),
+    ]
+    events = read(*rows)
+
+    assert {(s.child, s.call_id) for s in of(AgentStart, events)} == {("r1", "t1"), ("r2", "t2")}
+    assert [(m.agent, m.text) for m in of(Message, events)][2:] == [("r2", "9"), ("r1", "3")]
+    assert only(ToolResult, events).agent == ""
+
+
+def test_two_sub_agents_with_one_prompt_are_started_by_a_call_each() -> None:
+    rows = [
+        assistant(call("t1", "Task", prompt="Go."), call("t2", "Task", prompt="Go.")),
+        user("Go.", uuid="r1", isSidechain=True),
+        user("Go.", uuid="r2", isSidechain=True),
+    ]
+
+    assert sorted(s.call_id for s in of(AgentStart, read(*rows))) == ["t1", "t2"]
+
+
+# What the CLI tells
+
+
+def test_a_session_is_told_once_its_model_is_known() -> None:
+    events = read(user("x"), assistant(effort="high"), assistant(effort="high"))
+    told = only(Session, events)
+
+    assert (told.model, told.effort, told.session_id) == ("scripted-1", "high", "s")
+    assert (told.harness_version, told.cwd, told.source.line) == ("2.1.329", "/workspace", 2)
+
+
+def test_a_session_is_told_anew_when_its_model_changes() -> None:
+    events = read(assistant(), assistant(message={"model": "small"}))
+
+    assert [told.model for told in of(Session, events)] == ["scripted-1", "small"]
+
+
+def test_a_session_without_any_answer_is_told_at_its_end() -> None:
+    told = only(Session, read(user("x"), {"type": "mode", "mode": "normal"}))
+
+    assert (told.session_id, told.model, told.source.line) == ("s", "", 2)
+
+
+def test_the_tools_on_offer_are_named() -> None:
+    shape = {"type": "api-request-shape", "shape": {"tools": [{"name": "Bash"}, {"name": "Read"}]}}
+
+    assert only(Session, read(shape, assistant())).tools == ("Bash", "Read")
+
+
+def test_a_retry_says_why_and_when() -> None:
+    row = {"type": "system", "subtype": "api_error", "error": {"formatted": "Connection closed"},
+           "retryInMs": 504, "retryAttempt": 1, "maxRetries": 2}  # fmt: skip
+    told = only(Notice, read(row))
+
+    assert told.topic is Topic.RETRY
+    assert told.text == "Connection closed (retry 1 of 2, in 0.5 s)"
+
+
+def test_a_compaction_says_how_much_it_took_away() -> None:
+    meta = {"trigger": "auto", "preTokens": 998659, "postTokens": 18101}
+    row = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted",
+           "compactMetadata": meta}  # fmt: skip
+    told = only(Notice, read(row))
+
+    assert told.topic is Topic.COMPACTION
+    assert told.text == "Conversation compacted (auto, 998659 → 18101 tokens)"
+
+
+def test_an_attachment_is_what_the_model_was_shown_of_it() -> None:
+    row = attached("date", date="2026-11-21") | {"rendered": [{"content": "Today is 2026-11-21."}]}
+    said = only(Message, read(row))
+
+    assert (said.role, said.text, said.injected) == (Role.SYSTEM, "Today is 2026-11-21.", True)
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (attached("hook_additional_context", content=["Be", "brief"]), "Be\nbrief"),
+        (attached("nested_memory", content={"path": "/x", "content": "Rules"}), "Rules"),
+        (attached("file", content={"type": "text", "file": {"content": "body"}}), "body"),
+        (attached("edited_text_file", snippet="1\tx"), "1\tx"),
+    ],
+)
+def test_an_older_attachment_is_read_by_its_type(row: dict[str, Any], text: str) -> None:
+    assert only(Message, read(row)).text == text
+
+
+def test_an_attachment_with_nothing_in_it_is_a_trace() -> None:
+    assert (
+        only(Trace, read(attached("task_reminder", content=[]))).type == "attachment/task_reminder"
+    )
+
+
+def test_a_prompt_typed_during_the_run_is_a_persons() -> None:
+    typed = attached("queued_command", prompt="stop", commandMode="prompt")
+    told = attached("queued_command", prompt="done", commandMode="task-notification")
+
+    assert not only(Message, read(typed)).injected
+    assert only(Message, read(told)).injected
+
+
+def test_a_system_prompt_that_is_repeated_is_told_once() -> None:
+    row = attached("prompt_snapshot", systemPrompt=["You are", "an agent."])
+    events = read(row, row)
+
+    assert only(Message, events).text == "You are\nan agent."
+    assert only(Trace, events).source.line == 2
+
+
+def test_a_failing_hook_is_an_error() -> None:
+    told = only(Notice, read(attached("hook_non_blocking_error", stderr="hook: no such file")))
+
+    assert (told.topic, told.text) == (Topic.ERROR, "hook: no such file")
+
+
+@pytest.mark.parametrize("kind", ["api-request", "api-request-blob", "last-prompt", "summary"])
+def test_bookkeeping_is_a_trace_with_the_whole_row(kind: str) -> None:
+    row = {"type": kind, "sessionId": "s", "message": {"content": "long"}}
+    trace = only(Trace, read(row))
+
+    assert (trace.type, json.loads(trace.raw)) == (kind, row)
+
+
+def test_a_link_is_told() -> None:
+    row = {"type": "pr-link", "prRepository": "o/r", "prUrl": "https://example.org/1"}
+
+    assert only(Notice, read(row)).text == "o/r https://example.org/1"
+
+
+@pytest.mark.parametrize(
+    ("row", "type_"),
+    [
+        ({"type": "new-thing"}, "new-thing"),
+        ({"type": "system", "subtype": "new"}, "system/new"),
+        ({"type": "progress", "data": {"type": "new"}}, "progress/new"),
+        (attached("new"), "attachment/new"),
+        ({"message": "no type"}, ""),
+    ],
+)
+def test_a_row_of_a_type_that_no_table_has_is_unknown(row: dict[str, Any], type_: str) -> None:
+    unknown = only(Unknown, read(row))
+
+    assert (unknown.type, json.loads(unknown.raw)) == (type_, row)
+
+
+def test_a_block_of_unknown_type_is_unknown_and_the_rest_is_read() -> None:
+    events = read(assistant({"type": "smell", "of": "roses"}, {"type": "text", "text": "x"}))
+
+    assert only(Unknown, events).type == "assistant/smell"
+    assert only(Message, events).text == "x"
+
+
+def test_two_rows_on_one_line_have_parts_of_their_own() -> None:
+    line = json.dumps(assistant({"type": "text", "text": "1"})) + json.dumps(user("2"))
+    events = read(line)
+
+    assert [m.text for m in of(Message, events)] == ["1", "2"]
+    assert [event.source.part for event in events] == list(range(len(events)))
+
+
+def test_a_row_without_content_is_a_trace() -> None:
+    assert only(Trace, read({"type": "user", "message": {"content": []}})).type == "user"
+
+
+def test_a_cut_row_is_malformed() -> None:
+    data = json.dumps(user("x")) + "\n" + json.dumps(user("y"))[:40]
+    events = list(session.parse(lines(io.BytesIO(data.encode())), "session/s.jsonl"))
+
+    assert only(Malformed, events).reason == "the file ends in the middle of this line"
