@@ -65,8 +65,9 @@ def build(settings: Settings, tick: Tick | None = None) -> Built:
     partial_out.mkdir(parents=True)
     _copy_files(site, partial_out)
     findings = list(site.findings)
-    env = environment(site)
-    pages = list(every(site))
+    shown = replace(site, findings=_published(findings, settings))
+    env = environment(shown)
+    pages = list(every(shown))
     for done, page in enumerate(pages, start=1):
         findings += _write_page(env, page, partial_out)
         if tick:
@@ -88,6 +89,17 @@ def read(settings: Settings) -> Site:
         mine = [stored for stored in runs if _on(config, stored, settings.runs)]
         boards.append(board(config, [attempt_of(stored) for stored in mine], floors, hashes))
     return Site(settings.config, runs, problems, tuple(boards), tuple(findings))
+
+
+def _published(findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
+    """Findings with paths from the folder of the runs on: where it lies is nobody's business."""
+    homes = [settings.runs.parent, settings.problems.parent]
+    published = []
+    for finding in findings:
+        path = Path(finding.path)
+        inside = [path.relative_to(home) for home in homes if path.is_relative_to(home)]
+        published.append(replace(finding, path=str(inside[0]) if inside else path.name))
+    return tuple(published)
 
 
 def _runs(folder: Path, findings: list[Finding]) -> Iterator[StoredRun]:
@@ -168,6 +180,7 @@ def environment(site: Site) -> jinja2.Environment:
         percent=facts.percent,
         count=facts.count,
         duration=facts.duration,
+        elapsed=facts.elapsed,
         moment=facts.moment,
         money=facts.money,
         size=facts.size,

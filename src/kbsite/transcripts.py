@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format, matches
 from kbsite.harnesses.lines import lines
-from kbsite.model.event import Event
+from kbsite.model.event import Event, Finish
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
 
@@ -18,15 +19,19 @@ def shown(harness: str, files: Sequence[Stored]) -> tuple[Format, list[Stored]] 
 
     Empty files count only where no format has others: a CLI that was killed early may leave some.
     """
+    return next(_held(harness, files), None)
+
+
+def _held(harness: str, files: Sequence[Stored]) -> Iterator[tuple[Format, list[Stored]]]:
+    """The formats of a harness that `files` hold, with their files, the best to show first."""
     module = BY_ID.get(harness)
     if module is None:
-        return None
+        return
     for least in (1, 0):
         for form in module.FORMATS:
             found = [f for f in files if f.size >= least and _is_of(form, f.name)]
             if found:
-                return form, found
-    return None
+                yield form, found
 
 
 def _is_of(form: Format, name: str) -> bool:
@@ -49,4 +54,14 @@ def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:
     fold = Fold()
     for event in events(form, held):
         fold.add(event)
-    return fold.transcript(form.id, form.title, tuple(file.name for file in held))
+    whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
+    return whole if whole.finish else replace(whole, finish=_finish(harness, files))
+
+
+def _finish(harness: str, files: Sequence[Stored]) -> Finish | None:
+    """How the session ended, as a format that is not shown tells it: only some say so."""
+    for form, held in list(_held(harness, files))[1:]:
+        ends = [e for e in events(form, held) if isinstance(e, Finish) and not e.agent]
+        if ends:
+            return ends[-1]
+    return None

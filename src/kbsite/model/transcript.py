@@ -92,7 +92,8 @@ class Transcript:
     session: Session | None
     """The first thing that the CLI said of itself."""
     finish: Finish | None
-    """The CLI's last completion event; None where it wrote none, or was killed."""
+    """The CLI's last completion event, from a poorer file where the one shown has none; None if it
+    wrote none anywhere, or was killed."""
     models: tuple[str, ...]
     """The models that rows name, in order of appearance."""
     usage: Usage

@@ -29,9 +29,14 @@ def duration(seconds: float | None) -> str:
         return "unknown"
     if 0 <= seconds < 10:
         return f"{seconds:.2f} s"
-    whole = round(abs(seconds))
+    return elapsed(round(seconds))
+
+
+def elapsed(seconds: float) -> str:
+    """How far into a session something is: "00:03", "1:02:03", with a sign if before its start."""
+    whole = int(abs(seconds))
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    sign = "-" if seconds < 0 else ""
+    sign = "-" if seconds <= -1 else ""
     return f"{sign}{hours}:{minutes:02}:{rest:02}" if hours else f"{sign}{minutes:02}:{rest:02}"
 
 

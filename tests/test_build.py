@@ -1,0 +1,280 @@
+"""A build is whole or not there, the same every time, and stopped by nothing that a run brings."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from pathlib import Path
+
+import pytest
+
+from kbsite import build as pipeline
+from kbsite.build import MARKER, board_configs, build, override, read
+from kbsite.errors import InputError, UsageError
+from kbsite.model.config import BoardConfig, Config
+from kbsite.model.finding import Severity
+from kbsite.pages import run as run_page
+from kbsite.store.runs import read_run
+from tests.conftest import MakeFloors, MakeRun, MakeSettings
+
+STREAM = b"""\
+{"type":"system","subtype":"init","session_id":"s","model":"opus-x","cwd":"/w","tools":["Bash"]}
+{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look first."}]}}
+{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}
+"""
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Every file below a folder, with the hash of what it holds."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_two_builds_of_the_same_input_are_the_same_to_the_byte(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, make_floors: MakeFloors
+) -> None:
+    settings = make_settings(tmp_path)
+    board = tmp_path / "runs" / "demo"
+    make_run(board, transcript={"stdout.jsonl": STREAM}, audit={})
+    make_run(board, model="other", metrics={"status": "wrong"})
+    make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.1})
+    first = tree(build(settings).out)
+    second = tree(build(override(settings, None, None, tmp_path / "again")).out)
+
+    assert first == second
+    assert {"index.html", "demo/index.html", "404.html", "problems/softmax/index.html"} <= set(
+        first
+    )
+
+
+def test_an_order_of_files_on_disk_does_not_matter(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    runs = []
+    for home, models in (("one", ["a", "b", "c"]), ("two", ["c", "a", "b"])):
+        settings = make_settings(tmp_path / home)
+        for model in models:
+            run_id = f"20260102_030405_claude_{model}_softmax"
+            make_run(tmp_path / home / "runs" / "demo", run_id=run_id, model=model)
+        runs.append(tree(build(settings).out))
+
+    # The times of the runs differ with the order in which they were made, their pages do not move.
+    assert runs[0].keys() == runs[1].keys()
+
+
+def test_one_bad_run_stops_nothing_and_is_named_on_the_site(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    board = tmp_path / "runs" / "demo"
+    good = make_run(board)
+    bad = make_run(board, model="bad")
+    (bad / "run.json").write_text('{"format": 1, "model": 3}')
+    built = build(settings)
+
+    assert (built.out / "runs" / good.name / "index.html").is_file()
+    assert not (built.out / "runs" / bad.name).exists()
+    index = (built.out / "runs" / "index.html").read_text("utf-8")
+    assert str(tmp_path) not in index
+    assert f"runs/demo/{bad.name}/run.json: error:" in index
+    assert "model: expected text, got a whole number" in html.unescape(index)
+    assert any(finding.severity is Severity.ERROR for finding in built.findings)
+
+
+def test_a_page_that_cannot_be_made_says_so_and_the_rest_is_built(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = make_settings(tmp_path)
+    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": STREAM})
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault of ours")
+
+    monkeypatch.setattr(run_page, "transcript", broken)
+    built = build(settings)
+    page = (built.out / "runs" / run.name / "index.html").read_text("utf-8")
+
+    assert "this page could not be made" in page
+    assert "a fault of ours" in page
+    assert "a fault of ours" in built.findings[-1].message
+    assert (built.out / "demo" / "index.html").is_file()
+
+
+def test_a_build_that_fails_leaves_the_old_site_as_it_was(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo")
+    before = tree(build(settings).out)
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(pipeline, "_write_page", full)
+    with pytest.raises(OSError, match="no space"):
+        build(settings)
+
+    assert tree(settings.out) == before
+
+
+def test_pages_of_runs_that_are_gone_go_with_the_next_build(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    run = make_run(tmp_path / "runs" / "demo")
+    build(settings)
+    run.rename(tmp_path / "elsewhere")
+    built = build(settings)
+
+    assert not (built.out / "runs" / run.name).exists()
+    assert list(tmp_path.glob("site*")) == [built.out]
+
+
+def test_a_folder_that_no_build_made_is_never_replaced(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    precious = tmp_path / "home"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(UsageError, match="not made by kbsite"):
+        build(override(settings, None, None, precious))
+
+    assert (precious / "thesis.tex").read_text() == "years of work"
+
+
+def test_an_empty_folder_and_an_earlier_site_are_replaced(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    settings.out.mkdir()
+    build(settings)
+    (settings.out / "left.txt").write_text("from before")
+    build(settings)
+
+    assert (settings.out / MARKER).exists()
+    assert not (settings.out / "left.txt").exists()
+
+
+def test_a_site_without_any_run_is_still_a_site(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    built = build(make_settings(tmp_path))
+
+    assert built.findings == ()
+    assert "No run is on this board yet." in (built.out / "demo/index.html").read_text("utf-8")
+
+
+def test_a_missing_runs_folder_is_named(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path, site={"runs": "nowhere"})
+
+    assert [finding.message for finding in build(settings).findings] == [
+        "no such folder; kbsite.yaml names it under runs"
+    ]
+
+
+def test_runs_of_a_board_that_nobody_declared_make_a_board_of_their_own(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[])
+    make_run(tmp_path / "runs" / "other")
+    site = read(settings)
+
+    assert [board.config.id for board in site.boards] == ["demo", "other"]
+    assert [board.attempts for board in site.boards] == [0, 1]
+
+
+def test_a_board_can_take_its_runs_from_folders_of_other_names(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[], runs=["one", "two"])
+    make_run(tmp_path / "runs" / "one")
+    make_run(tmp_path / "runs" / "two", model="other")
+    site = read(settings)
+
+    assert [(board.config.id, board.attempts) for board in site.boards] == [("demo", 2)]
+
+
+@pytest.mark.parametrize("name", ["runs", "static", "../up", "a/b", ".hidden"])
+def test_a_board_cannot_take_a_folder_of_the_site(name: str) -> None:
+    with pytest.raises(InputError, match="cannot be a folder of the site"):
+        board_configs(Config(boards=(BoardConfig(id=name, title="x"),)), [])
+
+
+def test_two_runs_with_one_id_are_not_mixed(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, runs=["one", "two"])
+    run_id = "20260102_030405_claude_x_softmax"
+    first = make_run(tmp_path / "runs" / "one", run_id=run_id)
+    second = make_run(tmp_path / "runs" / "two", run_id=run_id)
+    site = read(settings)
+
+    assert [stored.folder for stored in site.runs] == [first]
+    assert str(second) in [finding.path for finding in site.findings]
+
+
+def test_raw_files_are_copied_byte_for_byte(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    noise = bytes(range(256)) * 3
+    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": noise, "x.bin": noise})
+    raw = build(settings).out / "runs" / run.name / "raw"
+
+    assert (raw / "transcript" / "stdout.jsonl").read_bytes() == noise
+    assert (raw / "transcript" / "x.bin.txt").read_bytes() == noise
+    for file in read_run(run).files:
+        assert any(
+            path.read_bytes() == file.path.read_bytes()
+            for path in raw.rglob(f"{Path(file.name).name}*")
+        )
+
+
+def test_a_symlink_out_of_a_run_is_not_followed(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the operator's own key")
+    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": STREAM})
+    (run / "transcript" / "link.jsonl").symlink_to(secret)
+    (run / "files").symlink_to(tmp_path)
+    built = build(settings)
+
+    for path in built.out.rglob("*"):
+        assert path.is_dir() or b"the operator's own key" not in path.read_bytes()
+    assert sum("symbolic link" in finding.message for finding in built.findings) == 2
+
+
+def test_the_schemas_of_the_records_are_published(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    out = build(make_settings(tmp_path)).out
+    schemas = {path.name: json.loads(path.read_text()) for path in out.glob("data/schema/*.json")}
+
+    assert set(schemas) == {"run.schema.json", "metrics.schema.json", "audit.schema.json"}
+    assert "peak_fraction" in schemas["metrics.schema.json"]["properties"]
+
+
+def test_progress_is_told_for_every_page(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo")
+    told: list[tuple[str, int, int]] = []
+    built = build(settings, lambda path, done, count: told.append((path, done, count)))
+
+    assert [done for _, done, _ in told] == list(range(1, built.pages + 1))
+    assert {count for _, _, count in told} == {built.pages}
