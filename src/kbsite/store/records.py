@@ -31,7 +31,8 @@ from kbsite.store.parsing import (
 from kbsite.store.places import line_of, lines_of
 
 __all__ = [
-    "LIMIT_BYTES", "InvalidFileError", "json_record", "line_of", "record", "yaml_record",
+    "LIMIT_BYTES", "InvalidFileError", "json_record", "line_of", "lines_of", "read_text", "record",
+    "yaml_record",
 ]  # fmt: skip
 
 T = TypeVar("T")

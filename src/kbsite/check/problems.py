@@ -1,0 +1,71 @@
+"""Checks of problems/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kbsite.check.known import SLUG_RULE, is_slug
+from kbsite.check.remarks import Remarks
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.problem import Problem
+from kbsite.store.files import contents
+from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE, problem_folders, read_problem
+from kbsite.store.records import InvalidFileError
+from kbsite.store.runs import as_findings
+
+REGIMES = ("compute", "memory")
+
+
+def problems_findings(problems: Path) -> Iterator[Finding]:
+    """What is wrong with the problems in a folder."""
+    for folder in problem_folders(problems):
+        yield from problem_findings(folder)
+
+
+def problem_findings(folder: Path) -> Iterator[Finding]:
+    """What is wrong with the problem in a folder."""
+    if not is_slug(folder.name):
+        yield Finding(Severity.ERROR, str(folder), f"as a problem's id, {SLUG_RULE}")
+    for refused in contents(folder)[1]:
+        message = f"not read: {refused.reason}"
+        yield Finding(Severity.WARNING, str(folder / refused.name), message)
+    yield from _missing(folder)
+    try:
+        stored = read_problem(folder)
+    except InvalidFileError as error:
+        yield from as_findings(error)
+        return
+    yield from _remarks(stored.problem, folder / PROBLEM)
+    if (folder / PROMPT).is_file() and not stored.prompt.strip():
+        yield Finding(Severity.ERROR, str(folder / PROMPT), "empty; expected the statement")
+
+
+def _missing(folder: Path) -> Iterator[Finding]:
+    if not (folder / PROMPT).is_file():
+        message = "missing; expected the statement as the agent gets it"
+        yield Finding(Severity.ERROR, str(folder / PROMPT), message)
+    if not (folder / REFERENCE).is_file():
+        message = "missing; without it no solution can be graded"
+        yield Finding(Severity.WARNING, str(folder / REFERENCE), message)
+
+
+def _remarks(problem: Problem, path: Path) -> list[Finding]:
+    remarks = Remarks(path)
+    if not problem.title.strip():
+        remarks.error("title", "empty; expected the problem's name")
+    if problem.regime is not None and problem.regime not in REGIMES:
+        remarks.warn("regime", f"expected {' or '.join(REGIMES)}, got {problem.regime!r}")
+    if not problem.shapes:
+        remarks.warn("shapes", "none; expected the inputs that a solution is graded on")
+    for number, shape in enumerate(problem.shapes):
+        if shape in problem.shapes[:number]:
+            remarks.warn(f"shapes[{number}]", "the same as an earlier one")
+    for name, bound in problem.tolerance.items():
+        if bound < 0:
+            remarks.error(f"tolerance.{name}", f"expected 0 or more, got {bound}")
+    for key in ("flops", "bytes"):
+        formula = getattr(problem, key)
+        if formula is not None and not formula.strip():
+            remarks.error(key, "empty; expected a formula, or no such key")
+    return remarks.findings()

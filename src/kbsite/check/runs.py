@@ -1,0 +1,119 @@
+"""Checks of run directories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from kbsite.check.audits import audit_findings
+from kbsite.check.floors import floors_findings
+from kbsite.check.grades import metrics_findings
+from kbsite.check.known import SLUG_RULE, Known, is_slug
+from kbsite.check.logs import transcript_findings
+from kbsite.check.remarks import Remarks
+from kbsite.harnesses import BY_ID
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.run import Run
+from kbsite.store.records import InvalidFileError
+from kbsite.store.runs import (
+    RUN,
+    StoredRun,
+    as_findings,
+    is_partial,
+    manifest_findings,
+    read_run,
+    run_folders,
+)
+
+
+def runs_findings(runs: Path, there: Known) -> Iterator[Finding]:
+    """What is wrong with the runs below a folder, and with the floors beside them."""
+    seen = {runs}
+    yield from floors_findings(runs, there)
+    for folder in run_folders(runs):
+        if folder.parent not in seen:
+            seen.add(folder.parent)
+            yield from floors_findings(folder.parent, there)
+        yield from run_findings(folder, there)
+
+
+def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
+    """What is wrong with the run in a folder."""
+    if is_partial(folder):
+        message = "the run was not completed; finish it, or delete the folder"
+        yield Finding(Severity.WARNING, str(folder), message)
+        return
+    try:
+        stored = read_run(folder)
+    except InvalidFileError as error:
+        yield from as_findings(error)
+        return
+    except OSError as error:
+        yield Finding(Severity.ERROR, str(folder), f"cannot be read: {error.strerror}")
+        return
+    yield from stored.findings
+    yield from manifest_findings(stored)
+    yield from _run_remarks(stored, there)
+    yield from metrics_findings(stored)
+    yield from audit_findings(stored)
+    yield from transcript_findings(stored)
+
+
+def _run_remarks(stored: StoredRun, there: Known) -> list[Finding]:
+    remarks = Remarks(stored.folder / RUN)
+    _identity(remarks, stored.run, stored.folder.absolute())
+    _problem(remarks, stored.run, there)
+    _amounts(remarks, stored.run)
+    return remarks.findings()
+
+
+def _identity(remarks: Remarks, run: Run, folder: Path) -> None:
+    if run.board != folder.parent.name:
+        message = f"expected the folder that it lies in, {folder.parent.name!r}, got {run.board!r}"
+        remarks.error("board", message)
+    form = (
+        rf"\d{{8}}_\d{{6}}_{re.escape(run.harness)}_[a-z0-9][a-z0-9._-]*_"
+        rf"{re.escape(run.problem)}(?:[._-]\d+)?"
+    )
+    if not re.fullmatch(form, run.id):
+        message = f"expected the form <YYYYMMDD_HHMMSS>_{run.harness}_<model>_{run.problem}"
+        remarks.warn("id", message)
+    for key in ("problem", "harness", "hardware"):
+        value = getattr(run, key)
+        if value is not None and not is_slug(value):
+            remarks.error(key, f"{SLUG_RULE}, got {value!r}")
+    if run.harness not in BY_ID:
+        names = ", ".join(sorted(BY_ID))
+        message = f"its transcripts cannot be read; known are {names}; got {run.harness!r}"
+        remarks.warn("harness", message)
+
+
+def _problem(remarks: Remarks, run: Run, there: Known) -> None:
+    if there.problems is None:
+        return
+    present = there.problems.get(run.problem)
+    if present is None:
+        remarks.warn("problem", f"no problem is called {run.problem!r}")
+    elif run.problem_hash not in (None, present):
+        message = "the run worked on another version of the problem than the present one"
+        remarks.warn("problem_hash", message)
+
+
+def _amounts(remarks: Remarks, run: Run) -> None:
+    if run.started and run.ended and run.ended < run.started:
+        message = (
+            f"expected {run.started.isoformat()} (started) or later, got {run.ended.isoformat()}"
+        )
+        remarks.error("ended", message)
+    if run.budget_seconds is not None and run.budget_seconds <= 0:
+        remarks.error("budget_seconds", f"expected more than 0 or null, got {run.budget_seconds}")
+    amounts = {"seconds": run.seconds, "cost_usd": run.cost_usd}
+    amounts |= {f"usage.{f.name}": getattr(run.usage, f.name) for f in fields(run.usage)}
+    for key, value in amounts.items():
+        if value is not None and value < 0:
+            remarks.error(key, f"expected 0 or more, or null where it is not known; got {value}")
+    spent, thought = run.usage.output, run.usage.reasoning
+    if spent is not None and thought is not None and thought > spent:
+        remarks.warn("usage.reasoning", f"is a part of output, but {thought} is more than {spent}")

@@ -1,0 +1,117 @@
+"""Checks of kbsite.yaml and of everything that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from kbsite.check.known import SLUG_RULE, Known, is_slug, known
+from kbsite.check.problems import problems_findings
+from kbsite.check.remarks import Remarks
+from kbsite.check.runs import runs_findings
+from kbsite.model.config import BoardConfig
+from kbsite.model.finding import Finding
+from kbsite.model.run import Run
+from kbsite.store.records import InvalidFileError, json_record
+from kbsite.store.runs import RUN, is_partial, run_folders
+from kbsite.store.settings import Settings
+
+TAKEN = frozenset({
+    "assets", "audits", "compare", "data", "hardware", "harnesses", "methodology", "models",
+    "pagefind", "problems", "runs", "static",
+})  # fmt: skip
+"""First parts of addresses that the site has for itself."""
+
+
+def site_findings(settings: Settings) -> Iterator[Finding]:
+    """What is wrong with a site's kbsite.yaml, its problems and the runs of its boards."""
+    there = known(settings)
+    folders = _run_folders(settings)
+    yield from _config_remarks(settings, there, folders)
+    yield from problems_findings(settings.problems)
+    for folder in dict.fromkeys(folder for held in folders for folder in held):
+        if folder.is_dir():
+            yield from runs_findings(folder, there)
+
+
+def _run_folders(settings: Settings) -> list[list[Path]]:
+    """The folders of runs that each board names."""
+    boards = settings.config.boards
+    return [[settings.runs / name for name in board.runs or (board.id,)] for board in boards]
+
+
+def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]]) -> list[Finding]:
+    remarks = Remarks(settings.path)
+    config = settings.config
+    if not config.boards:
+        remarks.warn("boards", "none; the site will be empty")
+    for key in ("runs", "problems"):
+        if not getattr(settings, key).is_dir():
+            remarks.warn(key, f"there is no folder {getattr(settings, key)}")
+    out = settings.out.resolve()
+    for source in (settings.runs, settings.problems, settings.path):
+        if source.resolve().is_relative_to(out):
+            remarks.error("out", f"the site would be written over {source}")
+    first: dict[str, int] = {}
+    for number, (board, held) in enumerate(zip(config.boards, folders, strict=True)):
+        key = f"boards[{number}]"
+        if first.setdefault(board.id, number) != number:
+            remarks.error(f"{key}.id", f"boards[{first[board.id]}] has the same id, {board.id!r}")
+        _board_remarks(remarks, key, board)
+        _folder_remarks(remarks, key, board, held)
+        _deck_remarks(remarks, key, board, there, held)
+    return remarks.findings()
+
+
+def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
+    if not is_slug(board.id):
+        remarks.error(f"{key}.id", f"{SLUG_RULE}, got {board.id!r}")
+    elif board.id in TAKEN:
+        remarks.error(f"{key}.id", f"/{board.id}/ is a page of the site itself; choose another id")
+    if not board.title.strip():
+        remarks.error(f"{key}.title", "empty; expected the board's name")
+    if not 0 <= board.audit_threshold <= 1:
+        remarks.error(f"{key}.audit_threshold", f"expected 0 to 1, got {board.audit_threshold}")
+    if board.budget_seconds is not None and board.budget_seconds <= 0:
+        message = f"expected more than 0 or null, got {board.budget_seconds}"
+        remarks.error(f"{key}.budget_seconds", message)
+    if board.hardware is not None and not is_slug(board.hardware):
+        remarks.error(f"{key}.hardware", f"{SLUG_RULE}, got {board.hardware!r}")
+
+
+def _folder_remarks(remarks: Remarks, key: str, board: BoardConfig, held: list[Path]) -> None:
+    for number, (name, folder) in enumerate(zip(board.runs, held, strict=False)):
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            remarks.error(f"{key}.runs[{number}]", f"expected a folder within runs, got {name!r}")
+        elif not folder.is_dir():
+            remarks.error(f"{key}.runs[{number}]", f"there is no folder {folder}")
+    if not board.runs and not held[0].is_dir():
+        remarks.error(f"{key}.id", f"there is no folder {held[0]} for the board's runs")
+
+
+def _deck_remarks(
+    remarks: Remarks, key: str, board: BoardConfig, there: Known, held: list[Path]
+) -> None:
+    unmet = {problem for problem in board.deck if problem not in (there.problems or {})}
+    if unmet:
+        unmet -= _worked_on(held)
+    for number, problem in enumerate(board.deck):
+        place = f"{key}.deck[{number}]"
+        if problem in board.deck[:number]:
+            remarks.error(place, f"{problem!r} is there twice")
+        if not is_slug(problem):
+            remarks.error(place, f"{SLUG_RULE}, got {problem!r}")
+        elif problem in unmet:
+            remarks.warn(place, f"no problem, and no run's problem, is called {problem!r}")
+
+
+def _worked_on(held: list[Path]) -> set[str]:
+    """The problems that the runs in some folders name; a run that cannot be read names none."""
+    found = set()
+    for folder in (run for runs in held for run in run_folders(runs) if not is_partial(run)):
+        try:
+            found.add(json_record(folder / RUN, Run).problem)
+        except InvalidFileError:
+            continue  # told when the run itself is checked
+    return found
