@@ -1,0 +1,28 @@
+"""What both of kimi-cli's formats tell in words: retries, notifications, side questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kbsite.harnesses.kimi.rows import Row
+from kbsite.harnesses.lines import text
+from kbsite.model.event import Notice, Topic
+
+
+def retried(error: str, attempt: object, attempts: object) -> str:
+    """One line on a model request that is tried again."""
+    return f"Attempt {text(attempt)} of {text(attempts)} after: {error}"
+
+
+def notification(row: Row, held: Mapping[str, object]) -> Notice:
+    """A notification of the CLI: title and body."""
+    topic = Topic.ERROR if held.get("severity") == "error" else Topic.NOTE
+    told = [text(held.get(key)) for key in ("title", "body")]
+    return row.notice(topic, "\n".join(filter(None, told)))
+
+
+def btw(row: Row, held: Mapping[str, object]) -> Notice:
+    """A side question, or the answer to one."""
+    topic = Topic.ERROR if held.get("error") else Topic.NOTE
+    told = [text(held.get(key)) for key in ("question", "response", "error")]
+    return row.notice(topic, "\n".join(filter(None, told)))

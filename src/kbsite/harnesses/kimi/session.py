@@ -1,0 +1,296 @@
+"""kimi-cli's own session log: `sessions/<hash>/<session>/wire.jsonl`.
+
+A row is `{timestamp, message: {type, payload}}`. What a sub-agent does stands in the same file,
+wrapped in `SubagentEvent`. The sub-agent's own `subagents/<id>/wire.jsonl` repeats it and is no
+transcript of its own; only of a sub-agent that ran in the background it is the sole record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kbsite.harnesses.form import Format
+from kbsite.harnesses.kimi import content
+from kbsite.harnesses.kimi.agents import Starts
+from kbsite.harnesses.kimi.calls import Calls
+from kbsite.harnesses.kimi.notes import btw, notification, retried
+from kbsite.harnesses.kimi.rows import Row, or_trace, rows
+from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.model.event import (
+    Event,
+    Finish,
+    Malformed,
+    Scope,
+    Session,
+    TokenUse,
+    ToolCall,
+    ToolResult,
+    Topic,
+)
+from kbsite.model.usage import Usage
+
+Payload = Mapping[str, object]
+
+_SESSION = re.compile(r"(?:^|/)sessions/[^/]+/([^/]+)/wire\.jsonl$")
+_FAILED = re.compile(r"Command failed with exit code: (-?\d{1,9})")
+_DONE = "Command executed successfully."
+_MESSAGE_ENDS = {
+    "TurnBegin", "TurnEnd", "StepBegin", "StepInterrupted", "StepRetry", "ToolCall", "ContentPart",
+}  # fmt: skip
+"""Rows after which no part of the agent's last call can come."""
+
+
+def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
+    """The events of a session log."""
+    return _Reader(file).events(source_lines)
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    calls: Calls = field(default_factory=Calls)
+    starts: Starts = field(default_factory=Starts)
+    counted: Counter[str] = field(default_factory=Counter)
+    steps: dict[str, int] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+
+    @property
+    def session(self) -> str:
+        """The session's id, which only the path tells."""
+        found = _SESSION.search(self.file)
+        return found[1] if found else ""
+
+    def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
+        for row in rows(source_lines, self.file):
+            if isinstance(row, Malformed):
+                yield row
+            else:
+                yield from self._row(replace(row, at=timestamp(row.value.get("timestamp"))))
+        yield from self._noted(self.calls.rest())
+
+    def _row(self, row: Row) -> Iterator[Event]:
+        message = row.value.get("message")
+        if isinstance(message, dict):
+            yield from self._message(row, message)
+        elif row.value.get("type") == "metadata":
+            yield Session(session_id=self.session, raw=row.raw, **row.where())
+        else:
+            yield row.unknown(text(row.value.get("type")))
+
+    def _message(self, row: Row, message: Payload) -> Iterator[Event]:
+        kind, payload = text(message.get("type")), mapping(message.get("payload"))
+        while kind == "SubagentEvent":
+            call_id = text(payload.get("parent_tool_call_id") or payload.get("task_tool_call_id"))
+            child = text(payload.get("agent_id")) or call_id
+            yield from self.starts.started(row, child, call_id)
+            row, message = replace(row, agent=child), mapping(payload.get("event"))
+            kind, payload = text(message.get("type")), mapping(message.get("payload"))
+        if kind in _MESSAGE_ENDS:
+            yield from self._noted(self.calls.release(row.agent))
+        handle = _HANDLERS.get(kind)
+        if handle is not None:
+            yield from handle(self, row, payload)
+        elif kind in _TRACES:
+            yield row.trace(kind)
+        else:
+            yield row.unknown(kind)
+
+    def _noted(self, calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
+        for call in calls:
+            self.starts.note(call)
+            yield call
+
+    def turn_begin(self, row: Row, payload: Payload) -> Iterator[Event]:
+        self.steps.pop(row.agent, None)
+        self.broken.discard(row.agent)
+        return or_trace(content.asked(row, payload.get("user_input")), row, "TurnBegin")
+
+    def steer(self, row: Row, payload: Payload) -> Iterator[Event]:
+        return or_trace(content.asked(row, payload.get("user_input")), row, "SteerInput")
+
+    def turn_end(self, row: Row, _: Payload) -> Iterator[Event]:
+        """The end of a turn, which the CLI also writes after errors: it says ok of none."""
+        broken = row.agent in self.broken
+        yield Finish(
+            ok=False if broken else None,
+            reason="StepInterrupted" if broken else "TurnEnd",
+            turns=self.steps.get(row.agent),
+            raw=row.raw,
+            **row.where(),
+        )
+
+    def step_begin(self, row: Row, payload: Payload) -> Iterator[Event]:
+        self.broken.discard(row.agent)
+        number = count(payload.get("n"))
+        if number is not None:
+            self.steps[row.agent] = number
+        yield row.trace("StepBegin")
+
+    def step_interrupted(self, row: Row, _: Payload) -> Iterator[Event]:
+        self.broken.add(row.agent)
+        yield row.notice(
+            Topic.INTERRUPTION, "The step was interrupted, by an error or by the user."
+        )
+
+    def part(self, row: Row, payload: Payload) -> Iterator[Event]:
+        return content.answered(row, payload)
+
+    def call(self, row: Row, payload: Payload) -> Iterator[Event]:
+        return self._noted(self.calls.begin(row, payload))
+
+    def call_part(self, row: Row, payload: Payload) -> Iterator[Event]:
+        self.calls.more(row, payload)
+        yield row.trace("ToolCallPart")
+
+    def result(self, row: Row, payload: Payload) -> Iterator[Event]:
+        call_id = text(payload.get("tool_call_id"))
+        yield from self._noted(self.calls.release(row.agent, call_id))
+        value = mapping(payload.get("return_value"))
+        held = content.gathered(value.get("output"))
+        yield from self.starts.answered(row, call_id, held.text)
+        failed, told = value.get("is_error"), text(value.get("message"))
+        yield ToolResult(
+            call_id=call_id,
+            output=_shown(held.text, told, failed=failed is True),
+            is_error=failed if isinstance(failed, bool) else None,
+            exit_code=_exit_code(told),
+            images=held.images,
+            recorded=_recorded(value),
+            **row.where(),
+        )
+        for block in held.others:
+            yield content.leftover(row, block)
+
+    def status(self, row: Row, payload: Payload) -> Iterator[Event]:
+        told = mapping(payload.get("token_usage"))
+        usage = Usage(
+            input=count(told.get("input_other")),
+            cache_read=count(told.get("input_cache_read")),
+            cache_write=count(told.get("input_cache_creation")),
+            output=count(told.get("output")),
+        )
+        if not usage.known:
+            yield row.trace("StatusUpdate")
+            return
+        yield from self._noted(self.calls.release(row.agent))
+        self.counted[row.agent] += 1
+        # A step is written once, and some servers give every message the same id: count the rows.
+        message_id = f"{self.session or self.file}/{self.counted[row.agent]}"
+        yield TokenUse(usage=usage, scope=Scope.MESSAGE, message_id=message_id, **row.where())
+
+    def retry(self, row: Row, payload: Payload) -> Iterator[Event]:
+        error = [text(payload.get("error_type")), text(payload.get("status_code"))]
+        attempts = (payload.get("next_attempt"), payload.get("max_attempts"))
+        yield row.notice(Topic.RETRY, retried(" ".join(filter(None, error)), *attempts))
+
+    def compaction(self, row: Row, _: Payload) -> Iterator[Event]:
+        yield row.notice(Topic.COMPACTION, "The context is being compacted.")
+
+    def notification(self, row: Row, payload: Payload) -> Iterator[Event]:
+        yield notification(row, payload)
+
+    def plan(self, row: Row, payload: Payload) -> Iterator[Event]:
+        yield row.notice(Topic.NOTE, text(payload.get("content")))
+
+    def btw(self, row: Row, payload: Payload) -> Iterator[Event]:
+        yield btw(row, payload)
+
+    def hook(self, row: Row, payload: Payload) -> Iterator[Event]:
+        if payload.get("action") != "block":
+            yield row.trace("HookResolved")
+            return
+        what = [text(payload.get(key)) for key in ("event", "target", "reason")]
+        yield row.notice(Topic.NOTE, "Blocked by a hook: " + " ".join(filter(None, what)))
+
+    def approval(self, row: Row, payload: Payload) -> Iterator[Event]:
+        what = [text(payload.get(key)) for key in ("action", "description")]
+        yield row.notice(Topic.NOTE, "Approval asked for: " + "\n".join(filter(None, what)))
+
+    def approved(self, row: Row, payload: Payload) -> Iterator[Event]:
+        what = [text(payload.get(key)) for key in ("response", "feedback")]
+        yield row.notice(Topic.NOTE, "Answer to it: " + "\n".join(filter(None, what)))
+
+    def question(self, row: Row, payload: Payload) -> Iterator[Event]:
+        asked = [text(mapping(item).get("question")) for item in sequence(payload.get("questions"))]
+        yield row.notice(Topic.NOTE, "Asked the user: " + "\n".join(filter(None, asked)))
+
+
+_HANDLERS: dict[str, Callable[[_Reader, Row, Payload], Iterator[Event]]] = {
+    "TurnBegin": _Reader.turn_begin,
+    "SteerInput": _Reader.steer,
+    "TurnEnd": _Reader.turn_end,
+    "StepBegin": _Reader.step_begin,
+    "StepInterrupted": _Reader.step_interrupted,
+    "StepRetry": _Reader.retry,
+    "ContentPart": _Reader.part,
+    "ToolCall": _Reader.call,
+    "ToolCallPart": _Reader.call_part,
+    "ToolResult": _Reader.result,
+    "StatusUpdate": _Reader.status,
+    "CompactionBegin": _Reader.compaction,
+    "Notification": _Reader.notification,
+    "PlanDisplay": _Reader.plan,
+    "BtwBegin": _Reader.btw,
+    "BtwEnd": _Reader.btw,
+    "HookResolved": _Reader.hook,
+    "ApprovalRequest": _Reader.approval,
+    "ApprovalResponse": _Reader.approved,
+    "ApprovalRequestResolved": _Reader.approved,
+    "QuestionRequest": _Reader.question,
+}
+_TRACES = {"CompactionEnd", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "ToolCallRequest"}
+
+
+def _shown(output: str, told: str, *, failed: bool) -> str:
+    """A result as the model is shown it: what the tool says of itself stands before its output."""
+    if failed:
+        told = f"ERROR: {told}"
+    head = f"<system>{told}</system>" if told else ""
+    return "\n".join(filter(None, [head, output]))
+
+
+def _exit_code(told: str) -> int | None:
+    if told.startswith(_DONE):
+        return 0
+    failed = _FAILED.match(told)
+    return int(failed[1]) if failed else None
+
+
+def _recorded(value: Payload) -> Payload | str:
+    """What the CLI keeps beside the result; a short version of the output does not count."""
+    blocks = sequence(value.get("display"))
+    kept: dict[str, object] = {
+        "display": [block for block in blocks if mapping(block).get("type") != "brief"],
+        "extras": value.get("extras"),
+    }
+    return {key: held for key, held in kept.items() if held} or ""
+
+
+def recognises(head: Sequence[Payload]) -> bool:
+    """Whether these are rows of a kimi-cli session log."""
+    rest = [row for row in head if not _is_header(row)]
+    if not rest:
+        return bool(head)
+    return all(_is_message(row) for row in rest)
+
+
+def _is_header(row: Payload) -> bool:
+    return row.get("type") == "metadata" and set(row) == {"type", "protocol_version"}
+
+
+def _is_message(row: Payload) -> bool:
+    message = mapping(row.get("message"))
+    return "timestamp" in row and isinstance(message.get("payload"), dict) and "type" in message
+
+
+FORMAT = Format(
+    id="kimi-session",
+    title="session log",
+    globs=("home/.kimi/sessions/*/*/wire.jsonl", "session/*.jsonl"),
+    parse=parse,
+    recognises=recognises,
+    stored_as="session",
+)

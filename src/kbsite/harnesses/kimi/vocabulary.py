@@ -1,0 +1,59 @@
+"""The names that both Kimi programs have for their tools."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kbsite.harnesses import tools
+from kbsite.model.event import Edit, ToolCall, ToolKind
+
+KINDS = {
+    # kimi-cli
+    "Shell": ToolKind.RUN,
+    "CMD": ToolKind.RUN,
+    "ReadFile": ToolKind.READ,
+    "WriteFile": ToolKind.WRITE,
+    "StrReplaceFile": ToolKind.EDIT,
+    "EditFile": ToolKind.EDIT,
+    "PatchFile": ToolKind.EDIT,
+    "SearchWeb": ToolKind.WEB,
+    "SetTodoList": ToolKind.PLAN,
+    "Think": ToolKind.PLAN,
+    "Task": ToolKind.AGENT,
+    "CreateSubagent": ToolKind.AGENT,
+    # Kimi Code
+    "Read": ToolKind.READ,
+    "Write": ToolKind.WRITE,
+    "Edit": ToolKind.EDIT,
+    "WebSearch": ToolKind.WEB,
+    "TodoList": ToolKind.PLAN,
+    "AgentSwarm": ToolKind.AGENT,
+    "CreateGoal": ToolKind.PLAN,
+    "UpdateGoal": ToolKind.PLAN,
+    "GetGoal": ToolKind.PLAN,
+    # both
+    "Bash": ToolKind.RUN,
+    "ReadMediaFile": ToolKind.READ,
+    "Glob": ToolKind.SEARCH,
+    "Grep": ToolKind.SEARCH,
+    "FetchURL": ToolKind.WEB,
+    "Agent": ToolKind.AGENT,
+    "EnterPlanMode": ToolKind.PLAN,
+    "ExitPlanMode": ToolKind.PLAN,
+}
+
+
+def called(tool: str, given: object, **event: Any) -> ToolCall:
+    """The call of a tool; `event` holds the rest of the ToolCall."""
+    call = tools.call(KINDS, tool, given, **event)
+    held = call.arguments
+    if isinstance(held, str) or held.get("mode") != "append":
+        return call
+    return replace(call, edits=tuple(_appended(edit) for edit in call.edits))
+
+
+def _appended(edit: Edit) -> Edit:
+    """An edit that was taken for the whole file, as lines added at its end."""
+    added = "\n".join("+" + line for line in edit.new.removesuffix("\n").split("\n"))
+    return Edit(edit.path, None, "", patch=added)
