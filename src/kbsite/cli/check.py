@@ -2,4 +2,51 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
 import click
+
+from kbsite.cli.options import config_option, report, settings
+from kbsite.errors import UsageError
+from kbsite.model.finding import Severity
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@config_option
+@click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+@click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
+def check(paths: tuple[Path, ...], config: Path | None, *, strict: bool, as_json: bool) -> None:
+    r"""Say what is wrong with runs, audits, problems and kbsite.yaml.
+
+    PATH is a run, a folder of runs, a problem, problems/, a kbsite.yaml, or a file of a run;
+    without PATH, everything that kbsite.yaml names. Exit 1 on any error.
+
+    \b
+    Example:
+      kbsite check runs/demo --strict
+    """
+    from kbsite.check import check as findings_of
+
+    try:
+        known = settings(config)
+    except UsageError:
+        if not paths or config:
+            raise
+        known = None  # a run can be checked anywhere, only not against its problem
+    errors = warnings = 0
+    for finding in findings_of(paths, known):
+        if as_json:
+            held = {**asdict(finding), "severity": finding.severity.value}
+            click.echo(json.dumps(held))
+            wrong = finding.severity is Severity.ERROR
+            errors, warnings = errors + wrong, warnings + (not wrong)
+        else:
+            more_errors, more_warnings = report([finding])
+            errors, warnings = errors + more_errors, warnings + more_warnings
+    click.echo(f"{errors} errors, {warnings} warnings", err=True)
+    if errors or (strict and warnings):
+        sys.exit(1)
