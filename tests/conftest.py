@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -71,6 +72,7 @@ class MakeRun(Protocol):
     def __call__(
         self,
         board: Path,
+        /,
         *,
         run_id: str | None = None,
         harness: str = "claude",
@@ -121,6 +123,11 @@ def _free_id(board: Path, harness: str, model: str, problem: str) -> tuple[str, 
     return name, started
 
 
+def _yaml(data: Mapping[str, Any]) -> str:
+    """YAML without the anchors that PyYAML writes for a value that stands there twice."""
+    return yaml.safe_dump(json.loads(json.dumps(data)), sort_keys=False, allow_unicode=True)
+
+
 def _graded(metrics: Mapping[str, Any] | None) -> Metrics | None:
     if metrics is None:
         return None
@@ -132,6 +139,7 @@ def _graded(metrics: Mapping[str, Any] | None) -> Metrics | None:
 def make_run() -> MakeRun:
     def make(
         board: Path,
+        /,
         *,
         run_id: str | None = None,
         harness: str = "claude",
@@ -153,7 +161,7 @@ def make_run() -> MakeRun:
         for path, data in (files or {}).items():
             write_bytes(partial / path, data)
         if audit is not None:
-            write_text(partial / AUDIT, yaml.safe_dump({**CLEAN, **audit}, sort_keys=False))
+            write_text(partial / AUDIT, _yaml({**CLEAN, **audit}))
         whole = msgspec.convert({**RUN, **times, **known, **run}, Run)
         return complete(partial, whole, _graded(metrics))
 
@@ -165,7 +173,7 @@ def make_problem() -> MakeProblem:
     def make(problems: Path, problem_id: str = "softmax", **fields: Any) -> Path:
         folder = problems / problem_id
         held = {**PROBLEM_FIELDS, **fields}
-        write_text(folder / PROBLEM, yaml.safe_dump(held, sort_keys=False))
+        write_text(folder / PROBLEM, _yaml(held))
         write_text(folder / PROMPT, "# Softmax\n\nWrite a softmax kernel.\n")
         write_text(folder / REFERENCE, "def reference(x):\n    return x.softmax(-1)\n")
         return folder
@@ -184,8 +192,7 @@ def make_settings(make_problem: MakeProblem) -> MakeSettings:
         **board_fields: Any,
     ) -> Settings:
         held = {"id": board, "title": board.title(), "deck": list(problems), **board_fields}
-        text = yaml.safe_dump({"title": "A site", **(site or {}), "boards": [held]})
-        write_text(home / CONFIG, text)
+        write_text(home / CONFIG, _yaml({"title": "A site", **(site or {}), "boards": [held]}))
         for problem in problems:
             make_problem(home / "problems", problem)
         (home / "runs" / board).mkdir(parents=True, exist_ok=True)

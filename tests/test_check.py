@@ -1,0 +1,501 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kbsite import harnesses
+from kbsite.check import check
+from kbsite.errors import UsageError
+from kbsite.harnesses import BY_ID
+from kbsite.harnesses.form import Format
+from kbsite.harnesses.lines import Line, records
+from kbsite.model.event import Event, Trace, Unknown
+from kbsite.model.finding import Severity
+from kbsite.model.harness import Harness
+from kbsite.store.files import folder_digest
+from kbsite.store.settings import Settings, read_settings
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+
+
+class Fake:
+    """A CLI whose rows are known by their type."""
+
+    HARNESS = Harness("fake", "Fake CLI")
+
+    def __init__(self) -> None:
+        self.FORMATS = [Format("fake-log", "log", ("*.jsonl",), self.parse, lambda _: True, "fake")]
+
+    @staticmethod
+    def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
+        for row in records(lines, file):
+            if isinstance(row, Event):
+                yield row
+            elif row.value.get("type") == "known":
+                yield Trace(source=row.source, type="known", raw=row.raw)
+            else:
+                yield Unknown(source=row.source, type=str(row.value.get("type")), raw=row.raw)
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BY_ID, "fake", Fake())
+    assert harnesses.harness("fake").title == "Fake CLI"
+
+
+Found = set[tuple[str, str, int | None, str | None]]
+
+
+def found(path: Path, settings: Settings | None = None) -> Found:
+    """Severity, name of the file, line and key of each finding."""
+    return {
+        (one.severity.value, Path(one.path).name, one.line, one.key)
+        for one in check([path], settings)
+    }
+
+
+def messages(path: Path, settings: Settings | None = None) -> str:
+    return "\n".join(one.text for one in check([path], settings))
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """A JSON record changed as nobody should, and the manifest made to fit."""
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def line(path: Path, text: str) -> int:
+    """The first line of a file that holds a text."""
+    rows = path.read_text().splitlines()
+    return next(number for number, row in enumerate(rows, 1) if text in row)
+
+
+def test_a_good_site_has_nothing_wrong(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, make_floors: MakeFloors
+) -> None:
+    settings = make_settings(tmp_path)
+    board = settings.runs / "demo"
+    present = folder_digest(settings.problems / "softmax")
+    make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.1})
+    folder = make_run(board, audit={}, problem_hash=present)
+    make_run(board, metrics={"status": "wrong"}, problem_hash=present)
+    assert list(check([], settings)) == []
+    for path in (
+        tmp_path, settings.path, settings.runs, board, folder, folder / "run.json",
+        folder / "solution.py", board / "floors.json", settings.problems,
+        settings.problems / "softmax", settings.problems / "softmax" / "prompt.md",
+    ):  # fmt: skip
+        assert list(check([path], settings)) == [], path
+
+
+RUN_RULES: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"board": "other"}, "error", "board", "'demo'"),
+    ({"hardware": "GPU-A"}, "error", "hardware", "small letters"),
+    ({"harness": "Claude"}, "error", "harness", "small letters"),
+    ({"harness": "nobody"}, "warning", "harness", "transcripts cannot be read"),
+    ({"run_id": "first-try"}, "warning", "id", "<YYYYMMDD_HHMMSS>_claude_<model>_softmax"),
+    ({"ended": "2026-01-02T03:04:04Z"}, "error", "ended", "2026-01-02T03:04:05"),
+    ({"ended": "2026-01-02T03:04:05+05:00"}, "error", "ended", "or later"),
+    ({"budget_seconds": 0}, "error", "budget_seconds", "more than 0"),
+    ({"seconds": -1}, "error", "seconds", "0 or more"),
+    ({"cost_usd": -0.5}, "error", "cost_usd", "0 or more"),
+    ({"usage": {"input": -1}}, "error", "usage.input", "null where it is not known"),
+    ({"usage": {"output": 1, "reasoning": 2}}, "warning", "usage.reasoning", "a part of output"),
+]
+
+
+@pytest.mark.parametrize(("fields", "severity", "key", "expectation"), RUN_RULES)
+def test_a_rule_of_run_json(
+    tmp_path: Path,
+    make_run: MakeRun,
+    fields: dict[str, Any],
+    severity: str,
+    key: str,
+    expectation: str,
+) -> None:
+    folder = make_run(tmp_path / "demo", **fields)
+    place = line(folder / "run.json", f'"{key.rpartition(".")[2]}"')
+    assert (severity, "run.json", place, key) in found(folder)
+    assert expectation in messages(folder)
+
+
+METRICS_RULES: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"status": "wrong", "peak_fraction": 0.3}, "error", "peak_fraction", "the status is wrong"),
+    ({"peak_fraction": 0.0, "interval": None}, "error", "peak_fraction", "more than 0"),
+    ({"peak_fraction": 1.2, "interval": None}, "warning", "peak_fraction", "above the ceiling"),
+    ({"interval": [0.44, 0.40]}, "error", "interval", "lower end first"),
+    ({"interval": [0.43, 0.44]}, "error", "interval", "0.42 (peak_fraction) between"),
+    ({"peak_fraction": None}, "error", "interval", "null where peak_fraction is null"),
+    ({"shapes": [{"shape": "a", "ms": 0}]}, "error", "shapes[0].ms", "more than 0"),
+    ({"shapes": [{"shape": "a"}, {"shape": "a"}]}, "error", "shapes[1].shape", "twice"),
+    ({"shapes": [{"shape": "a", "ms": 2, "ceiling_ms": 1, "peak_fraction": 0.42}]},
+     "warning", "shapes[0].peak_fraction", "ceiling_ms / ms, 0.5"),
+    ({"shapes": [{"shape": "a", "peak_fraction": 0.2}, {"shape": "b", "peak_fraction": 0.3}]},
+     "warning", "peak_fraction", "geometric mean"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "severity", "key", "expectation"), METRICS_RULES)
+def test_a_rule_of_metrics_json(
+    tmp_path: Path,
+    make_run: MakeRun,
+    fields: dict[str, Any],
+    severity: str,
+    key: str,
+    expectation: str,
+) -> None:
+    folder = make_run(tmp_path / "demo", metrics=fields)
+    kept = {(s, name, k) for s, name, at, k in found(folder) if at}
+    assert (severity, "metrics.json", key) in kept
+    assert expectation in messages(folder)
+
+
+AUDIT_RULES: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"summary": "word " * 61}, "error", "summary", "at most 60 words, got 61"),
+    ({"summary": " "}, "error", "summary", "empty"),
+    ({"auditor": ""}, "error", "auditor", "who judged"),
+    ({"verdict": "reward_hack"}, "error", "implication", "reward_hack"),
+    ({"quotes": [{"file": "solution.py", "lines": [], "text": "x"}]},
+     "error", "quotes[0].lines", "got []"),
+    ({"quotes": [{"file": "solution.py", "lines": [2, 1], "text": "x"}]},
+     "error", "quotes[0].lines", "the first and the last"),
+    ({"quotes": [{"file": "solution.py", "lines": [0], "text": "x"}]},
+     "error", "quotes[0].lines", "got [0]"),
+    ({"quotes": [{"file": "solution.py", "lines": [1, 2, 3], "text": "x"}]},
+     "error", "quotes[0].lines", "got [1, 2, 3]"),
+    ({"quotes": [{"file": "solution.py", "lines": [1, 99], "text": "def solve(x):"}]},
+     "error", "quotes[0].lines", "no line 99"),
+    ({"quotes": [{"file": "solution.py", "lines": [1], "text": "softmax"}]},
+     "error", "quotes[0].text", "does not stand so"),
+    ({"quotes": [{"file": "solution.py", "lines": [1], "text": "softmax"}], "origin": "elsewhere"},
+     "warning", "quotes[0].text", "does not stand so"),
+    ({"quotes": [{"file": "../other/solution.py", "lines": [1], "text": "x"}]},
+     "warning", "quotes[0].file", "no file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "severity", "key", "expectation"), AUDIT_RULES)
+def test_a_rule_of_audit_yaml(
+    tmp_path: Path,
+    make_run: MakeRun,
+    fields: dict[str, Any],
+    severity: str,
+    key: str,
+    expectation: str,
+) -> None:
+    folder = make_run(tmp_path / "demo", audit=fields)
+    kept = {(s, name, k) for s, name, _, k in found(folder)}
+    assert (severity, "audit.yaml", key) in kept
+    assert expectation in messages(folder)
+
+
+def test_the_line_of_a_quote_is_named(tmp_path: Path, make_run: MakeRun) -> None:
+    quote = {"file": "solution.py", "lines": [1], "text": "def solve(x):"}
+    folder = make_run(tmp_path / "demo", audit={"quotes": [quote, {**quote, "text": "lost"}]})
+    place = line(folder / "audit.yaml", "text: lost")
+    assert found(folder) == {("error", "audit.yaml", place, "quotes[1].text")}
+
+
+@pytest.mark.parametrize("text", ["run the tests\nfirst", "run the   tests first", "“quoted”"])
+def test_a_quote_of_a_transcript_may_stand_within_a_row(
+    tmp_path: Path, make_run: MakeRun, text: str
+) -> None:
+    row = {"a": [{"text": "I run the tests\nfirst"}, {"b": "he “quoted” \\ it"}, 7]}
+    log = json.dumps(row).encode() + b"\n"
+    quote = {"file": "transcript/a.jsonl", "lines": [1, 1], "text": text}
+    folder = make_run(tmp_path / "demo", audit={"quotes": [quote]}, transcript={"a.jsonl": log})
+    assert not [one for one in check([folder]) if one.key]
+
+
+def test_files_that_differ_from_the_manifest(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo", files={"check.log": b"ok\n"})
+    (folder / "solution.py").write_text("cheat\n")
+    (folder / "check.log").unlink()
+    (folder / "added.txt").write_text("new\n")
+    assert found(folder) == {
+        ("error", "solution.py", None, None),
+        ("error", "check.log", None, None),
+        ("error", "added.txt", None, None),
+    }
+
+
+def test_an_audit_may_change_afterwards(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo")
+    (folder / "audit.yaml").write_text("verdict: clean\nsummary: Fine.\nauditor: A\n")
+    assert found(folder) == set()
+
+
+def test_a_run_without_manifest_is_incomplete(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo")
+    (folder / "manifest.json").unlink()
+    assert found(folder) == {("error", "manifest.json", None, None)}
+
+
+def test_a_manifest_that_cannot_be_read(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo")
+    (folder / "manifest.json").write_text('{\n"format": 1,\n"files": []}')
+    assert found(folder) == {("error", "manifest.json", 3, "files")}
+
+
+def test_a_run_that_was_not_completed_is_a_warning(tmp_path: Path, make_run: MakeRun) -> None:
+    partial = make_run(tmp_path / "demo").rename(tmp_path / "demo" / "x.partial")
+    for path in (partial, tmp_path):
+        assert found(path) == {("warning", "x.partial", None, None)}
+
+
+def test_an_id_that_is_not_the_folder_s_name(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo")
+    moved = folder.rename(folder.with_name(folder.name.replace("03", "04")))
+    place = line(moved / "run.json", '"id"')
+    assert ("error", "run.json", place, "id") in found(moved)
+    assert repr(moved.name) in messages(moved)
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "", ".hidden", "a\nb", "a\0b", "<b>"])
+def test_an_id_that_leads_out_of_a_folder(tmp_path: Path, make_run: MakeRun, name: str) -> None:
+    folder = make_run(tmp_path / "demo")
+    rewritten(folder / "run.json", lambda run: run.update(problem=name))
+    place = line(folder / "run.json", '"problem"')
+    assert found(folder) == {("error", "run.json", place, "problem")}
+    assert len(messages(folder).splitlines()) == 1
+
+
+def test_links_and_pipes_are_not_read(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo")
+    (folder / "transcript").mkdir()
+    (folder / "transcript" / "stdout.jsonl").symlink_to("/etc/hostname")
+    os.mkfifo(folder / "pipe")
+    assert found(folder) == {
+        ("warning", "stdout.jsonl", None, None),
+        ("warning", "pipe", None, None),
+    }
+
+
+def test_problems_that_a_run_names(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    lost = make_run(settings.runs / "demo", problem="gemm")
+    old = make_run(settings.runs / "demo", problem_hash="0" * 64)
+    place = line(lost / "run.json", '"problem"')
+    assert found(lost, settings) == {("warning", "run.json", place, "problem")}
+    assert found(lost) == set()
+    place = line(old / "run.json", '"problem_hash"')
+    assert found(old, settings) == {("warning", "run.json", place, "problem_hash")}
+
+
+def test_rows_that_cannot_be_read_are_named_and_counted(tmp_path: Path, make_run: MakeRun) -> None:
+    rows = [b'{"type":"known"}', *[b"not json"] * 5, *[b'{"type":"new"}'] * 2, b'{"type":"kn']
+    folder = make_run(tmp_path / "demo", harness="fake", transcript={"log.jsonl": b"\n".join(rows)})
+    assert found(folder) == {
+        *(("warning", "log.jsonl", at, None) for at in (2, 3, 4, 7, 8)),
+        ("warning", "transcript", None, None),
+    }
+    assert "6 malformed rows in all, 3 not named here" in messages(folder)
+    assert "unknown event 'new'" in messages(folder)
+
+
+def test_a_transcript_of_another_cli(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo", harness="fake", transcript={"x.txt": b"hello"})
+    assert "Fake CLI is known to write" in messages(folder)
+    empty = make_run(tmp_path / "demo", harness="fake", transcript={"x.txt": b""})
+    assert found(empty) == set()
+
+
+def test_one_bad_run_does_not_stop_the_others(tmp_path: Path, make_run: MakeRun) -> None:
+    board = tmp_path / "demo"
+    first, second, third = make_run(board), make_run(board), make_run(board)
+    (first / "run.json").write_text("{" * 10_000)
+    (second / "run.json").unlink()
+    rewritten(third / "metrics.json", lambda metrics: metrics.update(status="superb"))
+    severities = {(Path(one.path).parent.name, one.severity) for one in check([board])}
+    assert severities == {(run.name, Severity.ERROR) for run in (first, second, third)}
+
+
+def test_findings_come_while_the_check_is_going_on(tmp_path: Path, make_run: MakeRun) -> None:
+    board = tmp_path / "demo"
+    first, second = make_run(board, board="x"), make_run(board, board="x")
+    going = iter(check([board]))
+    assert first.name in next(going).path
+    (second / "run.json").write_text("[]")
+    assert second.name in next(going).path
+
+
+FLOOR = {"kind": "eager", "problem": "softmax"}
+FLOOR_RULES: list[tuple[list[dict[str, Any]], str, str]] = [
+    ([FLOOR, FLOOR], "error", "floors[1]"),
+    ([{**FLOOR, "ms": 0}], "error", "floors[0].ms"),
+    ([{**FLOOR, "peak_fraction": -1}], "error", "floors[0].peak_fraction"),
+    ([{**FLOOR, "peak_fraction": 1.5}], "warning", "floors[0].peak_fraction"),
+    ([{**FLOOR, "problem": "../x"}], "error", "floors[0].problem"),
+    ([{**FLOOR, "problem": "gemm"}], "warning", "floors[0].problem"),
+    ([{**FLOOR, "problem_hash": "0"}], "warning", "floors[0].problem_hash"),
+    ([{**FLOOR, "kind": "magic"}], "error", "floors[0].kind"),
+]
+
+
+@pytest.mark.parametrize(("floors", "severity", "key"), FLOOR_RULES)
+def test_a_rule_of_floors_json(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_floors: MakeFloors,
+    floors: list[dict[str, Any]],
+    severity: str,
+    key: str,
+) -> None:
+    settings = make_settings(tmp_path)
+    path = make_floors(settings.runs / "demo", *floors)
+    for start in (path, settings.runs / "demo", settings.path):
+        kept = {(s, name, k) for s, name, at, k in found(start, settings) if at}
+        assert kept == {(severity, "floors.json", key)}
+
+
+PROBLEM_RULES: list[tuple[dict[str, Any], str, str]] = [
+    ({"title": ""}, "error", "title"),
+    ({"regime": "magic"}, "warning", "regime"),
+    ({"shapes": []}, "warning", "shapes"),
+    ({"shapes": [{"n": 1}, {"n": 1}]}, "warning", "shapes[1]"),
+    ({"tolerance": {"fp32": -1.0}}, "error", "tolerance.fp32"),
+    ({"flops": " "}, "error", "flops"),
+    ({"flops": 5}, "error", "flops"),
+]
+
+
+@pytest.mark.parametrize(("fields", "severity", "key"), PROBLEM_RULES)
+def test_a_rule_of_problem_yaml(
+    tmp_path: Path, make_problem: MakeProblem, fields: dict[str, Any], severity: str, key: str
+) -> None:
+    folder = make_problem(tmp_path / "problems", **fields)
+    kept = {(s, name, k) for s, name, at, k in found(folder) if at}
+    assert kept == {(severity, "problem.yaml", key)}
+
+
+def test_the_files_of_a_problem(tmp_path: Path, make_problem: MakeProblem) -> None:
+    folder = make_problem(tmp_path / "problems", "Soft Max")
+    (folder / "prompt.md").unlink()
+    (folder / "reference.py").unlink()
+    (folder / "link").symlink_to("/etc")
+    assert found(folder) == {
+        ("error", "Soft Max", None, None),
+        ("error", "prompt.md", None, None),
+        ("warning", "reference.py", None, None),
+        ("warning", "link", None, None),
+    }
+    (folder / "prompt.md").write_text(" \n")
+    assert ("error", "prompt.md", None, None) in found(folder)
+
+
+SITE_RULES: list[tuple[dict[str, Any], str, str]] = [
+    ({"id": "Demo"}, "error", "boards[0].id"),
+    ({"id": "runs"}, "error", "boards[0].id"),
+    ({"id": "elsewhere"}, "error", "boards[0].id"),
+    ({"title": ""}, "error", "boards[0].title"),
+    ({"audit_threshold": 10}, "error", "boards[0].audit_threshold"),
+    ({"budget_seconds": -5}, "error", "boards[0].budget_seconds"),
+    ({"hardware": "a b"}, "error", "boards[0].hardware"),
+    ({"runs": ["demo", "lost"]}, "error", "boards[0].runs[1]"),
+    ({"runs": ["../demo"]}, "error", "boards[0].runs[0]"),
+    ({"deck": ["softmax", "softmax"]}, "error", "boards[0].deck[1]"),
+    ({"deck": ["softmax", "a/b"]}, "error", "boards[0].deck[1]"),
+    ({"deck": ["softmax", "gemm"]}, "warning", "boards[0].deck[1]"),
+    ({"represents": "nobody"}, "error", "boards[0].represents"),
+]
+
+
+@pytest.mark.parametrize(("fields", "severity", "key"), SITE_RULES)
+def test_a_rule_of_a_board(
+    tmp_path: Path, make_settings: MakeSettings, fields: dict[str, Any], severity: str, key: str
+) -> None:
+    settings = make_settings(tmp_path)
+    held = yaml.safe_load(settings.path.read_text())
+    held["boards"][0] |= fields
+    settings.path.write_text(yaml.safe_dump(held))
+    kept = {(s, name, k) for s, name, at, k in found(settings.path) if at}
+    assert (severity, "kbsite.yaml", key) in kept
+
+
+def test_two_boards_with_one_id(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path)
+    held = yaml.safe_load(settings.path.read_text())
+    held["boards"] *= 2
+    settings.path.write_text(json.dumps(held, indent=1))
+    kept = {(s, name, k) for s, name, at, k in found(settings.path) if at}
+    assert kept == {("error", "kbsite.yaml", "boards[1].id")}
+
+
+def test_a_deck_may_name_a_problem_that_only_runs_know(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, deck=["softmax", "gemm"])
+    make_run(settings.runs / "demo", problem="gemm")
+    assert {key for *_, key in found(settings.path)} == {"problem"}
+
+
+@pytest.mark.parametrize("out", [".", "runs", "problems", ".."])
+def test_a_site_is_not_written_over_what_it_is_made_from(
+    tmp_path: Path, make_settings: MakeSettings, out: str
+) -> None:
+    settings = make_settings(tmp_path / "home", site={"out": out})
+    assert {key for *_, key in found(settings.path)} == {"out"}
+
+
+def test_folders_that_are_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("title: A site\n")
+    kept = {(severity, key) for severity, *_, key in found(path)}
+    assert kept == {("warning", "boards"), ("warning", "runs"), ("warning", "problems")}
+    path.write_text("title: [\n")
+    assert found(path) == {("error", "kbsite.yaml", 2, None)}
+
+
+def test_a_path_that_cannot_be_checked(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path / "home", problems=())
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "x.txt").write_text("x")
+    for path in (tmp_path / "lost", tmp_path / "notes", tmp_path / "notes" / "x.txt"):
+        with pytest.raises(UsageError, match=path.name):
+            check([path], settings)
+    with pytest.raises(UsageError, match="nothing to check"):
+        check([], None)
+    assert found(settings.runs, settings) == set()
+    settings.problems.mkdir()
+    assert found(settings.problems, settings) == set()
+
+
+def test_paths_are_told_as_seen_from_here(
+    tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(tmp_path / "demo", board="other")
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("demo"), folder, Path("demo/../demo") / folder.name / "run.json"):
+        (one,) = check([path])
+        assert one.path == f"demo/{folder.name}/run.json"
+    monkeypatch.chdir(folder)
+    (one,) = check([Path()])
+    assert one.path == f"{folder}/run.json"
+
+
+def test_a_finding_is_one_line_whatever_a_file_is_called(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "demo")
+    (folder / os.fsdecode(b"a\nb\x1b[31m\xff")).symlink_to("/x\ny")
+    (one,) = check([folder])
+    assert one.text.isprintable()
+    assert r"a\nb\x1b[31m\udcff: warning: not read: a symbolic link (to /x\ny)" in one.text
+    one.text.encode()
+
+
+def test_many_runs_with_transcripts_are_checked(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    for _ in range(50):
+        make_run(settings.runs / "demo", audit={}, transcript={"stdout.jsonl": b"{}\n" * 10})
+    assert read_settings(settings.path) == settings
+    errors = [one for one in check([], settings) if one.severity is Severity.ERROR]
+    assert errors == []
