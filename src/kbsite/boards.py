@@ -5,8 +5,10 @@ The only module that knows pandas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TypeVar
 
 import pandas as pd
@@ -42,10 +44,11 @@ def board(
     present = problem_hashes or {}
     common = _common(config, attempts, present)
     kept, refused = _sorted_out(config, attempts, common)
-    deck = config.deck or tuple(sorted({attempt.run.problem for attempt in kept}))
+    named = config.deck or sorted({attempt.run.problem for attempt in kept})
+    deck = tuple(dict.fromkeys(named))
     table = _table(kept, config.represents)
     columns = _columns(table, deck)
-    held = [floor for floor in floors if _floor_fits(floor, common)]
+    held = [floor for floor in floors if floor.problem in deck and _floor_fits(floor, common)]
     return Board(
         config=config,
         hardware=common.hardware,
@@ -71,22 +74,27 @@ def _common(
     config: BoardConfig, attempts: Sequence[Attempt], present: Mapping[str, str]
 ) -> _Common:
     runs = [attempt.run for attempt in attempts]
-    problems = sorted({run.problem for run in runs})
     hashes = {
         problem: present.get(problem)
         or _most([run.problem_hash for run in runs if run.problem == problem])
-        for problem in problems
+        for problem in sorted({run.problem for run in runs}.union(config.deck))
     }
-    hardware = config.hardware or _most([run.hardware for run in runs])
-    budget = config.budget_seconds or _most([run.budget_seconds for run in runs])
+    # What is not in the deck has no say in what the deck's runs have in common.
+    voters = [run for run in runs if not config.deck or run.problem in config.deck]
+    hardware, budget = config.hardware, config.budget_seconds
+    if hardware is None:
+        hardware = _most([run.hardware for run in voters])
+    if budget is None:
+        budget = _most([run.budget_seconds for run in voters])
     return _Common(hardware, budget, hashes)
 
 
 def _most(values: Sequence[T]) -> T | None:
-    """The value that most runs have; of equally frequent ones the first in order."""
+    """The value that most runs have; of equally frequent ones the first in order, None last."""
     if not values:
         return None
-    return max(sorted(set(values), key=str), key=values.count)
+    counts = Counter(values)
+    return min(counts, key=lambda value: (-counts[value], value is None, str(value)))
 
 
 def _sorted_out(
@@ -122,7 +130,7 @@ def _differences(attempt: Attempt, common: _Common) -> list[str]:
 def _told(value: str | float | None) -> str:
     if value is None:
         return "not recorded"
-    return f"{value:g}" if isinstance(value, int | float) else value
+    return f"{value:.15g}" if isinstance(value, int | float) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +139,10 @@ class _Table:
 
     tried: Mapping[tuple[Contender, str], tuple[Attempt, ...]]
     shown: Mapping[tuple[Contender, str], Attempt]
+    contenders: tuple[Contender, ...]
+    """In order of their first runs."""
     figures: pd.DataFrame
-    """Columns contender (its label), problem, score (NaN for none), passed, attempted."""
+    """Columns contender (its number), problem, score (NaN for none), passed, attempted."""
 
 
 def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
@@ -141,21 +151,23 @@ def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
         key = (attempt.run.contender, attempt.run.problem)
         tried[key] = (*tried.get(key, ()), attempt)
     shown = {key: _shown(held, rule) for key, held in tried.items()}
+    # By number: two contenders may have the same label.
+    numbers = {who: n for n, who in enumerate(dict.fromkeys(who for who, _ in shown))}
     figures = pd.DataFrame(
         {
-            "contender": [contender.label for contender, _ in shown],
+            "contender": [numbers[contender] for contender, _ in shown],
             "problem": [problem for _, problem in shown],
             "score": pd.Series([attempt.score for attempt in shown.values()], dtype=float),
             "passed": [attempt.metrics.status is Status.PASSED for attempt in shown.values()],
             "attempted": [attempt.metrics.status.attempted for attempt in shown.values()],
         }
     ).astype({"passed": bool, "attempted": bool})
-    return _Table(tried, shown, figures)
+    return _Table(tried, shown, tuple(numbers), figures)
 
 
-def _order(attempt: Attempt) -> tuple[str, str]:
+def _order(attempt: Attempt) -> tuple[float, str]:
     started = attempt.run.started
-    return (started.isoformat() if started else "", attempt.run.id)
+    return (started.timestamp() if started else -inf, attempt.run.id)
 
 
 def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
@@ -177,14 +189,13 @@ def _tally(cells: pd.DataFrame, size: int) -> Tally:
 
 def _columns(table: _Table, deck: Sequence[str]) -> tuple[Column, ...]:
     figures = table.figures
-    contenders = figures["contender"].nunique()
     cells = list(table.shown.values())
     columns = []
     for problem in deck:
         own = figures[figures["problem"] == problem]
         scored = own["score"].dropna()
         best = None if scored.empty else cells[int(scored.index[int(scored.argmax())])]
-        columns.append(Column(problem=problem, tally=_tally(own, contenders), best=best))
+        columns.append(Column(problem=problem, tally=_tally(own, len(table.contenders)), best=best))
     return tuple(columns)
 
 
@@ -192,10 +203,11 @@ def _rows(
     table: _Table, columns: Sequence[Column], floors: Sequence[Floor], config: BoardConfig
 ) -> tuple[Row, ...]:
     eager = {f.problem: f.peak_fraction for f in floors if f.kind is FloorKind.EAGER}
-    sums = table.figures.groupby("contender")["score"].sum()
+    sums: dict[Contender, float] = {}
     rows = []
-    for contender in dict.fromkeys(contender for contender, _ in table.shown):
-        own = table.figures[table.figures["contender"] == contender.label]
+    for number, contender in enumerate(table.contenders):
+        own = table.figures[table.figures["contender"] == number]
+        sums[contender] = float(own["score"].sum())
         cells = [
             _cell(
                 table, (contender, column.problem), eager.get(column.problem), column.best, config
@@ -203,9 +215,7 @@ def _rows(
             for column in columns
         ]
         rows.append(Row(contender=contender, cells=tuple(cells), tally=_tally(own, len(columns))))
-    rows.sort(
-        key=lambda row: (-row.tally.passed, -float(sums[row.contender.label]), row.contender.label)
-    )
+    rows.sort(key=lambda row: (-row.tally.passed, -sums[row.contender], row.contender.label))
     return tuple(rows)
 
 
