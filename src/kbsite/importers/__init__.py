@@ -1,0 +1,1 @@
+"""What others made, turned into run directories: one module each, called by `kbsite import`."""

@@ -1,0 +1,266 @@
+"""The published KernelBench Hard board as run directories.
+
+What the published files do not tell is null. What they tell twice and differently, or cannot mean,
+is named in the report, with what was made of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from kbsite.importers.hard_board import LEADERBOARD, Cell, Leaderboard, Row, read_leaderboard
+from kbsite.importers.hard_checks import board_oddities, note_oddities
+from kbsite.importers.hard_floors import read_floors
+from kbsite.importers.hard_notes import Note, read_notes
+from kbsite.importers.report import Oddity, Report
+from kbsite.importers.run_ids import board_name, is_safe
+from kbsite.model.audit import Audit
+from kbsite.model.floor import Floor, Floors
+from kbsite.model.run import FORMAT, Host, Metrics, Run
+from kbsite.model.status import EndReason, Status
+from kbsite.store.runs import (
+    AUDIT,
+    FLOORS,
+    MANIFEST,
+    METRICS,
+    PARTIAL,
+    RUN,
+    complete,
+    new_run_folder,
+)
+from kbsite.store.writing import json_text, write_text
+
+ORIGIN = f"imported from {LEADERBOARD} of the published KernelBench Hard board"
+NO_TRANSCRIPT = "The published board had no transcript of this run for import."
+NO_SCORE = "It passed; the published board has no score for it."
+NO_REASON = "The published board says only that the check failed, not how."
+
+_GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Import:
+    """One cell of the board, ready to be written."""
+
+    run: Run
+    metrics: Metrics
+    note: Note | None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The files that make up the run directory, but for its manifest."""
+        held = {RUN: json_text(self.run), METRICS: json_text(self.metrics)}
+        if self.note is not None:
+            held[AUDIT] = audit_text(self.note.audit)
+        return held
+
+
+@dataclass(slots=True)
+class _Tally:
+    oddities: list[Oddity] = field(default_factory=list)
+    imports: list[_Import] = field(default_factory=list)
+    written: int = 0
+    there: int = 0
+
+
+def import_board(source: Path, out: Path, *, budget_seconds: float = 2700) -> Report:
+    """What came of turning the published board in `source` into run directories below `out`.
+
+    The board's files do not tell the budget. 2700 seconds is the 45 minutes of wall clock for each
+    run that its authors published with it, and the time at which 55 of its 117 runs end.
+    """
+    name = board_name(out)
+    board = read_leaderboard(source / LEADERBOARD)
+    notes, lost = read_notes(source)
+    found = read_floors(source / "problem_baselines.json", board)
+    tally = _Tally()
+    tally.oddities += [*board_oddities(board), *lost, *found.oddities]
+    by_run = _by_run(notes, board, tally)
+    for row, problem, cell in _cells(board, tally):
+        note = by_run.get(cell.run_id)
+        run = _run(board, row, problem, cell, name, budget_seconds)
+        made = _Import(run=run, metrics=_metrics(cell, note), note=note)
+        tally.imports.append(made)
+        if note is not None:
+            tally.oddities += [*note.oddities, *note_oddities(note, row, problem)]
+    out.mkdir(parents=True, exist_ok=True)
+    for made in tally.imports:
+        _place(out, made, tally)
+    _place_floors(out, found.floors, tally)
+    return _report(name, tally, found.floors)
+
+
+def _by_run(notes: list[Note], board: Leaderboard, tally: _Tally) -> dict[str, Note]:
+    on_board = {cell.run_id for row in board.rows for cell in row.cells.values()}
+    found: dict[str, Note] = {}
+    for note in notes:
+        run_id = note.raw.run_id
+        if note.file != f"annotations/{run_id}.yaml":
+            message = f"is about the run {run_id!r}, which the file's name does not say"
+            tally.oddities.append(_note_oddity(note, message, "the note's own word kept"))
+        if run_id not in on_board:
+            message = f"the run {run_id!r} is not on the board"
+            tally.oddities.append(_note_oddity(note, message, "note left out"))
+        elif run_id in found:
+            message = f"the run {run_id!r} has a note already, {found[run_id].file}"
+            tally.oddities.append(_note_oddity(note, message, "note left out"))
+        else:
+            found[run_id] = note
+    return found
+
+
+def _note_oddity(note: Note, found: str, done: str) -> Oddity:
+    return Oddity(file=note.file, key="run_id", found=found, done=done)
+
+
+def _cells(board: Leaderboard, tally: _Tally) -> Iterator[tuple[Row, str, Cell]]:
+    seen: set[str] = set()
+    for row in board.rows:
+        for problem, cell in row.cells.items():
+            reason = None
+            if not is_safe(cell.run_id):
+                reason = f"the run id {cell.run_id[:80]!r} cannot be the name of a folder"
+            elif not is_safe(problem):
+                reason = f"the problem {problem[:80]!r} cannot be the name of a folder"
+            elif problem not in board.problems:
+                reason = f"the problem {problem!r} is not in the board's deck"
+            elif cell.run_id in seen:
+                reason = f"the run id {cell.run_id!r} stands for another cell already"
+            seen.add(cell.run_id)
+            if reason is None:
+                yield row, problem, cell
+            else:
+                place = board.place(row, problem)
+                tally.oddities.append(
+                    Oddity(file=LEADERBOARD, found=reason, done="run left out", **place)
+                )
+
+
+def _run(
+    board: Leaderboard, row: Row, problem: str, cell: Cell, name: str, budget_seconds: float
+) -> Run:
+    vram = board.hardware.vram_gb
+    over = cell.elapsed_seconds >= budget_seconds
+    return Run(
+        format=FORMAT,
+        id=cell.run_id,
+        board=name,
+        problem=problem,
+        problem_hash=None,
+        prompt_hash=None,
+        harness=row.harness,
+        harness_version=None,
+        model=row.model,
+        effort=row.effort or None,
+        variant=row.variant,
+        provider=_provider(row),
+        hardware=board.hardware.id,
+        host=Host(
+            gpu=board.hardware.name,
+            gpu_memory_bytes=None if vram is None else round(vram * _GIB),
+        ),
+        budget_seconds=budget_seconds,
+        started=None,
+        ended=None,
+        seconds=cell.elapsed_seconds,
+        end_reason=EndReason.BUDGET if over else EndReason.UNKNOWN,
+        origin=f"{ORIGIN}, row {row.label!r}",
+        notes=(NO_TRANSCRIPT,),
+    )
+
+
+def _provider(row: Row) -> str | None:
+    """The first part of opencode's model ids, which are `provider/model`; None for other CLIs."""
+    route, slash, _ = row.model.partition("/")
+    if row.harness != "opencode" or not slash:
+        return None
+    return "openrouter (pinned)" if route == "openrouter-pinned" else route
+
+
+def _metrics(cell: Cell, note: Note | None) -> Metrics:
+    graded = Metrics(format=FORMAT, status=Status.NO_SOLUTION, origin=ORIGIN)
+    if cell.correct:
+        return replace(
+            graded,
+            status=Status.PASSED,
+            peak_fraction=cell.peak_fraction,
+            detail=NO_SCORE if cell.peak_fraction is None else None,
+        )
+    if not cell.has_solution:
+        return graded
+    forbidden = note.forbidden if note else None
+    status = Status.FORBIDDEN if forbidden else Status.WRONG
+    return replace(graded, status=status, detail=forbidden or NO_REASON)
+
+
+def audit_text(audit: Audit) -> str:
+    """audit.yaml, in the order of the record's fields and without those that say nothing."""
+    plain = msgspec.json.decode(msgspec.json.encode(audit))
+    said = {key: value for key, value in plain.items() if value not in (None, "", [])}
+    return yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _place(out: Path, made: _Import, tally: _Tally) -> None:
+    folder = out / made.run.id
+    if folder.exists() or folder.is_symlink():
+        tally.there += 1
+        if differing := _differing(folder, made.texts):
+            message = f"there already, with another {', '.join(differing)}"
+            tally.oddities.append(Oddity(file=made.run.id, found=message, done="kept as it is"))
+        return
+    partial = out / f"{made.run.id}{PARTIAL}"
+    if partial.is_symlink():
+        partial.unlink()
+    new_run_folder(out, made.run.id)
+    for name, text in made.texts.items():
+        write_text(partial / name, text)
+    complete(partial, made.run, made.metrics)
+    tally.written += 1
+
+
+def _differing(folder: Path, texts: dict[str, str]) -> list[str]:
+    """The files of a run that are not as the import would write them."""
+    if folder.is_symlink() or not folder.is_dir():
+        return ["kind of entry, no folder"]
+    changed = [name for name, text in texts.items() if not _holds(folder / name, text)]
+    unknown = [] if AUDIT in texts or not (folder / AUDIT).exists() else [AUDIT]
+    missing = [] if (folder / MANIFEST).is_file() else [MANIFEST]
+    return changed + unknown + missing
+
+
+def _holds(path: Path, text: str) -> bool:
+    regular = path.is_file() and not path.is_symlink()
+    return regular and path.read_bytes() == text.encode("utf-8")
+
+
+def _place_floors(out: Path, floors: list[Floor], tally: _Tally) -> None:
+    path, text = out / FLOORS, json_text(Floors(format=FORMAT, floors=tuple(floors)))
+    if not (path.exists() or path.is_symlink()):
+        write_text(path, text)
+    elif not _holds(path, text):
+        message = "there already, with other floors"
+        tally.oddities.append(Oddity(file=FLOORS, found=message, done="kept as it is"))
+
+
+def _report(name: str, tally: _Tally, floors: list[Floor]) -> Report:
+    counted = Counter(made.metrics.status for made in tally.imports)
+    notes = [made.note for made in tally.imports if made.note]
+    return Report(
+        board=name,
+        cells={status: counted[status] for status in Status if counted[status]},
+        scored=sum(made.metrics.peak_fraction is not None for made in tally.imports),
+        written=tally.written,
+        already_there=tally.there,
+        audits=len(notes),
+        quotes_kept=sum(len(note.audit.quotes) for note in notes),
+        quotes_refused=sum(note.refused for note in notes),
+        floors=len(floors),
+        floors_scored=sum(floor.peak_fraction is not None for floor in floors),
+        oddities=tuple(sorted(tally.oddities, key=lambda odd: (odd.file, odd.line or 0))),
+    )

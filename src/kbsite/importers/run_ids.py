@@ -1,0 +1,52 @@
+"""Names of runs and problems that are safe as names of folders and in addresses."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kbsite.errors import UsageError
+from kbsite.store.runs import PARTIAL
+
+NO_STAMP = "00000000_000000"
+"""Where nothing tells when a run started."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,199}")
+_SLUG_LENGTH = 60
+
+
+def is_safe(name: str) -> bool:
+    """Whether a name can be a folder's name: no path, nothing hidden, of bounded length."""
+    return _NAME.fullmatch(name) is not None and not name.endswith((PARTIAL, "."))
+
+
+def slug(text: str) -> str:
+    """Text in lower case with a hyphen for all that is no ASCII letter, digit or dot."""
+    plain = re.sub(r"[^a-z0-9.]+", "-", text.lower())[:_SLUG_LENGTH].strip("-.")
+    return plain or "unknown"
+
+
+def free_run_id(
+    board: Path, started: datetime | None, harness: str, model: str, problem: str
+) -> str:
+    """The id of a run that the board's folder does not hold yet."""
+    if not is_safe(problem):
+        message = f"{problem!r} is no id of a problem; use letters, digits, hyphens and dots"
+        raise UsageError(message)
+    stamp = f"{started.astimezone(UTC):%Y%m%d_%H%M%S}" if started else NO_STAMP
+    base = f"{stamp}_{slug(harness)}_{slug(model)}_{problem}"
+    number, name = 1, base
+    while (board / name).exists() or (board / name).is_symlink():
+        number += 1
+        name = f"{base}-{number}"
+    if not is_safe(name):
+        raise UsageError(f"{name!r} is too long for the name of a run; shorten the problem's id")
+    return name
+
+
+def board_name(out: Path, board: str | None = None) -> str:
+    """The board that runs below `out` belong to: the one asked for, or named like the folder."""
+    name = board or out.resolve().name
+    if not is_safe(name):
+        raise UsageError(f"{name!r} is no id of a board; use letters, digits, hyphens and dots")
+    return name

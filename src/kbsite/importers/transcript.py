@@ -1,0 +1,252 @@
+"""Lone transcript files as a run directory.
+
+Only here is a format told from a file's content: everywhere else a run says which CLI wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from kbsite import harnesses
+from kbsite.errors import InputError, UsageError
+from kbsite.harnesses.form import Format, HarnessModule, matches
+from kbsite.harnesses.lines import BOM, Record, lines, records
+from kbsite.importers.run_ids import board_name, free_run_id
+from kbsite.model.event import Finish
+from kbsite.model.run import FORMAT, Run
+from kbsite.model.status import EndReason
+from kbsite.model.transcript import Transcript
+from kbsite.store.files import Stored
+from kbsite.store.records import InvalidFileError
+from kbsite.store.runs import TRANSCRIPT, complete, new_run_folder
+from kbsite.transcripts import transcript
+
+UNKNOWN_MODEL = "unknown"
+ALONE = "Imported from a transcript alone: nothing else is known of this run, and nobody graded it."
+
+_HEAD_OBJECTS = 20
+_HEAD_LINES = 2000
+_DOCUMENT_BYTES = 256_000_000
+_ENDINGS = ("", ".jsonl", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file to be imported, and the formats that it may be of, the richest of a CLI first."""
+
+    path: Path
+    candidates: Mapping[str, Format]
+    """By harness."""
+
+
+def import_transcripts(
+    files: Sequence[Path],
+    out: Path,
+    *,
+    harness: str | None = None,
+    model: str | None = None,
+    problem: str = "unknown",
+    board: str | None = None,
+) -> Path:
+    """The folder of a new run below `out`, made of the transcript files of one session."""
+    name = board_name(out, board)
+    sources = _sources(_whole(files), _modules(harness))
+    wrote = _harness(sources)
+    held = _laid_out(sources, wrote)
+    shown = transcript(wrote, held)
+    if shown is None:
+        raise InputError("no transcript to show in it", path=files[0])
+    model = model or told_model(shown)
+    run_id = free_run_id(out, shown.first, wrote, model, problem)
+    partial = new_run_folder(out, run_id)
+    for file in held:
+        copy(file.path, partial / TRANSCRIPT / file.name)
+    run = Run(
+        format=FORMAT,
+        id=run_id,
+        board=name,
+        problem=problem,
+        problem_hash=None,
+        prompt_hash=None,
+        harness=wrote,
+        harness_version=told_version(shown),
+        model=model,
+        effort=(shown.session.effort if shown.session else "") or None,
+        hardware=None,
+        budget_seconds=None,
+        started=shown.first,
+        ended=shown.last,
+        seconds=shown.finish.seconds if shown.finish else None,
+        end_reason=_end(shown.finish),
+        usage=shown.usage,
+        usage_source=usage_source(shown),
+        cost_usd=shown.cost_usd,
+        cost_source=cost_source(shown),
+        origin="imported from " + ", ".join(path.name for path in files),
+        notes=(ALONE,),
+    )
+    return complete(partial, run, None)
+
+
+def told_model(shown: Transcript) -> str:
+    """The model that a transcript names, else "unknown"."""
+    named = [shown.session.model if shown.session else "", *shown.models]
+    return next(filter(None, named), UNKNOWN_MODEL)
+
+
+def told_version(shown: Transcript) -> str | None:
+    """The CLI's version, as the CLI tells it."""
+    return (shown.session.harness_version if shown.session else "") or None
+
+
+def usage_source(shown: Transcript) -> str | None:
+    """Which count of which files the usage is; None if there is none."""
+    if not shown.usage.known:
+        return None
+    how = "the CLI's own total" if shown.usage_told else "counted once per model message"
+    least = ", a lower bound" if shown.lower_bound else ""
+    return f"{_files(shown)}: {how}{least}"
+
+
+def cost_source(shown: Transcript) -> str | None:
+    """Who says what it cost; None if nobody does."""
+    return None if shown.cost_usd is None else f"{_files(shown)}: what the CLI says"
+
+
+def _files(shown: Transcript) -> str:
+    more = f" and {len(shown.files) - 1} more" if len(shown.files) > 1 else ""
+    return f"{shown.title} ({shown.files[0]}{more})"
+
+
+def copy(source: Path, to: Path) -> None:
+    """Copy a file's bytes, and no more of it."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, to)
+
+
+def _end(finish: Finish | None) -> EndReason:
+    match finish.ok if finish else None:
+        case True:
+            return EndReason.FINISHED
+        case False:
+            return EndReason.ERROR
+        case None:
+            return EndReason.UNKNOWN
+
+
+def _whole(files: Sequence[Path]) -> list[Path]:
+    if not files:
+        raise UsageError("no transcript given; name at least one file")
+    for path in files:
+        if not path.is_file():
+            raise InputError("expected a regular file", path=path)
+    found = [path.resolve() for path in files]
+    if len(set(found)) < len(found):
+        twice = Counter(found).most_common(1)[0][0]
+        raise UsageError(f"{twice.name} is given twice; give every file once")
+    return found
+
+
+def _modules(harness: str | None) -> list[HarnessModule]:
+    """All CLIs, or the one asked for."""
+    found = [one for one in harnesses.ALL if harness in (None, one.HARNESS.id)]
+    if not found:
+        known = ", ".join(one.HARNESS.id for one in harnesses.ALL)
+        raise UsageError(f"no transcripts of {harness!r} can be read; known are {known}")
+    return found
+
+
+def _sources(paths: Sequence[Path], modules: Sequence[HarnessModule]) -> list[_Source]:
+    """The files with their candidates; InvalidFileError names every file that has none."""
+    found = []
+    for path in paths:
+        head = _head(path)
+        candidates = {
+            module.HARNESS.id: form
+            for module in modules
+            for form in reversed(module.FORMATS)
+            if form.recognises(head)
+        }
+        found.append(_Source(path, candidates))
+    message = f"not recognised as a transcript; known formats are {_known(modules)}"
+    lost = [InputError(message, path=one.path) for one in found if not one.candidates]
+    if lost:
+        raise InvalidFileError(lost)
+    return found
+
+
+def _known(modules: Sequence[HarnessModule]) -> str:
+    known = [f"{form.id} ({form.title})" for module in modules for form in module.FORMATS]
+    return ", ".join(known) or "none"
+
+
+def _harness(sources: Sequence[_Source]) -> str:
+    """The one CLI that may have written all of the files."""
+    common = set.intersection(*(set(source.candidates) for source in sources))
+    if len(common) == 1:
+        return common.pop()
+    told = "; ".join(f"{s.path.name}: {' or '.join(sorted(s.candidates))}" for s in sources)
+    if common:
+        raise UsageError(f"more than one CLI may have written this ({told}); give --harness")
+    raise UsageError(f"the files are of different CLIs ({told}); import them one by one")
+
+
+def _head(path: Path) -> list[Mapping[str, object]]:
+    """The first JSON objects of a file: its rows, or the top level of its one document."""
+    with path.open("rb") as stream:
+        rows = records(islice(lines(stream), _HEAD_LINES), path.name)
+        first = next(rows, None)
+        if isinstance(first, Record) or first is None:
+            whole = [] if first is None else [first.value]
+        else:
+            whole = _document(path, first.text)
+            if whole:
+                return whole
+        found = (row.value for row in rows if isinstance(row, Record))
+        return [*whole, *islice(found, _HEAD_OBJECTS - len(whole))]
+
+
+def _document(path: Path, start: str) -> list[Mapping[str, object]]:
+    if start[0] not in "{[" or path.stat().st_size > _DOCUMENT_BYTES:
+        return []
+    try:
+        document = json.loads(path.read_bytes().decode("utf-8", "surrogateescape").strip(BOM))
+    except (ValueError, RecursionError):
+        return []
+    items = document if isinstance(document, list) else [document]
+    return [item for item in items[:_HEAD_OBJECTS] if isinstance(item, dict)]
+
+
+def _laid_out(sources: Sequence[_Source], harness: str) -> list[Stored]:
+    """The files under the names that they get within transcript/, in the order of the names."""
+    names = [source.path.name for source in sources]
+    depth = 1
+    while len(set(names)) < len(names):
+        depth += 1
+        names = ["/".join(source.path.parts[1:][-depth:]) for source in sources]
+    found = []
+    for source, name in zip(sources, names, strict=True):
+        form = source.candidates[harness]
+        placed = next((n for n in _names(form, name) if _covered(form, n)), None)
+        if placed is None:
+            raise UsageError(f"{source.path.name}: no name for it that {form.id} is read under")
+        found.append(Stored(placed, source.path, source.path.stat().st_size))
+    if len({file.name for file in found}) < len(found):
+        raise UsageError("the files' names are too much alike; import them one by one")
+    return sorted(found, key=lambda file: file.name)
+
+
+def _names(form: Format, name: str) -> Iterator[str]:
+    for known in (name, name.replace("/", "-")):
+        for ending in _ENDINGS:
+            yield f"{form.stored_as}/{known}{ending}"
+
+
+def _covered(form: Format, name: str) -> bool:
+    return any(matches(name, glob) for glob in form.globs)
