@@ -50,7 +50,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kbsite")
 def kbsite() -> None:
-    r"""Turn run directories of coding agents into a leaderboard site.
+    """Turn run directories of coding agents into a leaderboard site.
 
     \b
     Example:

@@ -19,7 +19,7 @@ from kbsite.cli.options import FOLDER, config_option, report, settings
 def build(
     config: Path | None, runs: Path | None, problems: Path | None, out: Path | None, *, strict: bool
 ) -> None:
-    r"""Make the site of a folder of runs.
+    """Make the site of a folder of runs.
 
     Bad input never stops it: what cannot be read is left out and named, here and on the site.
 

@@ -20,7 +20,7 @@ from kbsite.model.finding import Severity
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
 @click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
 def check(paths: tuple[Path, ...], config: Path | None, *, strict: bool, as_json: bool) -> None:
-    r"""Say what is wrong with runs, audits, problems and kbsite.yaml.
+    """Say what is wrong with runs, audits, problems and kbsite.yaml.
 
     PATH is a run, a folder of runs, a problem, problems/, a kbsite.yaml, or a file of a run;
     without PATH, everything that kbsite.yaml names. Exit 1 on any error.

@@ -11,7 +11,7 @@ from kbsite.cli.options import FOLDER
 
 @click.group("import")
 def imports() -> None:
-    r"""Make run directories of what others have written.
+    """Make run directories of what others have written.
 
     \b
     Example:
@@ -30,7 +30,7 @@ def imports() -> None:
 def transcript(
     files: tuple[Path, ...], out: Path, harness: str | None, model: str | None, problem: str
 ) -> None:
-    r"""Make a run directory of the transcript FILES of one session: a log and those of sub-agents.
+    """Make a run directory of the transcript FILES of one session: a log and those of sub-agents.
 
     The format is told from the content. The run is ungraded; its page says that only the
     transcript is known.
@@ -49,7 +49,7 @@ def transcript(
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=FOLDER, required=True, help="Folder of the board to put the runs in.")
 def kernelbench_hard(source: Path, out: Path) -> None:
-    r"""Make runs, audits and floors of the published KernelBench-Hard board in SOURCE.
+    """Make runs, audits and floors of the published KernelBench-Hard board in SOURCE.
 
     SOURCE holds leaderboard.json, annotations/ and problem_baselines.json. The published board has
     no transcripts; each run says so. Whatever is odd in the files is reported, not smoothed over.
