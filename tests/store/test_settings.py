@@ -2,12 +2,57 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.conftest import MakeRun, MakeSettings
+import pytest
+
+from kbsite.errors import UsageError
+from kbsite.model.config import BoardConfig, Config, Represents
+from kbsite.store.records import InvalidFileError
+from kbsite.store.settings import Settings, config_path, read_settings
+from tests.conftest import MakeSettings
 
 
-def test_a_site_of_the_fixtures_is_read(
-    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
-) -> None:
-    settings = make_settings(tmp_path)
-    folder = make_run(settings.runs / "demo")
-    assert folder.parent == settings.runs / "demo"
+def test_folders_are_those_beside_kbsite_yaml(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path, site={"runs": "results", "out": "../public"})
+    assert settings == Settings(
+        config=settings.config,
+        runs=tmp_path / "results",
+        problems=tmp_path / "problems",
+        out=tmp_path / "../public",
+        path=tmp_path / "kbsite.yaml",
+    )
+
+
+def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("boards:\n- id: demo\n  title: Demo\n")
+    config = read_settings(path).config
+    assert config == Config(boards=(BoardConfig(id="demo", title="Demo"),))
+    (board,) = config.boards
+    assert board.represents is Represents.FIRST
+    assert all(rule.sentence.endswith(".") for rule in Represents)
+
+
+def test_an_empty_file_is_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("# nothing yet\n")
+    with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:1: expected keys and values"):
+        read_settings(path)
+
+
+def test_kbsite_yaml_is_found_in_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kbsite.yaml").write_text("title: A\n")
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert config_path(below) == tmp_path / "kbsite.yaml"
+    assert config_path(tmp_path) == tmp_path / "kbsite.yaml"
+    monkeypatch.chdir(below)
+    assert config_path(Path()) == tmp_path / "kbsite.yaml"
+    (below / "kbsite.yaml").mkdir()
+    assert config_path(Path()) == tmp_path / "kbsite.yaml"
+    (tmp_path / "a" / "kbsite.yaml").write_text("title: B\n")
+    assert config_path(Path()) == tmp_path / "a" / "kbsite.yaml"
+
+
+def test_no_kbsite_yaml_anywhere(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no kbsite\.yaml in"):
+        config_path(tmp_path)

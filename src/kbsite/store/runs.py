@@ -211,7 +211,7 @@ def _changed(path: Path, expected: str | None) -> str:
 
 def new_run_folder(board: Path, run_id: str) -> Path:
     """A fresh `<run-id>.partial` below a board's folder; UsageError if the run is there."""
-    if Path(run_id).name != run_id or run_id.startswith("."):
+    if not run_id or Path(run_id).name != run_id or run_id.startswith("."):
         raise UsageError(f"{run_id!r} cannot be a run's id, for it names its folder")
     if (board / run_id).exists():
         message = f"{board / run_id}: the run is already there; delete it or write elsewhere"

@@ -30,12 +30,14 @@ def schema(name: str) -> dict[str, Any]:
     for part_name, part in parts.items():
         _describe(part, part_name)
     top = parts.pop(kind.__name__)
-    return {
+    whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"kbsite {name}",
         **{key: value for key, value in top.items() if key != "title"},
         "$defs": dict(sorted(parts.items())),
     }
+    plain: dict[str, Any] = msgspec.to_builtins(whole)
+    return plain
 
 
 def _describe(part: dict[str, Any], name: str) -> None:

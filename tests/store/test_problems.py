@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kbsite.store.problems import problem_folders, read_problem
+from kbsite.store.records import InvalidFileError
+from tests.conftest import MakeProblem
+
+
+def test_a_problem_is_read_whole(tmp_path: Path, make_problem: MakeProblem) -> None:
+    stored = read_problem(make_problem(tmp_path, "01_gemm", tags=["a"], forbidden=["torch.mm"]))
+    assert stored.id == "01_gemm"
+    assert stored.problem.shapes == ({"n": 1024},)
+    assert stored.problem.tolerance == {"fp32": 1e-5}
+    assert stored.problem.forbidden == ("torch.mm",)
+    assert stored.problem.flops == "5 * n"
+    assert stored.prompt.startswith("# Softmax")
+    assert stored.reference.startswith("def reference")
+    assert len(stored.hash) == 64
+
+
+def test_the_hash_changes_with_every_file(tmp_path: Path, make_problem: MakeProblem) -> None:
+    folder = make_problem(tmp_path)
+    seen = {read_problem(folder).hash}
+    for name in ("prompt.md", "reference.py", "problem.yaml"):
+        with (folder / name).open("a") as stream:
+            stream.write("# more\n")
+        seen.add(read_problem(folder).hash)
+    assert len(seen) == 4
+    elsewhere = make_problem(tmp_path / "copy")
+    assert read_problem(elsewhere).hash in seen
+
+
+def test_files_that_are_not_there_are_empty(tmp_path: Path, make_problem: MakeProblem) -> None:
+    folder = make_problem(tmp_path)
+    (folder / "prompt.md").unlink()
+    (folder / "reference.py").unlink()
+    (folder / "reference.py").symlink_to("/etc/hostname")
+    stored = read_problem(folder)
+    assert (stored.prompt, stored.reference) == ("", "")
+
+
+def test_a_statement_that_is_no_utf8(tmp_path: Path, make_problem: MakeProblem) -> None:
+    folder = make_problem(tmp_path)
+    (folder / "prompt.md").write_bytes(b"caf\xe9\n")
+    assert read_problem(folder).prompt == "caf\ufffd\n"
+
+
+def test_a_folder_without_problem_yaml(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises(InvalidFileError, match=r"problem\.yaml: no such file"):
+        read_problem(tmp_path / "x")
+
+
+def test_folders_of_problems(tmp_path: Path, make_problem: MakeProblem) -> None:
+    expected = [make_problem(tmp_path, name) for name in ("01_a", "02_b", "10_c")]
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "README.md").write_text("x")
+    assert problem_folders(tmp_path) == expected
+    assert problem_folders(tmp_path / "none") == []

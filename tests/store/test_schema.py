@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from kbsite.model.audit import Verdict
+from kbsite.model.run import Run
+from kbsite.model.status import EndReason, Status
+from kbsite.store.schema import SCHEMAS, attribute_docs, schema
+from tests.conftest import MakeRun
+
+DIALECT = jsonschema.Draft202012Validator
+
+
+def valid(name: str, data: object) -> bool:
+    return bool(DIALECT(schema(name)).is_valid(data))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_a_schema(name: str) -> None:
+    DIALECT.check_schema(schema(name))
+    assert json.loads(json.dumps(schema(name))) == schema(name)
+
+
+def test_a_run_that_the_store_wrote_fits(tmp_path: Path, make_run: MakeRun) -> None:
+    quote = {"file": "solution.py", "lines": [1, 2], "text": "x"}
+    folder = make_run(tmp_path / "demo", audit={"quotes": [quote]}, host={"gpu": "A"})
+    for name in ("run", "metrics"):
+        assert valid(name, json.loads((folder / f"{name}.json").read_text())), name
+    assert valid("audit", yaml.safe_load((folder / "audit.yaml").read_text()))
+
+
+SPOILT: list[tuple[str, dict[str, Any]]] = [
+    ("run", {"format": 2}),
+    ("run", {"id": 7}),
+    ("run", {"end_reason": "bored"}),
+    ("run", {"started": 7}),
+    ("run", {"usage": {"input": "many"}}),
+    ("metrics", {"status": "superb"}),
+    ("metrics", {"interval": [1]}),
+    ("metrics", {"shapes": [{}]}),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), SPOILT)
+def test_a_spoilt_record_does_not_fit(
+    tmp_path: Path, make_run: MakeRun, name: str, change: dict[str, Any]
+) -> None:
+    folder = make_run(tmp_path / "demo")
+    record = json.loads((folder / f"{name}.json").read_text())
+    assert valid(name, record)
+    assert not valid(name, {**record, **change})
+
+
+def test_every_key_that_must_be_there_is_required(tmp_path: Path, make_run: MakeRun) -> None:
+    record = json.loads((make_run(tmp_path / "demo") / "run.json").read_text())
+    for key in schema("run")["required"]:
+        assert not valid("run", {k: v for k, v in record.items() if k != key}), key
+    assert {"usage", "host", "cost_usd"}.isdisjoint(schema("run")["required"])
+
+
+def test_keys_that_nobody_knows_are_welcome(tmp_path: Path, make_run: MakeRun) -> None:
+    record = json.loads((make_run(tmp_path / "demo") / "run.json").read_text())
+    assert valid("run", {**record, "mood": "fine"})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("run", EndReason), ("metrics", Status), ("audit", Verdict)]
+)
+def test_each_word_of_a_closed_set_is_listed(name: str, kind: type[Enum]) -> None:
+    part = schema(name)["$defs"][kind.__name__]
+    assert sorted(part["enum"]) == sorted(member.value for member in kind)
+
+
+def test_descriptions_are_the_attribute_docstrings() -> None:
+    docs = attribute_docs(Run)
+    properties = schema("run")["properties"]
+    assert docs["environment"] == "Names, never values, of the environment variables passed."
+    assert {k: v["description"] for k, v in properties.items() if "description" in v} == docs
+    assert list(properties) != []
+    assert set(properties) == {field.name for field in fields(Run)}
+    usage = schema("run")["$defs"]["Usage"]["properties"]
+    assert usage["reasoning"]["description"] == "The part of `output` that was reasoning."
+
+
+def test_times_have_a_zone() -> None:
+    for name, key in (("run", "started"), ("run", "ended"), ("metrics", "graded")):
+        options = schema(name)["properties"][key]["anyOf"]
+        assert {"type": "string", "format": "date-time"} in options
