@@ -1,0 +1,212 @@
+"""The command line: exit codes, what goes to stdout and what to stderr, and how quick help is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kbsite.cli import COMMANDS, kbsite
+from tests.conftest import MakeRun, MakeSettings
+
+HEAVY = [
+    "pandas",
+    "numpy",
+    "plotly",
+    "torch",
+    "jinja2",
+    "markdown_it",
+    "pygments",
+    "msgspec",
+    "rich",
+]
+STREAM = b"""\
+{"type":"system","subtype":"init","session_id":"s","model":"opus-x","cwd":"/w","tools":["Bash"],\
+"permissionMode":"default","claude_code_version":"2.1.329"}
+{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look first."}]}}
+{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}
+"""
+
+
+def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """What the command does as a process of its own, as a person or a script starts it."""
+    return subprocess.run(
+        [sys.executable, "-m", "kbsite", *words],
+        cwd=cwd, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from kbsite.cli import kbsite\n"
+        "kbsite(['--help'], standalone_mode=False)\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == "[]"
+    assert "Commands:" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    shown = CliRunner().invoke(kbsite, [command, "--help"])
+
+    assert shown.exit_code == 0
+    assert f"Example:\n    kbsite {command}" in shown.output
+
+
+@pytest.mark.parametrize("command", ["transcript", "kernelbench-hard"])
+def test_every_import_has_help_with_an_example(command: str) -> None:
+    shown = CliRunner().invoke(kbsite, ["import", command, "--help"])
+
+    assert shown.exit_code == 0
+    assert f"Example:\n    kbsite import {command}" in shown.output
+
+
+def test_build_says_where_the_site_is_on_stdout_and_the_rest_on_stderr(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo")
+    done = run("build", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path / 'site' / 'index.html'}\n"
+    assert "0 errors" in done.stderr
+
+
+def test_build_finds_kbsite_yaml_in_a_parent(tmp_path: Path, make_settings: MakeSettings) -> None:
+    make_settings(tmp_path)
+    deep = tmp_path / "runs" / "demo"
+    done = run("build", cwd=deep)
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_build_without_settings_takes_the_runs_that_it_is_given(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    make_run(tmp_path / "mine" / "demo")
+    done = run("build", "--runs", "mine", "--out", "there", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there" / "demo" / "index.html").is_file()
+
+
+def test_build_without_settings_or_runs_is_wrong_use(tmp_path: Path) -> None:
+    done = run("build", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "no kbsite.yaml" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_strict_build_fails_on_what_a_plain_one_only_names(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    bad = make_run(tmp_path / "runs" / "demo")
+    (bad / "run.json").write_text("{}")
+    plain = run("build", cwd=tmp_path)
+    strict = run("build", "--strict", cwd=tmp_path)
+
+    assert (plain.returncode, strict.returncode) == (0, 1)
+    assert f"{bad}/run.json: error: " in plain.stderr
+    assert plain.stderr == strict.stderr
+
+
+def test_settings_that_cannot_be_read_are_named_by_line_and_key(tmp_path: Path) -> None:
+    (tmp_path / "kbsite.yaml").write_text("title: x\nboards:\n  - id: a\n    title: 3\n")
+    done = run("build", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert f"{tmp_path}/kbsite.yaml:4: boards[0].title: " in done.stderr
+
+
+def test_check_of_a_good_site_is_silent_on_stdout(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo")
+    done = run("check", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "0 errors" in done.stderr
+
+
+def test_check_names_file_line_key_and_expectation_and_exits_1(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    folder = make_run(tmp_path / "runs" / "demo")
+    path = folder / "metrics.json"
+    path.write_text(path.read_text().replace('"passed"', '"perfect"'))
+    done = run("check", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert f"{path}:3: error: status: " in done.stderr
+    assert "expected one of passed, wrong" in done.stderr
+
+
+def test_check_can_speak_json(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    folder = make_run(tmp_path / "runs" / "demo")
+    (folder / "run.json").write_text("{}")
+    done = run("check", "--json", cwd=tmp_path)
+    findings = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert done.returncode == 1
+    assert {finding["severity"] for finding in findings} <= {"error", "warning"}
+    assert str(folder / "run.json") in {finding["path"] for finding in findings}
+
+
+def test_check_works_on_a_run_that_lies_anywhere(tmp_path: Path, make_run: MakeRun) -> None:
+    folder = make_run(tmp_path / "board")
+    done = run("check", str(folder), cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_check_of_what_is_not_there_is_wrong_use(tmp_path: Path) -> None:
+    assert run("check", "nothing", cwd=tmp_path).returncode == 2
+
+
+def test_a_lone_transcript_becomes_a_run_that_the_site_shows(tmp_path: Path) -> None:
+    (tmp_path / "session.jsonl").write_bytes(STREAM)
+    made = run("import", "transcript", "session.jsonl", "--out", "runs/mine", cwd=tmp_path)
+    built = run("build", "--runs", "runs", cwd=tmp_path)
+    page = Path(built.stdout.strip()).parent / "runs" / Path(made.stdout.strip()).name
+
+    assert made.returncode == 0, made.stderr
+    assert "I look first." in (page / "index.html").read_text("utf-8")
+    assert run("check", made.stdout.strip(), cwd=tmp_path).returncode == 0
+
+
+def test_a_file_that_is_no_transcript_is_refused_and_makes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Buy milk.\n")
+    done = run("import", "transcript", "notes.txt", "--out", "runs/mine", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert "notes.txt" in done.stderr
+    assert "claude-session" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unknown_command_is_wrong_use(tmp_path: Path) -> None:
+    assert run("publish", cwd=tmp_path).returncode == 2
+
+
+def test_the_version_is_told(tmp_path: Path) -> None:
+    from kbsite import __version__
+
+    assert run("--version", cwd=tmp_path).stdout == f"kbsite, version {__version__}\n"
