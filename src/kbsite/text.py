@@ -6,11 +6,15 @@ can stand in a page as it is: no tag, attribute or address in it comes from the 
 
 from __future__ import annotations
 
+import binascii
 import re
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from json import dumps
+from textwrap import wrap
+from unicodedata import east_asian_width
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -21,9 +25,15 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-_HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
+    # These reorder or hide the text around them; the tags can spell whole sentences unseen.
+    f"\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f{_NONCHARACTERS}]"
+    r"|\r(?!\n)"
+)
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
-_LINK = re.compile(r"^(https?|mailto):", re.IGNORECASE)
+_LINK = re.compile(r"(https?://|mailto:)[^/]", re.IGNORECASE)
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _STYLES = {1: "bold", 2: "faint", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
 
@@ -31,8 +41,9 @@ _STYLES = {1: "bold", 2: "faint", 3: "italic", 4: "underline", 7: "inverse", 9: 
 def visible(text: str) -> str:
     r"""`text` with every character that a page cannot hold or show turned into a visible sign.
 
-    Control characters become their control pictures (NUL is ␀), bytes that were no UTF-8 become
-    `\xff`, lone surrogates `\ud800`.
+    Control characters become their control pictures (NUL is ␀, a carriage return that ends no line
+    is ␍), bytes that were no UTF-8 become `\xff`, lone surrogates `\ud800`, and characters that
+    turn the direction of the text around or are never seen `\u202e`.
     """
     return _HIDDEN.sub(_sign, text)
 
@@ -47,7 +58,7 @@ def _sign(match: re.Match[str]) -> str:
         return f"\\x{code:02x}"
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
-    return f"\\u{code:04x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def plain(text: str) -> Markup:
@@ -78,9 +89,8 @@ def _styled(text: str, style: set[str]) -> str:
 
 
 def _restyle(style: set[str], codes: str) -> None:
-    numbers = [int(code[:4] or 0) for code in codes.split(";")]
-    while numbers:
-        number = numbers.pop(0)
+    numbers = iter([int(code.lstrip("0")[:4] or 0) for code in codes.split(";")])
+    for number in numbers:
         if number == 0:
             style.clear()
         elif number in _STYLES:
@@ -91,17 +101,19 @@ def _restyle(style: set[str], codes: str) -> None:
             style.discard(_STYLES[number - 20])
         elif number in (38, 48):
             _indexed(style, number, numbers)
-        elif 30 <= number <= 49 or 90 <= number <= 107:
+        elif 30 <= number <= 49 or 90 <= number <= 97 or 100 <= number <= 107:
             _colour(style, number)
 
 
-def _indexed(style: set[str], number: int, numbers: list[int]) -> None:
+def _indexed(style: set[str], number: int, numbers: Iterator[int]) -> None:
     """The colours that take arguments; only the 16 that have a name are shown."""
-    kind = numbers.pop(0) if numbers else 0
+    _colour(style, number + 1)
+    kind = next(numbers, 0)
     if kind == 2:
-        del numbers[:3]
-    elif kind == 5 and numbers:
-        index = numbers.pop(0)
+        for _ in range(3):
+            next(numbers, 0)
+    elif kind == 5:
+        index = next(numbers, 16)
         if index < 16:
             base = number - 8 if index < 8 else number + 52
             _colour(style, base + index % 8)
@@ -121,7 +133,22 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         source = str(token.attrs.get("src", ""))
         alt = self.renderInlineAsText(token.children, options, env) if token.children else ""
-        return f'<span class="image">[image: {escape(alt)} {escape(source)}]</span>'
+        told = " ".join(filter(None, ["image:", alt, source, str(token.attrs.get("title", ""))]))
+        return f'<span class="image">[{escape(told)}]</span>'
+
+    def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        token = tokens[idx]
+        info = token.info.strip()
+        named = f'<span class="info">{escape(info)}</span>\n' if info else ""
+        return f"<pre>{named}<code>{escape(token.content)}</code></pre>\n"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        _align(tokens[idx])
+        return self.renderToken(tokens, idx, options, env)
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        _align(tokens[idx])
+        return self.renderToken(tokens, idx, options, env)
 
     def heading_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -147,31 +174,51 @@ def _lower(heading: Token) -> None:
     heading.tag = f"h{min(6, int(heading.tag[1]) + 3)}"
 
 
+def _align(cell: Token) -> None:
+    """Align a table's cell by a class of the theme: the site's policy forbids inline styles."""
+    style = str(cell.attrs.pop("style", ""))
+    if style:
+        cell.attrs["class"] = style.replace("text-align:", "align-")
+
+
 @cache
 def _markdown() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}, renderer_cls=_Renderer)
+    options = {"html": False, "linkify": False, "maxNesting": _DEEPEST}
+    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
+    # The definition of a reference is not rendered: whole sentences could hide in one.
+    parser.disable("reference")
     # The parser's own check allows relative addresses and data: images; neither has a use here.
     parser.validateLink = _is_link  # type: ignore[assignment,method-assign]
     return parser
 
 
+_DEEPEST = 40
+"""How deep Markdown is nested before the parser drops what is deeper."""
+
+
 def _is_link(address: str) -> bool:
-    return _LINK.match(address.strip()) is not None
+    return _LINK.match(address) is not None
 
 
 def markdown(text: str) -> Markup:
     """Markdown as HTML: no raw HTML, links to http, https and mailto only, no image fetched."""
+    parser, env = _markdown(), dict[str, object]()
     try:
-        rendered: str = _markdown().render(visible(text))
+        tokens = parser.parse(visible(text), env)
+        deepest = max((token.level for token in tokens), default=0)
+        rendered = str(parser.renderer.render(tokens, parser.options, env))
     except (RecursionError, IndexError):
+        deepest = _DEEPEST
+    if deepest >= _DEEPEST - 1:
         # Deep nesting is hostile or broken: such text is shown as it is.
         return Markup('<pre class="text">{}</pre>').format(visible(text))
-    return Markup(rendered)  # noqa: S704 - markdown-it escapes all text, HTML is off
+    # Once more, for the characters that the text spells as entities.
+    return Markup(visible(rendered))  # noqa: S704 - markdown-it escapes all text, HTML is off
 
 
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_SIGNATURES = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP", re.DOTALL)
 
 
 def picture(media_type: str, data: str, url: str) -> Markup:
@@ -179,13 +226,22 @@ def picture(media_type: str, data: str, url: str) -> Markup:
 
     SVG is not shown: it is a document, not a picture.
     """
-    if media_type in _PICTURES and _BASE64.fullmatch(data):
-        address = f"data:{media_type};base64,{''.join(data.split())}"
+    packed = "".join(data.split())
+    if media_type in _PICTURES and _is_picture(packed):
+        address = f"data:{media_type};base64,{packed}"
         return Markup('<img class="picture" alt="image in the transcript" src="{}">').format(
             address
         )
     told = f"[image: {media_type} {url} {data}]"
     return Markup('<pre class="text">{}</pre>').format(visible(told))
+
+
+def _is_picture(packed: str) -> bool:
+    try:
+        data = b64decode(packed.rstrip("=") + "=" * (-len(packed.rstrip("=")) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return _SIGNATURES.match(data) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,21 +273,37 @@ class Banner:
     @property
     def width(self) -> int:
         """Columns that it takes, rounded up to ten: the theme has a size of letters for each."""
-        columns = max(map(len, self.lines), default=1)
-        return min(-(-columns // 10) * 10, 200)
+        columns = max(map(_columns, self.lines), default=0)
+        return max(10, -(-columns // 10) * 10)
+
+
+_WIDEST = 200
+"""Columns of the widest banner that the theme has a size for."""
+
+
+def _columns(line: str) -> int:
+    """Columns that a line takes: the letters of East Asia and emoji take two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in line)
 
 
 @cache
 def banner(title: str) -> Banner:
-    """`title` as pyfiglet draws it, on one line of big letters."""
+    """`title` as pyfiglet draws it; as it is where the font lacks one of its letters."""
     from pyfiglet import Figlet
 
-    drawn = Figlet(font="standard", width=400).renderText(visible(title)).rstrip().split("\n")
-    lines = [line.rstrip() for line in drawn if line.strip()]
+    words = " ".join(visible(title).split())
+    figlet = Figlet(font="standard", width=_WIDEST)
+    if not all(ord(letter) in figlet.Font.chars for letter in words):
+        # Half of the width: a letter may be two columns wide.
+        return Banner(title, tuple(wrap(words, _WIDEST // 2)))
+    lines = [line.rstrip() for line in figlet.renderText(words).split("\n") if line.strip()]
     left = min((len(line) - len(line.lstrip()) for line in lines), default=0)
-    return Banner(title, tuple(line[left:] for line in lines) or (title,))
+    return Banner(title, tuple(line[left:] for line in lines) or (words,))
 
 
 def json(value: object) -> str:
     """A value from a transcript as indented JSON, all characters as they are."""
-    return dumps(value, ensure_ascii=False, indent=2)
+    try:
+        return dumps(value, ensure_ascii=False, indent=2)
+    except RecursionError:
+        return "(nested too deeply to be written out here; the raw files have it)"
