@@ -25,7 +25,7 @@ from kbsite.model.board import (
 )
 from kbsite.model.config import BoardConfig, Represents
 from kbsite.model.floor import Floor, FloorKind
-from kbsite.model.run import Contender
+from kbsite.model.run import Contender, Run
 from kbsite.model.status import Status
 
 T = TypeVar("T", str | None, float | None)
@@ -74,11 +74,8 @@ def _common(
     config: BoardConfig, attempts: Sequence[Attempt], present: Mapping[str, str]
 ) -> _Common:
     runs = [attempt.run for attempt in attempts]
-    hashes = {
-        problem: present.get(problem)
-        or _most([run.problem_hash for run in runs if run.problem == problem])
-        for problem in sorted({run.problem for run in runs}.union(config.deck))
-    }
+    problems = sorted({run.problem for run in runs}.union(config.deck))
+    hashes = {problem: present.get(problem) or _most_had(runs, problem) for problem in problems}
     # What is not in the deck has no say in what the deck's runs have in common.
     voters = [run for run in runs if not config.deck or run.problem in config.deck]
     hardware, budget = config.hardware, config.budget_seconds
@@ -87,6 +84,10 @@ def _common(
     if budget is None:
         budget = _most([run.budget_seconds for run in voters])
     return _Common(hardware, budget, hashes)
+
+
+def _most_had(runs: Sequence[Run], problem: str) -> str | None:
+    return _most([run.problem_hash for run in runs if run.problem == problem])
 
 
 def _most(values: Sequence[T]) -> T | None:

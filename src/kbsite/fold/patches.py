@@ -89,15 +89,21 @@ def _place(lines: list[str], hunk: _Hunk, done: int, shift: int) -> int | None:
         first = int(numbers[1]) + shift - (0 if numbers[2] == "0" else 1)
         fits = done <= first <= len(lines) and lines[first : first + len(old)] == old
         return first if fits else None
-    anchor = hunk.header.removeprefix("@@").strip()
-    if anchor:
-        found = (n for n in range(done, len(lines)) if lines[n].strip() == anchor)
-        start = next(found, None)
-        if start is None:
-            return None
-        # The line that the header names may itself be the first of the hunk.
-        done = start if old[:1] == [lines[start]] else start + 1
-    if not old:
+    start = _start(lines, hunk, done)
+    if start is None or not old:
         return None
-    places = (n for n in range(done, len(lines) - len(old) + 1) if lines[n] == old[0])
+    places = (n for n in range(start, len(lines) - len(old) + 1) if lines[n] == old[0])
     return next((n for n in places if lines[n : n + len(old)] == old), None)
+
+
+def _start(lines: list[str], hunk: _Hunk, done: int) -> int | None:
+    """The first line that a hunk may stand at: after the line that its header names, if any."""
+    anchor = hunk.header.removeprefix("@@").strip()
+    if not anchor:
+        return done
+    found = (n for n in range(done, len(lines)) if lines[n].strip() == anchor)
+    start = next(found, None)
+    if start is None:
+        return None
+    # The line that the header names may itself be the first of the hunk.
+    return start if hunk.old[:1] == [lines[start]] else start + 1

@@ -25,10 +25,10 @@ class Format:
     title: str
     """Such as "session log"."""
     globs: tuple[str, ...]
-    """The files of this format within transcript/, sub-agents' files included; `**` crosses folders."""
+    """The files of this format within transcript/, those of sub-agents included."""
     parse: Parse
     recognises: Callable[[Sequence[Mapping[str, object]]], bool]
-    """Whether a file that starts with these JSON objects is of this format; asked by imports only."""
+    """Whether a file that starts with these JSON objects is of this format; for imports only."""
     stored_as: str
     """Folder within transcript/ for a lone file that is imported; the globs cover it."""
 
@@ -41,7 +41,7 @@ class HarnessModule(Protocol):
 
 
 def matches(path: str, glob: str) -> bool:
-    """Whether a path within transcript/ fits a glob; `*` stays within a folder, `**/` crosses them."""
+    """Whether a path within transcript/ fits a glob; `*` stays in a folder, `**/` crosses them."""
     return _pattern(glob).fullmatch(path) is not None
 
 

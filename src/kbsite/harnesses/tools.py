@@ -73,8 +73,11 @@ def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:
     if isinstance(patch, str) and "*** Begin Patch" in patch:
         return patch_edits(patch)
     path = _first(held, _PATHS)
-    if path is None:
-        return ()
+    return () if path is None else _of_file(path, held)
+
+
+def _of_file(path: str, held: Mapping[str, object]) -> tuple[Edit, ...]:
+    """The changes that a call asks for in the file that it names."""
     content = held.get("content", held.get("file_text"))
     if isinstance(content, str):
         return (Edit(path, None, content),)

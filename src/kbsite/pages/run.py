@@ -10,7 +10,7 @@ from pathlib import Path
 from kbsite.model.board import Board
 from kbsite.model.event import Trace
 from kbsite.model.transcript import AgentLog, Step
-from kbsite.pages.page import Page, Site, attempt_of, run_path
+from kbsite.pages.page import Page, Site, address, attempt_of, raw_path, run_path
 from kbsite.store.runs import LOGS, SOLUTION, StoredRun
 from kbsite.text import code_lines
 from kbsite.transcripts import transcript
@@ -65,6 +65,7 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "solution": code_lines(_text(solution.path)) if solution else [],
         "logs": list(_logs(stored)),
         "grouped": grouped,
+        "side_file": partial(side_file, stored),
     }
 
 
@@ -77,6 +78,15 @@ def _logs(stored: StoredRun) -> Iterator[Log]:
         file = stored.file(name)
         if file is not None and file.size:
             yield Log(name, _text(file.path))
+
+
+def side_file(stored: StoredRun, named: str) -> str | None:
+    """The address of a file that a CLI names by the path that it had where the CLI ran."""
+    tail = "/".join(named.replace("\\", "/").split("/")[-2:])
+    own = next((file.name for file in stored.files if file.name.endswith(f"/{tail}")), None)
+    if own is None:
+        return None
+    return address(raw_path(stored.run.id, own), seen_from=run_path(stored.run.id))
 
 
 def _refusal(site: Site, run_id: str) -> str:

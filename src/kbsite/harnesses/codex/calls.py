@@ -111,6 +111,14 @@ def summary(tool: str, given: Mapping[str, object] | str) -> str:
     words = sequence(given.get("command"))
     if len(words) == 3 and words[0] in _SHELLS:
         return _first_line(text(words[2]))
+    return _own(tool, given) if tool in _OWN else _general(given)
+
+
+_OWN = {"write_stdin", "wait", "update_plan", "todo_list", "web__run"}
+"""Tools whose summary is made of more than one key that names its subject."""
+
+
+def _own(tool: str, given: Mapping[str, object]) -> str:
     match tool:
         case "write_stdin":
             return f"session {text(given.get('session_id'))}: {text(given.get('chars'))!r}"
@@ -120,10 +128,11 @@ def summary(tool: str, given: Mapping[str, object] | str) -> str:
             return _step(sequence(given.get("plan"))) or _first_line(text(given.get("explanation")))
         case "todo_list":
             return _todo(sequence(given.get("items")))
-        case "web__run":
-            return _first_line(text(given))
         case _:
-            pass
+            return _first_line(text(given))
+
+
+def _general(given: Mapping[str, object]) -> str:
     about = _unwrapped(tools.summary(given), given.get("command"))
     return about or next((_first_line(text(given[key])) for key in _SUBJECTS if given.get(key)), "")
 
