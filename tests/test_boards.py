@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbsite.boards import board
@@ -533,6 +533,7 @@ CONFIGS = st.builds(
 
 
 @given(ATTEMPTS, CONFIGS, st.dictionaries(st.sampled_from(["p", "q"]), st.just("k")))
+@settings(deadline=None)
 def test_every_run_is_in_one_cell_or_refused(
     attempts: list[Attempt], rule: BoardConfig, present: dict[str, str]
 ) -> None:
@@ -544,6 +545,7 @@ def test_every_run_is_in_one_cell_or_refused(
 
 
 @given(ATTEMPTS, CONFIGS)
+@settings(deadline=None)
 def test_rows_and_columns_add_up_to_the_same(attempts: list[Attempt], rule: BoardConfig) -> None:
     made = board(rule, attempts)
     for lines, size in ((made.rows, len(made.columns)), (made.columns, len(made.rows))):
@@ -554,6 +556,7 @@ def test_rows_and_columns_add_up_to_the_same(attempts: list[Attempt], rule: Boar
 
 
 @given(ATTEMPTS, CONFIGS, st.randoms(use_true_random=False))
+@settings(deadline=None)
 def test_the_order_of_the_runs_changes_nothing(
     attempts: list[Attempt], rule: BoardConfig, shuffler: random.Random
 ) -> None:

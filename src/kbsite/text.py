@@ -280,6 +280,9 @@ class Banner:
 _WIDEST = 200
 """Columns of the widest banner that the theme has a size for."""
 
+_LONGEST = 100
+"""Letters of the longest title that is drawn: three lines of big letters."""
+
 
 def _columns(line: str) -> int:
     """Columns that a line takes: the letters of East Asia and emoji take two."""
@@ -288,12 +291,12 @@ def _columns(line: str) -> int:
 
 @cache
 def banner(title: str) -> Banner:
-    """`title` as pyfiglet draws it; as it is where the font lacks one of its letters."""
+    """`title` as pyfiglet draws it; as it is where it is long or the font lacks a letter of it."""
     from pyfiglet import Figlet
 
     words = " ".join(visible(title).split())
     figlet = Figlet(font="standard", width=_WIDEST)
-    if not all(ord(letter) in figlet.Font.chars for letter in words):
+    if len(words) > _LONGEST or not all(ord(letter) in figlet.Font.chars for letter in words):
         # Half of the width: a letter may be two columns wide.
         return Banner(title, tuple(wrap(words, _WIDEST // 2)))
     lines = [line.rstrip() for line in figlet.renderText(words).split("\n") if line.strip()]

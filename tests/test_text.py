@@ -1,0 +1,504 @@
+"""Text that somebody else wrote, as a page shows it: nothing acts, nothing is lost."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from pathlib import Path
+
+import html5lib
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from kbsite.text import banner, code_lines, json, markdown, picture, plain, terminal, visible
+
+ROOT = Path(__file__).parents[1]
+CSS = (ROOT / "static" / "kbsite.css").read_text("utf-8")
+
+TAGS = {
+    "a", "blockquote", "br", "code", "em", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
+    "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+ATTRIBUTES = {
+    ("a", "href"), ("a", "rel"), ("a", "title"), ("ol", "start"), ("pre", "class"),
+    ("span", "class"), ("td", "class"), ("th", "class"),
+}  # fmt: skip
+CLASSES = {"align-center", "align-left", "align-right", "image", "info", "text"}
+HOSTILE = [
+    "javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,<script>alert(1)</script>",
+    "vbscript:x", "//evil.example/x", "///evil.example", "/etc/passwd", "../up", "#here", "x.html",
+    "file:///etc/passwd", "&#106;avascript:alert(1)", "&#x6A;avascript:alert(1)",
+    "java&Tab;script:alert(1)", "java&NewLine;script:alert(1)", "&#1;javascript:alert(1)",
+    "java\\script:alert(1)", "%6Aavascript:alert(1)", " javascript:alert(1)", "blob:x", "ftp://x",
+    "http:evil.example", "https:/evil", "http:///evil.example", "feed:javascript:alert(1)",
+    "data:image/png;base64,AAAA", "data:image/svg+xml,<svg onload=alert(1)>", "ws://x", "\\\\evil",
+    "javascript&colon;alert(1)", "\tjavascript:alert(1)", "httpſ://evil",
+]  # fmt: skip
+FORMS = ["[a]({})", "[a](<{}>)", "![a]({})", "<{}>", "[a]\n\n[a]: {}", "[![i]({0})]({0})",
+         "[a]({} 'title')", "{}", "> - [*b*]({})", "|a|\n|-|\n|[a]({})|", "# [a]({})"]  # fmt: skip
+CHUNKS = st.sampled_from(
+    ["<", ">", "&", "`", "```", "~~~", "[", "](", ")", "![", "**", "_", "\n", "\n\n", "\t", "    ",
+     "|", "|-|", "# ", "> ", "- ", "1. ", "\\", '"', "'", "<script>", "</pre>", "<!--", "-->",
+     "javascript:", "http://x", "mailto:a@b", "&lt;", "&#0;", "&#x202e;", "&#13;", "[a]: ", "~~",
+     "\x00", "\x1b[31m", "\x7f", "\x85", "\ud800", "\udcff", "\u202e", "\u2028", "\r", "\r\n",
+     "\ufffe", "\U0001ffff", "onerror=", "<img src=x onerror=alert(1)>", "<a href='x'>"]
+)  # fmt: skip
+ANY = st.characters(codec=None)
+TEXTS = st.lists(CHUNKS | st.text(ANY, max_size=5), max_size=25).map("".join)
+UNHOLDABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U0001fffe\U0010ffff"
+    "\u202a-\u202e\u2066-\u2069\ufeff]|\r(?!\n)"
+)
+
+
+def elements(html: Markup) -> list[tuple[str, dict[str, str]]]:
+    """The elements of a piece of a page, with their attributes."""
+    tree = html5lib.parseFragment(str(html), namespaceHTMLElements=False)
+    return [(node.tag, dict(node.attrib)) for node in tree.iter() if node is not tree]
+
+
+def text_of(html: Markup) -> str:
+    """What a browser shows of a piece of a page; within <pre>, where no first line end is lost."""
+    tree = html5lib.parseFragment(f"<pre>\n{html}</pre>", namespaceHTMLElements=False)
+    return "".join(tree.itertext())
+
+
+def normal(text: str) -> str:
+    return visible(text).replace("\r\n", "\n")
+
+
+def assert_harmless(html: Markup) -> None:
+    for tag, attributes in elements(html):
+        assert tag in TAGS, tag
+        assert {(tag, name) for name in attributes} <= ATTRIBUTES
+        assert set(attributes.get("class", "").split()) <= CLASSES
+        if tag == "a":
+            assert re.match(r"(https?://|mailto:)[^/]", attributes["href"], re.IGNORECASE)
+            assert attributes["rel"] == "noopener nofollow"
+    assert not UNHOLDABLE.search(str(html))
+    str(html).encode("utf-8")
+
+
+# What a page can hold.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\x00\x07\x1b\x7f", "␀␇␛␡"),
+        ("\x0b\x0c\x1c", "␋␌␜"),
+        ("\x85\x9b", "\\x85\\x9b"),
+        (b"\xff\x80a".decode("utf-8", "surrogateescape"), "\\xff\\x80a"),
+        ("\ud800\udc00", "\\ud800\\udc00"),
+        ("\ufffe\ufdd0", "\\ufffe\\ufdd0"),
+        ("\U0001fffe", "\\U0001fffe"),
+        ("a\u202eb\u2066c", "a\\u202eb\\u2066c"),
+        ("\ufeffimport os", "\\ufeffimport os"),
+        ("\U000e0068\U000e0069", "\\U000e0068\\U000e0069"),
+        ("10 %\r20 %\r\n", "10 %␍20 %\r\n"),
+    ],
+)
+def test_what_a_page_cannot_hold_gets_a_sign(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a b\tc\nd\r\ne",
+        "<b>&amp;",
+        "Größe 漢字 עברית العربية",
+        "👩‍👩‍👧 🇬🇧 e\u0301",
+        "\xa0\xad",
+        "µ½☠★",
+    ],
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_nothing_is_left_that_a_page_cannot_hold(text: str) -> None:
+    shown = visible(text)
+
+    assert not UNHOLDABLE.search(shown)
+    assert visible(shown) == shown
+    assert shown.count("\n") == text.count("\n")
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_plain_text_reads_as_it_was_written(text: str) -> None:
+    assert text_of(plain(text)) == normal(text)
+    assert elements(plain(text)) == []
+
+
+# Markdown.
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("address", HOSTILE)
+def test_no_hostile_address_becomes_a_link_or_an_image(address: str, form: str) -> None:
+    html = markdown(form.format(address))
+
+    assert_harmless(html)
+    assert not [tag for tag, _ in elements(html) if tag == "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("[a](http://x.example/y?z#w)", "http://x.example/y?z#w"),
+        ("<https://x.example>", "https://x.example"),
+        ("[a](HTTPS://x.example)", "HTTPS://x.example"),
+        ("[a](mailto:a@b.example)", "mailto:a@b.example"),
+        ('[a](http://x.example/"onclick="alert)', "http://x.example/%22onclick=%22alert"),
+    ],
+)
+def test_links_of_the_web_and_of_mail_are_marked(text: str, address: str) -> None:
+    [(_, attributes)] = [found for found in elements(markdown(text)) if found[0] == "a"]
+
+    assert attributes == {"href": address, "rel": "noopener nofollow"}
+
+
+@given(TEXTS)
+@settings(deadline=None)
+@example("![<b>](http://x 'onerror=')")
+@example('```"><script>\nx\n```')
+@example("~~~ a\u2028b onclick=x\n~~~")
+def test_markdown_is_harmless_whatever_it_says(text: str) -> None:
+    assert_harmless(markdown(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<script>alert(1)</script>", "<!-- unseen -->", '<img src=x onerror="a">', "<br/>", "a<b>c"],
+)
+def test_html_in_markdown_is_text(text: str) -> None:
+    html = markdown(text)
+
+    assert {tag for tag, _ in elements(html)} == {"p"}
+    assert text_of(html).strip() == text
+
+
+def test_an_image_is_named_and_not_fetched() -> None:
+    html = markdown('![the <b>](http://x.example/y.png "its title")')
+
+    assert text_of(html).strip() == "[image: the <b> http://x.example/y.png its title]"
+    assert ("span", {"class": "image"}) in elements(html)
+
+
+def test_headings_stand_below_those_of_the_page() -> None:
+    html = markdown("# a\n\n## b\n\n### c\n\n###### d\n\ne\n=")
+
+    assert [tag for tag, _ in elements(html)] == ["h4", "h5", "h6", "h6", "h4"]
+    assert str(html).count("</h4>") == 2
+
+
+def test_tables_are_aligned_without_inline_styles() -> None:
+    html = markdown("|a|b|c|\n|:-|-:|:-:|\n|1|2|3|")
+
+    assert [found for found in elements(html) if found[0] == "td"] == [
+        ("td", {"class": f"align-{side}"}) for side in ("left", "right", "center")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[//]: # (unseen)",
+        "[a]: http://x.example 'unseen'",
+        "```python unseen\nx\n```",
+        "> " * 39 + "unseen",
+        "> " * 500 + "unseen",
+        ">" * 20000 + "unseen",
+        "".join("  " * depth + "- a\n" for depth in range(60)) + "  " * 60 + "- unseen",
+        "![a](http://x.example 'unseen')",
+        "`unseen`{.x}",
+    ],
+)
+def test_markdown_cannot_hide_words(text: str) -> None:
+    html = markdown(text)
+
+    assert "unseen" in text_of(html)
+    assert_harmless(html)
+
+
+def test_entities_cannot_spell_what_a_page_cannot_hold() -> None:
+    assert text_of(markdown("a&#x202e;b&#xfeff;&#12;&#13;")).strip() == "a\\u202eb\\ufeff␌␍"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 20000, "[a](" * 10000, "*_" * 10000 + "a", "![" * 10000, "`" * 20000 + "a",
+     "&" * 50000, "<" * 50000, "|a" * 500 + "\n" + "|-" * 500 + "\n" + "|b\n" * 500],
+)  # fmt: skip
+def test_hostile_markdown_is_quick(text: str) -> None:
+    began = time.perf_counter()
+    assert_harmless(markdown(text))
+
+    assert time.perf_counter() - began < 10
+
+
+# Terminal output.
+
+
+def classes(text: str) -> list[str]:
+    """The classes of each coloured piece of terminal output."""
+    return [attributes["class"] for _, attributes in elements(terminal(text))]
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [
+        ("1", "ansi-bold"), ("2", "ansi-faint"), ("3", "ansi-italic"), ("4", "ansi-underline"),
+        ("7", "ansi-inverse"), ("9", "ansi-strike"), ("31", "ansi-fg-red"), ("97", "ansi-fg-white"),
+        ("44", "ansi-bg-blue"), ("101", "ansi-bg-red"),
+        ("1;31;42", "ansi-bg-green ansi-bold ansi-fg-red"),
+        ("31;32", "ansi-fg-green"), ("001", "ansi-bold"), ("00000031", "ansi-fg-red"),
+        ("38;5;1", "ansi-fg-red"), ("38;5;9", "ansi-fg-red"), ("48;5;2", "ansi-bg-green"),
+        ("48;5;15", "ansi-bg-white"), ("38;5;200;1", "ansi-bold"),
+        ("38;2;1;31;3;4", "ansi-underline"),
+        ("31;38;5;200;1", "ansi-bold"), ("31;38;2;9;9;9;1", "ansi-bold"),
+    ],
+)  # fmt: skip
+def test_a_code_is_a_class(codes: str, expected: str) -> None:
+    assert classes(f"\x1b[{codes}ma\x1b[0mb") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("on", "off"),
+    [("1", "22"), ("2", "22"), ("1", "21"), ("3", "23"), ("4", "24"), ("7", "27"), ("9", "29"),
+     ("31", "39"), ("91", "39"), ("41", "49"), ("105", "49"), ("1;2;3;31;41", ""),
+     ("1;31", "0"), ("31", "38;5;200"), ("31", "38"), ("41", "48;2;1;2;3")],
+)  # fmt: skip
+def test_a_code_is_taken_back(on: str, off: str) -> None:
+    assert text_of(terminal(f"\x1b[{on}ma\x1b[{off}mb")) == "ab"
+    assert str(terminal(f"\x1b[{on}ma\x1b[{off}mb")).endswith("</span>b")
+
+
+ABSURD = ["9999", "1" + "0" * 30, "1" + "0" * 5000, "0" * 5000]
+
+
+@pytest.mark.parametrize("number", [*map(str, range(300)), *ABSURD], ids=lambda n: n[:40])
+def test_every_number_is_survived(number: str) -> None:
+    for codes in (number, f"38;5;{number}", f"48;2;{number};1", f"1;{number}", f"38;{number}"):
+        text = f"\x1b[{codes}ma"
+
+        assert text_of(terminal(text)) == "a"
+        assert all(f".{name} " in CSS for kept in classes(text) for name in kept.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\x1b[31", "␛[31"),
+        ("\x1b[31mred", "red"),
+        ("\x1b[31;;mred", "red"),
+        ("\x1b[mred", "red"),
+        ("\x1b[;mred", "red"),
+        ("\x1b[38;5mred", "red"),
+        ("\x1b[38:2::1:2:3mred", "␛[38:2::1:2:3mred"),
+        ("\x1b[2Kgone\x1b[1A", "␛[2Kgone␛[1A"),
+        ("\x1b]0;title\x07", "␛]0;title␇"),
+        ("\x1b[\x1b[31mred", "␛[red"),
+        ("\x1b[31m\x1b[", "␛["),
+        ("\x1b[３１mred", "␛[３１mred"),
+        ("\x1b[31m<b>&\x00", "<b>&␀"),
+        ("\x1b[31m", ""),
+    ],
+)
+def test_broken_sequences_are_seen(text: str, expected: str) -> None:
+    assert text_of(terminal(text)) == expected
+
+
+@given(
+    st.lists(CHUNKS | st.sampled_from(["\x1b[", "m", ";", "38", "5", "0", "\x1b[1m"])).map("".join)
+)
+@settings(deadline=None)
+def test_terminal_output_loses_nothing_but_its_codes(text: str) -> None:
+    html = terminal(text)
+    without = re.split(r"\x1b\[[0-9;]*m", text)
+
+    assert text_of(html) == "".join(map(visible, without)).replace("\r\n", "\n")
+    assert {tag for tag, _ in elements(html)} <= {"span"}
+    assert all(set(kept) == {"class"} for _, kept in elements(html))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\x1b[31ma\x1b[0m" * 100_000, "\x1b[" + "1;31;" * 100_000 + "ma", "\x1b[" * 100_000,
+     "\x1b[" + "1" * 1_000_000 + "ma", "\x1b[" + ";" * 1_000_000],
+    ids=["sequences", "codes", "starts", "digits", "unterminated"],
+)  # fmt: skip
+def test_a_flood_of_codes_is_quick(text: str) -> None:
+    began = time.perf_counter()
+    terminal(text)
+
+    assert time.perf_counter() - began < 10
+
+
+# Pictures.
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
+RASTERS = {
+    "image/png": PNG,
+    "image/jpeg": base64.b64encode(b"\xff\xd8\xff\xe0" + bytes(9)).decode(),
+    "image/gif": base64.b64encode(b"GIF89a" + bytes(9)).decode(),
+    "image/webp": base64.b64encode(b"RIFF\x00\x0a\x00\x00WEBP" + bytes(9)).decode(),
+}
+SVG = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").decode()
+
+
+@pytest.mark.parametrize(("media_type", "data"), RASTERS.items())
+def test_a_raster_image_is_shown(media_type: str, data: str) -> None:
+    [(tag, attributes)] = elements(picture(media_type, f"{data[:5]}\n{data[5:]}\n", ""))
+
+    assert tag == "img"
+    assert attributes["src"] == f"data:{media_type};base64,{data}"
+    assert attributes["alt"]
+
+
+def test_an_image_without_padding_is_shown() -> None:
+    assert "<img" in picture("image/png", PNG.rstrip("="), "")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data"),
+    [
+        ("image/svg+xml", SVG), ("image/png", SVG), ("image/svg+xml", PNG), ("text/html", PNG),
+        ("image/png", ""), ("image/png", "A"), ("image/png", f"{PNG}<script>"),
+        ("image/png", f'{PNG}" onerror="alert(1)'), ("IMAGE/PNG;x", PNG), ("", PNG),
+        ("image/png", "é"), ("image/png", "not base64!"), ("image/png", "\ud800"),
+    ],
+)  # fmt: skip
+def test_what_is_no_raster_image_is_named_and_not_shown(media_type: str, data: str) -> None:
+    html = picture(media_type, data, "http://x.example/<y>")
+
+    assert elements(html) == [("pre", {"class": "text"})]
+    assert visible(data) in text_of(html)
+    assert "http://x.example/<y>" in text_of(html)
+
+
+def test_data_that_is_almost_base64_is_quick() -> None:
+    began = time.perf_counter()
+    picture("image/png", " " * 1_000_000 + "!", "")
+
+    assert time.perf_counter() - began < 5
+
+
+# Source.
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("", []),
+        ("\n", [""]),
+        ("a", ["a"]),
+        ("a\n", ["a"]),
+        ("a\n\n\n", ["a", "", ""]),
+        ("\n\n  a  \n", ["", "", "  a  "]),
+        ("a\r\nb\r\n", ["a", "b"]),
+        ("a\rb\n", ["a␍b"]),
+        ("a\x0cb\n\x0b", ["a␌b", "␋"]),
+        ("a\u2028b\u2029c\x85d\x1ce\n", ["a\u2028b\u2029c\\x85d␜e"]),
+        ("'''a\nb\n'''", ["'''a", "b", "'''"]),
+        ("\ufeffa = 1", ["\\ufeffa = 1"]),
+        ("\ta\n", ["\ta"]),
+        ("x = '<b>&'\x00", ["x = '<b>&'␀"]),
+    ],
+)
+def test_every_line_of_a_source_is_kept(source: str, expected: list[str]) -> None:
+    lines = code_lines(source)
+
+    assert [text_of(line.html) for line in lines] == expected
+    assert [line.number for line in lines] == list(range(1, len(expected) + 1))
+
+
+PIECES = st.sampled_from(
+    ["def f(x):", "'''", '"', "#", "\n", "\n    ", "f'{", "\\", "@", "lambda", "1_0", "</code>",
+     "<script>", "&", "\x00", "\r", "\r\n", "\x0c"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES | st.text(ANY, max_size=4)).map("".join))
+@settings(deadline=None)
+def test_source_reads_as_it_was_written(source: str) -> None:
+    lines = code_lines(source)
+    whole = visible(source.replace("\r\n", "\n"))
+
+    assert "\n".join(text_of(line.html) for line in lines) == whole.removesuffix("\n")
+    for line in lines:
+        assert {tag for tag, _ in elements(line.html)} <= {"span"}
+        assert all(kept["class"].startswith("hl-") for _, kept in elements(line.html))
+
+
+@pytest.mark.parametrize(
+    "source", ["'''" * 20000, "f'{" * 20000, "(" * 50000, "@a." * 20000, '"a\n' * 20000]
+)
+def test_hostile_source_is_quick(source: str) -> None:
+    began = time.perf_counter()
+    code_lines(source)
+
+    assert time.perf_counter() - began < 10
+
+
+# Banners.
+
+TITLES = ["", " ", "kbsite", "Größe", "漢字" * 300, "😀", "\x00", "\ud800", "<script>", "a\nb\tc",
+          "x" * 1000, "word " * 200, "\u202eevil", "{{7*7}}", "\u0300", "i", "."]  # fmt: skip
+
+
+def assert_fits(title: str) -> None:
+    made = banner(title)
+
+    assert f".banner-{made.width} " in CSS
+    assert all(len(line) <= made.width for line in made.lines)
+    assert not UNHOLDABLE.search("".join(made.lines))
+    assert "\n" not in "".join(made.lines)
+    assert len(made.lines) <= 30
+    assert made.title == title
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_the_theme_has_a_size_for_every_banner(title: str) -> None:
+    assert_fits(title)
+
+
+@given(st.text(ANY, max_size=60) | st.text("Wm_ .i", max_size=120))
+@settings(deadline=None)
+def test_the_theme_has_a_size_for_any_banner(title: str) -> None:
+    assert_fits(title)
+
+
+@pytest.mark.parametrize("title", ["漢字 board", "a 😀", "x" * 101])
+def test_a_title_that_cannot_be_drawn_whole_is_not_drawn_in_part(title: str) -> None:
+    assert "".join(banner(title).lines) == title
+
+
+def test_a_drawn_title_starts_at_the_edge() -> None:
+    lines = banner("kbsite").lines
+
+    assert len(lines) == 5
+    assert min(len(line) - len(line.lstrip()) for line in lines) == 0
+
+
+# Values.
+
+
+def test_a_value_is_written_with_all_its_characters() -> None:
+    assert json({"a": ["é", "\ud800"]}) == '{\n  "a": [\n    "é",\n    "\ud800"\n  ]\n}'
+
+
+def test_a_value_that_is_nested_too_deeply_is_told() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    assert "nested too deeply" in json(deep)
