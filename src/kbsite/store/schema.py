@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import textwrap
 from datetime import datetime
 from itertools import pairwise
@@ -36,7 +37,7 @@ def schema(name: str) -> dict[str, Any]:
         **{key: value for key, value in top.items() if key != "title"},
         "$defs": dict(sorted(parts.items())),
     }
-    plain: dict[str, Any] = msgspec.to_builtins(whole)
+    plain: dict[str, Any] = json.loads(json.dumps(whole))  # defaults are tuples
     return plain
 
 

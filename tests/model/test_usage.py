@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.model.usage import Usage, total
+
+KINDS = [field.name for field in fields(Usage)]
+counts = st.none() | st.integers(0, 10**9)
+usages = st.builds(Usage, **dict.fromkeys(KINDS, counts))
+
+
+@given(st.lists(usages))
+def test_a_kind_that_nobody_tells_stays_unknown(held: list[Usage]) -> None:
+    summed = total(held)
+    for kind in KINDS:
+        told = [getattr(one, kind) for one in held if getattr(one, kind) is not None]
+        assert getattr(summed, kind) == (sum(told) if told else None)
+
+
+@given(st.lists(usages), st.lists(usages))
+def test_the_order_and_grouping_of_a_sum_do_not_matter(one: list[Usage], two: list[Usage]) -> None:
+    assert total([*one, *two]) == total([*two, *one]) == total([total(one), total(two)])
+
+
+@given(usages)
+def test_what_was_sent_is_unknown_only_if_all_of_it_is(usage: Usage) -> None:
+    parts = [usage.input, usage.cache_read, usage.cache_write]
+    told = [part for part in parts if part is not None]
+    assert usage.sent == (sum(told) if told else None)
+    assert usage.known == any(getattr(usage, kind) is not None for kind in KINDS)
+
+
+def test_nothing_is_known_of_nothing_and_zero_is_something() -> None:
+    assert total([]) == Usage()
+    assert not Usage().known
+    assert Usage().sent is None
+    assert Usage(input=0).known
+    assert Usage(input=0).sent == 0
+    assert Usage(output=3, reasoning=2).sent is None
+    assert total(iter([Usage(input=1), Usage(input=2)])) == Usage(input=3)
