@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import isfinite
 
 
 def score(value: float | None) -> str:
     """A peak_fraction with three digits, without the leading zero: ".534"; "" for None."""
     if value is None:
         return ""
-    text = f"{value:.3f}"
-    return text.removeprefix("0") if text.startswith("0.") else text
+    sign, text = "-" if value < 0 else "", f"{abs(value):.3f}"
+    return sign + (text.removeprefix("0") if text.startswith("0.") else text)
 
 
 def percent(value: float) -> str:
@@ -25,15 +26,17 @@ def count(value: int | None) -> str:
 
 def duration(seconds: float | None) -> str:
     """Seconds as "44:58" or "1:02:03"; fractions only below ten seconds; "unknown" for None."""
-    if seconds is None:
+    if seconds is None or not isfinite(seconds):
         return "unknown"
-    if 0 <= seconds < 10:
+    if round(abs(seconds), 2) < 10:
         return f"{seconds:.2f} s"
     return elapsed(round(seconds))
 
 
 def elapsed(seconds: float) -> str:
     """How far into a session something is: "00:03", "1:02:03", with a sign if before its start."""
+    if not isfinite(seconds):
+        return "unknown"
     whole = int(abs(seconds))
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     sign = "-" if seconds <= -1 else ""
@@ -44,21 +47,26 @@ def moment(value: datetime | None) -> str:
     """A time in UTC, to the second; "unknown" for None."""
     if value is None:
         return "unknown"
-    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    try:
+        return f"{value.astimezone(UTC).isoformat(' ')[:19]} UTC"
+    except OverflowError:
+        # A time of the first or last day that there is, in another zone.
+        return value.isoformat(" ", "seconds")
 
 
 def money(value: float | None) -> str:
-    """US dollars; "unknown" for None."""
-    if value is None:
+    """US dollars, parts of a cent below one dollar: "$0.0042"; "unknown" for None."""
+    if value is None or not isfinite(value):
         return "unknown"
-    return f"${value:.2f}" if value >= 1 else f"${value:.4f}"
+    amount, sign = abs(value), "-" if value < 0 else ""
+    return f"{sign}${amount:.4f}" if 0 < amount < 0.99995 else f"{sign}${amount:,.2f}"
 
 
 def size(value: int) -> str:
     """A number of bytes as "1.2 MB"."""
     amount, unit = float(value), "B"
-    for larger in ("kB", "MB", "GB"):
+    for larger in ("kB", "MB", "GB", "TB", "PB"):
         if amount < 999.5:
             break
         amount, unit = amount / 1000, larger
-    return f"{amount:.3g} {unit}"
+    return f"{amount:.3g} {unit}" if amount < 999.5 else f"{amount:,.0f} {unit}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
@@ -32,7 +34,7 @@ class Site:
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
         """All runs of the cell that a run belongs to, in order, by the run's id."""
         cells: dict[tuple[object, ...], list[StoredRun]] = {}
-        for stored in sorted(self.runs, key=lambda s: (str(s.run.started or ""), s.run.id)):
+        for stored in sorted(self.runs, key=_order):
             run = stored.run
             key = (run.board, run.contender, run.problem, run.hardware)
             cells.setdefault(key, []).append(stored)
@@ -52,6 +54,11 @@ class Site:
         """The title of a problem; its id if it is not in the repository."""
         stored = self.problems.get(problem)
         return stored.problem.title if stored else problem
+
+
+def _order(stored: StoredRun) -> tuple[float, str]:
+    started = stored.run.started
+    return (started.timestamp() if started else -inf, stored.run.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +92,29 @@ def problem_path(problem: str) -> str:
     return f"problems/{problem}/{INDEX}"
 
 
-_TEXT_SUFFIXES = {".json", ".jsonl", ".log", ".py", ".txt", ".yaml"}
+_TEXT_SUFFIXES = {".json", ".jsonl", ".log", ".py", ".yaml"}
+_TEXT_FOLDER = re.compile(r"\.txt(\.d)*$")
 
 
 def raw_path(run_id: str, name: str) -> str:
     """Where a run's own file stands, to download.
 
     A browser must never take a file from a run for a page of this site: whatever is not known to
-    be shown as text gets a name that is.
+    be shown as text gets a name that is. No two files get the same, and none that of a folder.
     """
-    safe = name if PurePosixPath(name).suffix.lower() in _TEXT_SUFFIXES else f"{name}.txt"
-    return f"runs/{run_id}/raw/{safe}"
+    *folders, own = name.split("/")
+    if PurePosixPath(own).suffix.lower() not in _TEXT_SUFFIXES:
+        own = f"{own}.txt"
+    parts = [f"{folder}.d" if _TEXT_FOLDER.search(folder) else folder for folder in folders]
+    return "/".join(["runs", run_id, "raw", *parts, own])
 
 
 def address(path: str, fragment: str = "", *, seen_from: str) -> str:
     """The relative address of `path`, and a place in it, seen from another page of the site."""
     up = "../" * seen_from.count("/")
-    quoted = quote(path.encode("utf-8", "surrogateescape"), safe="/")
     # "./" keeps a first segment with a colon from being read as a scheme.
-    return f"{up or './'}{quoted}" + (f"#{quote(fragment)}" if fragment else "")
+    return f"{up or './'}{_quoted(path)}" + (f"#{_quoted(fragment)}" if fragment else "")
+
+
+def _quoted(text: str) -> str:
+    return quote(text.encode("utf-8", "surrogateescape"), safe="/")

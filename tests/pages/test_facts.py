@@ -1,0 +1,138 @@
+"""Numbers and times as a reader sees them, the absurd ones that a transcript may hold included."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.pages import facts
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""), (0, ".000"), (0.0004, ".000"), (0.0005001, ".001"), (0.534, ".534"),
+        (0.5346, ".535"), (0.9994, ".999"), (0.9996, "1.000"), (1, "1.000"), (1.25, "1.250"),
+        (12.3456, "12.346"), (-0.25, "-.250"), (-1.5, "-1.500"), (1e6, "1000000.000"),
+        (INF, "inf"), (NAN, "nan"),
+    ],
+)  # fmt: skip
+def test_a_score_has_three_digits(value: float | None, text: str) -> None:
+    assert facts.score(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 %"), (0.1, "10 %"), (0.07, "7 %"), (0.125, "12.5 %"), (1, "100 %"), (-0.1, "-10 %")],
+)
+def test_a_share_is_a_percentage(value: float, text: str) -> None:
+    assert facts.percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "unknown"), (0, "0"), (999, "999"), (1203, "1,203"), (-1203, "-1,203"),
+     (31_000_000, "31,000,000")],
+)  # fmt: skip
+def test_a_count_has_groups_of_three(value: int | None, text: str) -> None:
+    assert facts.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "unknown"), (0, "0.00 s"), (0.004, "0.00 s"), (3.2, "3.20 s"), (9.99, "9.99 s"),
+        (9.994, "9.99 s"), (9.999, "00:10"), (10, "00:10"), (59.4, "00:59"), (59.6, "01:00"),
+        (60, "01:00"), (2698, "44:58"), (3599.4, "59:59"), (3599.6, "1:00:00"), (3723, "1:02:03"),
+        (360_000, "100:00:00"), (-0.3, "-0.30 s"), (-9.999, "-00:10"), (-61, "-01:01"),
+        (1e15, "277777777777:46:40"), (INF, "unknown"), (-INF, "unknown"), (NAN, "unknown"),
+    ],
+)  # fmt: skip
+def test_a_duration_is_a_clock(seconds: float | None, text: str) -> None:
+    assert facts.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "00:00"), (3.9, "00:03"), (59.99, "00:59"), (60, "01:00"), (3723, "1:02:03"),
+        (-0.5, "00:00"), (-1, "-00:01"), (-3723.5, "-1:02:03"), (INF, "unknown"), (NAN, "unknown"),
+    ],
+)  # fmt: skip
+def test_a_place_in_a_session_is_a_clock_that_never_runs_ahead(seconds: float, text: str) -> None:
+    assert facts.elapsed(seconds) == text
+
+
+@given(st.floats())
+def test_every_duration_and_sum_of_money_can_be_written(value: float) -> None:
+    for text in (facts.duration(value), facts.elapsed(value), facts.money(value)):
+        assert text
+        assert "inf" not in text
+        assert "nan" not in text
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_no_part_of_a_clock_reaches_sixty(one: float, other: float) -> None:
+    for text in (facts.duration(one), facts.duration(other)):
+        if not text.endswith(" s"):
+            *_, minutes, rest = text.split(":")
+            assert int(minutes) < 60
+            assert int(rest) < 60
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "unknown"),
+        (datetime(2026, 1, 2, 3, 4, 5, 999999, tzinfo=UTC), "2026-01-02 03:04:05 UTC"),
+        (
+            datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=5, minutes=30))),
+            "2026-01-01 21:34:05 UTC",
+        ),
+        (
+            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
+            "0001-01-01 00:00:00+02:00",
+        ),
+        (
+            datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2))),
+            "9999-12-31 23:00:00-02:00",
+        ),
+    ],
+)
+def test_a_moment_is_in_utc(value: datetime | None, text: str) -> None:
+    assert facts.moment(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "unknown"), (0, "$0.00"), (0.00004, "$0.0000"), (0.0042, "$0.0042"),
+        (0.5, "$0.5000"), (0.99999, "$1.00"), (1, "$1.00"), (4.1, "$4.10"),
+        (12345.678, "$12,345.68"), (-1.5, "-$1.50"), (-0.25, "-$0.2500"), (INF, "unknown"),
+        (NAN, "unknown"),
+    ],
+)  # fmt: skip
+def test_money_is_in_dollars(value: float | None, text: str) -> None:
+    assert facts.money(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 B"), (1, "1 B"), (999, "999 B"), (1000, "1 kB"), (1234, "1.23 kB"),
+        (999_499, "999 kB"), (999_500, "1 MB"), (1_200_000, "1.2 MB"), (139 * 10**9, "139 GB"),
+        (5 * 10**12, "5 TB"), (10**15, "1 PB"), (12345 * 10**15, "12,345 PB"),
+    ],
+)  # fmt: skip
+def test_a_size_has_three_digits_and_a_unit(value: int, text: str) -> None:
+    assert facts.size(value) == text
+
+
+@given(st.integers(0, 2**80))
+def test_no_size_is_written_with_an_exponent(value: int) -> None:
+    assert "e" not in facts.size(value)
