@@ -1,0 +1,129 @@
+"""Templates hold no code, no foreign address, and one template for each kind of event."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import html5lib
+import jinja2
+import pytest
+from jinja2 import nodes
+
+from kbsite.assets import folder
+from kbsite.model.event import EVENTS, AgentStart, Event, TokenUse
+
+TEMPLATES = folder("templates")
+STATIC = folder("static")
+PATHS = sorted(TEMPLATES.rglob("*.html"))
+NAMES = [path.relative_to(TEMPLATES).as_posix() for path in PATHS]
+NO_STEP: list[type[Event]] = [TokenUse, AgentStart]
+"""Events that the fold takes up into other steps."""
+UNESCAPED = {("pages/missing.html", "style")}
+"""What may stand in a page as it is: the name of the template, and of the value."""
+FOREIGN = re.compile(r"(?:https?:)?//[\w.-]+\.\w|(?:url\(|@import|href=|src=)\s*[\"']?(?:\w+:)?//")
+NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
+
+
+def parsed(name: str) -> nodes.Template:
+    env = jinja2.Environment(autoescape=True)
+    return env.parse((TEMPLATES / name).read_text("utf-8"), name)
+
+
+def without_code(name: str) -> str:
+    """A template's HTML, with a plain word for each value and nothing for the rest of its code."""
+    text = re.sub(r"\{#.*?#\}|\{%.*?%\}", "", (TEMPLATES / name).read_text("utf-8"), flags=re.S)
+    return re.sub(r"\{\{.*?\}\}", "value", text, flags=re.S)
+
+
+def test_every_event_that_becomes_a_step_has_a_template_and_there_is_no_other() -> None:
+    kinds = {event.kind for event in EVENTS if event not in NO_STEP}
+
+    assert {path.stem for path in (TEMPLATES / "events").iterdir()} == kinds
+    assert {path.suffix for path in (TEMPLATES / "events").iterdir()} == {".html"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
+    env = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
+    known = ["visible", "markdown", "terminal", "json", "picture", "score", "percent", "count",
+             "duration", "elapsed", "moment", "money", "size"]  # fmt: skip
+    env.filters.update(dict.fromkeys(known, str))
+    env.get_template(name)
+
+    for node in parsed(name).find_all((nodes.Extends, nodes.Include, nodes.FromImport)):
+        assert isinstance(node, nodes.Extends | nodes.Include | nodes.FromImport)
+        if isinstance(node.template, nodes.Const):
+            assert node.template.value in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_turns_the_escaping_off(name: str) -> None:
+    tree = parsed(name)
+    unescaped = {
+        (name, node.node.name if isinstance(node.node, nodes.Name) else "?")
+        for node in tree.find_all(nodes.Filter)
+        if node.name in ("safe", "xmlattr", "tojson", "urlize")
+    }
+
+    assert unescaped <= UNESCAPED
+    assert not list(tree.find_all((nodes.MarkSafe, nodes.ScopedEvalContextModifier)))
+    assert not re.search(r"autoescape|Markup", (TEMPLATES / name).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_template_holds_code_or_style_of_its_own(name: str) -> None:
+    html = without_code(name)
+
+    assert not re.search(r"\s(?:style|srcdoc|formaction|action|ping)\s*=", html, re.I)
+    assert not re.search(r"\son\w+\s*=", html, re.I)
+    assert not re.search(r"<(?:iframe|object|embed|form|base|template|svg|math)\b", html, re.I)
+    assert not re.search(r"javascript:|http-equiv=\"?refresh", html, re.I)
+    scripts = re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S | re.I)
+    assert len(scripts) == html.lower().count("<script")
+    assert all("src=" in attributes and not body for attributes, body in scripts)
+    assert "<style" not in html or name == "pages/missing.html"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_in_an_attribute_stands_in_double_quotes(name: str) -> None:
+    tags = re.findall(r"<[a-z][^<>]*>", without_code(name))
+
+    assert not [tag for tag in tags if re.search(r"=\s*(?:value|')", tag)]
+
+
+@pytest.mark.parametrize("path", [*PATHS, *sorted(STATIC.iterdir())], ids=lambda path: path.name)
+def test_nothing_of_the_site_comes_from_another_host(path: Path) -> None:
+    text = path.read_text("utf-8").replace(NAMESPACE, "")
+
+    assert not re.search(r"https?:", text)
+    assert not FOREIGN.search(text)
+
+
+def test_the_policy_allows_nothing_but_the_site_s_own_files() -> None:
+    for name in ("base.html", "pages/missing.html"):
+        tree = html5lib.parse(without_code(name), namespaceHTMLElements=False)
+        [policy] = [
+            node.attrib["content"]
+            for node in tree.iter("meta")
+            if node.attrib.get("http-equiv") == "Content-Security-Policy"
+        ]
+        rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+
+        assert rules["default-src"] == "'none'"
+        assert rules["base-uri"] == rules["form-action"] == "'none'"
+        assert rules.get("script-src", "'none'") in ("'none'", "'self'")
+        assert "unsafe" not in policy
+        head = tree.find("head")
+        first = [node.tag for node in head if node.tag != "meta"]
+        assert [node.tag for node in head].index(first[0]) >= 2
+
+
+def test_the_script_makes_no_html_of_text() -> None:
+    code = (STATIC / "kbsite.js").read_text("utf-8")
+
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|fetch\("
+        r"|XMLHttp|import\(|setTimeout\([\"']|WebSocket|sendBeacon|createContextualFragment",
+        code,
+    )
