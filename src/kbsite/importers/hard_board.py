@@ -218,11 +218,6 @@ def _values(held: object) -> Iterator[tuple[str, object]]:
 
 
 def _unsound(value: object) -> str | None:
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return "expected text, got half of a surrogate pair"
     if isinstance(value, int | float) and not 0 <= value < _LARGEST:
         return f"expected a finite number from 0 up, got {value}"
     return None

@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
-import yaml
 
 from kbsite.importers.report import Oddity
 from kbsite.model.audit import Audit, Quote, Verdict
-from kbsite.store.records import LIMIT_BYTES, InvalidFileError, line_of, record, yaml_record
+from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
+from kbsite.store.records import InvalidFileError, line_of, record, yaml_record
 
 ANNOTATIONS = "annotations"
 AUDITORS = "the board's authors, as published"
@@ -99,7 +100,7 @@ def _note(path: Path, file: str) -> Note | list[Oddity]:
 
 def _mended(path: Path, file: str, odd: list[Oddity]) -> Note | list[Oddity]:
     text = _text(path)
-    data, lost = _pieces(text, file)
+    data, lost = _pieces(path, text, file)
     raw = _record(data, path, text)
     if raw is None:
         gone = Oddity(file=file, found="no verdict and summary to be had", done="note left out")
@@ -110,11 +111,10 @@ def _mended(path: Path, file: str, odd: list[Oddity]) -> Note | list[Oddity]:
 
 
 def _text(path: Path) -> str:
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > LIMIT_BYTES:
-        return ""
+    """The file's text; empty if it is not to be read, which has been reported by then."""
     try:
-        return path.read_text("utf-8-sig")
-    except UnicodeDecodeError:
+        return read_text(path, LIMIT_YAML_BYTES).removeprefix("\ufeff")
+    except InvalidFileError:
         return ""
 
 
@@ -129,22 +129,21 @@ def _record(data: Mapping[str, object], path: Path, text: str) -> Raw | None:
         return record({k: v for k, v in data.items() if k not in wrong}, Raw, path, text)
 
 
-def _pieces(text: str, file: str) -> tuple[dict[str, object], list[Oddity]]:
+def _pieces(path: Path, text: str, file: str) -> tuple[dict[str, object], list[Oddity]]:
     found: dict[str, object] = {}
     lost: list[Oddity] = []
     starts = [*_TOP_KEY.finditer(text)]
     names = [start[1] for start in starts]
-    ends = [start.start() for start in starts[1:]] + [len(text)]
-    for start, end in zip(starts, ends, strict=True):
-        name, block = start[1], text[start.start() : end]
+    for start, after in zip_longest(starts, starts[1:]):
+        name, block = start[1], text[start.start() : after.start() if after else None]
         line = text.count("\n", 0, start.start()) + 1
-        piece = _plain(block)
+        piece = _plain(path, block)
         if names.count(name) > 1:
             lost.append(_lost(file, line, name, "stands there twice"))
         elif isinstance(piece, dict) and piece.keys() == {name}:
             found[name] = piece[name]
         elif name == "quotes":
-            items, unread = _items(block, file, line)
+            items, unread = _items(path, block, file, line)
             found[name] = items
             lost += unread
         else:
@@ -152,7 +151,7 @@ def _pieces(text: str, file: str) -> tuple[dict[str, object], list[Oddity]]:
     return found, lost
 
 
-def _items(block: str, file: str, line: int) -> tuple[list[object], list[Oddity]]:
+def _items(path: Path, block: str, file: str, line: int) -> tuple[list[object], list[Oddity]]:
     first = _ITEM.search(block)
     if first is None:
         return [], [_lost(file, line, "quotes", "not valid YAML, even alone")]
@@ -160,7 +159,7 @@ def _items(block: str, file: str, line: int) -> tuple[list[object], list[Oddity]
     found: list[object] = []
     lost: list[Oddity] = []
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(block)], strict=True)):
-        piece = _plain(block[start:end])
+        piece = _plain(path, block[start:end])
         if isinstance(piece, list) and len(piece) == 1 and isinstance(piece[0], dict):
             found.append(piece[0])
         else:
@@ -173,14 +172,11 @@ def _lost(file: str, line: int, key: str, found: str) -> Oddity:
     return Oddity(file=file, line=line, key=key, found=found, done="left out")
 
 
-def _plain(block: str) -> object:
-    """What a block of YAML says; None if it cannot be read, or uses anchors, aliases or tags."""
+def _plain(path: Path, block: str) -> object:
+    """What a block of a YAML file says; None if it cannot be read."""
     try:
-        for event in yaml.parse(block, Loader=yaml.CSafeLoader):
-            if getattr(event, "anchor", None) or getattr(event, "tag", None):
-                return None
-        return yaml.load(block, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        return yaml_data(path, block)
+    except InvalidFileError:
         return None
 
 

@@ -90,8 +90,7 @@ def import_board(source: Path, out: Path, *, budget_seconds: float = 2700) -> Re
         if note is not None:
             tally.oddities += [*note.oddities, *note_oddities(note, row, problem)]
     out.mkdir(parents=True, exist_ok=True)
-    for made in tally.imports:
-        _place(out, made, tally)
+    tally.imports = [made for made in tally.imports if _placed(out, made, tally)]
     _place_floors(out, found.floors, tally)
     return _report(name, tally, found.floors)
 
@@ -206,22 +205,27 @@ def audit_text(audit: Audit) -> str:
     return yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _place(out: Path, made: _Import, tally: _Tally) -> None:
+def _placed(out: Path, made: _Import, tally: _Tally) -> bool:
+    """Whether the run is on disk, written now or there before."""
     folder = out / made.run.id
     if folder.exists() or folder.is_symlink():
         tally.there += 1
         if differing := _differing(folder, made.texts):
             message = f"there already, with another {', '.join(differing)}"
             tally.oddities.append(Oddity(file=made.run.id, found=message, done="kept as it is"))
-        return
-    partial = out / f"{made.run.id}{PARTIAL}"
-    if partial.is_symlink():
-        partial.unlink()
-    new_run_folder(out, made.run.id)
+        return True
+    unfinished = out / f"{made.run.id}{PARTIAL}"
+    if unfinished.exists() or unfinished.is_symlink():
+        message = "being written by another import, or broken off by one"
+        done = "run left out; delete the folder and import again"
+        tally.oddities.append(Oddity(file=unfinished.name, found=message, done=done))
+        return False
+    partial = new_run_folder(out, made.run.id)
     for name, text in made.texts.items():
         write_text(partial / name, text)
     complete(partial, made.run, made.metrics)
     tally.written += 1
+    return True
 
 
 def _differing(folder: Path, texts: dict[str, str]) -> list[str]:
