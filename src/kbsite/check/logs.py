@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kbsite.harnesses import BY_ID
+from kbsite.harnesses.form import Format
 from kbsite.model.event import Malformed, Source, Unknown
 from kbsite.model.finding import Finding, Severity
+from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT, StoredRun
 from kbsite.transcripts import events, shown
 
@@ -16,19 +18,26 @@ NAMED = 3
 
 def transcript_findings(stored: StoredRun) -> Iterator[Finding]:
     """What cannot be read of a run's transcript; warnings, for the site shows it as it is."""
-    held = stored.transcripts
-    folder = str(stored.folder / TRANSCRIPT)
-    chosen = shown(stored.run.harness, held)
+    chosen = shown(stored.run.harness, stored.transcripts)
     if chosen is None:
-        module = BY_ID.get(stored.run.harness)
-        if module is not None and module.FORMATS and any(f.size for f in held):
-            message = f"holds no file that {module.HARNESS.title} is known to write"
-            yield Finding(Severity.WARNING, folder, message)
-        return
+        yield from _nothing_known(stored)
+    else:
+        yield from _odd_rows(stored, *chosen)
+
+
+def _nothing_known(stored: StoredRun) -> Iterator[Finding]:
+    module = BY_ID.get(stored.run.harness)
+    if module is not None and module.FORMATS and any(f.size for f in stored.transcripts):
+        message = f"holds no file that {module.HARNESS.title} is known to write"
+        yield Finding(Severity.WARNING, str(stored.folder / TRANSCRIPT), message)
+
+
+def _odd_rows(stored: StoredRun, form: Format, held: Sequence[Stored]) -> Iterator[Finding]:
+    folder = str(stored.folder / TRANSCRIPT)
     rows: dict[str, list[tuple[Source, str]]] = {"malformed": [], "unknown": []}
     counts = dict.fromkeys(rows, 0)
     try:
-        for event in events(*chosen):
+        for event in events(form, held):
             match event:
                 case Malformed():
                     kind, what = "malformed", event.reason

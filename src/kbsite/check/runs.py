@@ -101,12 +101,16 @@ def _problem(remarks: Remarks, run: Run, there: Known) -> None:
         remarks.warn("problem_hash", message)
 
 
-def _amounts(remarks: Remarks, run: Run) -> None:
+def _times(remarks: Remarks, run: Run) -> None:
     if run.started and run.ended and run.ended < run.started:
         message = (
             f"expected {run.started.isoformat()} (started) or later, got {run.ended.isoformat()}"
         )
         remarks.error("ended", message)
+
+
+def _amounts(remarks: Remarks, run: Run) -> None:
+    _times(remarks, run)
     if run.budget_seconds is not None and run.budget_seconds <= 0:
         remarks.error("budget_seconds", f"expected more than 0 or null, got {run.budget_seconds}")
     amounts = {"seconds": run.seconds, "cost_usd": run.cost_usd}

@@ -56,10 +56,10 @@ def _kind_of_folder(folder: Path, settings: Settings | None) -> Kind | None:
         return Kind.RUN
     if (folder / PROBLEM).exists():
         return Kind.PROBLEM
-    if settings is not None and folder == settings.runs.absolute():
-        return Kind.RUNS
-    if settings is not None and folder == settings.problems.absolute():
-        return Kind.PROBLEMS
+    if settings is not None:
+        named = {settings.runs.absolute(): Kind.RUNS, settings.problems.absolute(): Kind.PROBLEMS}
+        if folder in named:
+            return named[folder]
     if any((below / PROBLEM).exists() for below in problem_folders(folder)):
         return Kind.PROBLEMS
     inside = any(is_run(above) for above in folder.parents)

@@ -36,7 +36,8 @@ def _message(thread: Thread, row: Row) -> list[Event]:
     if role is None:
         return [row.unknown]
     held = blocks(row.value.get("content"), row.value)
-    told = [block.text for block in held if block.known]
+    known = [block for block in held if block.known]
+    told = [block.text for block in known]
     plans = [plan for body in told for plan in _PLAN.findall(body)]
     thread.echoes.original(role.value, [joined(told), "".join(told), *told, *plans])
     shown: list[Event] = [
@@ -47,7 +48,7 @@ def _message(thread: Thread, row: Row) -> list[Event]:
             injected=injected or role is Role.SYSTEM,
             **row.place,
         )
-        for injected, part in _parts([block for block in held if block.known])
+        for injected, part in _parts(known)
     ]
     return [*shown, *row.strange(held)] or [Message(role=role, text="", **row.place)]
 
