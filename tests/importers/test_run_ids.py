@@ -1,0 +1,96 @@
+"""Names of runs: what may name a folder, and what a run made from a transcript is called."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.errors import UsageError
+from kbsite.importers.run_ids import board_name, free_run_id, is_safe, slug
+
+STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("RTX PRO 6000 Blackwell", "rtx-pro-6000-blackwell"),
+        ("openrouter/lab/Model-2.5", "openrouter-lab-model-2.5"),
+        ("../../etc", "etc"),
+        ("…", "unknown"),
+        ("", "unknown"),
+        ("ÄÖÜ a", "a"),
+        ("x" * 100, "x" * 60),
+    ],
+)
+def test_slugs(text: str, expected: str) -> None:
+    assert slug(text) == expected
+
+
+@given(st.text())
+def test_every_slug_can_name_a_folder(text: str) -> None:
+    assert is_safe(slug(text))
+
+
+@given(st.text(), st.text())
+def test_no_path_can_name_a_folder(before: str, after: str) -> None:
+    assert not is_safe(f"{before}/{after}")
+
+
+@pytest.mark.parametrize(
+    ("started", "stamp"),
+    [
+        (STARTED, "20260102_030405"),
+        (datetime(2026, 1, 2, 1, tzinfo=timezone(timedelta(hours=2))), "20260101_230000"),
+        (None, "00000000_000000"),
+    ],
+)
+def test_the_stamp_is_utc_or_says_that_there_is_none(
+    tmp_path: Path, started: datetime | None, stamp: str
+) -> None:
+    name = free_run_id(tmp_path, started, "claude", "Lab/Model", "add")
+    assert name == f"{stamp}_claude_lab-model_add"
+
+
+def test_collisions_get_a_number(tmp_path: Path) -> None:
+    names = []
+    for _ in range(3):
+        names.append(free_run_id(tmp_path, STARTED, "claude", "m", "add"))
+        (tmp_path / names[-1]).mkdir()
+    base = "20260102_030405_claude_m_add"
+    assert names == [base, f"{base}-2", f"{base}-3"]
+
+
+def test_a_dangling_link_takes_a_name_too(tmp_path: Path) -> None:
+    base = "20260102_030405_claude_m_add"
+    (tmp_path / base).symlink_to(tmp_path / "nowhere")
+    assert free_run_id(tmp_path, STARTED, "claude", "m", "add") == f"{base}-2"
+
+
+@pytest.mark.parametrize("problem", ["", "..", "../x", "a/b", "a b", "x" * 201])
+def test_a_problem_that_cannot_name_a_folder_is_refused(tmp_path: Path, problem: str) -> None:
+    with pytest.raises(UsageError, match="is no id of a problem"):
+        free_run_id(tmp_path, STARTED, "claude", "m", problem)
+
+
+def test_a_name_that_grows_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="too long"):
+        free_run_id(tmp_path, STARTED, "claude", "m", "x" * 190)
+
+
+def test_a_board_is_named_like_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert board_name(tmp_path / "demo") == "demo"
+    assert board_name(tmp_path / "demo", "other") == "other"
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert board_name(Path()) == "here"
+
+
+@pytest.mark.parametrize("name", ["a b", ".hidden", "../x"])
+def test_a_board_that_cannot_name_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="is no id of a board"):
+        board_name(tmp_path / "demo", name)
