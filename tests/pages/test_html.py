@@ -1,0 +1,196 @@
+"""Every page of a site full of hostile text is sound HTML that says all of it, and only says it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import html5lib
+import pytest
+
+from kbsite.build import Built, build
+from kbsite.store.problems import read_problem
+from kbsite.text import visible
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+
+ATTACKS = [
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7919*7907}}{% raw %}",
+    "' onmouseover='alert(1)", "</title></textarea></style></pre>", "&lt;b&gt;&amp;&#60;",
+    "<!--", "]]>", "\u202eevil\u2066", "\ufeff\U000e0041", "`${1}`",
+]  # fmt: skip
+HOSTILE = " ".join(ATTACKS)
+NAME = "<img src=x onerror=alert(1)> #?%25 \"'&.html"
+HOSTILE_RUN = "20260102_030400_claude_hostile_softmax"
+PROBLEM = "x'><script>alert(1)<"
+
+
+def stream(text: str) -> bytes:
+    """A Claude Code stream that holds `text` in every field that a page shows."""
+    call = {"type": "tool_use", "id": "c", "name": text, "input": {"command": text, text: [text]}}
+    change = {"file_path": text, "old_string": text, "new_string": f"{text}\n{text}"}
+    edit = {"type": "tool_use", "id": "e", "name": "Edit", "input": change}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": text, "is_error": True}
+    lost = {"type": "tool_result", "tool_use_id": text, "content": f"\x1b[31m{text}"}
+    parts = [{"type": "thinking", "thinking": text}, {"type": "text", "text": f"`` {text} ``"},
+             {"type": text}, call, edit]  # fmt: skip
+    rows: list[dict[str, object]] = [
+        {"type": "system", "subtype": "init", "model": text, "cwd": text, "tools": [text]},
+        {"type": "assistant", "message": {"id": "m", "model": text, "content": parts}},
+        {"type": "user", "message": {"role": "user", "content": [result, lost]},
+         "tool_use_result": {"stdout": text, text: text}},
+        {"type": text, text: text},
+        {"type": "result", "subtype": text, "result": text, "is_error": True},
+    ]  # fmt: skip
+    return "\n".join([*map(json.dumps, rows), text, '{"cut": "' + text]).encode()
+
+
+def audit(verdict: str) -> dict[str, Any]:
+    quote = {"file": HOSTILE, "lines": [3, 9], "label": HOSTILE, "text": HOSTILE}
+    return {"verdict": verdict, "summary": f"`` {HOSTILE} ``", "quotes": [quote],
+            "implication": f"`` {HOSTILE} ``", "auditor": HOSTILE, "origin": HOSTILE}  # fmt: skip
+
+
+@pytest.fixture(name="site")
+def _site(
+    tmp_path: Path,
+    make_run: MakeRun,
+    make_settings: MakeSettings,
+    make_problem: MakeProblem,
+    make_floors: MakeFloors,
+) -> Built:
+    about = {"title": HOSTILE, "tagline": HOSTILE, "about": HOSTILE, "contact": HOSTILE}
+    settings = make_settings(tmp_path, site=about, title=HOSTILE, tagline=HOSTILE)
+    make_problem(tmp_path / "problems", PROBLEM, title=HOSTILE)
+    folder = make_problem(
+        tmp_path / "problems", "softmax", title=HOSTILE, summary=HOSTILE, regime=HOSTILE,
+        tags=[HOSTILE], forbidden=[HOSTILE], flops=HOSTILE, bytes=HOSTILE,
+        tolerance={HOSTILE: 1.0}, shapes=[{HOSTILE: HOSTILE}],
+    )  # fmt: skip
+    own: dict[str, Any] = {
+        "problem_hash": read_problem(folder).hash,
+        "notes": [HOSTILE],
+        "origin": HOSTILE,
+    }
+    board = tmp_path / "runs" / "demo"
+    failed = {"status": "crashed", "detail": HOSTILE}
+    shown: dict[str, Any] = {
+        "effort": HOSTILE, "variant": HOSTILE, "provider": HOSTILE, "base_url_host": HOSTILE,
+        "command": [HOSTILE], "environment": [HOSTILE], "usage_source": HOSTILE, "signal": HOSTILE,
+        "cost_usd": 1.0, "cost_source": HOSTILE, "harness_version": HOSTILE, "sandbox": HOSTILE,
+        "host": {"gpu": HOSTILE, "os": HOSTILE},
+    }  # fmt: skip
+    make_run(
+        board, run_id=HOSTILE_RUN, model=HOSTILE, audit=audit("reward_hack"), **own, **shown,
+        metrics={"grader": HOSTILE, "shapes": [{"shape": HOSTILE}]},
+        transcript={"stdout.jsonl": stream(HOSTILE), NAME: b"<script>alert(1)</script>"},
+        files={"check.log": f"\x1b[1m{HOSTILE}".encode(), "solution.py": f"# {HOSTILE}".encode()},
+    )  # fmt: skip
+    make_run(board, model="again", metrics=failed, audit=audit("bug"), end_reason="budget", **own)
+    make_run(board, model="again", run_id='20270102_030405_x"><b>', **own)
+    make_run(board, model="refused", **{**own, "problem_hash": HOSTILE})
+    make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.5,
+                        "source": HOSTILE})  # fmt: skip
+    (board / f"20260102_030406_{NAME.replace('/', '')}").mkdir()
+    (board / f"20260102_030406_{NAME.replace('/', '')}" / "run.json").write_text("{")
+    return build(settings)
+
+
+@pytest.fixture(name="pages")
+def _pages(site: Built) -> dict[str, Any]:
+    """The tree of every page, by its path."""
+    parsed = {}
+    for path in sorted(site.out.rglob("*.html")):
+        parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+        parsed[path.relative_to(site.out).as_posix()] = parser.parse(path.read_text("utf-8"))
+        assert [code for _, code, _ in parser.errors] == [], path
+    return parsed
+
+
+def nodes(tree: Any) -> Iterator[Any]:
+    return (node for node in tree.iter() if isinstance(node.tag, str))
+
+
+def ids(tree: Any) -> list[str]:
+    return [node.attrib["id"] for node in nodes(tree) if "id" in node.attrib]
+
+
+def links(tree: Any) -> Iterator[str]:
+    for node in nodes(tree):
+        for name in ("href", "src"):
+            if name in node.attrib:
+                yield node.attrib[name]
+
+
+def text_of(tree: Any) -> str:
+    return "".join(tree.itertext())
+
+
+def test_the_site_is_made_whole(site: Built, pages: dict[str, Any]) -> None:
+    assert len(pages) == site.pages == 10
+    assert not [page for page, tree in pages.items() if "could not be made" in text_of(tree)]
+    assert [finding.message for finding in site.findings if "page cannot" in finding.message] == []
+
+
+def test_no_page_holds_code_but_the_site_s_own(pages: dict[str, Any]) -> None:
+    for page, tree in pages.items():
+        scripts = [node for node in nodes(tree) if node.tag == "script"]
+        assert len(scripts) == (0 if page == "404.html" else 1), page
+        assert all(
+            re.fullmatch(r"(\./|(\.\./)+)static/kbsite\.js", s.attrib["src"]) for s in scripts
+        )
+        assert not any(script.text for script in scripts)
+        for node in nodes(tree):
+            assert node.tag not in {"iframe", "object", "embed", "form", "base", "svg", "math"}
+            names = set(node.attrib)
+            assert not [name for name in names if name.startswith("on") or name == "style"], page
+
+
+def test_every_id_stands_once_on_its_page(pages: dict[str, Any]) -> None:
+    for page, tree in pages.items():
+        assert [name for name, times in Counter(ids(tree)).items() if times > 1] == [], page
+        for node in nodes(tree):
+            for name in node.attrib.get("aria-labelledby", "").split():
+                assert name in ids(tree), page
+
+
+def test_every_link_leads_somewhere(site: Built, pages: dict[str, Any]) -> None:
+    base = "https://host.example/"
+    for page, tree in pages.items():
+        for link in links(tree):
+            parts = urlsplit(urljoin(f"{base}{page}", link))
+            assert (parts.scheme, parts.netloc, parts.query) == ("https", "host.example", ""), link
+            path = unquote(parts.path.lstrip("/"), errors="surrogateescape")
+            target = site.out / path / ("index.html" if path in ("", ".") else "")
+            assert target.is_file(), (page, link)
+            if parts.fragment:
+                assert unquote(parts.fragment) in ids(pages[path]), (page, link)
+
+
+def test_all_that_was_written_is_read_on_every_page(pages: dict[str, Any]) -> None:
+    for attack in map(visible, ATTACKS):
+        for page, tree in pages.items():
+            assert attack in text_of(tree), (page, attack)
+
+        assert text_of(pages[f"runs/{HOSTILE_RUN}/index.html"]).count(attack) >= 50, attack
+
+
+def test_nothing_was_worked_out_from_a_template_within_a_text(pages: dict[str, Any]) -> None:
+    for page, tree in pages.items():
+        assert str(7919 * 7907) not in text_of(tree), page
+
+
+def test_no_page_holds_what_turns_text_around(site: Built) -> None:
+    for path in site.out.rglob("*.html"):
+        assert not set(path.read_text("utf-8")) & set("\u202e\u2066\ufeff\U000e0041")
+
+
+def test_a_raw_file_is_never_a_page(site: Built) -> None:
+    raw = [path for path in site.out.glob("runs/*/raw/**/*") if path.is_file()]
+
+    assert any(path.name == f"{NAME}.txt" for path in raw)
+    assert {path.suffix for path in raw} <= {".json", ".jsonl", ".log", ".py", ".txt", ".yaml"}
