@@ -19,6 +19,7 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor
 from kbsite.pages import every, facts
 from kbsite.pages.page import (
+    INDEX,
     Page,
     Site,
     address,
@@ -38,8 +39,8 @@ from kbsite.store.writing import json_text, write_text
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
-RESERVED = {"404.html", "data", "problems", "runs", "static"}
-"""What no board can be called: the site's own folders."""
+RESERVED = {INDEX, "404.html", "data", "problems", "runs", "static"}
+"""What no board can be called: the site's own folders and pages."""
 
 Tick = Callable[[str, int, int], None]
 """Told the path of each page as it is written, how many are done, and how many there are."""
@@ -115,7 +116,7 @@ def _runs(folder: Path, findings: list[Finding]) -> Iterator[StoredRun]:
             findings += as_findings(error)
             continue
         run_id = stored.run.id
-        if run_id != path.name or run_id in seen:
+        if run_id != path.name or run_id in seen or run_id == INDEX:
             message = f"left out: its id {run_id!r} is not its own"
             findings += [*stored.findings, Finding(Severity.ERROR, str(path), message)]
             continue

@@ -87,6 +87,17 @@ def test_what_a_browser_would_render_gets_a_name_that_is_shown_as_text(
     assert raw_path("r", f"{folder}x.{suffix}") == f"runs/r/raw/{folder}x.{suffix}.txt"
 
 
+@pytest.mark.parametrize("letter", ["n", "é", "漢", "\udcff"])
+def test_a_name_that_would_be_too_long_is_cut(letter: str) -> None:
+    size = len(letter.encode("utf-8", "surrogateescape"))
+    names = [letter * (255 // size), letter * (255 // size - 1) + "m"]
+    paths = [raw_path("r", name) for name in names]
+
+    assert paths[0] != paths[1]
+    assert all(len(path.split("/")[-1].encode("utf-8", "surrogateescape")) <= 255 for path in paths)
+    assert all(path.endswith(".txt") for path in paths)
+
+
 @given(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join))
 def test_every_raw_file_is_shown_as_text(name: str) -> None:
     path = raw_path("r", name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -194,3 +195,22 @@ def test_a_raw_file_is_never_a_page(site: Built) -> None:
 
     assert any(path.name == f"{NAME}.txt" for path in raw)
     assert {path.suffix for path in raw} <= {".json", ".jsonl", ".log", ".py", ".txt", ".yaml"}
+
+
+@pytest.mark.parametrize("board", ["demo", "index.html", "404.html", "runs"])
+def test_no_name_of_a_run_stops_the_build(
+    board: str, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    for run_id in ("index.html", "n" * 247, os.fsdecode(b"r\xff<2>"), "a b%20c#d?e"):
+        make_run(tmp_path / "runs" / board, run_id=run_id)
+    files = {"files/a": b"1", "files/a.txt/b": b"2", f"files/{'n' * 253}": b"3"}
+    make_run(tmp_path / "runs" / board, run_id="r", files=files)
+    site = build(settings)
+
+    assert [finding.path for finding in site.findings if "left out" in finding.message] == [
+        str(tmp_path / "runs" / board / "index.html")
+    ]
+    kept = [path.read_bytes() for path in (site.out / "runs/r/raw/files").rglob("*.txt")
+            if path.is_file()]  # fmt: skip
+    assert sorted(kept) == [b"1", b"2", b"3"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from math import inf
 from pathlib import PurePosixPath
 from urllib.parse import quote
@@ -93,6 +94,9 @@ def problem_path(problem: str) -> str:
 
 
 _TEXT_SUFFIXES = {".json", ".jsonl", ".log", ".py", ".yaml"}
+_LONGEST_NAME = 255
+"""Bytes that a file's name can have."""
+
 _TEXT_FOLDER = re.compile(r"\.txt(\.d)*$")
 
 
@@ -104,9 +108,17 @@ def raw_path(run_id: str, name: str) -> str:
     """
     *folders, own = name.split("/")
     if PurePosixPath(own).suffix.lower() not in _TEXT_SUFFIXES:
-        own = f"{own}.txt"
-    parts = [f"{folder}.d" if _TEXT_FOLDER.search(folder) else folder for folder in folders]
+        own = _longer(own, ".txt")
+    parts = [_longer(part, ".d") if _TEXT_FOLDER.search(part) else part for part in folders]
     return "/".join(["runs", run_id, "raw", *parts, own])
+
+
+def _longer(name: str, suffix: str) -> str:
+    """A file's name with a suffix; cut where no file system would take it otherwise."""
+    data = name.encode("utf-8", "surrogateescape")
+    if len(data) + len(suffix) <= _LONGEST_NAME:
+        return f"{name}{suffix}"
+    return f"{data[:200].decode('utf-8', 'ignore')}-{sha256(data).hexdigest()[:16]}{suffix}"
 
 
 def address(path: str, fragment: str = "", *, seen_from: str) -> str:
