@@ -44,6 +44,8 @@ from tests.harnesses.opencode_rows import (
 
 # The shape of files
 
+CAPTURED = sorted(p for p in CAPTURES.rglob("*.json*") if p.name != "meta.json")
+
 
 def test_an_events_line_is_its_ordinal_in_the_document() -> None:
     events = exported(user(said("a")), assistant(said("b"), said("c")))
@@ -178,9 +180,7 @@ def heads(path: Path) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    "path", sorted(CAPTURES.rglob("*.json*")), ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("path", CAPTURED, ids=lambda path: path.parent.name)
 def test_each_captured_file_is_recognised_by_its_own_format_only(path: Path) -> None:
     told = {form.id for form in FORMATS if form.recognises(heads(path))}
 
@@ -242,7 +242,7 @@ def test_a_lone_file_is_found_where_it_is_stored(form: Format) -> None:
 
 
 def transcripts() -> Iterator[tuple[Format, Path]]:
-    for path in sorted(CAPTURES.rglob("*.json*")):
+    for path in CAPTURED:
         yield (RUN if path.name == "stdout.jsonl" else EXPORT), path
     for form in FORMATS:
         for folder in [form.id, f"derived/{form.id}"]:

@@ -97,7 +97,9 @@ def write(harness: str) -> None:
     module = next(module for module in ALL if module.HARNESS.id == harness)
     found = {case: account(parsed(form, path, name)) for case, form, path, name in cases(module)}
     EXPECTED.mkdir(exist_ok=True)
-    text = "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n"
+    text = (
+        "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n"
+    )
     (EXPECTED / f"{harness}.json").write_text(text, "utf-8")
 
 

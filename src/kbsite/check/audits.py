@@ -25,7 +25,9 @@ def audit_findings(stored: StoredRun) -> list[Finding]:
     if not words:
         remarks.error("summary", "empty; expected what a reader of the board has to know")
     if words > SUMMARY_WORDS:
-        remarks.error("summary", f"expected at most {SUMMARY_WORDS} words, got {words}")
+        # What others wrote is not ours to shorten.
+        tell = remarks.warn if audit.origin else remarks.error
+        tell("summary", f"expected at most {SUMMARY_WORDS} words, got {words}")
     if not audit.auditor.strip():
         remarks.error("auditor", "empty; expected who judged")
     if audit.verdict is not Verdict.CLEAN and not audit.implication.strip():

@@ -56,6 +56,9 @@ class Facts:
     harness_version: str | None = None
     """Used where the transcript does not tell it."""
     variant: str | None = None
+    problem_hash: str | None = None
+    """Only where the prompt is known to be the problem's."""
+    prompt_hash: str | None = None
     notes: tuple[str, ...] = ()
     board: str | None = None
 
@@ -103,8 +106,8 @@ def _run(meta: _Meta, shown: Transcript, facts: Facts) -> Run:
         id="",
         board="",
         problem=facts.problem,
-        problem_hash=None,
-        prompt_hash=None,
+        problem_hash=facts.problem_hash,
+        prompt_hash=facts.prompt_hash,
         harness="",
         harness_version=told_version(shown) or facts.harness_version,
         model="",
@@ -164,7 +167,7 @@ def _sorted(folder: Path) -> tuple[list[Stored], list[Refused]]:
 def _place(name: str) -> str | None:
     if name in _PLACES:
         return _PLACES[name]
-    if name.startswith("home/"):
+    if name.startswith(("home/", "export/")):
         return TRANSCRIPT + name
     if name.startswith("work/"):
         return "files/" + name.removeprefix("work/")

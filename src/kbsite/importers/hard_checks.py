@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kbsite.importers.hard_board import LEADERBOARD, Cell, Leaderboard, Row, Tally
 from kbsite.importers.hard_notes import Note
@@ -92,10 +92,7 @@ def _cell(row: Row, problem: str, cell: Cell) -> Iterator[tuple[str, str]]:
 def _tally(board: Leaderboard, problem: str, tally: Tally) -> Iterator[tuple[str, str]]:
     cells = [(row, row.cells[problem]) for row in board.rows if problem in row.cells]
     passed = [(row, cell) for row, cell in cells if cell.correct]
-    scores = sorted(
-        ((cell.peak_fraction, row.label) for row, cell in passed if cell.peak_fraction is not None),
-        key=lambda pair: -pair[0],
-    )
+    scores = _scores(passed)
     best = scores[0] if scores else (None, None)
     pairs: list[tuple[str, object, object]] = [
         ("n_attempted", tally.n_attempted, len(cells)),
@@ -106,11 +103,24 @@ def _tally(board: Leaderboard, problem: str, tally: Tally) -> Iterator[tuple[str
     for key, told, counted in pairs:
         if told is not None and told != counted:
             yield key, f"says {told}, the cells make {counted}"
+    yield from _ranking(tally, scores, len(passed))
+
+
+def _scores(passed: Sequence[tuple[Row, Cell]]) -> list[tuple[float, str]]:
+    """The scores of cells with the labels of their rows, the highest first."""
+    scored = [(cell.peak_fraction, row.label) for row, cell in passed]
+    known = [(score, label) for score, label in scored if score is not None]
+    return sorted(known, key=lambda pair: -pair[0])
+
+
+def _ranking(
+    tally: Tally, scores: Sequence[tuple[float, str]], passed: int
+) -> Iterator[tuple[str, str]]:
     ranked = Counter((rank.peak_fraction, rank.model) for rank in tally.ranked_passes)
     if ranked != Counter(scores):
         yield "ranked_passes", f"ranks {ranked.total()} runs other than the {len(scores)} scored"
-    elif len(passed) > len(scores):
-        found = f"ranks {len(scores)} runs of {len(passed)} that passed: the others have no score"
+    elif passed > len(scores):
+        found = f"ranks {len(scores)} runs of {passed} that passed: the others have no score"
         yield "ranked_passes", found
 
 

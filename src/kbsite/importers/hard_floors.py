@@ -110,17 +110,20 @@ def read_floors(path: Path, board: Leaderboard) -> Found:
         if reason:
             found.oddities.append(_odd(here, reason, "times kept, no peak_fraction"))
         found.oddities.extend(_twice(measured, here))
-        found.floors.extend(
-            _floor(kind, problem, board, measured[name], None if reason else peak)
-            for name, kind in KINDS.items()
-            if name in measured
-        )
+        found.floors.extend(_floors(problem, board, measured, None if reason else peak))
     found.oddities.extend(
         Oddity(file=path.name, key=f"problems.{problem}", found="missing", done="no floors for it")
         for problem in board.problems
         if problem not in document.problems
     )
     return found
+
+
+def _floors(
+    problem: str, board: Leaderboard, measured: Mapping[str, Measured], peak: _Peak | None
+) -> list[Floor]:
+    present = [(kind, measured[name]) for name, kind in KINDS.items() if name in measured]
+    return [_floor(kind, problem, board, row, peak) for kind, row in present]
 
 
 def _odd(here: Oddity, found: str, done: str) -> Oddity:
