@@ -42,7 +42,7 @@ def files_of(form: Format) -> Iterator[Path]:
 
 
 def captured(module: HarnessModule, form: Format) -> Iterator[tuple[Path, str]]:
-    """The files of one format in our own captures, with their path as it would be in transcript/."""
+    """The files of one format in our own captures, with their path as it is in transcript/."""
     for scenario in sorted((BESIDE / "captures").glob(f"{CAPTURES[module.HARNESS.id]}*/*/")):
         for path in sorted(scenario.rglob("*")):
             name = path.relative_to(scenario)
