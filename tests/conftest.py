@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
+import hypothesis
 import msgspec
 import pytest
 import yaml
@@ -17,6 +19,11 @@ from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE
 from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete, new_run_folder
 from kbsite.store.settings import CONFIG, Settings, read_settings
 from kbsite.store.writing import json_text, write_bytes, write_text
+
+# A search for new counter-examples belongs to a desk, not to whoever lands next.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SOLUTION_TEXT = "def solve(x):\n    return x.softmax(-1)\n"

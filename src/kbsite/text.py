@@ -254,7 +254,8 @@ class CodeLine:
 
 def code_lines(source: str, language: str = "python") -> list[CodeLine]:
     """Source, highlighted, line by line; the classes are Pygments' short names."""
-    text = visible(source.replace("\r\n", "\n"))
+    # What is left of carriage returns ends no line; the lexer would take it for a line end.
+    text = visible(source.replace("\r\n", "\n").replace("\r", "␍"))
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     html = highlight(text, lexer, HtmlFormatter(nowrap=True, classprefix="hl-"))
     lines = html.split("\n")

