@@ -60,7 +60,10 @@ def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:
 
 def _finish(harness: str, files: Sequence[Stored]) -> Finish | None:
     """How the session ended, as a format that is not shown tells it: only some say so."""
-    for form, held in list(_held(harness, files))[1:]:
+    kept = list(_held(harness, files))
+    for form, held in kept:
+        if form is kept[0][0]:
+            continue
         ends = [e for e in events(form, held) if isinstance(e, Finish) and not e.agent]
         if ends:
             return ends[-1]
