@@ -1,0 +1,187 @@
+"""Boards to standings: who is ahead of whom, and where that cannot be told.
+
+A contender's figure is its mean score over the deck. By the board's rule a cell without a score
+counts 0, whether the run failed, passed without a figure or never was: that is what the order of
+the rows adds up too, and it holds every contender to the same problems. How many cells were
+attempted, and how many passed without a figure, stands beside the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import fsum, isfinite, sqrt
+from operator import le
+from random import Random
+
+from kbsite.model.board import Board, Cell, Row
+from kbsite.model.standing import Proportion, Standing
+from kbsite.model.status import Status
+
+RESAMPLES = 4000
+"""Decks drawn by the bootstrap; the share that decides is then known to a quarter of a percent."""
+
+SEED = 2026
+"""Where the drawing starts: the same runs make the same page."""
+
+CONFIDENCE = 0.95
+"""Of each comparison of two contenders, and of each interval."""
+
+FEWEST_DIFFERENCES = 6
+"""Problems that two contenders must differ on before anything can tell them apart at 95 %.
+
+If both were equally good, one of them would be ahead on all five of five with a chance of
+2 / 2**5 = 6 %: no paired test of five problems can be surer than that. The bootstrap by itself
+would be, since drawing from five like signs always gives that sign.
+"""
+
+Z = 1.959963984540054
+"""The 97.5 % point of the normal distribution."""
+
+_PARTS = 10**9
+_LARGEST = 10**6
+"""No share of a ceiling is larger; a figure beyond it is damage and must not break a page."""
+
+
+def standings(board: Board) -> tuple[Standing, ...]:
+    """The standing of each row, in the order of the rows."""
+    scores = [[_parts(cell) for cell in row.cells] for row in board.rows]
+    order = sorted(range(len(scores)), key=lambda row: (-sum(scores[row]), row))
+    ahead = told_apart([scores[row] for row in order])
+    groups = letter_groups(len(order), ahead)
+    made = {}
+    for place, number in enumerate(order):
+        above = sum(lower == place for _, lower in ahead)
+        below = sum(upper == place for upper, _ in ahead)
+        made[number] = _standing(
+            board.rows[number],
+            scores[number],
+            (1 + above, len(order) - below),
+            tuple(group for group, members in enumerate(groups) if place in members),
+        )
+    return tuple(made[number] for number in range(len(order)))
+
+
+def _standing(
+    row: Row, parts: Sequence[int], ranks: tuple[int, int], groups: tuple[int, ...]
+) -> Standing:
+    passed, attempted = row.tally.passed, row.tally.attempted
+    figures = [part / _PARTS for part in parts]
+    return Standing(
+        contender=row.contender,
+        attempted=attempted,
+        unscored=sum(cell is not None and _unscored(cell) for cell in row.cells),
+        mean=fsum(figures) / len(figures) if figures else None,
+        error=standard_error(figures),
+        ranks=ranks,
+        groups=groups,
+        passed=Proportion(count=passed, of=attempted, interval=wilson(passed, attempted)),
+    )
+
+
+def _unscored(cell: Cell) -> bool:
+    return cell.shown.metrics.status is Status.PASSED and cell.shown.score is None
+
+
+def _parts(cell: Cell | None) -> int:
+    """The score in billionths: sums of whole numbers are the same in every order."""
+    score = cell.shown.score if cell else None
+    if score is None or not isfinite(score):
+        return 0
+    return round(max(-_LARGEST, min(_LARGEST, score)) * _PARTS)
+
+
+def standard_error(figures: Sequence[float]) -> float | None:
+    """The standard deviation over the root of the number; None of fewer than two figures."""
+    size = len(figures)
+    if size < 2:
+        return None
+    mean = fsum(figures) / size
+    variance = fsum((figure - mean) ** 2 for figure in figures) / (size - 1)
+    return sqrt(variance / size)
+
+
+def wilson(count: int, of: int) -> tuple[float, float] | None:
+    """The 95 % interval of a share, by Wilson's score method; None of nothing.
+
+    With p = count / of and z = 1.96 its ends are
+    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n): the shares that a test at 5 % would not
+    reject. Unlike p ± z·SE it stays within 0 and 1 and does not shrink to nothing at 0 of n or
+    n of n. Source: E. B. Wilson, Probable inference, the law of succession, and statistical
+    inference, Journal of the American Statistical Association 22 (1927), 209-212; method 3 of
+    R. G. Newcombe, Statistics in Medicine 17 (1998), 857-872. It takes the problems for draws from
+    many alike, which a deck is at best roughly.
+    """
+    if of == 0:
+        return None
+    middle = count + Z * Z / 2
+    reach = Z * sqrt(count * (of - count) / of + Z * Z / 4)
+    low, high = (middle - reach) / (of + Z * Z), (middle + reach) / (of + Z * Z)
+    # Exact at the ends, where the formula is but for rounding.
+    return (0.0 if count == 0 else low, 1.0 if count == of else high)
+
+
+def told_apart(rows: Sequence[Sequence[int]]) -> frozenset[tuple[int, int]]:
+    """Pairs of places (better, worse) that the scores tell apart; `rows` holds the best first.
+
+    A paired bootstrap over problems: a deck of the same size is drawn with replacement from the
+    deck, `RESAMPLES` times, the same draw for all contenders, so that what makes a problem hard for
+    everybody cancels out. Two are told apart where the middle 95 % of the differences between
+    their means leave out zero, and they differ on `FEWEST_DIFFERENCES` problems or more. Source:
+    B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993), chapters 8 and 13.
+
+    Each pair is judged at 95 % by itself. Of many pairs of equals a few will be told apart by
+    chance, and with few problems the bootstrap's intervals are somewhat short: a difference between
+    groups is a reason to look, not a proof.
+    """
+    draws = _draws(len(rows[0]) if rows else 0)
+    sums = [[sum(map(row.__getitem__, draw)) for draw in draws] for row in rows]
+    apart = set()
+    for upper, lower in combinations(range(len(rows)), 2):
+        differing = sum(map(int.__ne__, rows[upper], rows[lower]))
+        if differing >= FEWEST_DIFFERENCES:
+            not_ahead = sum(map(le, sums[upper], sums[lower]))
+            if not_ahead < RESAMPLES * (1 - CONFIDENCE) / 2:
+                apart.add((upper, lower))
+    return frozenset(apart)
+
+
+def _draws(problems: int) -> list[list[int]]:
+    # Of all the generator's methods only random() is promised to stay as it is.
+    draw = Random(SEED).random  # noqa: S311 - nobody's secret: a page must come out the same
+    return [[int(draw() * problems) for _ in range(problems)] for _ in range(RESAMPLES)]
+
+
+def letter_groups(size: int, ahead: frozenset[tuple[int, int]]) -> list[frozenset[int]]:
+    """Groups of places such that two share one just where neither is ahead of the other.
+
+    Not being told apart does not carry over (a from b no, b from c no, a from c yes), so one letter
+    a contender cannot say it; with several, two share a letter just where they are tied. Each group
+    starts with a tied pair that no group holds yet, best first, and takes in whoever is tied with
+    all that it has. Source: H.-P. Piepho, An algorithm for a letter-based representation of
+    all-pairwise comparisons, Journal of Computational and Graphical Statistics 13 (2004), 456-466;
+    as covering a graph by cliques: J. Gramm et al., Computational Statistics and Data Analysis 52
+    (2007), 725-736.
+    """
+    tied = [
+        {other for other in range(size) if not {(place, other), (other, place)} & ahead}
+        for place in range(size)
+    ]
+    groups: list[frozenset[int]] = []
+    held: set[tuple[int, int]] = set()
+    for first in range(size):
+        for second in sorted(other for other in tied[first] if other >= first):
+            if (first, second) not in held:
+                group = _grown([first, second], tied)
+                groups.append(group)
+                held |= {(one, other) for one in group for other in group}
+    return groups
+
+
+def _grown(pair: Sequence[int], tied: Sequence[set[int]]) -> frozenset[int]:
+    group, open_to = set(pair), tied[pair[0]] & tied[pair[1]]
+    for place in sorted(open_to):
+        if place in open_to:
+            group.add(place)
+            open_to &= tied[place]
+    return frozenset(group)
