@@ -1,4 +1,4 @@
-"""Every transcript of the four CLIs that lies beside the checkout, against what is known of it.
+"""Every transcript that lies beside the checkout, against what is known of it.
 
 `expected/<harness>.json` holds, for each file, the number of events by kind, the unknown types and
 the token totals. `python tests/harnesses/test_transcripts_beside.py --write HARNESS` writes it
@@ -43,7 +43,10 @@ def files_of(form: Format) -> Iterator[Path]:
 
 def captured(module: HarnessModule, form: Format) -> Iterator[tuple[Path, str]]:
     """The files of one format in our own captures, with their path as it is in transcript/."""
-    for scenario in sorted((BESIDE / "captures").glob(f"{CAPTURES[module.HARNESS.id]}*/*/")):
+    folders = CAPTURES.get(module.HARNESS.id)
+    if folders is None:
+        return
+    for scenario in sorted((BESIDE / "captures").glob(f"{folders}*/*/")):
         for path in sorted(scenario.rglob("*")):
             name = path.relative_to(scenario)
             if path.is_file() and any(matches(str(name), glob) for glob in form.globs):
@@ -51,6 +54,7 @@ def captured(module: HarnessModule, form: Format) -> Iterator[tuple[Path, str]]:
 
 
 CAPTURES = {"claude": "claude-code-", "codex": "codex-", "kimi": "kimi-", "opencode": "opencode-"}
+"""What the folders of a CLI's captures begin with; of some CLIs there are none."""
 
 
 def parsed(form: Format, path: Path, name: str) -> list[Event]:

@@ -14,8 +14,10 @@ _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
 _OLD = ("old_string", "oldString", "old", "old_str")
 _NEW = ("new_string", "newString", "new", "new_str", "insert_text", "new_source")
 _SUBJECTS = (
-    "command", "cmd", *_PATHS, "pattern", "query", "url", "description", "title", "name", "prompt",
+    "command", "cmd", *_PATHS, "pattern", "globPattern", "glob_pattern", "query", "search_term",
+    "searchTerm", "url", "description", "title", "name", "prompt",
 )  # fmt: skip
+_CONTENT = ("content", "contents", "file_text", "fileText")
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
 _ACTIONS = {"Add": "add", "Update": "update", "Delete": "delete"}
 
@@ -78,8 +80,8 @@ def edits(kind: ToolKind, held: Mapping[str, object] | str) -> tuple[Edit, ...]:
 
 def _of_file(path: str, held: Mapping[str, object]) -> tuple[Edit, ...]:
     """The changes that a call asks for in the file that it names."""
-    content = held.get("content", held.get("file_text"))
-    if isinstance(content, str):
+    content = _first(held, _CONTENT)
+    if content is not None:
         return (Edit(path, None, content),)
     several = (
         sequence(held.get("edits")) or sequence(held.get("edit")) or [held.get("edit") or held]

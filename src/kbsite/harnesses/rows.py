@@ -1,0 +1,126 @@
+"""One row of a transcript, and the events that are made of it, whatever the CLI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from kbsite.harnesses import tools
+from kbsite.harnesses.lines import Line, dump, records
+from kbsite.model.event import (
+    Event,
+    Malformed,
+    Message,
+    Notice,
+    Role,
+    Source,
+    ToolCall,
+    ToolKind,
+    Topic,
+    Trace,
+    Unknown,
+)
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(slots=True)
+class Place:
+    """A line of a file, and how many events it has got so far."""
+
+    file: str
+    line: int
+    events: int = 0
+
+    def source(self) -> Source:
+        """The place of the line's next event."""
+        self.events += 1
+        return Source(self.file, self.line, self.events - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A JSON object of a transcript, with what its events have in common."""
+
+    value: Mapping[str, object]
+    raw: str
+    place: Place
+    at: datetime | None = None
+    agent: str = ""
+
+    def event(self, kind: type[E], **facts: Any) -> E:
+        """An event of this row; `facts` may tell another time or agent."""
+        common = {"source": self.place.source(), "at": self.at, "agent": self.agent}
+        return kind(**{**common, **facts})
+
+    def call(
+        self, kinds: Mapping[str, ToolKind], tool: str, given: object, call_id: str
+    ) -> ToolCall:
+        """A tool call of this row."""
+        return tools.call(
+            kinds, tool, given, call_id=call_id,
+            source=self.place.source(), at=self.at, agent=self.agent,
+        )  # fmt: skip
+
+    def told(self, events: Iterable[Event], kind: str) -> Iterator[Event]:
+        """The events that were made of the row; a trace of this kind if there are none."""
+        none = True
+        for event in events:
+            none = False
+            yield event
+        if none:
+            yield self.trace(kind)
+
+    def trace(self, kind: str) -> Trace:
+        """The row, as one with nothing to read in it."""
+        return self.event(Trace, type=kind, raw=self.raw)
+
+    def unknown(self, kind: str, part: object = None) -> Unknown:
+        """The row, or a part of it, as one of a type that its parser does not know."""
+        return self.event(Unknown, type=kind, raw=self.raw if part is None else dump(part))
+
+    def notice(self, topic: Topic, told: str) -> Notice:
+        """What the CLI tells in this row."""
+        return self.event(Notice, topic=topic, text=told, raw=self.raw)
+
+    def injected(self, told: str) -> Message:
+        """Text that the CLI put before the model."""
+        return self.event(Message, role=Role.SYSTEM, text=told, injected=True)
+
+
+@dataclass(slots=True)
+class Places:
+    """The places of a file's lines, one after the other: objects glued onto a line share one."""
+
+    file: str
+    last: Place = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last = Place(self.file, 0)
+
+    def of(self, line: int) -> Place:
+        """The place of a line: the last one's, if that is the same line."""
+        if line != self.last.line:
+            self.last = Place(self.file, line)
+        return self.last
+
+
+def rows(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
+    """The rows of a JSON-lines file; the events of a line are numbered across its objects."""
+    places = Places(file)
+    for record in records(lines, file):
+        place = places.of(record.source.line)
+        if isinstance(record, Malformed):
+            yield replace(record, source=place.source())
+        else:
+            yield Row(record.value, record.raw, place)
+
+
+def documents(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
+    """The JSON documents of a file, whether each has a line of its own or spans many."""
+    held = [line for line in lines if line.text.strip()]
+    if held:
+        whole = "\n".join(line.text for line in held)
+        yield from rows([Line(held[0].number, whole, held[-1].whole)], file)

@@ -1,0 +1,147 @@
+"""What holds of every format of every CLI, whatever stands in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite import harnesses
+from kbsite.errors import KbsiteError
+from kbsite.harnesses.form import Format, HarnessModule, matches
+from kbsite.importers.transcript import import_transcripts
+from kbsite.model.event import Event, Malformed
+from kbsite.store.runs import read_run
+from tests.harnesses.reading import BESIDE, CORPUS, beside, read
+
+FORMS = [form for module in harnesses.ALL for form in module.FORMATS]
+every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.id)
+
+WORDS = [
+    "type", "role", "message", "content", "text", "user", "assistant", "system", "tool_call",
+    "tool_use", "tool_result", "thinking", "delta", "subtype", "started", "completed", "call_id",
+    "session_start", "result", "success", "usage", "args", "shellToolCall", "editToolCall", "id",
+    "steps", "source", "agent", "observation", "results", "tool_calls", "metrics", "extra",
+    "schema_version", "ATIF-v1.7", "final_metrics", "subagent_trajectories", "trajectory_id",
+    "samples", "messages", "events", "eval", "event", "attachments", "input", "output", "model",
+]  # fmt: skip
+"""Keys and values that mean something to one parser or another."""
+WORD = st.sampled_from(WORDS)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORD | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD, inner, max_size=5),
+    max_leaves=12,
+)
+ROW = st.dictionaries(WORD, VALUE, max_size=6)
+
+
+def places(events: list[Event]) -> list[Any]:
+    return [event.source for event in events]
+
+
+@every_form
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(ROW | VALUE, min_size=1, max_size=4))
+def test_no_rows_whatever_raise_or_share_a_place(form: Format, rows: list[Any]) -> None:
+    events = read(form, "\n".join(map(json.dumps, rows)))
+
+    assert events
+    assert len(set(places(events))) == len(events)
+
+
+@every_form
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=60))
+def test_no_bytes_whatever_raise(form: Format, data: bytes) -> None:
+    blank = not data.decode("utf-8", "replace").strip("\ufeff \r\n\t\x0b\x0c\x1c\x1d\x1e\x1f\x85")
+
+    assert bool(read(form, data)) is not blank
+
+
+@every_form
+@settings(max_examples=40, deadline=None)
+@given(head=st.lists(ROW, max_size=4))
+def test_no_head_whatever_raises(form: Format, head: list[Any]) -> None:
+    form.recognises(head)
+
+
+@every_form
+def test_a_lone_file_is_found_where_it_is_stored(form: Format) -> None:
+    assert any(matches(f"{form.stored_as}/any.jsonl", glob) for glob in form.globs)
+
+
+@every_form
+@pytest.mark.parametrize("data", [b"", b"\n \n"])
+def test_an_empty_file_has_no_events(form: Format, data: bytes) -> None:
+    assert read(form, data) == []
+
+
+@every_form
+def test_two_rows_glued_together_are_both_read(form: Format) -> None:
+    events = read(form, '{"type":"x","id":1}{"type":"y","id":2}')
+
+    assert not any(isinstance(event, Malformed) for event in events)
+    assert len(set(places(events))) == len(events) >= 2
+
+
+@pytest.mark.parametrize("module", harnesses.ALL, ids=lambda module: module.HARNESS.id)
+def test_no_two_formats_of_a_cli_are_stored_alike(module: HarnessModule) -> None:
+    folders = [form.stored_as for form in module.FORMATS]
+
+    assert len(set(folders)) == len(folders)
+
+
+# Imports
+
+
+CLAIMED = [
+    path
+    for form in FORMS
+    for path in sorted((CORPUS / form.id).rglob("*"))
+    if path.suffix in {".json", ".jsonl"}
+]
+OTHER = sorted(path for path in (CORPUS / "other").rglob("*") if path.is_file())
+
+
+def name(path: object) -> str:
+    return path.name if isinstance(path, Path) else ""
+
+
+@beside
+@pytest.mark.parametrize("path", CLAIMED, ids=name)
+def test_a_file_of_the_corpus_imports_as_the_cli_that_wrote_it(tmp_path: Path, path: Path) -> None:
+    folder = path.relative_to(CORPUS).parts[0]
+    (wrote,) = [m for m in harnesses.ALL if folder in {form.id for form in m.FORMATS}]
+    run = read_run(import_transcripts([path], tmp_path / "mine"))
+
+    assert run.run.harness == wrote.HARNESS.id
+
+
+@beside
+@pytest.mark.parametrize("path", OTHER, ids=name)
+def test_a_file_of_another_program_is_not_recognised(tmp_path: Path, path: Path) -> None:
+    with pytest.raises(KbsiteError, match="not recognised as a transcript; known formats are"):
+        import_transcripts([path], tmp_path / "mine")
+
+    assert not (tmp_path / "mine").exists()
+
+
+@beside
+@pytest.mark.parametrize("path", OTHER, ids=name)
+@every_form
+def test_a_file_of_another_program_that_is_read_all_the_same_loses_no_row(
+    form: Format, path: Path
+) -> None:
+    data = path.read_bytes()
+    events = read(form, data)
+
+    assert events
+    assert len(set(places(events))) == len(events)
+
+
+def test_the_corpus_is_where_these_tests_look() -> None:
+    assert not BESIDE.is_dir() or (CLAIMED and OTHER)
