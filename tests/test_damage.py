@@ -48,10 +48,12 @@ def _settings(tmp_path: Path, make_settings: MakeSettings) -> Settings:
 
 
 def page_of(settings: Settings, run: Path) -> str:
+    """All that the pages of a run hold: its own, the parts of its transcript, its long texts."""
     built = build(settings)
 
     assert [finding for finding in built.findings if "cannot be made" in finding.message] == []
-    return html.unescape((built.out / "runs" / run.name / "index.html").read_text("utf-8"))
+    pages = sorted((built.out / "runs" / run.name).glob("*.html"))
+    return html.unescape("".join(page.read_text("utf-8") for page in pages))
 
 
 @pytest.mark.parametrize("state", STATES)

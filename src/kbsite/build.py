@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from kbsite import __version__, assets, text
 from kbsite.boards import board
@@ -17,7 +18,7 @@ from kbsite.model.board import Board
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor
-from kbsite.pages import every, facts
+from kbsite.pages import every, facts, steps
 from kbsite.pages.page import (
     INDEX,
     Page,
@@ -67,10 +68,10 @@ def build(settings: Settings, tick: Tick | None = None) -> Built:
     _copy_files(site, partial_out)
     findings = list(site.findings)
     shown = replace(site, findings=_published(findings, settings))
-    env = environment(shown)
+    templates = Templates(environment(shown))
     pages = list(every(shown))
     for done, page in enumerate(pages, start=1):
-        findings += _write_page(env, page, partial_out)
+        findings += _write_page(templates, page, partial_out)
         if tick:
             tick(page.path, done, len(pages))
     write_text(partial_out / MARKER, f"{__version__}\n")
@@ -173,9 +174,12 @@ def environment(site: Site) -> jinja2.Environment:
     )
     env.filters.update(
         visible=text.visible,
+        content=text.content,
         markdown=text.markdown,
         terminal=text.terminal,
         json=lambda value: text.visible(value if isinstance(value, str) else text.json(value)),
+        diff=text.diff,
+        rendered=Markup,
         picture=lambda image: text.picture(image.media_type, image.data, image.url),
         score=facts.score,
         percent=facts.percent,
@@ -191,6 +195,10 @@ def environment(site: Site) -> jinja2.Environment:
         version=__version__,
         schemas=sorted(SCHEMAS),
         attempt_of=attempt_of,
+        counts_of=steps.counts,
+        long_command=steps.long_command,
+        more_recorded=steps.more_recorded,
+        other_arguments=steps.other_arguments,
         board_path=board_path,
         run_path=run_path,
         problem_path=problem_path,
@@ -199,21 +207,33 @@ def environment(site: Site) -> jinja2.Environment:
     return env
 
 
-def _write_page(env: jinja2.Environment, page: Page, out: Path) -> list[Finding]:
-    url = partial(address, seen_from=page.path)
-    found: list[Finding] = []
-    template, values = page.template, {}
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The templates, as pages call them."""
+
+    env: jinja2.Environment
+
+    def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
+        """A whole page that stands at `path`; addresses in it are seen from there."""
+        url = partial(address, seen_from=path)
+        return self.env.get_template(template).render(url=url, **values)
+
+    def macro(self, template: str, name: str) -> Callable[..., str]:
+        """A macro of a template."""
+        found: Callable[..., str] = getattr(self.env.get_template(template).module, name)
+        return found
+
+
+def _write_page(templates: Templates, page: Page, out: Path) -> list[Finding]:
     try:
-        values = dict(page.values())
-        html = env.get_template(template).render(url=url, page=page, **values)
+        for file in page.files(templates):
+            write_text(out / file.path, file.html)
     except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
         message = f"the page cannot be made: {type(error).__name__}: {error}"
-        found.append(Finding(Severity.ERROR, page.path, message))
-        html = env.get_template("pages/broken.html").render(
-            url=url, page=page, title=page.path, message=message
-        )
-    write_text(out / page.path, html)
-    return found
+        values = {"title": page.path, "message": message}
+        write_text(out / page.path, templates.page("pages/broken.html", page.path, values))
+        return [Finding(Severity.ERROR, page.path, message)]
+    return []
 
 
 def _copy_files(site: Site, out: Path) -> None:

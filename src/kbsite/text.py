@@ -12,6 +12,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape as escape_content
+from itertools import groupby
 from json import dumps
 from textwrap import wrap
 from unicodedata import east_asian_width
@@ -24,6 +26,8 @@ from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
+
+from kbsite.model.transcript import DiffLine
 
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
 _HIDDEN = re.compile(
@@ -66,10 +70,15 @@ def plain(text: str) -> Markup:
     return escape(visible(text))
 
 
+def content(text: str) -> Markup:
+    """`text` for the content of an element, never for an attribute: its quotes stay as they are."""
+    return Markup(escape_content(visible(text), quote=False))  # noqa: S704 - it is escaped here
+
+
 def terminal(text: str) -> Markup:
     """Terminal output: colours and weights of ANSI sequences as spans, all else as plain text."""
     if "\x1b[" not in text:
-        return plain(text)
+        return content(text)
     pieces: list[str] = []
     style: set[str] = set()
     end = 0
@@ -83,9 +92,9 @@ def terminal(text: str) -> Markup:
 
 def _styled(text: str, style: set[str]) -> str:
     if not text or not style:
-        return str(plain(text))
+        return str(content(text))
     names = " ".join(f"ansi-{name}" for name in sorted(style))
-    return f'<span class="{names}">{plain(text)}</span>'
+    return f'<span class="{names}">{content(text)}</span>'
 
 
 def _restyle(style: set[str], codes: str) -> None:
@@ -215,6 +224,19 @@ def markdown(text: str) -> Markup:
         return Markup('<pre class="text">{}</pre>').format(visible(text))
     # Once more, for the characters that the text spells as entities.
     return Markup(visible(rendered))  # noqa: S704 - markdown-it escapes all text, HTML is off
+
+
+_SIGNS = {"+": "add", "-": "del", "@": "jump"}
+
+
+def diff(lines: Sequence[DiffLine]) -> Markup:
+    """A diff, with one span for each run of lines that were added, removed or left."""
+    pieces = []
+    for sign, run in groupby(lines, key=lambda line: line.sign):
+        shown = "" if sign == "@" else sign
+        body = content("".join(f"{shown}{line.text}\n" for line in run))
+        pieces.append(f'<span class="{_SIGNS.get(sign, "same")}">{body}</span>')
+    return Markup("").join(map(Markup, pieces))
 
 
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}

@@ -11,14 +11,14 @@ import pytest
 from jinja2 import nodes
 
 from kbsite.assets import folder
-from kbsite.model.event import EVENTS, AgentStart, Event, TokenUse
+from kbsite.model.event import EVENTS, AgentStart, Event, TokenUse, Trace
 
 TEMPLATES = folder("templates")
 STATIC = folder("static")
 PATHS = sorted(TEMPLATES.rglob("*.html"))
 NAMES = [path.relative_to(TEMPLATES).as_posix() for path in PATHS]
-NO_STEP: list[type[Event]] = [TokenUse, AgentStart]
-"""Events that the fold takes up into other steps."""
+NO_TEMPLATE: list[type[Event]] = [TokenUse, AgentStart, Trace]
+"""Events that the fold takes up into other steps, or that are only counted."""
 UNESCAPED = {("pages/missing.html", "style")}
 """What may stand in a page as it is: the name of the template, and of the value."""
 FOREIGN = re.compile(r"(?:https?:)?//[\w.-]+\.\w|(?:url\(|@import|href=|src=)\s*[\"']?(?:\w+:)?//")
@@ -37,7 +37,7 @@ def without_code(name: str) -> str:
 
 
 def test_every_event_that_becomes_a_step_has_a_template_and_there_is_no_other() -> None:
-    kinds = {event.kind for event in EVENTS if event not in NO_STEP}
+    kinds = {event.kind for event in EVENTS if event not in NO_TEMPLATE}
 
     assert {path.stem for path in (TEMPLATES / "events").iterdir()} == kinds
     assert {path.suffix for path in (TEMPLATES / "events").iterdir()} == {".html"}
@@ -47,7 +47,7 @@ def test_every_event_that_becomes_a_step_has_a_template_and_there_is_no_other() 
 def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
     known = ["visible", "markdown", "terminal", "json", "picture", "score", "percent", "count",
-             "duration", "elapsed", "moment", "money", "size"]  # fmt: skip
+             "duration", "elapsed", "moment", "money", "size", "content", "diff", "rendered"]  # fmt: skip
     env.filters.update(dict.fromkeys(known, str))
     env.get_template(name)
 

@@ -8,14 +8,14 @@ from functools import partial
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board
 from kbsite.model.status import Status
-from kbsite.pages.page import Page, Site, board_path
+from kbsite.pages.page import Page, Site, board_path, templated
 from kbsite.text import banner
 
 
 def pages(site: Site) -> Iterator[Page]:
     """One page a board."""
     for board in site.boards:
-        yield Page(board_path(board.config.id), "pages/board.html", partial(_values, board))
+        yield templated(board_path(board.config.id), "pages/board.html", partial(_values, board))
 
 
 def _values(board: Board) -> dict[str, object]:

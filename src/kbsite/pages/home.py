@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kbsite.model.board import Board
-from kbsite.pages.page import INDEX, Page, Site
+from kbsite.pages.page import INDEX, Page, Site, templated
 from kbsite.store.runs import MANIFEST, StoredRun
 from kbsite.text import banner
 
@@ -27,7 +27,7 @@ class Principle:
 
 def pages(site: Site) -> Iterator[Page]:
     """The home page."""
-    yield Page(INDEX, "pages/home.html", partial(_values, site))
+    yield templated(INDEX, "pages/home.html", partial(_values, site))
 
 
 def _values(site: Site) -> dict[str, object]:

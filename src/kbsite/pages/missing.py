@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 
-from kbsite.pages.page import Page, Site
+from kbsite.pages.page import Page, Site, templated
 
 STYLE = (
     "body{background:#0a0d0a;color:#4ade80;font:1rem/1.6 monospace;margin:10vh auto;"
@@ -18,7 +18,7 @@ STYLE = (
 
 def pages(site: Site) -> Iterator[Page]:
     """The 404 page. A server shows it at any depth, so it needs no other file of the site."""
-    yield Page("404.html", "pages/missing.html", partial(_values, site))
+    yield templated("404.html", "pages/missing.html", partial(_values, site))
 
 
 def _values(site: Site) -> dict[str, object]:

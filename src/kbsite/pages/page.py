@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from math import inf
 from pathlib import PurePosixPath
+from typing import Protocol
 from urllib.parse import quote
 
 from kbsite.model.board import Attempt, Board
@@ -62,15 +63,44 @@ def _order(stored: StoredRun) -> tuple[float, str]:
     return (started.timestamp() if started else -inf, stored.run.id)
 
 
+class Renderer(Protocol):
+    """Turns templates into text; the build has the one that there is."""
+
+    def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
+        """A whole page that stands at `path`."""
+        ...
+
+    def macro(self, template: str, name: str) -> Callable[..., str]:
+        """A macro of a template, to be called for each of many small pieces."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One file of the site, still to be rendered."""
+class File:
+    """A file of the site, ready to be written."""
 
     path: str
     """Within the site, with forward slashes, not yet quoted."""
-    template: str
-    values: Callable[[], Mapping[str, object]]
-    """Makes what the template shows; called when the page is written, and dropped after."""
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the site, still to be made, with the pages that are cut from it."""
+
+    path: str
+    """Within the site, with forward slashes, not yet quoted."""
+    files: Callable[[Renderer], Iterator[File]]
+    """Makes its files, one at a time; called when they are written, and dropped after."""
+
+
+def templated(path: str, template: str, values: Callable[[], Mapping[str, object]]) -> Page:
+    """A page of one file, made of a template and the values that it shows."""
+
+    def files(renderer: Renderer) -> Iterator[File]:
+        yield File(path, renderer.page(template, path, values()))
+
+    return Page(path, files)
 
 
 def attempt_of(stored: StoredRun) -> Attempt:

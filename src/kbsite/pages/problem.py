@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kbsite.model.board import Board, Cell, Column, Row
-from kbsite.pages.page import Page, Site, problem_path
+from kbsite.pages.page import Page, Site, problem_path, templated
 from kbsite.text import code_lines
 
 
@@ -25,7 +25,9 @@ def pages(site: Site) -> Iterator[Page]:
     named = {column.problem for board in site.boards for column in board.columns}
     named |= {stored.run.problem for stored in site.runs}
     for problem in sorted(named | set(site.problems)):
-        yield Page(problem_path(problem), "pages/problem.html", partial(_values, site, problem))
+        yield templated(
+            problem_path(problem), "pages/problem.html", partial(_values, site, problem)
+        )
 
 
 def _values(site: Site, problem: str) -> dict[str, object]:

@@ -8,19 +8,22 @@ from functools import partial
 from pathlib import Path
 
 from kbsite.model.board import Board
-from kbsite.model.event import Trace
-from kbsite.model.transcript import AgentLog, Step
-from kbsite.pages.page import Page, Site, address, attempt_of, raw_path, run_path
+from kbsite.pages.long_text import LongTexts
+from kbsite.pages.page import (
+    File,
+    Page,
+    Renderer,
+    Site,
+    address,
+    attempt_of,
+    raw_path,
+    run_path,
+)
+from kbsite.pages.parts import Part, Reading, cut
+from kbsite.pages.steps import counts
 from kbsite.store.runs import LOGS, SOLUTION, StoredRun
 from kbsite.text import code_lines
 from kbsite.transcripts import transcript
-
-
-@dataclass(frozen=True, slots=True)
-class TraceGroup:
-    """Rows in a row with nothing to read in them, shown as one folded line."""
-
-    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,23 @@ class Neighbours:
 def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
     for stored in site.runs:
-        yield Page(run_path(stored.run.id), "pages/run.html", partial(_values, site, stored))
+        yield Page(run_path(stored.run.id), partial(_files, site, stored))
+
+
+def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
+    """The pages that the transcript is cut into, then the run's own page, which links them all."""
+    shown = transcript(stored.run.harness, stored.transcripts)
+    parts: list[Part] = []
+    if shown is not None:
+        yield from cut(shown, parts, _reading(stored), renderer)
+    path = run_path(stored.run.id)
+    values = {**_values(site, stored), "transcript": shown, "parts": parts}
+    values["counts"] = counts([item for part in parts for item in part.items])
+    yield File(path, renderer.page("pages/run.html", path, values))
+
+
+def _reading(stored: StoredRun) -> Reading:
+    return Reading(stored.run.id, partial(side_file, stored), LongTexts())
 
 
 def _values(site: Site, stored: StoredRun) -> dict[str, object]:
@@ -61,11 +80,8 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "board": board,
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
         "refusal": _refusal(site, run.id),
-        "transcript": transcript(run.harness, stored.transcripts),
         "solution": code_lines(_text(solution.path)) if solution else [],
         "logs": list(_logs(stored)),
-        "grouped": grouped,
-        "side_file": partial(side_file, stored),
     }
 
 
@@ -95,21 +111,6 @@ def _refusal(site: Site, run_id: str) -> str:
             if refusal.run_id == run_id:
                 return refusal.reason
     return ""
-
-
-def grouped(log: AgentLog) -> Iterator[Step | TraceGroup]:
-    """The steps of an agent, with bookkeeping rows in a row put together."""
-    held: list[Step] = []
-    for step in log.steps:
-        if isinstance(step.event, Trace):
-            held.append(step)
-            continue
-        if held:
-            yield TraceGroup(tuple(held))
-            held = []
-        yield step
-    if held:
-        yield TraceGroup(tuple(held))
 
 
 def neighbours(board: Board, run_id: str) -> Neighbours:

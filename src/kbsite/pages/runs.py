@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kbsite.pages.page import INDEX, Page, Site
+from kbsite.pages.page import INDEX, Page, Site, templated
 
 
 def pages(site: Site) -> Iterator[Page]:
     """The index of runs."""
-    yield Page(f"runs/{INDEX}", "pages/runs.html", partial(_values, site))
+    yield templated(f"runs/{INDEX}", "pages/runs.html", partial(_values, site))
 
 
 def _values(site: Site) -> dict[str, object]:

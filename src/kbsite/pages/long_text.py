@@ -1,0 +1,78 @@
+"""Long texts of a transcript: head and tail in place, the whole on a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kbsite.model.transcript import DiffLine
+
+WHOLE = 12_000
+"""Characters that are shown in place; a longer text is shown by its ends."""
+HEAD, TAIL = 4_000, 2_000
+"""Characters of each end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A long text by its ends."""
+
+    head: str
+    tail: str
+    left_out: int
+    """Lines between the two."""
+    page: str
+    """File name of the page that holds the whole, in the folder of the run's page."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongText:
+    """A text that gets a page of its own."""
+
+    page: str
+    anchor: str
+    """The step that it belongs to."""
+    text: str
+
+
+@dataclass(slots=True)
+class LongTexts:
+    """Collects the long texts of the steps that are rendered, for pages of their own."""
+
+    _held: list[LongText] = field(default_factory=list)
+    _seen: dict[str, int] = field(default_factory=dict)
+
+    def ends(self, text: str, anchor: str) -> Ends | None:
+        """The ends of a text that is too long for its place; None if it is not."""
+        if len(text) <= WHOLE:
+            return None
+        number = self._seen[anchor] = self._seen.get(anchor, 0) + 1
+        page = f"text-{anchor}-{number}.html"
+        self._held.append(LongText(page, anchor, text))
+        head = _up_to_line_end(text[:HEAD])
+        tail = _from_line_start(text[-TAIL:])
+        between = text[len(head) : len(text) - len(tail)]
+        return Ends(head, tail, between.count("\n") or 1, page)
+
+    def diff_ends(self, lines: Sequence[DiffLine], anchor: str) -> Ends | None:
+        """The ends of a diff that is too long for its place; None if it is not."""
+        if sum(len(line.text) + 2 for line in lines) <= WHOLE:
+            return None
+        signs = ((line.sign if line.sign != "@" else "") for line in lines)
+        text = "\n".join(sign + line.text for sign, line in zip(signs, lines, strict=True))
+        return self.ends(text, anchor)
+
+    def take(self) -> Iterator[LongText]:
+        """The texts that were collected since the last time."""
+        held, self._held = self._held, []
+        yield from held
+
+
+def _up_to_line_end(text: str) -> str:
+    end = text.rfind("\n")
+    return text[: end + 1] if end > HEAD // 2 else text
+
+
+def _from_line_start(text: str) -> str:
+    start = text.find("\n")
+    return text[start + 1 :] if 0 <= start < TAIL // 2 else text

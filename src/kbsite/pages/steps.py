@@ -1,0 +1,190 @@
+"""A transcript as one row of items: what a reader scrolls through, and what pages are cut from.
+
+Sub-agents stand in line behind the call that started them, one level deeper, so that a page can end
+anywhere but between a call and its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kbsite.model.event import Malformed, Notice, ToolCall, ToolKind, Topic, Trace, Unknown
+from kbsite.model.transcript import AgentLog, Step, Transcript
+
+SLOW_SECONDS = 60
+"""A call that takes longer is called slow."""
+
+_SOLUTION = re.compile(r"(^|[/\\])solution\.py$")
+_ANCHOR = re.compile(r"(?P<file>.*?)L(?P<line>\d+)(?:-\d+)?$")
+
+_IN_DIFF = {
+    "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content",
+    "file_text", "edits", "edit", "patch", "patchText", "input", "replace_all", "replaceAll",
+    "originalFile", "structuredPatch", "diff", "filediff", "files", "userModified", "filePath",
+    "file_path", "type", "gitDiff",
+}  # fmt: skip
+"""Keys of a call or of its record that say what its diff shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One item of the row: a step, bookkeeping rows put together, or the head of a sub-agent."""
+
+    anchor: str
+    depth: int
+    """0 for the main agent, 1 for the sub-agents that it started, and so on."""
+    agent: str
+    """Id of the agent; empty for the main one."""
+    step: Step | None = None
+    rows: tuple[Step, ...] = ()
+    """Bookkeeping rows in a row."""
+    opens: AgentLog | None = None
+    """The sub-agent whose steps follow."""
+
+    @property
+    def kind(self) -> str:
+        """What the item is filtered by: run, read, says, thinks, trace, agent and so on."""
+        if self.opens is not None:
+            return "agent"
+        if self.step is None:
+            return "trace"
+        event = self.step.event
+        return event.tool_kind.value if isinstance(event, ToolCall) else event.kind
+
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong in it."""
+        if self.step is None:
+            return False
+        match self.step.event:
+            case Malformed() | Unknown():
+                return True
+            case Notice(topic=topic):
+                return topic is Topic.ERROR
+            case _:
+                pass
+        result = self.step.result
+        return result is not None and (bool(result.is_error) or bool(result.exit_code))
+
+    @property
+    def edits(self) -> bool:
+        """Whether it changes a file."""
+        return self.step is not None and bool(self.step.diffs)
+
+    @property
+    def edits_solution(self) -> bool:
+        """Whether it changes solution.py."""
+        return self.step is not None and any(_SOLUTION.search(d.path) for d in self.step.diffs)
+
+    @property
+    def slow(self) -> bool:
+        """Whether its call took long."""
+        result = self.step.result if self.step else None
+        return result is not None and (result.seconds or 0) >= SLOW_SECONDS
+
+    @property
+    def marks(self) -> list[str]:
+        """Everything that a filter may ask of it."""
+        told = {"error": self.failed, "edit": self.edits, "slow": self.slow}
+        told |= {"solution": self.edits_solution, "sub": self.depth > 0}
+        return [self.kind, *(f"is-{name}" for name, held in told.items() if held)]
+
+    @property
+    def anchors(self) -> list[str]:
+        """Every place in the page that leads to it."""
+        if self.step is None:
+            return [self.anchor, *(row.anchor for row in self.rows[1:])]
+        return [self.anchor, *([self.step.result_anchor] if self.step.result else [])]
+
+
+def items(transcript: Transcript) -> Iterator[Item]:
+    """All items of a transcript, each agent's in its own order."""
+    yield from _of(transcript.main, 0)
+    for log in transcript.unlinked:
+        yield Item(anchor=f"agent-{log.steps[0].anchor}", depth=1, agent=log.id, opens=log)
+        yield from _of(log, 1)
+
+
+def _of(log: AgentLog, depth: int) -> Iterator[Item]:
+    rows: list[Step] = []
+    for step in log.steps:
+        if isinstance(step.event, Trace):
+            rows.append(step)
+            continue
+        if rows:
+            yield _trace(rows, log, depth)
+            rows = []
+        yield Item(anchor=step.anchor, depth=depth, agent=log.id, step=replace(step, agents=()))
+        for child in step.agents:
+            yield Item(anchor=f"agent-{step.anchor}", depth=depth + 1, agent=child.id, opens=child)
+            yield from _of(child, depth + 1)
+    if rows:
+        yield _trace(rows, log, depth)
+
+
+def _trace(rows: list[Step], log: AgentLog, depth: int) -> Item:
+    return Item(anchor=rows[0].anchor, depth=depth, agent=log.id, rows=tuple(rows))
+
+
+def counts(row: list[Item]) -> Mapping[str, int]:
+    """How many items each filter would leave."""
+    return Counter(mark for item in row for mark in item.marks)
+
+
+def line_ranges(row: list[Item]) -> str:
+    """Which lines of which files some items stand for: "1-40 fab12-3-17", for a script to read."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for anchor in (anchor for item in row for anchor in item.anchors):
+        if match := _ANCHOR.match(anchor):
+            line = int(match["line"])
+            low, high = ranges.get(match["file"], (line, line))
+            ranges[match["file"]] = (min(low, line), max(high, line))
+    return " ".join(f"{file}{low}-{high}" for file, (low, high) in ranges.items())
+
+
+def other_arguments(step: Step) -> Mapping[str, object] | str:
+    """The arguments of a call that neither its head nor its diff shows."""
+    call = step.event
+    assert isinstance(call, ToolCall)
+    held = call.arguments
+    if isinstance(held, str):
+        return "" if held.strip() == call.summary or step.diffs else held
+    return {
+        key: value
+        for key, value in held.items()
+        if not (step.diffs and key in _IN_DIFF)
+        and not (isinstance(value, str) and value.strip() == call.summary)
+        and not (call.tool_kind is ToolKind.RUN and key in ("command", "cmd") and _long(value))
+    }
+
+
+def _long(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value.strip()
+
+
+def long_command(step: Step) -> str:
+    """The command of a call, where it has more than the one line that stands in its head."""
+    call = step.event
+    assert isinstance(call, ToolCall)
+    if call.tool_kind is not ToolKind.RUN or isinstance(call.arguments, str):
+        return ""
+    commands = (call.arguments.get(key) for key in ("command", "cmd"))
+    return next((str(command) for command in commands if _long(command)), "")
+
+
+def more_recorded(step: Step) -> Mapping[str, object] | str:
+    """What the CLI recorded of a result beyond what its output and its diff show."""
+    result = step.result
+    if result is None:
+        return ""
+    recorded = result.recorded
+    if isinstance(recorded, str):
+        return recorded
+    left = {k: v for k, v in recorded.items() if not (step.diffs and k in _IN_DIFF)}
+    stdout = left.get("stdout")
+    if isinstance(stdout, str) and len(stdout) > len(result.output):
+        return stdout
+    return left

@@ -1,0 +1,70 @@
+"""A long Claude Code session that a test knows by heart: what stands in which step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+ROUNDS = 150
+"""Rounds of the session: each has a thought, a text, a call and its result."""
+LONG_ROUND = 70
+"""The round whose output is too long for its place."""
+FAILED = (33, 120)
+"""Rounds whose command fails."""
+EDITED = (10, 90)
+"""Rounds that change solution.py."""
+AGENT_ROUND = 60
+"""The round that starts a sub-agent."""
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+LONG = "".join(f"needle-{number:05} of the long output\n" for number in range(4000))
+
+
+def _row(number: int, kind: str, message: dict[str, object], **more: object) -> str:
+    at = (START + timedelta(seconds=number)).isoformat().replace("+00:00", "Z")
+    return json.dumps(
+        {"type": kind, "timestamp": at, "uuid": f"u{number}", "parentUuid": None,
+         "sessionId": "s", "version": "2.1.0", "cwd": "/w", "isSidechain": False,
+         "message": {"role": kind, **message}, **more}
+    )  # fmt: skip
+
+
+def _call(number: int) -> dict[str, object]:
+    if number in EDITED:
+        edit = {"file_path": "/w/solution.py", "content": f"version = {number}\n"}
+        return {"type": "tool_use", "id": f"c{number}", "name": "Write", "input": edit}
+    if number == AGENT_ROUND:
+        task = {"description": "look around", "prompt": "look"}
+        return {"type": "tool_use", "id": f"c{number}", "name": "Task", "input": task}
+    run = {"command": f"python check.py --round {number}"}
+    return {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": run}
+
+
+def _result(number: int) -> str:
+    return LONG if number == LONG_ROUND else f"result of round {number}"
+
+
+def session() -> bytes:
+    """The session log, a line each; line 4 n + 2 is the text of round n."""
+    return "\n".join(_lines()).encode() + b"\n"
+
+
+def _lines() -> Iterator[str]:
+    for n in range(ROUNDS):
+        thought = {"type": "thinking", "thinking": f"secret thought {n}"}
+        said = {"type": "text", "text": f"Round **{n}** begins."}
+        result = {
+            "type": "tool_result", "tool_use_id": f"c{n}", "content": _result(n),
+            "is_error": n in FAILED,
+        }  # fmt: skip
+        message = {"id": f"m{n}", "model": "opus-x", "usage": {"input_tokens": 10}}
+        line = 4 * n
+        yield _row(line + 1, "assistant", {**message, "content": [thought]})
+        yield _row(line + 2, "assistant", {**message, "content": [said]})
+        yield _row(line + 3, "assistant", {**message, "content": [_call(n)]})
+        yield _row(line + 4, "user", {"content": [result]})
+
+
+def line_of(number: int) -> int:
+    """The line in which the text of a round stands."""
+    return 4 * number + 2

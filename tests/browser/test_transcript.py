@@ -1,0 +1,219 @@
+"""A long transcript in parts: places, find, filters and keys, from disk and from a server."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from kbsite.build import build
+from tests.browser.long_session import (
+    AGENT_ROUND,
+    EDITED,
+    FAILED,
+    LONG_ROUND,
+    ROUNDS,
+    line_of,
+    session,
+)
+from tests.browser.witness import Witness
+from tests.conftest import MakeRun, MakeSettings
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        """Say nothing: the test's own report is enough."""
+
+
+@pytest.fixture(name="run_folder")
+def _run_folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+    settings = make_settings(tmp_path, problems=[])
+    log = "home/.claude/projects/-w/s.jsonl"
+    board = tmp_path / "runs" / "demo"
+    make_run(board, model="a-left", metrics={"peak_fraction": 0.9})
+    run = make_run(board, transcript={log: session()})
+    return build(settings).out / "runs" / run.name
+
+
+@pytest.fixture(name="open_run", params=["file", "http"])
+def _open_run(
+    request: pytest.FixtureRequest,
+    run_folder: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Iterator[Open]:
+    """Opens the run's page, from disk or from a server, and expects no error to the end."""
+    handler = functools.partial(_Quiet, directory=str(run_folder.parents[1]))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    start = f"http://127.0.0.1:{server.server_port}/"
+    start = f"{run_folder.parents[1].as_uri()}/" if request.param == "file" else start
+
+    def opened(rest: str = "", **options: object) -> Page:
+        page = context_of(**options).new_page()
+        witness.watch(page)
+        page.goto(f"{start}runs/{run_folder.name}/index.html{rest}")
+        return page
+
+    yield opened
+    server.shutdown()
+    server.server_close()
+
+    assert witness.errors == []
+    assert witness.foreign(start) == set()
+
+
+def top_of(page: Page, anchor: str) -> float:
+    """How far below the tools' lower edge a step starts, in pixels."""
+    return float(
+        page.evaluate(
+            "(id) => document.getElementById(id).getBoundingClientRect().top"
+            " - document.getElementById('tools').getBoundingClientRect().bottom",
+            anchor,
+        )
+    )
+
+
+def test_the_first_load_is_light_and_holds_the_first_steps(open_run: Open) -> None:
+    page = open_run()
+
+    expect(page.get_by_text("Round 0 begins.")).to_be_visible()
+    assert page.evaluate("document.querySelectorAll('*').length") < 3000
+
+
+def test_parts_come_as_the_reader_scrolls_and_far_ones_go(open_run: Open) -> None:
+    page = open_run()
+    for _ in range(80):
+        page.mouse.wheel(0, 3000)
+        page.wait_for_timeout(30)
+    expect(page.get_by_text(f"Round {ROUNDS - 1} begins.")).to_be_visible()
+
+    assert page.locator("section.part > p > a").count() > 0
+    assert page.evaluate("document.querySelectorAll('*').length") < 20000
+
+
+@pytest.mark.parametrize("number", [5, 75, ROUNDS - 1])
+def test_a_permalink_leads_to_its_step_whatever_part_it_is_in(open_run: Open, number: int) -> None:
+    anchor = f"L{line_of(number)}"
+    page = open_run(f"#{anchor}")
+    step = page.locator(f"#{anchor}")
+
+    expect(step).to_contain_text(f"Round {number} begins.")
+    page.wait_for_timeout(900)
+    expect(step).to_be_in_viewport()
+    if number < ROUNDS - 5:
+        assert abs(top_of(page, anchor)) <= 50
+
+
+def test_a_permalink_to_a_result_leads_to_the_call_that_holds_it(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(75) + 2}")
+
+    expect(page.locator(f"#L{line_of(75) + 2}")).to_contain_text("result of round 75")
+    expect(page.locator(f"#L{line_of(75) + 1}")).to_have_class("step call here")
+
+
+def test_find_counts_everything_also_what_is_folded_or_not_loaded(open_run: Open) -> None:
+    page = open_run()
+    page.keyboard.press("/")
+    page.keyboard.type("secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    page.keyboard.press("Shift+Enter")
+
+    expect(page.locator("#found")).to_have_text(f"{ROUNDS} of {ROUNDS}")
+    expect(page.get_by_text(f"secret thought {ROUNDS - 1}")).to_be_visible()
+
+
+def test_find_reaches_into_texts_that_have_a_page_of_their_own(open_run: Open) -> None:
+    page = open_run()
+    page.fill("#query", "needle-02345")
+    expect(page.locator("#found")).to_contain_text("1 of 1", timeout=15000)
+
+    expect(page.locator(f"#L{line_of(LONG_ROUND) + 1}")).to_be_in_viewport()
+
+
+def test_find_takes_regular_expressions_and_case(open_run: Open) -> None:
+    page = open_run()
+    page.check("#regex")
+    page.fill("#query", r"ROUND 1[0-2] begins")
+    expect(page.locator("#found")).to_have_text("1 of 3", timeout=15000)
+    page.check("#case")
+    expect(page.locator("#found")).to_have_text("nothing found")
+    page.fill("#query", "(")
+    expect(page.locator("#found")).to_have_text("not a regular expression")
+
+
+def test_the_address_brings_back_what_was_looked_for_and_shown(open_run: Open) -> None:
+    page = open_run("?q=secret+thought+149&show=thought")
+
+    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+    expect(page.locator('.chip[data-mark="thought"]')).to_have_attribute("aria-pressed", "true")
+    assert "q=secret+thought+149" in page.url
+    assert "show=thought" in page.url
+
+
+def test_filters_leave_only_what_they_say_and_count_it(open_run: Open) -> None:
+    page = open_run()
+    chip = page.locator('.chip[data-mark="is-error"]')
+    expect(chip).to_have_text(f"errors {len(FAILED)}")
+    chip.click()
+    expect(page.locator(".step:visible")).to_have_count(len(FAILED), timeout=10000)
+    chip.click()
+    expect(page.get_by_text("Round 0 begins.")).to_be_visible()
+
+
+def test_keys_walk_over_steps_errors_and_edits(open_run: Open) -> None:
+    page = open_run()
+    here = page.locator(".step.here")
+    page.keyboard.press("e")
+    expect(here).to_have_id(f"L{line_of(FAILED[0]) + 1}")
+    page.keyboard.press("e")
+    expect(here).to_have_id(f"L{line_of(FAILED[1]) + 1}")
+    page.keyboard.press("S")
+    expect(here).to_have_id(f"L{line_of(EDITED[1]) + 1}")
+    page.keyboard.press("k")
+    expect(here).to_have_id(f"L{line_of(EDITED[1])}")
+    page.keyboard.press("j")
+    expect(here).to_have_id(f"L{line_of(EDITED[1]) + 1}")
+    expect(here).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+
+
+def test_without_a_script_the_parts_are_pages_that_lead_on(open_run: Open) -> None:
+    page = open_run(java_script_enabled=False)
+    seen = ""
+    page.locator("section.part > p > a").first.click()
+    for _ in range(40):
+        seen += page.locator("ol.steps").inner_text()
+        after = page.locator('a[rel="next"]')
+        if not after.count():
+            break
+        after.first.click()
+
+    assert f"Round {ROUNDS - 1} begins." in seen
+    assert f"Round {AGENT_ROUND} begins." in seen
+    expect(page.locator("#tools")).to_have_count(0)
+
+
+def test_a_long_output_can_be_opened_in_full(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(LONG_ROUND) + 1}")
+    page.locator(f"#L{line_of(LONG_ROUND) + 1} details.output summary").click()
+    page.locator(f"#L{line_of(LONG_ROUND) + 1} .left-out a").click()
+
+    expect(page.locator("pre.text")).to_contain_text("needle-02345")
+
+
+def test_a_phone_shows_every_tool_and_scrolls_in_one_direction_only(open_run: Open) -> None:
+    page = open_run(viewport={"width": 390, "height": 800})
+
+    expect(page.locator("#query")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
