@@ -42,6 +42,10 @@ _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white
 _STYLES = {1: "bold", 2: "faint", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
 
 
+_ORDINARY = bytes(range(0x20, 0x7F)) + b"\t\n"
+"""ASCII that a page holds and shows as it is."""
+
+
 def visible(text: str) -> str:
     r"""`text` with every character that a page cannot hold or show turned into a visible sign.
 
@@ -49,6 +53,9 @@ def visible(text: str) -> str:
     is ␍), bytes that were no UTF-8 become `\xff`, lone surrogates `\ud800`, and characters that
     turn the direction of the text around or are never seen `\u202e`.
     """
+    # Most text is ASCII with nothing to hide, and this way of asking is ten times as fast.
+    if text.isascii() and not text.encode("ascii").translate(None, _ORDINARY):
+        return text
     return _HIDDEN.sub(_sign, text)
 
 
