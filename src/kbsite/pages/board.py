@@ -8,6 +8,7 @@ from functools import partial
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board
 from kbsite.model.status import Status
+from kbsite.pages.board_figures import figures
 from kbsite.pages.page import Page, Site, board_path, templated
 from kbsite.text import banner
 
@@ -28,4 +29,5 @@ def _values(board: Board) -> dict[str, object]:
         "board": board,
         "statuses": [status for status in Status if status in statuses],
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],
+        **figures(board),
     }

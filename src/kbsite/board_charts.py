@@ -1,0 +1,324 @@
+"""Charts of a board: drawings without script or style of their own, each with its data as a table.
+
+A drawing is one picture to a screen reader, named by its title; what it shows can be read, and its
+runs opened, from the table. Colours are classes of static/board_charts.css, and no colour says
+anything that a shape, a word or a number does not say too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import isfinite
+
+from markupsafe import Markup
+
+from kbsite.board_drawing import (
+    EDGE,
+    LETTER,
+    LINE,
+    RIGHT,
+    Written,
+    along,
+    box,
+    clipped,
+    drawing,
+    legend,
+    sign,
+    ticks,
+    words,
+    x_axis,
+)
+from kbsite.model.board import Attempt, Board, Column
+from kbsite.model.floor import FloorKind
+from kbsite.model.run import Run
+from kbsite.model.status import EndReason
+
+LEFT = 46
+PLOT = 200
+"""Height of a plot of points."""
+
+SERIES = 8
+"""Kinds of point that can be told from each other; there is a shape and a colour for each."""
+
+LARGEST = 1e15
+"""A value beyond it is damage, and is left out like one that nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands in a cell of a chart's table."""
+
+    text: str
+    run_id: str | None = None
+    """The run whose page it leads to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A drawing, and the same as a table."""
+
+    title: str
+    note: str
+    """What is drawn, and how much is left out."""
+    drawing: Markup | None
+    """None where there is nothing to draw."""
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What a run took, to hold its score against."""
+
+    name: str
+    of: Callable[[Run], float | None]
+    written: Written
+    steps: tuple[int, ...] = (1, 2, 5)
+    """Distances between ticks that read well, times a power of `base`."""
+    base: int = 10
+
+
+def peaks(board: Board, score: Written) -> Chart:
+    """For each problem the way from the eager floor to the ceiling, and how far runs came on it."""
+    floors = {
+        (row.kind, column.problem): held.peak_fraction
+        for row in board.floors
+        for column, held in zip(board.columns, row.floors, strict=True)
+        if held is not None and _known(held.peak_fraction)
+    }
+    scored = _by_problem(board)
+    top = max([1.0, *(attempt.score or 0 for held in scored.values() for attempt in held)])
+    heads = ("problem", *(f"{kind.value} floor" for kind in FloorKind), "best", "contender", "runs")
+    lines, rows = [], []
+    for number, column in enumerate(board.columns):
+        own = {kind: floors.get((kind, column.problem)) for kind in FloorKind}
+        held = scored.get(column.problem, [])
+        lines.append(_peak_line(number, column.problem, own, held, (top, score)))
+        rows.append(_peak_row(column, own, len(held), score))
+    title = "Scores between floor and ceiling"
+    bottom = 2 * LINE + len(rows) * _PEAK_LINE
+    shown = [
+        legend(
+            0,
+            [
+                ("bc-span", "eager floor to ceiling"),
+                ("bc-compiled", "compiled"),
+                ("bc-library", "library"),
+            ],
+        ),
+        legend(1, [("bc-run", "a run"), ("bc-best", "the best")]),
+        *lines,
+        *x_axis(bottom, top, ticks(top, (1, 2, 5), 10), score, EDGE),
+    ]
+    unscored = board.attempts - sum(map(len, scored.values()))
+    return Chart(
+        title=title,
+        note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
+        f"{_left_out(unscored, board.attempts, 'have no score')}",
+        drawing=drawing(title, bottom + 22, shown) if rows else None,
+        heads=heads,
+        rows=tuple(rows),
+    )
+
+
+_PEAK_LINE = 44
+
+
+def _by_problem(board: Board) -> dict[str, list[Attempt]]:
+    held: dict[str, list[Attempt]] = {}
+    for _, column, cell in board.cells:
+        scored = [attempt for attempt in cell.attempts if _known(attempt.score)]
+        held.setdefault(column.problem, []).extend(scored)
+    return held
+
+
+def _peak_line(
+    number: int,
+    problem: str,
+    floors: dict[FloorKind, float | None],
+    scored: Sequence[Attempt],
+    scale: tuple[float, Written],
+) -> Markup:
+    (top, score), y = scale, 2 * LINE + number * _PEAK_LINE
+    eager = floors[FloorKind.EAGER]
+    best = max((attempt.score or 0 for attempt in scored), default=None)
+    told = "no score" if best is None else f"best {score(best)}"
+    pieces = [
+        words(EDGE, y + 16, clipped(problem.replace("_", " "), RIGHT - EDGE - LETTER * 12)),
+        words(RIGHT, y + 16, told, "bc-end bc-dim"),
+        box(along(0, top), y + 28, along(1, top) - along(0, top), 1, "bc-line"),
+    ]
+    if eager is not None and eager < 1:
+        start = along(eager, top)
+        pieces.append(box(start, y + 24, along(1, top) - start, 9, "bc-span"))
+    for kind in (FloorKind.COMPILED, FloorKind.LIBRARY):
+        value = floors[kind]
+        if value is not None:
+            pieces.append(box(along(value, top) - 1, y + 21, 2.5, 15, f"bc-{kind.value}"))
+    for attempt in sorted(scored, key=lambda held: held.score or 0):
+        value = attempt.score or 0
+        shape = "bc-best" if value == best else "bc-run"
+        pieces.append(sign(shape, along(value, top), y + 28.5, _named(attempt, score(value))))
+    return Markup("").join(pieces)
+
+
+def _peak_row(
+    column: Column, floors: dict[FloorKind, float | None], runs: int, score: Written
+) -> tuple[Entry, ...]:
+    best = column.best
+    values = (floors[kind] for kind in FloorKind)
+    return (
+        Entry(column.problem),
+        *(Entry("–" if value is None else score(value)) for value in values),
+        Entry("–") if best is None else Entry(score(best.score or 0), best.run.id),
+        Entry("–" if best is None else best.run.contender.label),
+        Entry(str(runs)),
+    )
+
+
+def scatter(board: Board, measure: Measure, score: Written) -> Chart:
+    """The scores against what the runs took; only of runs that have both on record."""
+    points = [
+        (attempt, value, attempt.score)
+        for _, _, cell in board.cells
+        for attempt in cell.attempts
+        if attempt.score is not None
+        and _known(attempt.score)
+        and (value := measure.of(attempt.run)) is not None
+        and _known(value)
+    ]
+    title = f"Score against {measure.name}"
+    missing = _left_out(
+        board.attempts - len(points), board.attempts, f"have no score or no {measure.name}"
+    )
+    return Chart(
+        title=title,
+        note=f"Each point is a run: its {measure.name} to the right, its score upwards.{missing}"
+        if points
+        else f"No run has both a score and its {measure.name} on record.",
+        drawing=_plot(title, points, measure, score) if points else None,
+        heads=("contender", "problem", measure.name, "score"),
+        rows=tuple(
+            (
+                Entry(attempt.run.contender.label),
+                Entry(attempt.run.problem),
+                Entry(measure.written(value)),
+                Entry(score(height), attempt.run.id),
+            )
+            for attempt, value, height in points
+        ),
+    )
+
+
+def _plot(
+    title: str, points: Sequence[tuple[Attempt, float, float]], measure: Measure, score: Written
+) -> Markup:
+    named, series = _series([attempt.run for attempt, _, _ in points])
+    head = LINE * len(series) + 14
+    across = ticks(max(value for _, value, _ in points), measure.steps, measure.base)
+    upwards = ticks(max(height for _, _, height in points), (1, 2, 5), 10)
+    pieces = [legend(number, [(f"bc-s{number}", name)]) for number, name in enumerate(series)]
+    for tick in upwards:
+        y = head + PLOT * (1 - tick / upwards[-1])
+        pieces += [
+            box(LEFT, y - 0.5, RIGHT - LEFT, 1, "bc-line"),
+            words(LEFT - 6, y + 4, score(tick), "bc-end bc-dim"),
+        ]
+    pieces += x_axis(head + PLOT, across[-1], across, measure.written, LEFT)
+    for attempt, value, height in points:
+        shape = f"bc-s{series.index(named(attempt.run))}"
+        x = LEFT + (RIGHT - LEFT) * value / across[-1]
+        y = head + PLOT * (1 - height / upwards[-1])
+        told = f"{score(height)}, {measure.written(value)}"
+        pieces.append(sign(shape, x, y, _named(attempt, told)))
+    return drawing(title, head + PLOT + 24, pieces)
+
+
+def _series(runs: Sequence[Run]) -> tuple[Callable[[Run], str], list[str]]:
+    """What points are told apart by: contender, or harness where there are too many of those."""
+    ways: list[Callable[[Run], str]] = [
+        lambda run: run.contender.label,
+        lambda run: run.harness,
+        lambda _: "a run",
+    ]
+    for way in ways:
+        names = list(dict.fromkeys(way(run) for run in runs))
+        if len(names) <= SERIES:
+            break
+    return way, names
+
+
+def ends(board: Board) -> Chart:
+    """How the sessions of each contender ended, as one bar a contender."""
+    counts = [
+        Counter(attempt.run.end_reason for cell in row.cells if cell for attempt in cell.attempts)
+        for row in board.rows
+    ]
+    most = max((count.total() for count in counts), default=0)
+    found = [reason for reason in EndReason if any(count[reason] for count in counts)]
+    title = "How the sessions ended"
+    names = [legend(n, [(_end(reason), _ENDS[reason])]) for n, reason in enumerate(found)]
+    head = LINE * len(found)
+    labels = [row.contender.label for row in board.rows]
+    lines = [
+        _end_line(head + number * _END_LINE, label, [(r, count[r]) for r in found], most)
+        for number, (label, count) in enumerate(zip(labels, counts, strict=True))
+    ]
+    height = head + len(lines) * _END_LINE + 8
+    return Chart(
+        title=title,
+        note="Each bar is a contender, as long as it has runs; the numbers are runs.",
+        drawing=drawing(title, height, [*names, *lines]) if lines else None,
+        heads=("contender", *(reason.value for reason in found), "runs"),
+        rows=tuple(
+            (
+                Entry(label),
+                *(Entry(str(count[reason])) for reason in found),
+                Entry(str(count.total())),
+            )
+            for label, count in zip(labels, counts, strict=True)
+        ),
+    )
+
+
+_END_LINE = 44
+_ENDS = {
+    EndReason.FINISHED: "finished: the CLI ended by itself",
+    EndReason.BUDGET: "budget: the wall clock stopped the agent",
+    EndReason.SIGNAL: "signal: a signal stopped the CLI",
+    EndReason.ERROR: "error: the CLI gave up",
+    EndReason.UNKNOWN: "unknown: nothing tells why",
+}
+
+
+def _end(reason: EndReason) -> str:
+    return f"bc-end-{reason.value}"
+
+
+def _end_line(y: float, label: str, parts: Sequence[tuple[EndReason, int]], most: int) -> Markup:
+    pieces = [words(EDGE, y + 16, clipped(label, RIGHT - EDGE))]
+    starts = accumulate((count for _, count in parts), initial=0)
+    for (reason, count), start in zip(parts, starts, strict=False):
+        left, right = along(start, most), along(start + count, most)
+        if count:
+            pieces.append(box(left, y + 22, max(right - left - 1.5, 0.5), 16, _end(reason)))
+        if count and right - left >= LETTER * len(str(count)) + 2:
+            middle = (left + right - 1.5) / 2
+            pieces.append(words(middle, y + 34.5, str(count), "bc-middle bc-on"))
+    return Markup("").join(pieces)
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and isfinite(value) and 0 <= value <= LARGEST
+
+
+def _left_out(count: int, of: int, why: str) -> str:
+    return f" {count} of {of} runs are left out: they {why} on record." if count else ""
+
+
+def _named(attempt: Attempt, told: str) -> str:
+    run = attempt.run
+    return f"{clipped(run.contender.label, 600)}, {clipped(run.problem, 400)}: {told}"

@@ -1,0 +1,128 @@
+"""Pieces of which a board's drawings are made: SVG of classes and rounded numbers.
+
+No piece has a style or a script of its own, and all text in it is escaped and visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import ceil, floor, log
+
+from markupsafe import Markup
+
+from kbsite.text import plain
+
+WIDTH = 420
+"""Of every drawing, in its own units: narrow enough for letters of a telephone's size."""
+
+EDGE, RIGHT = 12, 408
+LETTER = 7.25
+"""Width of a letter, at most."""
+
+LINE = 18
+"""Height of a line of letters."""
+
+Written = Callable[[float], str]
+"""Writes a number as the site does."""
+
+
+def along(value: float, top: float) -> float:
+    """Where a value stands on an axis from edge to edge."""
+    return EDGE + (RIGHT - EDGE) * value / top
+
+
+def ticks(largest: float, steps: Sequence[int], base: int) -> list[float]:
+    """Round numbers from 0 to `largest` or somewhat more, at most seven of them."""
+    largest = max(largest, 1e-6) if largest else 1.0
+    wanted = largest / 5
+    power = floor(log(wanted) / log(base))
+    sizes = [step * float(base) ** at for at in (power, power + 1) for step in steps]
+    size = min(held for held in sizes if held >= wanted * (1 - 1e-9))
+    return [size * number for number in range(ceil(largest / size - 1e-9) + 1)]
+
+
+def x_axis(
+    y: float, top: float, marked: Sequence[float], written: Written, left: float
+) -> Iterator[Markup]:
+    """A line from 0 at `left` to `top`, with numbers below it."""
+    yield box(left, y - 0.5, RIGHT - left, 1, "bc-axis")
+    for tick in marked:
+        share = tick / top
+        if share <= 1 + 1e-9:
+            side = "bc-end" if share > 0.9 else "bc-middle" if share > 0.04 else ""
+            x = left + (RIGHT - left) * share
+            yield box(x - 0.5, y, 1, 4, "bc-axis")
+            yield words(x, y + 18, written(tick), f"{side} bc-dim".strip())
+
+
+def legend(line: int, signs: Iterable[tuple[str, str]]) -> Markup:
+    """One line of it: shapes or colours, each with its name."""
+    pieces, x = [], float(EDGE)
+    for shape, name in signs:
+        pieces += [
+            _key(shape, x, LINE * line),
+            words(x + 20, LINE * line + 13, clipped(name, RIGHT - x - 20)),
+        ]
+        x += 20 + LETTER * (len(name) + 2)
+    return Markup("").join(pieces)
+
+
+def _key(name: str, x: float, y: float) -> Markup:
+    if name in _SHAPES:
+        return sign(name, x + 6, y + 9)
+    if name in ("bc-compiled", "bc-library"):
+        return box(x + 5, y + 2, 2.5, 13, name)
+    return box(x, y + 4, 12, 10, name)
+
+
+_SHAPES = {
+    "bc-run": "M0-3.5a3.5 3.5 0 1 0 .01 0z",
+    "bc-best": "M0-6 6 0 0 6-6 0z",
+    "bc-s0": "M0-4a4 4 0 1 0 .01 0z",
+    "bc-s1": "M-4-4H4V4H-4z",
+    "bc-s2": "M0-5.5 5.5 0 0 5.5-5.5 0z",
+    "bc-s3": "M0-5 5 4H-5z",
+    "bc-s4": "M0 5 5-4H-5z",
+    "bc-s5": "M-1.5-5h3v3.5H5v3H1.5V5h-3V1.5H-5v-3h3.5z",
+    "bc-s6": "M-5-5-2.5-5 0-2 2.5-5H5L1.5 0 5 5H2.5L0 2-2.5 5H-5L-1.5 0z",
+    "bc-s7": "M-5-1.5H5v3H-5z",
+}
+
+
+def sign(name: str, x: float, y: float, told: str = "") -> Markup:
+    """A point, with what a pointer on it is told."""
+    title = Markup("<title>{}</title>").format(plain(told)) if told else ""
+    return Markup('<path class="{}" transform="translate({} {})" d="{}">{}</path>').format(
+        name, _at(x), _at(y), _SHAPES[name], title
+    )
+
+
+def box(x: float, y: float, width: float, height: float, name: str) -> Markup:
+    """A rectangle: a bar or a line."""
+    return Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>').format(
+        name, _at(x), _at(y), _at(max(width, 0)), _at(height)
+    )
+
+
+def words(x: float, y: float, text: str, name: str = "") -> Markup:
+    """A line of letters on the base line `y`."""
+    classes = Markup(' class="{}"').format(name) if name else ""
+    return Markup('<text{} x="{}" y="{}">{}</text>').format(classes, _at(x), _at(y), plain(text))
+
+
+def clipped(text: str, width: float) -> str:
+    """As much of a text as fits, with a sign that there is more."""
+    most = max(1, int(width / LETTER))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _at(value: float) -> str:
+    """A coordinate, to a tenth: the same on every machine."""
+    return f"{round(value, 1) + 0:.1f}".removesuffix(".0")
+
+
+def drawing(title: str, height: float, pieces: Iterable[Markup]) -> Markup:
+    """The whole: one picture with a name."""
+    return Markup(
+        '<svg class="bc" role="img" viewBox="0 0 {} {}"><title>{}</title>{}</svg>'
+    ).format(WIDTH, _at(height), plain(title), Markup("").join(pieces))

@@ -1,0 +1,354 @@
+"""Charts say what the board says, in drawings that hold nothing but shapes and words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.board_charts import SERIES, Chart, Entry, Measure, ends, peaks, scatter
+from kbsite.board_drawing import RIGHT, WIDTH, clipped, ticks
+from kbsite.boards import board
+from kbsite.model.board import Attempt, Board
+from kbsite.model.config import Represents
+from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.status import EndReason, Status
+from kbsite.model.usage import Usage
+from kbsite.pages import facts
+from kbsite.pages.board_figures import MEASURES
+from tests.test_boards import attempt, config
+
+STATIC = Path(__file__).parents[1] / "static"
+CSS = (STATIC / "board_charts.css").read_text("utf-8")
+TIME, TOKENS, COST = MEASURES
+HOSTILE = "<script>alert(1)</script>\x00\u202e\"'&amp;{{7*7}}"
+
+
+def took(
+    held: Attempt,
+    *,
+    seconds: float | None = None,
+    tokens: int | None = None,
+    cost: float | None = None,
+    end: EndReason = EndReason.FINISHED,
+) -> Attempt:
+    usage = Usage(output=tokens)
+    return replace(
+        held,
+        run=replace(held.run, seconds=seconds, usage=usage, cost_usd=cost, end_reason=end),
+    )
+
+
+def all_of(made: Board) -> list[Chart]:
+    scatters = [scatter(made, measure, facts.score) for measure in MEASURES]
+    return [peaks(made, facts.score), *scatters, ends(made)]
+
+
+def drawn(chart: Chart) -> Xml.Element:
+    assert chart.drawing is not None
+    return Xml.fromstring(str(chart.drawing))
+
+
+def shapes(chart: Chart, name: str) -> list[Xml.Element]:
+    return [node for node in drawn(chart).iter() if node.get("class") == name]
+
+
+def points(chart: Chart) -> list[str]:
+    """What each point of a drawing is called."""
+    return [node[0].text or "" for node in drawn(chart).iter("path") if len(node)]
+
+
+def texts(chart: Chart) -> list[str]:
+    return [node.text or "" for node in drawn(chart).iter("text")]
+
+
+def table(chart: Chart) -> list[list[str]]:
+    return [[entry.text for entry in row] for row in chart.rows]
+
+
+def floor(kind: FloorKind, share: float | None, problem: str = "p") -> Floor:
+    return Floor(kind=kind, problem=problem, peak_fraction=share, ms=1.0)
+
+
+# Ceilings.
+
+
+def test_a_bar_goes_from_the_eager_floor_to_the_ceiling() -> None:
+    floors = [floor(FloorKind.EAGER, 0.25), floor(FloorKind.COMPILED, 0.5)]
+    made = peaks(board(config("p"), [attempt("a", score=0.75)], floors), facts.score)
+    bar, mark = shapes(made, "bc-span")[-1], shapes(made, "bc-compiled")[-1]
+    [best] = shapes(made, "bc-best")[1:]
+
+    assert (float(bar.get("x", "")), float(bar.get("width", ""))) == (111, 297)
+    assert float(mark.get("x", "")) == 209
+    assert best.get("transform", "").startswith("translate(309 ")
+    assert "best .750" in texts(made)
+    assert table(made) == [["p", "–", ".500", ".250", ".750", "claude · m", "1"]]
+    assert made.rows[0][4] == Entry(".750", "a")
+
+
+def test_every_scored_attempt_is_a_point_and_the_rest_is_counted() -> None:
+    attempts = [
+        attempt("a", score=0.2), attempt("b", score=0.4), attempt("c", model="n", score=0.3),
+        attempt("d", model="n", problem="q"), attempt("e", model="o", status=Status.WRONG),
+    ]  # fmt: skip
+    made = peaks(board(config("p", "q"), attempts), facts.score)
+
+    assert sorted(points(made)) == [
+        "claude · m, p: .200", "claude · m, p: .400", "claude · n, p: .300"
+    ]  # fmt: skip
+    assert "2 of 5 runs are left out" in made.note
+    assert table(made)[1] == ["q", "–", "–", "–", "–", "–", "0"]
+    assert "no score" in texts(made)
+
+
+def test_without_an_eager_floor_there_is_no_bar() -> None:
+    floors = [floor(FloorKind.EAGER, None), floor(FloorKind.LIBRARY, 0.5)]
+    made = peaks(board(config("p"), [], floors), facts.score)
+
+    assert len(shapes(made, "bc-span")) == 1  # the legend's
+    assert len(shapes(made, "bc-library")) == 2
+
+
+def test_a_score_above_the_ceiling_stays_in_the_picture() -> None:
+    made = peaks(board(config("p"), [attempt("a", score=2.5)]), facts.score)
+    [best] = shapes(made, "bc-best")[1:]
+
+    assert best.get("transform", "").startswith(f"translate({RIGHT} ")
+
+
+# Points.
+
+
+def test_a_point_needs_a_score_and_what_it_is_held_against() -> None:
+    attempts = [
+        took(attempt("a", score=0.5), seconds=600, tokens=100),
+        took(attempt("b", model="n", score=0.2), seconds=1200),
+        took(attempt("c", model="o", status=Status.WRONG), seconds=10, tokens=10, cost=1.0),
+    ]
+    made = board(config("p"), attempts)
+    time, tokens, cost = (scatter(made, measure, facts.score) for measure in MEASURES)
+
+    assert points(time) == ["claude · m, p: .500, 10:00", "claude · n, p: .200, 20:00"]
+    assert points(tokens) == ["claude · m, p: .500, 100"]
+    assert "1 of 3 runs are left out" in time.note
+    assert "2 of 3 runs are left out" in tokens.note
+    assert table(tokens) == [["claude · m", "p", "100", ".500"]]
+    assert tokens.rows[0][-1].run_id == "a"
+    assert cost.drawing is None
+    assert cost.rows == ()
+    assert cost.note == "No run has both a score and its cost on record."
+
+
+def test_points_stand_where_their_numbers_are() -> None:
+    attempts = [
+        took(attempt("a", score=0.0), cost=0.0),
+        took(attempt("b", model="n", score=0.5), cost=5.0),
+    ]
+    made = scatter(board(config("p"), attempts), COST, facts.score)
+    found = [node.get("transform") for node in drawn(made).iter("path") if len(node)]
+
+    assert sorted(map(str, found)) == ["translate(408 50)", "translate(46 250)"]
+
+
+def test_a_run_that_cost_nothing_is_known_to() -> None:
+    made = scatter(board(config("p"), [took(attempt("a", score=0.0), cost=0.0)]), COST, facts.score)
+
+    assert table(made) == [["claude · m", "p", "$0.00", ".000"]]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e300])
+def test_absurd_values_are_left_out(value: float) -> None:
+    attempts = [took(attempt("a", score=0.5), seconds=value), attempt("b", model="n", score=value)]
+    made = board(config("p"), attempts)
+
+    assert scatter(made, TIME, facts.score).drawing is None
+    assert len(points(peaks(made, facts.score))) == 1
+
+
+@pytest.mark.parametrize(
+    ("contenders", "harnesses", "expected"),
+    [(SERIES, 1, SERIES), (SERIES + 1, 2, 2), (SERIES + 1, SERIES + 1, 1)],
+)
+def test_points_are_told_apart_by_as_much_as_there_are_shapes_for(
+    contenders: int, harnesses: int, expected: int
+) -> None:
+    attempts = []
+    for number in range(contenders):
+        held = took(attempt(f"r{number}", model=f"m{number}", score=0.5), seconds=60)
+        run = replace(held.run, harness=f"h{number % harnesses}")
+        attempts.append(replace(held, run=run))
+    made = scatter(board(config("p"), attempts), TIME, facts.score)
+    used = {node.get("class") for node in drawn(made).iter("path") if len(node)}
+
+    assert used == {f"bc-s{number}" for number in range(expected)}
+    assert len(points(made)) == contenders
+
+
+# Ends.
+
+
+def test_ends_are_counted_over_all_attempts_of_a_contender() -> None:
+    attempts = [
+        took(attempt("a"), end=EndReason.BUDGET),
+        took(attempt("b"), end=EndReason.FINISHED),
+        took(attempt("c", problem="q"), end=EndReason.BUDGET),
+        took(attempt("d", model="n"), end=EndReason.ERROR),
+    ]
+    made = ends(board(config(represents=Represents.LATEST), attempts))
+
+    assert made.heads == ("contender", "finished", "budget", "error", "runs")
+    assert table(made) == [
+        ["claude · m", "1", "2", "0", "3"], ["claude · n", "0", "0", "1", "1"]
+    ]  # fmt: skip
+    widths = [float(s.get("width", "")) for s in shapes(made, "bc-end-budget")[1:]]
+    assert widths == [pytest.approx(396 * 2 / 3 - 1.5)]
+    assert [text for text in texts(made) if text.isdigit()] == ["1", "2", "1"]
+
+
+@pytest.mark.parametrize("reason", EndReason)
+def test_every_end_has_its_colour_and_its_words(reason: EndReason) -> None:
+    made = ends(board(config("p"), [took(attempt("a"), end=reason)]))
+
+    assert len(shapes(made, f"bc-end-{reason.value}")) == 2
+    assert any(text.startswith(f"{reason.value}: ") for text in texts(made))
+
+
+# All of them.
+
+
+def test_an_empty_board_has_no_drawings() -> None:
+    for chart in all_of(board(config(), [])):
+        assert chart.drawing is None
+        assert chart.rows == ()
+    assert peaks(board(config("p"), []), facts.score).drawing is not None
+
+
+def test_hostile_names_are_words_and_nothing_else() -> None:
+    held = attempt("a", model=HOSTILE, effort=HOSTILE, problem=HOSTILE, score=0.5)
+    made = board(config(), [took(held, seconds=60, tokens=5, cost=1.0)])
+    for chart in all_of(made):
+        html = str(chart.drawing)
+        assert "<script" not in html
+        assert "\u202e" not in html
+        assert "\x00" not in html
+        assert any("<script>" in text for text in [*texts(chart), *points(chart)])
+
+
+def test_long_names_are_clipped_in_drawings_and_whole_in_tables() -> None:
+    long = "x" * 5000
+    held = took(attempt("a", model=long, problem=long, score=0.5), seconds=60, tokens=5, cost=1)
+    for chart in all_of(board(config(), [held])):
+        assert len(str(chart.drawing)) < 12_000
+        assert any(long in text for row in table(chart) for text in row)
+
+
+def test_what_fits_is_not_clipped() -> None:
+    assert clipped("abcdef", 7.25 * 6) == "abcdef"
+    assert clipped("abcdef", 7.25 * 5) == "abcd…"
+    assert clipped("abcdef", -3) == "…"
+
+
+ATTEMPTS = st.lists(
+    st.builds(
+        took,
+        st.builds(
+            attempt,
+            st.uuids().map(str),
+            model=st.text(max_size=70),
+            problem=st.sampled_from(["p", "q", "\ud800"]),
+            score=st.none() | st.floats(),
+        ),
+        seconds=st.none() | st.floats(),
+        tokens=st.none() | st.integers(-5, 10**20),
+        cost=st.none() | st.floats(),
+        end=st.sampled_from(EndReason),
+    ),
+    max_size=12,
+)
+
+
+@given(ATTEMPTS)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+def test_no_drawing_leaves_its_picture_or_holds_anything_that_does_something(
+    attempts: Sequence[Attempt],
+) -> None:
+    floors = [floor(kind, 0.1) for kind in FloorKind]
+    for chart in all_of(board(config(), attempts, floors)):
+        if chart.drawing is None:
+            continue
+        root = drawn(chart)
+        height = float(root.get("viewBox", "").split()[3])
+        assert (root.get("role"), root[0].tag, root[0].text) == ("img", "title", chart.title)
+        assert {node.tag for node in root.iter()} <= {"svg", "title", "text", "rect", "path"}
+        for node in root.iter():
+            allowed = {"class", "x", "y", "width", "height", "d", "transform", "role", "viewBox"}
+            assert set(node.attrib) <= allowed
+            for x, y in re.findall(r"^translate\(([\d.]+) ([\d.]+)\)$", node.get("transform", "")):
+                assert 0 <= float(x) <= WIDTH
+                assert 0 <= float(y) <= height
+            if node.tag == "rect":
+                assert 0 <= float(node.get("x", "")) + float(node.get("width", "")) <= WIDTH
+        assert all(len(row) == len(chart.heads) for row in chart.rows)
+
+
+def test_the_same_runs_make_the_same_drawings() -> None:
+    attempts = [took(attempt(f"r{n}", problem=f"p{n}", score=n / 9), seconds=n) for n in range(9)]
+    made = board(config(), attempts)
+
+    assert all_of(made) == all_of(made)
+    for chart in all_of(made):
+        numbers = re.findall(r' (?:x|y|width|height)="([^"]+)"', str(chart.drawing))
+        assert all(re.fullmatch(r"\d+(\.\d)?", number) for number in numbers)
+
+
+@given(st.floats(0, 1e15), st.sampled_from([(TIME.steps, TIME.base), ((1, 2, 5), 10)]))
+def test_ticks_are_few_even_and_reach_the_largest(
+    largest: float, rule: tuple[tuple[int, ...], int]
+) -> None:
+    made = ticks(largest, *rule)
+
+    assert made[0] == 0
+    assert 2 <= len(made) <= 7
+    assert made[-1] >= largest * (1 - 1e-6)
+    assert made[1] * (len(made) - 1) == pytest.approx(made[-1])
+
+
+@pytest.mark.parametrize(
+    ("largest", "measure", "expected"),
+    [(2700, TIME, [0, 600, 1200, 1800, 2400, 3000]), (37, TOKENS, [0, 10, 20, 30, 40]),
+     (7200, TIME, [0, 1800, 3600, 5400, 7200]), (0, COST, [0, 0.2, 0.4, 0.6, 0.8, 1])],
+)  # fmt: skip
+def test_ticks_are_round(largest: float, measure: Measure, expected: list[float]) -> None:
+    assert ticks(largest, measure.steps, measure.base) == pytest.approx(expected)
+
+
+# The style sheet.
+
+
+def test_every_class_of_a_drawing_has_a_rule() -> None:
+    attempts = [
+        took(attempt(f"r{n}", model=f"m{n % SERIES}", score=n / 9), seconds=9, end=end)
+        for n, end in enumerate([*EndReason] * 2)
+    ]
+    floors = [floor(kind, 0.1) for kind in FloorKind]
+    html = "".join(str(chart.drawing) for chart in all_of(board(config(), attempts, floors)))
+    used = {name for names in re.findall(r'class="([^"]*)"', html) for name in names.split()}
+
+    assert used <= set(re.findall(r"\.([\w-]+)", CSS))
+
+
+def test_the_charts_have_no_colours_but_the_theme_s() -> None:
+    theme = (STATIC / "kbsite.css").read_text("utf-8")
+    used = set(re.findall(r"var\(--([a-z]+)\)", CSS))
+
+    assert used <= set(re.findall(r"--([a-z]+):", theme))
+    values = re.findall(r"(?:fill|stroke|color|background):\s*([^;]+);", CSS)
+    assert all(re.fullmatch(r"var\(--[a-z]+\)", value) for value in values)
