@@ -23,6 +23,10 @@ class Files:
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
+    def content(self, path: str) -> str | None:
+        """The content of a file; None where it cannot be told, or the file is gone."""
+        return self._known.get(path)
+
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
         before = self._known.get(edit.path)

@@ -1,0 +1,110 @@
+"""How large the main agent's context was at each of its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from kbsite.charts.drawing import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    ROWS,
+    SLOT,
+    TOP,
+    WIDTH,
+    Chart,
+    Scale,
+    amount,
+    axes,
+    coordinate,
+    element,
+    path,
+    picture,
+    steps,
+    table,
+)
+from kbsite.charts.score import Href
+from kbsite.model.trajectory import Compaction, ContextSize, VitalSigns
+from kbsite.text import plain
+
+
+def context_chart(signs: VitalSigns, href: Href) -> Chart | None:
+    """Tokens sent with each message, and compactions; None where no message was counted."""
+    sizes = signs.context
+    if not sizes:
+        return None
+    width, count = steps(max(size.sent for size in sizes))
+    x = Scale(float(max(1, len(sizes) - 1)), LEFT, WIDTH - RIGHT)
+    y = Scale(width * count, HEIGHT - BOTTOM, TOP)
+    names = (["first", "last"], [amount(width * n) for n in range(count + 1)])
+    content = [
+        *axes(x, y, names),
+        *_compactions(signs.compactions, x, y),
+        path(_line(sizes, x, y), "chart-line"),
+    ]
+    title = "Context size by message"
+    largest = max(size.sent for size in sizes)
+    told = (
+        f"Tokens sent with each of {len(sizes)} messages of the main agent: "
+        f"{amount(sizes[0].sent)} with the first, {amount(sizes[-1].sent)} with the last, at most "
+        f"{amount(largest)}. Compactions: {len(signs.compactions)}."
+    )
+    return Chart(picture(title, told, content, HEIGHT), _table(title, signs, href))
+
+
+def _line(sizes: Sequence[ContextSize], x: Scale, y: Scale) -> Iterator[str]:
+    """A path through the sizes; of many in one place, through the largest and the smallest."""
+    places: dict[float, list[int]] = {}
+    for number, size in enumerate(sizes):
+        at = x.at(number)
+        place = at if len(sizes) < (x.end - x.start) / SLOT else float(int(at))
+        held = places.setdefault(place, [])
+        if len(held) == 2:
+            held[:] = [min(*held, size.sent), max(*held, size.sent)]
+        else:
+            held.append(size.sent)
+    command = "M"
+    for place, held in places.items():
+        for sent in held:
+            yield f"{command}{coordinate(place)} {coordinate(y.at(sent))}"
+            command = "L"
+
+
+def _compactions(compactions: Sequence[Compaction], x: Scale, y: Scale) -> Iterator[Markup]:
+    places: dict[float, Compaction] = {}
+    for compaction in compactions:
+        # It stands between the last message before it and the first one after it.
+        places.setdefault(float(int(x.at(compaction.messages - 0.5))), compaction)
+    for place, compaction in places.items():
+        told = element("title", plain(f"compaction at {compaction.anchor}"))
+        drawn = f"M{coordinate(place)} {coordinate(y.start)} V{coordinate(y.end)}"
+        yield element(
+            "path", told, d=drawn, class_="chart-compaction", data_anchor=compaction.anchor
+        )
+
+
+def _table(title: str, signs: VitalSigns, href: Href) -> Markup:
+    """A row a message; where there are many, a row for messages that follow each other."""
+    sizes = signs.context
+    each = -(-len(sizes) // ROWS)
+    rows = []
+    for first in range(0, len(sizes), each):
+        held = sizes[first : first + each]
+        last = first + len(held)
+        name = str(last) if len(held) == 1 else f"{first + 1} to {last}"
+        largest = max(held, key=lambda size: size.sent)
+        compacted = sum(first <= c.messages < last for c in signs.compactions)
+        rows.append(
+            [
+                plain(name),
+                plain(f"{largest.sent:,}"),
+                plain(f"{held[-1].sent:,}"),
+                plain(str(compacted) if compacted else ""),
+                element("a", plain(largest.anchor), href=href(largest.anchor)),
+            ]
+        )
+    heads = ["message", "tokens sent, at most", "at the end", "compactions before", "step"]
+    return table(title, heads, rows)

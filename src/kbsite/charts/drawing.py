@@ -1,0 +1,170 @@
+"""Pieces of charts: inline SVG without scripts, styles or ids, and tables that say the same.
+
+Colours are classes of static/charts.css, so that both themes fit. Coordinates are rounded: the same
+numbers make the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kbsite.text import plain
+
+WIDTH, HEIGHT = 760, 260
+LEFT, RIGHT, TOP, BOTTOM = 64, 28, 16, 44
+
+ROWS = 60
+"""Rows of a table from which those in the middle are left out, and counted."""
+
+SLOT = 4
+"""Width of the place in which only one mark of a kind is drawn."""
+
+_STEPS_OF_TIME = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture, and a table that says the same."""
+
+    svg: Markup
+    table: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values along an axis, as coordinates."""
+
+    high: float
+    """The highest value; 0 stands at `start`."""
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Where a value stands; one beyond an end of the axis stands at that end."""
+        share = min(1.0, max(0.0, value / self.high)) if self.high > 0 else 0.0
+        return round(self.start + share * (self.end - self.start), 1)
+
+
+def element(name: str, *content: Markup, **attributes: str | float) -> Markup:
+    """An element; `_` in the name of an attribute stands for `-`, and `class_` for `class`."""
+    told = Markup("").join(
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), plain(_attribute(value)))
+        for key, value in attributes.items()
+    )
+    inner = Markup("").join(content)
+    # The names are those of the charts themselves, never a run's.
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), told, inner)  # noqa: S704
+
+
+def _attribute(value: str | float) -> str:
+    return value if isinstance(value, str) else coordinate(value)
+
+
+def coordinate(value: float) -> str:
+    """A coordinate with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def picture(title: str, description: str, content: Iterable[Markup], height: int) -> Markup:
+    """A chart's picture; its name and what it shows are read out by a screen reader."""
+    return element(
+        "svg",
+        element("title", plain(title)),
+        element("desc", plain(description)),
+        *content,
+        class_="chart",
+        role="img",
+        viewBox=f"0 0 {WIDTH} {height}",
+        width=str(WIDTH),
+        height=str(height),
+    )
+
+
+def label(text: str, x: float, y: float, *, anchor: str = "middle") -> Markup:
+    """Words in a picture; `anchor` is start, middle or end."""
+    return element("text", plain(text), x=x, y=y, text_anchor=anchor, class_="chart-label")
+
+
+def line(x: tuple[float, float], y: tuple[float, float], style: str) -> Markup:
+    """A straight line."""
+    return element("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], class_=style)
+
+
+def path(parts: Iterable[str], style: str) -> Markup:
+    """A path; none at all where it has no parts."""
+    drawn = " ".join(parts)
+    return element("path", d=drawn, class_=style) if drawn else Markup("")
+
+
+def axes(x: Scale, y: Scale, names: tuple[Sequence[str], Sequence[str]]) -> list[Markup]:
+    """Lines of a grid with words at their ends; the words are evenly spread from 0 to the end."""
+    found = []
+    for number, name in enumerate(names[0]):
+        at = round(x.start + (x.end - x.start) * number / (len(names[0]) - 1), 1)
+        found.append(line((at, at), (y.start, y.start + 4), "chart-axis"))
+        found.append(label(name, at, y.start + 18))
+    for number, name in enumerate(names[1]):
+        at = round(y.start + (y.end - y.start) * number / (len(names[1]) - 1), 1)
+        style = "chart-grid" if number else "chart-axis"
+        found.append(line((x.start, x.end), (at, at), style))
+        found.append(label(name, x.start - 6, at + 4, anchor="end"))
+    return found
+
+
+def steps(high: float) -> tuple[float, int]:
+    """The width and number of the steps, 1, 2 or 5 times a power of ten, that reach `high`."""
+    if not high > 0:
+        return 1.0, 1
+    power = 10.0 ** math.floor(math.log10(high / 4)) if high >= 1e-300 else high
+    width = next((power * n for n in (1, 2, 5) if power * n * 5 >= high), power * 10)
+    return width, max(1, math.ceil(high / width - 1e-9))
+
+
+def steps_of_time(high: float) -> tuple[float, int]:
+    """The width and number of the steps, round numbers of seconds to hours, that reach `high`."""
+    width = next((float(n) for n in _STEPS_OF_TIME if n * 6 >= high), 0.0)
+    if not width:
+        width = 86400.0 * max(1.0, steps(high / 86400)[0])
+    return width, max(1, math.ceil(high / width - 1e-9))
+
+
+def clock(seconds: float) -> str:
+    """A time since the start: 0:07, 12:30, 1:05:00; tenths below ten seconds."""
+    if 0 < seconds < 10 and seconds != int(seconds):
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def amount(count: float) -> str:
+    """A large number in few letters: 950, 12k, 1.5M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return f"{count:.3g}"
+
+
+def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Markup]]) -> Markup:
+    """A table; where it is long, the rows in the middle are left out, and their number is told."""
+    body = [_row(row) for row in rows]
+    if len(body) > ROWS:
+        told = plain(f"… {len(body) - ROWS} more; the transcript has them …")
+        gap = element("tr", element("td", told, colspan=str(len(heads))))
+        body = [*body[: ROWS // 2], gap, *body[len(body) - ROWS // 2 :]]
+    head = element("tr", *(element("th", plain(name), scope="col") for name in heads))
+    return element(
+        "table",
+        element("caption", plain(caption)),
+        element("thead", head),
+        element("tbody", *body),
+        class_="chart-table",
+    )
+
+
+def _row(cells: Sequence[Markup]) -> Markup:
+    return element("tr", *(element("td", cell) for cell in cells))

@@ -1,0 +1,232 @@
+"""The score over time, as the agent itself saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+from kbsite.charts.drawing import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    SLOT,
+    TOP,
+    WIDTH,
+    Chart,
+    Scale,
+    amount,
+    axes,
+    clock,
+    coordinate,
+    element,
+    label,
+    line,
+    path,
+    picture,
+    steps,
+    steps_of_time,
+    table,
+)
+from kbsite.model.trajectory import Point, PointKind, Trajectory
+from kbsite.text import plain
+
+Href = Callable[[str], str]
+"""The address of a step by its anchor."""
+
+_LANES = 44
+"""Height of the two lanes below the plot: checks and edits."""
+
+_MANY = 60
+"""Points from which edits in a row are one row of the table."""
+
+_LONGEST_BUDGET = 366 * 86400
+
+
+def score_chart(trajectory: Trajectory, href: Href) -> Chart | None:
+    """Scores, checks and edits over time; None where the transcript tells of none."""
+    if all(point.kind is PointKind.SUBMIT for point in trajectory.points):
+        return None
+    plot = _plot(trajectory)
+    content = [
+        *axes(plot.x, plot.y, plot.names),
+        *_lanes(plot),
+        *_budget(plot),
+        *_grade(plot),
+        path(_best(plot), "chart-best"),
+        *_marks(plot),
+    ]
+    title = "Score over time, as the agent saw it"
+    svg = picture(title, _description(trajectory, plot), content, HEIGHT + _LANES)
+    return Chart(svg, _table(title, trajectory.points, href))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """Where everything stands."""
+
+    points: Sequence[Point]
+    at: Sequence[float]
+    """Each point's coordinate along the axis of time."""
+    x: Scale
+    y: Scale
+    names: tuple[list[str], list[str]]
+    timed: bool
+    budget: float | None
+
+
+def _plot(trajectory: Trajectory) -> _Plot:
+    points = trajectory.points
+    times = [point.elapsed for point in points if point.elapsed is not None]
+    timed = len(times) == len(points)
+    budget = (
+        trajectory.budget if timed and 0 < (trajectory.budget or 0) <= _LONGEST_BUDGET else None
+    )
+    if timed:
+        width, count = steps_of_time(max([*times, budget or 0]))
+        names = [clock(width * n) for n in range(count + 1)]
+    else:
+        # Without times the points stand in their order.
+        times = [float(number) for number in range(len(points))]
+        width, count = float(max(1, len(points) - 1)), 1
+        names = ["first", "last"]
+    x = Scale(width * count, LEFT, WIDTH - RIGHT)
+    height, number = steps(max([p.score for p in points if p.score is not None], default=0.0))
+    y = Scale(height * number, HEIGHT - BOTTOM, TOP)
+    scores = [f"{height * n:.6g}" for n in range(number + 1)]
+    return _Plot(points, [x.at(t) for t in times], x, y, (names, scores), timed, budget)
+
+
+def _best(plot: _Plot) -> Iterator[str]:
+    """The best score so far, as the steps of a path."""
+    best = -1.0
+    for point, x in zip(plot.points, plot.at, strict=True):
+        if point.kind is PointKind.BENCHMARK and point.score is not None and point.score > best:
+            y = coordinate(plot.y.at(point.score))
+            yield f"M{coordinate(x)} {y}" if best < 0 else f"H{coordinate(x)} V{y}"
+            best = point.score
+    if best >= 0:
+        yield f"H{coordinate(plot.at[-1])}"
+
+
+def _lanes(plot: _Plot) -> Iterator[Markup]:
+    for number, name in enumerate(("checks", "edits")):
+        y = _lane(number)
+        yield line((plot.x.start, plot.x.end), (y, y), "chart-grid")
+        yield label(name, plot.x.start - 6, y + 4, anchor="end")
+
+
+def _lane(number: int) -> float:
+    return HEIGHT - 8 + 24 * number
+
+
+def _budget(plot: _Plot) -> Iterator[Markup]:
+    if plot.budget is not None:
+        x = plot.x.at(plot.budget)
+        yield line((x, x), (plot.y.start, plot.y.end), "chart-budget")
+        yield label("budget", x - 4, plot.y.end + 10, anchor="end")
+
+
+def _grade(plot: _Plot) -> Iterator[Markup]:
+    point, x = plot.points[-1], plot.at[-1]
+    if point.kind is not PointKind.SUBMIT:
+        return
+    if point.score is None:
+        yield line((x, x), (plot.y.start, plot.y.end), "chart-end")
+        return
+    y = plot.y.at(point.score)
+    yield line((plot.x.start, plot.x.end), (y, y), "chart-grade")
+    diamond = f"M{coordinate(x)} {coordinate(y - 6)} l6 6 l-6 6 l-6 -6 z"
+    yield _mark(point, diamond, "chart-graded")
+
+
+def _marks(plot: _Plot) -> Iterator[Markup]:
+    """One mark a point; of a kind, only the best one where several stand in the same place."""
+    drawn: dict[tuple[str, int], tuple[Point, str]] = {}
+    highest: dict[tuple[str, int], float] = {}
+    for point, x in zip(plot.points, plot.at, strict=True):
+        style, shape = _shape(plot, point, x)
+        place = style, int(x // SLOT)
+        if shape and (point.score or 0.0) >= highest.get(place, -1.0):
+            drawn[place], highest[place] = (point, shape), point.score or 0.0
+    for (style, _), (point, shape) in drawn.items():
+        yield _mark(point, shape, style)
+
+
+def _shape(plot: _Plot, point: Point, x: float) -> tuple[str, str]:
+    """The class and the path of a point's mark; an empty path where it has none."""
+    at = coordinate(x)
+    match point.kind:
+        case PointKind.BENCHMARK if point.score is not None:
+            y = coordinate(plot.y.at(point.score))
+            return "chart-dot", f"M{at} {y} m-4 0 a4 4 0 1 0 8 0 a4 4 0 1 0 -8 0"
+        case PointKind.CHECK if point.passed:
+            return "chart-pass", f"M{at} {coordinate(_lane(0))} m-5 0 l4 4 l6 -9"
+        case PointKind.CHECK:
+            return "chart-fail", f"M{at} {coordinate(_lane(0))} m-4 -4 l8 8 m0 -8 l-8 8"
+        case PointKind.EDIT:
+            return "chart-edit", f"M{at} {coordinate(_lane(1))} m0 -6 v12"
+        case _:
+            return "", ""
+
+
+def _mark(point: Point, shape: str, style: str) -> Markup:
+    when = f"{clock(point.elapsed)} " if point.elapsed is not None else ""
+    told = element("title", plain(f"{when}{point.text[:200]}"))
+    return element("path", told, d=shape, class_=style, data_anchor=point.anchor)
+
+
+def _description(trajectory: Trajectory, plot: _Plot) -> str:
+    checks = [point for point in plot.points if point.kind is PointKind.CHECK]
+    edits = sum(point.kind is PointKind.EDIT for point in plot.points)
+    passed = sum(bool(point.passed) for point in checks)
+    best = trajectory.best
+    told = [f"{len(checks)} checks, {passed} of them passed, {edits} changes of the solution."]
+    if best is not None and best.score is not None:
+        told.append(f"The best score that the agent saw is {best.score:.4g}.")
+    if plot.points[-1].score is not None:
+        told.append(f"The grade is {plot.points[-1].score:.4g}.")
+    if not plot.timed:
+        told.append("The transcript tells no times: the points stand in their order.")
+    return " ".join(told)
+
+
+def _table(title: str, points: Sequence[Point], href: Href) -> Markup:
+    rows = [_row(held, href) for held in _rows(points)]
+    return table(title, ["when", "tokens", "what", "score", "told", "step"], rows)
+
+
+def _rows(points: Sequence[Point]) -> Iterator[list[Point]]:
+    """The points of each row: where there are many, edits in a row stand together."""
+    for edit, held in groupby(points, key=lambda point: point.kind is PointKind.EDIT):
+        several = list(held)
+        if edit and len(points) > _MANY:
+            yield several
+        else:
+            yield from ([point] for point in several)
+
+
+def _row(points: list[Point], href: Href) -> list[Markup]:
+    last = points[-1]
+    text = last.text if len(points) == 1 else f"{len(points)} changes"
+    score = last.score if last.score is not None else last.speedup
+    sign = "×" if last.score is None else ""
+    return [
+        plain("" if last.elapsed is None else clock(last.elapsed)),
+        plain("" if last.tokens is None else amount(last.tokens)),
+        plain(_WORDS[last.kind] + {True: " ✓", False: " ✗", None: ""}[last.passed]),
+        plain("" if score is None else f"{score:.4g}{sign}"),
+        plain(text[:200]),
+        element("a", plain(last.anchor), href=href(last.anchor)),
+    ]
+
+
+_WORDS = {
+    PointKind.CHECK: "check",
+    PointKind.BENCHMARK: "benchmark",
+    PointKind.EDIT: "edit",
+    PointKind.SUBMIT: "end",
+}

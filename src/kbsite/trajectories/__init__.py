@@ -1,0 +1,105 @@
+"""Trajectories: what a transcript tells of how its run came to the solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kbsite.model.event import Finish, ToolCall, ToolKind
+from kbsite.model.run import Metrics, Run
+from kbsite.model.status import Status
+from kbsite.model.trajectory import Point, PointKind, SolutionState, Trajectory
+from kbsite.model.transcript import Transcript
+from kbsite.trajectories.scores import scores
+from kbsite.trajectories.solutions import solution_states
+from kbsite.trajectories.times import Moment, moments
+from kbsite.trajectories.vitals import vital_signs
+
+
+def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None) -> Trajectory:
+    """How a run came to its solution; `metrics` is its grade, where it has one."""
+    steps = moments(transcript)
+    cwd = transcript.session.cwd if transcript.session else ""
+    states = solution_states(steps, cwd)
+    points = list(_points(steps, states))
+    end = _end(transcript, run)
+    if steps:
+        last = _submitted(transcript, steps, metrics, end)
+        points.append(replace(last, state=len(states) - 1 if states else None))
+    return Trajectory(
+        points=tuple(points),
+        states=states,
+        signs=vital_signs(transcript, steps, points),
+        budget=run.budget_seconds,
+        end=end,
+    )
+
+
+def _end(transcript: Transcript, run: Run) -> float | None:
+    if run.elapsed_seconds is not None:
+        return run.elapsed_seconds
+    if transcript.first is None or transcript.last is None:
+        return None
+    return (transcript.last - transcript.first).total_seconds()
+
+
+def _points(steps: Sequence[Moment], states: Sequence[SolutionState]) -> Iterator[Point]:
+    changed: dict[str, list[int]] = {}
+    for number, state in enumerate(states):
+        changed.setdefault(state.anchor, []).append(number)
+    current: int | None = None
+    for moment in steps:
+        for number in changed.get(moment.step.anchor, ()):
+            current = number
+            yield replace(
+                _point(moment, PointKind.EDIT, states[number].text, current), at=states[number].at
+            )
+        for point in _scored(moment):
+            yield replace(point, state=current)
+
+
+def _point(moment: Moment, kind: PointKind, text: str, state: int | None = None) -> Point:
+    return Point(
+        kind=kind,
+        anchor=moment.step.anchor,
+        at=moment.end,
+        elapsed=moment.elapsed,
+        tokens=moment.tokens,
+        text=text,
+        state=state,
+    )
+
+
+def _scored(moment: Moment) -> Iterator[Point]:
+    """What checks and benchmarks said in the result of a command."""
+    call, result = moment.step.event, moment.step.result
+    if not isinstance(call, ToolCall) or call.tool_kind is not ToolKind.RUN or result is None:
+        return
+    for score in scores(result.output):
+        yield replace(
+            _point(moment, score.kind, score.text),
+            passed=score.passed,
+            score=score.peak,
+            speedup=score.speedup,
+        )
+
+
+def _submitted(
+    transcript: Transcript, steps: Sequence[Moment], metrics: Metrics | None, end: float | None
+) -> Point:
+    """The end of the session, with its grade."""
+    own = {step.anchor: step for step in transcript.main.steps}
+    finish = [anchor for anchor, step in own.items() if isinstance(step.event, Finish)]
+    last = finish[-1] if finish else next(reversed(own), "")
+    moment = next((m for m in reversed(steps) if m.step.anchor == last), steps[-1])
+    point = replace(
+        _point(moment, PointKind.SUBMIT, "the session ended"),
+        elapsed=end if moment.elapsed is None else moment.elapsed,
+        tokens=steps[-1].tokens,
+    )
+    if metrics is None or not metrics.status.attempted:
+        return point
+    passed = metrics.status is Status.PASSED
+    score = metrics.peak_fraction if passed else None
+    text = f"the session ended; graded: {metrics.status.label}"
+    return replace(point, passed=passed, score=score, text=text)

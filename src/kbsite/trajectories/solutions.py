@@ -1,0 +1,164 @@
+"""solution.py as it stood after each change, replayed from the calls of a transcript."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kbsite.fold.edits import Files
+from kbsite.fold.patches import moved_to
+from kbsite.model.event import Edit, ToolCall, ToolKind
+from kbsite.model.trajectory import SolutionState
+from kbsite.model.transcript import Step
+from kbsite.trajectories.shell import command_text, folder_of, understood
+from kbsite.trajectories.times import Moment
+
+NAME = "solution.py"
+
+HELD = 20_000_000
+"""Characters of solutions that are kept; later ones are told without their text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What one call did to one solution.py."""
+
+    moment: Moment
+    path: str
+    text: str
+    edits: tuple[Edit, ...] = ()
+    append: str | None = None
+    """Text that is put at the end of the file."""
+
+
+def solution_states(moments: Sequence[Moment], cwd: str) -> tuple[SolutionState, ...]:
+    """The states of the solution, in the order of `moments`.
+
+    Where several files of that name were changed, it is the one in the session's folder, else the
+    one that was changed most often.
+    """
+    found = [change for moment in moments for change in _changes(moment, cwd)]
+    path = _chosen([change.path for change in found], cwd)
+    ours = (replace(c, path=path) for c in found if c.path in (path, NAME))
+    return tuple(_replayed(ours, path))
+
+
+def _chosen(paths: list[str], cwd: str) -> str:
+    home = posixpath.join(cwd, NAME)
+    named = Counter(path for path in paths if path != NAME)
+    if home in named or not named:
+        return home
+    return named.most_common(1)[0][0]
+
+
+def _changes(moment: Moment, cwd: str) -> Iterator[_Change]:
+    """What a call did to files named solution.py: all of its edits of one file are one change."""
+    step = moment.step
+    call, result = step.event, step.result
+    if not isinstance(call, ToolCall):
+        return
+    if call.edits:
+        if result is not None and not result.is_error:
+            yield from _edited(moment, call, cwd)
+    elif call.tool_kind is ToolKind.RUN:
+        yield from _commanded(moment, call, cwd)
+
+
+def _edited(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
+    edits: dict[str, list[Edit]] = {}
+    for edit in call.edits:
+        target = moved_to(edit.patch) if edit.action == "move" else ""
+        for path in dict.fromkeys(filter(None, (edit.path, target))):
+            if _is_solution(path):
+                edits.setdefault(_path(path, cwd), []).append(_as_seen(edit, path, cwd))
+    for path, held in edits.items():
+        yield _Change(moment, path, _told(moment.step, call), tuple(held))
+
+
+def _as_seen(edit: Edit, path: str, cwd: str) -> Edit:
+    """An edit, from where one of its two paths stands."""
+    if edit.action != "move":
+        return replace(edit, path=_path(path, cwd))
+    # What is moved away is gone; of what is moved here, the text is not known.
+    return Edit(_path(path, cwd), None, "", action="delete")
+
+
+def _told(step: Step, call: ToolCall) -> str:
+    ours = [diff for diff in step.diffs if _is_solution(diff.path)]
+    if not ours:
+        return call.tool
+    added, removed = sum(d.added for d in ours), sum(d.removed for d in ours)
+    return f"{call.tool}: +{added} \N{MINUS SIGN}{removed}"
+
+
+def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
+    text = command_text(call)
+    if NAME not in text:
+        return
+    result = moment.step.result
+    succeeded = result is not None and not result.is_error and not result.exit_code
+    folder = _folder(folder_of(call.arguments), cwd)
+    command = understood(text, folder, succeeded=succeeded)
+    # A call that has no result, or that was refused, may never have run.
+    ran = succeeded or (result is not None and bool(result.exit_code))
+    for written in command.written:
+        if not _is_solution(written.path):
+            continue
+        path = _path(written.path, cwd)
+        if not (written.sure and ran):
+            yield _Change(moment, path, "a command may have changed it")
+        elif written.append:
+            yield _Change(moment, path, "a command appended to it", append=written.text)
+        else:
+            edit = Edit(path, None, written.text)
+            yield _Change(moment, path, "written by a command", (edit,))
+    if command.changes_solution:
+        yield _Change(moment, NAME, "a command may have changed it")
+
+
+def _folder(named: str, cwd: str) -> str:
+    return posixpath.normpath(posixpath.join(cwd, named)) if named else cwd
+
+
+def _is_solution(path: str) -> bool:
+    return posixpath.basename(path.replace("\\", "/")) == NAME
+
+
+def _path(path: str, cwd: str) -> str:
+    """The whole path of a file; the bare name where the folder is not known."""
+    return posixpath.normpath(posixpath.join(cwd, path.replace("\\", "/")))
+
+
+def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
+    files = Files()
+    last: str | None = None
+    begun, held = False, 0
+    for change in changes:
+        _apply(files, change, path)
+        content = files.content(path)
+        if begun and content is not None and content == last:
+            continue
+        begun, last = True, content
+        held += len(content or "")
+        moment = change.moment
+        yield SolutionState(
+            anchor=moment.step.anchor,
+            at=moment.end,
+            elapsed=moment.elapsed,
+            content=content if held <= HELD else None,
+            text=change.text,
+        )
+
+
+def _apply(files: Files, change: _Change, path: str) -> None:
+    before = files.content(path)
+    edits = change.edits
+    if change.append is not None and before is not None:
+        edits = (Edit(path, None, before + change.append),)
+    if not edits:
+        # What cannot be told is forgotten.
+        files.apply(Edit(path, None, "", action="delete"))
+    for edit in edits:
+        files.apply(replace(edit, path=path))

@@ -1,0 +1,72 @@
+"""The steps of all agents of a transcript, in the order in which they ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from kbsite.model.transcript import AgentLog, Step, Transcript
+
+LONGEST = 366 * 86400
+"""Seconds from which a duration is taken for a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A step, and when it ended: a call ends with its result."""
+
+    step: Step
+    end: datetime | None
+    elapsed: float | None
+    tokens: int | None
+    """Tokens that the main agent had sent and got until then; None where none were counted."""
+
+
+def elapsed(transcript: Transcript, at: datetime | None) -> float | None:
+    """Seconds from the first moment of a transcript."""
+    if at is None or transcript.first is None:
+        return None
+    return (at - transcript.first).total_seconds()
+
+
+def ended(step: Step) -> datetime | None:
+    """When a step ended; None where nothing tells."""
+    return (step.result.at if step.result else None) or step.event.at
+
+
+def size(seconds: float | None) -> float | None:
+    """A duration that a CLI wrote; None if it cannot be one: negative, ages long or no number."""
+    return seconds if seconds is not None and 0 <= seconds <= LONGEST else None
+
+
+def moments(transcript: Transcript) -> list[Moment]:
+    """Every step of every agent, in order of time; a step without a time follows the one before."""
+    timed: list[tuple[float, bool, Step]] = []
+    for log in transcript.agents:
+        last = -math.inf
+        for ours, step in _steps(log, main=log is transcript.main):
+            at = elapsed(transcript, ended(step))
+            last = last if at is None else at
+            timed.append((last, ours, step))
+    return list(_counted(transcript, sorted(timed, key=lambda item: item[0])))
+
+
+def _steps(log: AgentLog, *, main: bool) -> Iterator[tuple[bool, Step]]:
+    """The steps of an agent and of those below it, and whether each is the main agent's own."""
+    for step in log.steps:
+        yield main, step
+        for agent in step.agents:
+            for below in agent.every_step:
+                yield False, below
+
+
+def _counted(transcript: Transcript, timed: list[tuple[float, bool, Step]]) -> Iterator[Moment]:
+    tokens: int | None = None
+    for _, main, step in timed:
+        used = [n for n in (step.usage.sent, step.usage.output) if n is not None]
+        if main and used:
+            tokens = (tokens or 0) + sum(used)
+        end = ended(step)
+        yield Moment(step, end, elapsed(transcript, end), tokens)

@@ -1,0 +1,171 @@
+"""Where the time and the tokens of a transcript went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush, nlargest
+from itertools import pairwise
+
+from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind, Topic
+from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
+from kbsite.model.transcript import Step, Transcript
+from kbsite.trajectories.times import Moment, elapsed, ended, size
+
+SLOWEST = 10
+"""Number of calls that are told as the slowest."""
+
+
+def vital_signs(
+    transcript: Transcript, all_moments: Sequence[Moment], points: Sequence[Point]
+) -> VitalSigns:
+    """Where the time and the tokens of a transcript went."""
+    work = _work(transcript)
+    steps = [moment.step for moment in all_moments]
+    calls = Counter(s.event.tool_kind for s in steps if isinstance(s.event, ToolCall))
+    context, compactions = _context(transcript)
+    passed = (p for p in points if p.kind is PointKind.CHECK and p.passed)
+    return VitalSigns(
+        span=round(work.span, 6) if work else None,
+        model=round(work.model, 6) if work else None,
+        idle=round(work.idle, 6) if work else None,
+        tools=_in_order(work.tools) if work else _in_order(_told(transcript)),
+        calls={kind: calls[kind] for kind in ToolKind if calls[kind]},
+        slowest=tuple(_slowest(steps)),
+        usage=transcript.usage,
+        context=context,
+        compactions=compactions,
+        correct=next(passed, None),
+    )
+
+
+def _in_order(tools: dict[ToolKind, float]) -> dict[ToolKind, float]:
+    return {kind: round(tools[kind], 6) for kind in ToolKind if kind in tools}
+
+
+def _slowest(steps: Sequence[Step]) -> Iterator[SlowCall]:
+    timed = []
+    for number, step in enumerate(steps):
+        seconds = call_seconds(step)
+        if seconds is not None:
+            timed.append((seconds, -number, step))
+    for seconds, _, step in nlargest(SLOWEST, timed, key=lambda item: item[:2]):
+        if isinstance(step.event, ToolCall):
+            yield SlowCall(step.anchor, step.event.tool, seconds, step.event.summary)
+
+
+def call_seconds(step: Step) -> float | None:
+    """How long a call took, as the CLI says, else as its times do; None where nothing tells."""
+    if not isinstance(step.event, ToolCall) or step.result is None:
+        return None
+    told = size(step.result.seconds)
+    if told is not None:
+        return told
+    start, end = step.event.at, step.result.at
+    return max(0.0, (end - start).total_seconds()) if start and end else None
+
+
+def _told(transcript: Transcript) -> dict[ToolKind, float]:
+    """Seconds of the main agent's calls where rows have no times, as far as the CLI tells them."""
+    found: dict[ToolKind, float] = {}
+    for step in transcript.main.steps:
+        seconds = call_seconds(step)
+        if seconds is not None and isinstance(step.event, ToolCall):
+            kind = step.event.tool_kind
+            found[kind] = found.get(kind, 0.0) + seconds
+    return found
+
+
+def _context(transcript: Transcript) -> tuple[tuple[ContextSize, ...], tuple[Compaction, ...]]:
+    sizes: list[ContextSize] = []
+    compactions: list[Compaction] = []
+    for step in transcript.main.steps:
+        at = elapsed(transcript, step.event.at)
+        if isinstance(step.event, Notice) and step.event.topic is Topic.COMPACTION:
+            compactions.append(Compaction(step.anchor, at, len(sizes)))
+        if step.usage.sent is not None:
+            sizes.append(ContextSize(step.anchor, at, step.usage.sent))
+    return tuple(sizes), tuple(compactions)
+
+
+@dataclass(slots=True)
+class _Work:
+    """Seconds of the main agent, each counted once."""
+
+    tools: dict[ToolKind, float]
+    model: float = 0.0
+    idle: float = 0.0
+
+    @property
+    def span(self) -> float:
+        return sum(self.tools.values()) + self.model + self.idle
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Open:
+    """A call while it runs; the one that began first comes first."""
+
+    start: float
+    number: int
+    end: float
+    kind: ToolKind = field(compare=False)
+
+
+def _work(transcript: Transcript) -> _Work | None:
+    """Where the main agent's time went; None where fewer than two rows have a time."""
+    calls, marks = _timeline(transcript)
+    bounds = sorted({*marks, *(c.start for c in calls), *(c.end for c in calls)})
+    if len(bounds) < 2:
+        return None
+    found = _Work({})
+    waiting, running = sorted(calls, reverse=True), list[_Open]()
+    for start, end in pairwise(bounds):
+        while waiting and waiting[-1].start <= start:
+            heappush(running, waiting.pop())
+        while running and running[0].end <= start:
+            heappop(running)
+        if running:
+            kind = running[0].kind
+            found.tools[kind] = found.tools.get(kind, 0.0) + end - start
+            continue
+        if marks.get(end):
+            found.model += end - start
+        else:
+            found.idle += end - start
+    return found
+
+
+def _timeline(transcript: Transcript) -> tuple[list[_Open], dict[float, bool]]:
+    """The calls with a time, and the moments of other rows: whether the model spoke there."""
+    calls: list[_Open] = []
+    marks: dict[float, bool] = {}
+    for number, step in enumerate(transcript.main.steps):
+        at = elapsed(transcript, step.event.at)
+        speaks = _speaks(step)
+        if at is None or speaks is None:
+            continue
+        marks[at] = marks.get(at, False) or speaks
+        if isinstance(step.event, ToolCall):
+            end = _end(transcript, step, at)
+            calls.append(_Open(at, number, end, step.event.tool_kind))
+    return calls, marks
+
+
+def _end(transcript: Transcript, step: Step, start: float) -> float:
+    """When a call ended: at its result's time, else after the time that the CLI says it took."""
+    if step.result is None:
+        return start
+    at = elapsed(transcript, ended(step)) if step.result.at else None
+    return max(start, start + (size(step.result.seconds) or 0.0) if at is None else at)
+
+
+def _speaks(step: Step) -> bool | None:
+    """Whether a row is the model's; None for one that says nothing of who was at work."""
+    match step.event:
+        case Thought() | ToolCall() | Message(role=Role.ASSISTANT, injected=False):
+            return True
+        case Message(role=Role.USER, injected=False) | Notice():
+            return False
+        case _:
+            return None

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.model.event import AgentStart, Edit, ToolKind
+from kbsite.trajectories import solutions
+from tests.trajectories.sessions import CWD, Work
+
+PATH = f"{CWD}/solution.py"
+
+
+def contents(work: Work) -> list[str | None]:
+    return [state.content for state in work.trajectory().states]
+
+
+def test_edits_are_replayed() -> None:
+    work = Work().edit(Edit(PATH, None, "a = 1\n")).edit(Edit(PATH, "1", "2"))
+    work.edit(Edit(PATH, "a", "b"), Edit(PATH, "2", "3"))
+    assert contents(work) == ["a = 1\n", "a = 2\n", "b = 3\n"]
+    assert [(s.anchor, s.text) for s in work.trajectory().states] == [
+        ("L2", "Edit: +1 −0"), ("L4", "Edit: +1 −1"), ("L6", "Edit: +2 −2")
+    ]  # fmt: skip
+
+
+def test_edits_that_failed_or_never_ended_change_nothing() -> None:
+    work = Work().edit(Edit(PATH, None, "a = 1\n"))
+    work.edit(Edit(PATH, None, "b"), failed=True).edit(Edit(PATH, None, "c"), output=None)
+    assert contents(work) == ["a = 1\n"]
+
+
+def test_an_edit_of_a_file_that_is_not_known_leaves_it_unknown() -> None:
+    work = Work().edit(Edit(PATH, "a", "b")).edit(Edit(PATH, None, "whole\n"))
+    assert contents(work) == [None, "whole\n"]
+
+
+def test_patches_are_replayed() -> None:
+    patch = "@@\n a\n-b\n+c\n"
+    work = Work().edit(Edit("solution.py", None, "a\nb\n", action="add"))
+    work.edit(Edit("solution.py", None, "", patch=patch))
+    assert contents(work) == ["a\nb\n", "a\nc\n"]
+
+
+def test_a_deleted_and_a_moved_file_is_no_longer_known() -> None:
+    gone = Work().edit(Edit(PATH, None, "a\n")).edit(Edit(PATH, None, "", action="delete"))
+    assert contents(gone) == ["a\n", None]
+    move = Edit(f"{CWD}/draft.py", None, "", patch="*** Move to: solution.py", action="move")
+    assert contents(Work().edit(Edit(PATH, None, "a\n")).edit(move)) == ["a\n", None]
+
+
+def test_here_documents_are_replayed_among_edits() -> None:
+    work = Work().edit(Edit(PATH, None, "a = 1\n"))
+    work.run("cat > solution.py <<'EOF'\na = 2\nEOF\npython check.py", "FAIL: x", exit_code=1)
+    work.edit(Edit(PATH, "2", "3")).run("cat >> solution.py <<'EOF'\nb = 4\nEOF")
+    assert contents(work) == ["a = 1\n", "a = 2\n", "a = 3\n", "a = 3\nb = 4\n"]
+
+
+@pytest.mark.parametrize("exit_code", [0, 1])
+def test_a_command_that_cannot_be_told_is_named_and_forgets(exit_code: int) -> None:
+    work = Work().edit(Edit(PATH, None, "a = 1\n"))
+    work.run("sed -i s/1/2/ solution.py", exit_code=exit_code).edit(Edit(PATH, "a", "b"))
+    states = work.trajectory().states
+    assert [state.content for state in states] == ["a = 1\n", None, None]
+    assert states[1].text == "a command may have changed it"
+
+
+def test_a_here_document_of_a_command_that_never_ended_is_not_believed() -> None:
+    command = "cat > solution.py <<'EOF'\na\nEOF"
+    assert contents(Work().run(command, None)) == [None]
+    refused = Work().call(ToolKind.RUN, {"command": command}, "denied", failed=True)
+    assert contents(refused) == [None]
+
+
+def test_the_same_text_again_is_no_change() -> None:
+    work = Work().edit(Edit(PATH, None, "a\n")).edit(Edit(PATH, None, "a\n"))
+    assert contents(work.run("cat > solution.py <<'E'\na\nE")) == ["a\n"]
+
+
+def test_other_files_are_none_of_it() -> None:
+    work = Work().edit(Edit(f"{CWD}/my_solution.py", None, "x")).run("cat > a.py <<'E'\nx\nE")
+    assert contents(work.call(ToolKind.READ, {"file_path": PATH}, "a = 1")) == []
+
+
+def test_of_several_files_of_that_name_it_is_the_one_of_the_session() -> None:
+    work = Work().edit(Edit("/tmp/a/solution.py", None, "no")).edit(Edit(PATH, None, "yes"))
+    assert contents(work.edit(Edit("/tmp/a/solution.py", None, "no, no"))) == ["yes"]
+
+
+def test_else_it_is_the_one_that_changed_most_often() -> None:
+    deck = f"{CWD}/problems/p/solution.py"
+    work = Work().edit(Edit("/tmp/solution.py", None, "no")).edit(Edit(deck, None, "1"))
+    work.edit(Edit(deck, None, "2")).run("cd problems/p\ncat > solution.py <<'E'\n3\nE")
+    assert contents(work) == ["1", "2", "3\n"]
+
+
+@pytest.mark.parametrize("key", ["workdir", "cwd"])
+def test_the_folder_of_a_call_is_minded(key: str) -> None:
+    work = Work().edit(Edit(f"{CWD}/sub/solution.py", None, "1"))
+    command = "cat > solution.py <<'E'\n2\nE"
+    work.call(ToolKind.RUN, {"command": command, key: "sub"}, "", failed=False)
+    assert contents(work) == ["1", "2\n"]
+
+
+def test_without_a_folder_names_are_taken_as_they_are() -> None:
+    work = (
+        Work(cwd=None).edit(Edit("/x/solution.py", None, "1")).edit(Edit("solution.py", "1", "2"))
+    )
+    assert contents(work) == ["1", "2"]
+
+
+def test_sub_agents_change_the_same_file_in_order_of_time() -> None:
+    work = Work().edit(Edit(PATH, None, "a1"), at=1)
+    work.events.append(AgentStart(source=work.source, child="kid", call_id="c3"))
+    work.edit(Edit(PATH, "1", "2"), at=5, agent="kid").edit(Edit(PATH, "a", "b"), at=3)
+    assert contents(work) == ["a1", "b1", "b2"]
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solutions, "HELD", 5)
+    work = Work()
+    for text in ("abc", "de", "f"):
+        work.edit(Edit(PATH, None, text))
+    assert contents(work) == ["abc", "de", None]
+
+
+PATHS = st.sampled_from(["solution.py", PATH, "/x/solution.py", "", "..", "a\\solution.py", "\0"])
+EDITS = st.builds(
+    Edit, PATHS, st.none() | st.text(max_size=3), st.text(max_size=5), st.booleans(),
+    st.sampled_from(["", "@@\n-a\n+b\n", "*** Move to: solution.py", "@@ -9,9 +9,9 @@\n x\n"]),
+    st.sampled_from(["add", "update", "delete", "move", "?"]),
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(EDITS | st.text().map(lambda s: f"cat > solution.py <<'E'\n{s}\nE"), max_size=8))
+def test_no_edit_is_refused(changes: list[Edit | str]) -> None:
+    work = Work()
+    for change in changes:
+        _ = work.run(change) if isinstance(change, str) else work.edit(change)
+    for state in work.trajectory().states:
+        assert state.anchor

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.model.event import ToolKind
+from kbsite.model.status import Status
+from kbsite.model.trajectory import PointKind, Trajectory
+from kbsite.store.runs import SOLUTION, read_run
+from kbsite.trajectories import trajectory
+from kbsite.transcripts import transcript
+from tests.trajectories.sessions import Work, graded, session
+
+DEMO = Path(__file__).parents[2] / "runs" / "demo"
+
+
+def told(found: Trajectory) -> list[tuple[str, bool | None, float | None, int | None]]:
+    return [(p.kind.value, p.passed, p.score, p.state) for p in found.points]
+
+
+def test_a_session_is_told_point_by_point() -> None:
+    found = session().trajectory(graded(0.35))
+    assert told(found) == [
+        ("edit", None, None, 0),
+        ("check", False, None, 0),
+        ("edit", None, None, 1),
+        ("check", True, None, 1),
+        ("benchmark", None, 0.3842, 1),
+        ("edit", None, None, 2),
+        ("benchmark", None, 0.3511, 2),
+        ("submit", True, 0.35, 2),
+    ]
+    assert [p.elapsed for p in found.points] == [10, 20, 30, 55, 55, 70, 70, 81]
+    assert [p.anchor for p in found.points][:2] == ["L5", "L8"]
+    assert [s.content for s in found.states] == ["a = 1\nb = 2\n", "a = 3\nb = 2\n", "a = 4\n"]
+
+
+def test_tokens_so_far_are_those_sent_and_got() -> None:
+    found = session().trajectory()
+    counts = [3150, 6250, 10350, 15450, 15450, 17010, 17010, 18630]
+    assert [p.tokens for p in found.points] == counts
+    assert [p.tokens for p in Work().run("check", "PASS").trajectory().points] == [None, None]
+
+
+def test_the_best_score_is_the_first_of_the_highest() -> None:
+    best = session().trajectory(graded(0.9)).best
+    assert best is not None
+    assert best.score == 0.3842
+    output = "peak_fraction: 0.5\npeak_fraction: 0.5\n"
+    work = Work().run("a", output).run("b", output)
+    assert (best := work.trajectory().best) is not None
+    assert best.anchor == "L2"
+    assert Work().trajectory().best is None
+
+
+def test_the_first_check_that_passed_is_found() -> None:
+    correct = session().trajectory().signs.correct
+    assert correct is not None
+    assert correct.elapsed == 55
+    assert Work().run("check", "FAIL: no").trajectory().signs.correct is None
+
+
+@pytest.mark.parametrize("kind", [k for k in ToolKind if k is not ToolKind.RUN])
+def test_only_commands_are_checks(kind: ToolKind) -> None:
+    work = Work().call(kind, {}, "PASS\npeak_fraction: 0.9\n")
+    assert [p.kind for p in work.trajectory().points] == [PointKind.SUBMIT]
+
+
+def test_a_check_that_a_sub_agent_ran_counts_and_stands_at_its_time() -> None:
+    work = Work().run("a", "FAIL: x", at=(1, 2)).run("b", "PASS", at=(5, 6), agent="kid")
+    found = work.run("c", "FAIL: y", at=(7, 8)).trajectory()
+    assert [p.passed for p in found.points] == [False, True, False, None]
+
+
+@pytest.mark.parametrize(
+    ("status", "passed", "score"),
+    [(Status.PASSED, True, 0.5), (Status.WRONG, False, None), (Status.TAMPERED, False, None),
+     (Status.INFRA, None, None), (Status.UNGRADED, None, None)],
+)  # fmt: skip
+def test_the_grade_stands_at_the_end(
+    status: Status, passed: bool | None, score: float | None
+) -> None:
+    end = session().trajectory(graded(0.5, status)).points[-1]
+    assert (end.kind, end.passed, end.score) == (PointKind.SUBMIT, passed, score)
+
+
+def test_the_end_is_the_last_step_where_the_cli_wrote_none() -> None:
+    end = Work().say(at=1).run("sleep 99", None, at=(3, None)).trajectory().points[-1]
+    assert (end.anchor, end.elapsed, end.state) == ("L3", 3, None)
+
+
+def test_an_empty_transcript_has_no_points() -> None:
+    found = Work(cwd=None).trajectory(graded(0.5), budget=60)
+    assert (found.points, found.states, found.end, found.budget) == ((), (), None, 60)
+
+
+def test_without_times_points_stand_in_the_order_of_the_rows() -> None:
+    work = Work().run("a", "FAIL: x").run("b", "PASS").run("c", "peak_fraction: 0.2")
+    found = work.trajectory()
+    assert [p.kind.value for p in found.points] == ["check", "check", "benchmark", "submit"]
+    assert [p.elapsed for p in found.points][:3] == [None, None, None]
+
+
+@pytest.mark.parametrize("folder", sorted(DEMO.iterdir()), ids=lambda path: path.name)
+def test_our_own_runs_have_a_trajectory(folder: Path) -> None:
+    stored = read_run(folder)
+    read = transcript(stored.run.harness, stored.transcripts)
+    assert read is not None
+    found = trajectory(read, stored.run, stored.metrics)
+    anchors = {step.anchor for log in read.agents for step in log.every_step}
+    assert {p.anchor for p in found.points} <= anchors
+    assert {c.anchor for c in found.signs.slowest} <= anchors
+    assert found.signs.span is not None
+    assert sum(size.sent for size in found.signs.context) == read.main.usage.sent
+    held = stored.file(SOLUTION)
+    if held is None:
+        assert found.states == ()
+    elif found.states[-1].content is not None:
+        assert found.states[-1].content.encode() == held.path.read_bytes()
+    else:
+        # This CLI's edit was a script of its own.
+        assert stored.run.harness == "codex"
+
+
+WORDS = st.sampled_from(
+    ["PASS\n", "FAIL: x\n", "peak_fraction: 0.5\n", "peak_fraction: 999999999\n", "\x1b[0m", "\r",
+     "RESULT: LOW\n", "shape=0 solution_peak_fraction=0.1\n", "\ud800", "\0"]
+)  # fmt: skip
+OUTPUTS = st.none() | st.lists(WORDS | st.text(max_size=5), max_size=10).map("".join)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(OUTPUTS, st.none() | st.floats(0, 1e6)), max_size=8), st.booleans())
+def test_no_output_is_refused(outputs: list[tuple[str | None, float | None]], kid: bool) -> None:
+    work = Work()
+    for output, at in outputs:
+        work.run("python check.py", output, at=(at, at), agent="kid" if kid else "")
+    found = work.trajectory(graded(0.5))
+    assert found.points[-1].kind is PointKind.SUBMIT
+    assert all(p.text for p in found.points)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.model.event import Role, ToolKind, Topic
+from kbsite.model.trajectory import VitalSigns
+from kbsite.trajectories.vitals import SLOWEST
+from tests.trajectories.sessions import Work
+
+
+def signs(work: Work) -> VitalSigns:
+    return work.trajectory().signs
+
+
+def test_time_is_the_models_until_it_speaks_and_the_tools_until_they_answer() -> None:
+    work = Work().say("do", at=0, role=Role.USER).say(at=4).run("ls", at=(6, 16)).say(at=19)
+    found = signs(work)
+    assert (found.model, found.idle, dict(found.tools)) == (9, 0, {ToolKind.RUN: 10})
+    assert found.span == 19
+
+
+def test_waiting_for_a_retry_or_a_person_is_idle() -> None:
+    work = (
+        Work().say(at=1).notice(Topic.RETRY, at=31).say(at=33).say("go on", at=93, role=Role.USER)
+    )
+    found = signs(work.say(at=95))
+    assert (found.model, found.idle) == (2 + 2, 30 + 60)
+
+
+def test_calls_at_the_same_time_are_counted_once_for_the_first() -> None:
+    work = Work().say(at=0).run("a", at=(1, 10)).call(ToolKind.READ, {}, at=(2, 13))
+    found = signs(work.call(ToolKind.WEB, {}, at=(3, 5)).say(at=14))
+    assert dict(found.tools) == {ToolKind.RUN: 9, ToolKind.READ: 3}
+    assert found.model == 2
+    assert dict(found.calls) == {ToolKind.RUN: 1, ToolKind.READ: 1, ToolKind.WEB: 1}
+
+
+def test_a_call_without_the_time_of_its_result_lasts_as_long_as_the_cli_says() -> None:
+    work = Work().call(ToolKind.RUN, {}, at=(1, None), seconds=4).say(at=6)
+    found = signs(work)
+    assert (dict(found.tools), found.model) == ({ToolKind.RUN: 4}, 1)
+
+
+def test_without_times_only_what_the_cli_tells_is_known() -> None:
+    work = Work(cwd=None).say().call(ToolKind.RUN, {}, seconds=4).call(ToolKind.RUN, {}, seconds=2)
+    found = signs(work.run("x"))
+    assert (found.span, found.model, found.idle) == (None, None, None)
+    assert dict(found.tools) == {ToolKind.RUN: 6}
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("inf"), float("nan"), 1e300])
+def test_a_duration_that_cannot_be_one_is_ignored(seconds: float) -> None:
+    found = signs(Work().call(ToolKind.RUN, {}, at=(1, None), seconds=seconds).say(at=2))
+    assert found.slowest == ()
+    assert found.span == 1
+
+
+def test_clocks_that_run_backwards_give_no_negative_time() -> None:
+    found = signs(Work().say(at=50).run("x", at=(40, 10)).say(at=20))
+    assert all(seconds >= 0 for seconds in found.tools.values())
+    assert [call.seconds for call in found.slowest] == [0]
+
+
+def test_the_slowest_calls_come_first_and_of_equals_the_earlier() -> None:
+    work = Work().run("a", at=(0, 3)).run("b", at=(4, 9)).run("c", at=(10, 13)).run("d", None)
+    assert [(c.summary or c.anchor, c.seconds) for c in signs(work).slowest] == [
+        ("L4", 5), ("L2", 3), ("L6", 3)
+    ]  # fmt: skip
+    for number in range(20):
+        work.run("x", at=(20 + number, 20 + number + 1))
+    assert len(signs(work).slowest) == SLOWEST
+
+
+def test_sub_agents_calls_are_slow_too_but_their_time_is_not_the_main_agents() -> None:
+    work = Work().say(at=0).run("x", at=(1, 99), agent="kid").say(at=2)
+    found = signs(work)
+    assert [call.seconds for call in found.slowest] == [98]
+    assert dict(found.tools) == {}
+    assert dict(found.calls) == {ToolKind.RUN: 1}
+
+
+def test_context_sizes_and_compactions_stand_in_their_order() -> None:
+    work = Work().say().use(10, 1, "a").say().use(20, 1, "b").notice(Topic.COMPACTION)
+    found = signs(work.say().use(5, 1, "c").notice(Topic.COMPACTION))
+    assert [(size.anchor, size.sent) for size in found.context] == [
+        ("L2", 10), ("L4", 20), ("L7", 5)
+    ]  # fmt: skip
+    assert [(c.anchor, c.messages) for c in found.compactions] == [("L6", 2), ("L9", 3)]
+
+
+def test_tokens_are_the_transcripts() -> None:
+    work = Work().say().use(10, 1, "a").say().use(12, 2, "a").say().use(20, 3, "b")
+    assert (signs(work).usage.input, signs(work).usage.output) == (32, 5)
+
+
+TIMES = st.none() | st.floats(min_value=-1e6, max_value=1e6)
+SECONDS = st.none() | st.floats()
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(ToolKind), TIMES, TIMES, SECONDS), max_size=12))
+def test_no_times_are_refused_and_none_is_counted_twice(
+    calls: list[tuple[ToolKind, float | None, float | None, float | None]],
+) -> None:
+    work = Work(cwd=None).say(at=0)
+    for kind, start, end, seconds in calls:
+        work.call(kind, {}, at=(start, end), seconds=seconds)
+    found = signs(work)
+    if found.span is not None:
+        parts = [*found.tools.values(), found.model or 0, found.idle or 0]
+        assert min(parts) >= 0
+        assert sum(parts) == pytest.approx(found.span, abs=1e-4)
