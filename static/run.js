@@ -109,7 +109,7 @@
     // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
     cancelAnimationFrame(settling);
     const top = element.getBoundingClientRect().top;
-    const wanted = document.getElementById("tools").getBoundingClientRect().bottom + 8;
+    const wanted = Math.max(70, document.getElementById("tools").getBoundingClientRect().bottom + 8);
     if (Math.abs(top - wanted) > 4) window.scrollBy(0, top - wanted);
     if (performance.now() < until) settling = requestAnimationFrame(() => settle(element, until));
   }
@@ -162,7 +162,9 @@
 
   function toHash() {
     const anchor = decodeURIComponent(location.hash.slice(1));
-    if (LINE.test(anchor)) goTo(anchor);
+    const target = document.getElementById(anchor);
+    if (target && !target.closest("ol.steps")) settle(target);
+    else if (LINE.test(anchor)) goTo(anchor);
   }
   window.addEventListener("hashchange", toHash);
 
@@ -278,6 +280,7 @@
     hits = [];
     hit = -1;
     CSS.highlights?.clear();
+    document.getElementById("ticks")?.replaceChildren();
     if (!query.value) {
       found.textContent = "";
       return;
@@ -299,6 +302,7 @@
         if (match[0]) hits.push({ anchor, nth: nth++, long: match.index >= own });
       }
     }
+    tick(held);
     found.textContent = hits.length ? `${hits.length} found` : "nothing found";
     if (hits.length) await toHit(0);
   }
@@ -360,6 +364,32 @@
     if (active.size) narrow();
     if (query.value && !location.hash) search();
     else toHash();
+  }
+
+  // The map --------------------------------------------------------------------------------------
+
+  const map = document.getElementById("minimap");
+  map?.addEventListener("click", (event) => {
+    const anchor = event.target.closest("a")?.getAttribute("href")?.split("#")[1];
+    if (!anchor) return;
+    event.preventDefault();
+    note(decodeURIComponent(anchor));
+    goTo(decodeURIComponent(anchor));
+  });
+
+  function tick(held) {
+    const ticks = document.getElementById("ticks");
+    if (!ticks) return;
+    const { columns, steps: count } = ticks.ownerSVGElement.dataset;
+    const order = new Map(held.map(({ anchor }, index) => [anchor, index]));
+    const marked = new Set(hits.map(({ anchor }) => Math.floor((order.get(anchor) * columns) / count)));
+    ticks.replaceChildren(...[...marked].map((column) => {
+      const rect = document.createElementNS(ticks.namespaceURI, "rect");
+      for (const [name, value] of Object.entries({ class: "tick", x: column, y: 0, width: 1, height: 3 })) {
+        rect.setAttribute(name, value);
+      }
+      return rect;
+    }));
   }
 
   // Hands ---------------------------------------------------------------------------------------

@@ -26,6 +26,9 @@ from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
 
+QUOTED = 111
+"""The round that the audit quotes."""
+
 Open = Callable[..., Page]
 
 
@@ -40,7 +43,12 @@ def _run_folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) 
     log = "home/.claude/projects/-w/s.jsonl"
     board = tmp_path / "runs" / "demo"
     make_run(board, model="a-left", metrics={"peak_fraction": 0.9})
-    run = make_run(board, transcript={log: session()})
+    at = line_of(QUOTED)
+    quotes = [
+        {"file": f"transcript/{log}", "lines": [at, at + 1], "label": "the round", "text": "Round"},
+        {"file": "solution.py", "lines": [1, 1], "label": "the line", "text": "def solve(x):"},
+    ]
+    run = make_run(board, transcript={log: session()}, audit={"quotes": quotes})
     return build(settings).out / "runs" / run.name
 
 
@@ -186,6 +194,30 @@ def test_keys_walk_over_steps_errors_and_edits(open_run: Open) -> None:
     expect(here).to_be_focused()
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
+
+
+def test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map(open_run: Open) -> None:
+    page = open_run()
+    page.locator(".quote .place a").nth(0).click()
+    step = page.locator(f"#L{line_of(QUOTED)}")
+    expect(step).to_be_visible()
+    expect(step).to_have_class("step message quoted")
+
+
+def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> None:
+    page = open_run()
+    page.locator(".quote .place a").nth(1).click()
+
+    expect(page.locator("#solution-L1")).to_have_class("quoted")
+    expect(page.locator("#solution-L1")).to_be_in_viewport()
+
+
+def test_a_mark_of_the_map_leads_to_its_step(open_run: Open) -> None:
+    page = open_run()
+    marks = page.locator("#minimap rect.m-quoted")
+    marks.first.click()
+
+    expect(page.locator(".step.here")).to_contain_text(f"Round {QUOTED} begins.")
 
 
 def test_without_a_script_the_parts_are_pages_that_lead_on(open_run: Open) -> None:

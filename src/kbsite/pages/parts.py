@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from kbsite.model.audit import Quote
+from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import File, Renderer
 from kbsite.pages.steps import Item, items, line_ranges
+from kbsite.store.runs import TRANSCRIPT
 
 FIRST_STEPS, FIRST_BYTES = 20, 30_000
 """What the run's own page holds at most, so that it opens at once."""
@@ -29,6 +32,26 @@ class Reading:
     side_file: Callable[[str], str | None]
     """The address of a file that the CLI names."""
     long_texts: LongTexts
+    quotes: tuple[Quote, ...] = ()
+    """Passages that the audit of the run cites."""
+    cited: dict[int, str] = field(default_factory=dict)
+    """The anchor of the first step that a quote stands in, by the quote's index."""
+    quoted: set[str] = field(default_factory=set)
+    """The anchors of all steps that a quote stands in."""
+
+    def cites(self, item: Item) -> bool:
+        """Whether a quote stands in an item; takes down where, for the quote to link to."""
+        for number, quote in enumerate(self.quotes):
+            if any(_covers(quote, source) for source in item.sources):
+                self.cited.setdefault(number, item.anchor)
+                self.quoted.add(item.anchor)
+        return item.anchor in self.quoted
+
+
+def _covers(quote: Quote, source: Source) -> bool:
+    if not quote.lines or quote.file != f"{TRANSCRIPT}{source.file}":
+        return False
+    return quote.lines[0] <= source.line <= quote.lines[-1]
 
 
 @dataclass(slots=True)

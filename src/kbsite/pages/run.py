@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kbsite.model.board import Board
 from kbsite.pages.long_text import LongTexts
+from kbsite.pages.minimap import minimap
 from kbsite.pages.page import (
     File,
     Page,
@@ -54,16 +55,42 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     """The pages that the transcript is cut into, then the run's own page, which links them all."""
     shown = transcript(stored.run.harness, stored.transcripts)
     parts: list[Part] = []
+    reading = _reading(stored)
     if shown is not None:
-        yield from cut(shown, parts, _reading(stored), renderer)
+        yield from cut(shown, parts, reading, renderer)
     path = run_path(stored.run.id)
     values = {**_values(site, stored), "transcript": shown, "parts": parts}
+    values["minimap"] = minimap(parts, frozenset(reading.quoted))
+    values["quote_places"] = _quote_places(stored, parts, reading)
+    values["quoted_lines"] = _quoted_lines(stored)
     values["counts"] = counts([item for part in parts for item in part.items])
     yield File(path, renderer.page("pages/run.html", path, values))
 
 
 def _reading(stored: StoredRun) -> Reading:
-    return Reading(stored.run.id, partial(side_file, stored), LongTexts())
+    quotes = stored.audit.quotes if stored.audit else ()
+    return Reading(stored.run.id, partial(side_file, stored), LongTexts(), quotes)
+
+
+def _quote_places(stored: StoredRun, parts: list[Part], reading: Reading) -> dict[int, str]:
+    """The address of the place that each quote cites, by the quote's index, where there is one."""
+    places = {}
+    pages = {item.anchor: part.page for part in parts for item in part.items}
+    for number, quote in enumerate(reading.quotes):
+        if number in reading.cited:
+            anchor = reading.cited[number]
+            page = pages[anchor]
+            places[number] = f"#{anchor}" if page == "index.html" else f"{page}#{anchor}"
+        elif quote.file == SOLUTION and quote.lines and stored.file(SOLUTION):
+            places[number] = f"#solution-L{quote.lines[0]}"
+    return places
+
+
+def _quoted_lines(stored: StoredRun) -> set[int]:
+    """The lines of solution.py that the audit quotes."""
+    quotes = [q for q in (stored.audit.quotes if stored.audit else ()) if q.file == SOLUTION]
+    spans = [(q.lines[0], q.lines[-1]) for q in quotes if q.lines]
+    return {line for low, high in spans for line in range(low, min(high, low + 10_000) + 1)}
 
 
 def _values(site: Site, stored: StoredRun) -> dict[str, object]:

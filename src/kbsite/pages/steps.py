@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kbsite.model.event import Malformed, Notice, ToolCall, ToolKind, Topic, Trace, Unknown
+from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
 from kbsite.model.transcript import AgentLog, Step, Transcript
 
 SLOW_SECONDS = 60
@@ -91,6 +91,14 @@ class Item:
         told = {"error": self.failed, "edit": self.edits, "slow": self.slow}
         told |= {"solution": self.edits_solution, "sub": self.depth > 0}
         return [self.kind, *(f"is-{name}" for name, held in told.items() if held)]
+
+    @property
+    def sources(self) -> list[Source]:
+        """Where in the files it stands: its event, its result, its bookkeeping rows."""
+        if self.step is None:
+            return [row.event.source for row in self.rows]
+        result = self.step.result
+        return [self.step.event.source, *([result.source] if result else [])]
 
     @property
     def anchors(self) -> list[str]:

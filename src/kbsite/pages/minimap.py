@@ -1,0 +1,95 @@
+"""A transcript at a glance: a lane for each agent, a mark for each stretch of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kbsite.model.event import Notice, Topic
+from kbsite.pages.facts import elapsed
+from kbsite.pages.parts import Part
+from kbsite.pages.steps import Item
+
+COLUMNS = 240
+"""Stretches that a transcript is divided into, by number of steps."""
+LANES = 8
+"""Lanes that are drawn; what further sub-agents do stands in the last one."""
+LEAST = 30
+"""Steps from which a map is worth its place."""
+
+_RANK = ("quoted", "error", "solution", "compaction", "edit", "write", "run", "agent", "web",
+         "search", "read", "plan", "message", "thought")  # fmt: skip
+"""What a mark stands for when its stretch holds several things: the first of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One stretch of one agent's steps."""
+
+    column: int
+    kind: str
+    address: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The marks of one agent."""
+
+    title: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Minimap:
+    """The lanes of all agents."""
+
+    columns: int
+    steps: int
+    lanes: tuple[Lane, ...]
+
+
+def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
+    """The map of a transcript; None for a short one. `quoted` are anchors that an audit cites."""
+    placed = [(part, item) for part in parts for item in part.items]
+    if len(placed) < LEAST:
+        return None
+    columns = min(COLUMNS, len(placed))
+    names: dict[str, str] = {"": "main"}
+    marks: dict[str, dict[int, tuple[int, Mark]]] = {}
+    for index, (part, item) in enumerate(placed):
+        if item.opens is not None:
+            names.setdefault(item.agent, item.opens.title or "sub-agent")
+        lane = _lane(item.agent, marks)
+        column = index * columns // len(placed)
+        rank, mark = _mark(part, item, column, quoted)
+        held = marks[lane].get(column)
+        if held is None or rank < held[0]:
+            marks[lane][column] = (rank, mark)
+    lanes = tuple(
+        Lane(names.get(agent, "sub-agent"), tuple(mark for _, mark in own.values()))
+        for agent, own in marks.items()
+    )
+    return Minimap(columns, len(placed), lanes)
+
+
+def _lane(agent: str, marks: dict[str, dict[int, tuple[int, Mark]]]) -> str:
+    if agent not in marks and len(marks) == LANES:
+        return next(reversed(marks))
+    marks.setdefault(agent, {})
+    return agent
+
+
+def _mark(part: Part, item: Item, column: int, quoted: frozenset[str]) -> tuple[int, Mark]:
+    kinds = {*item.marks, *(mark.removeprefix("is-") for mark in item.marks)}
+    if quoted.intersection(item.anchors):
+        kinds.add("quoted")
+    event = item.step.event if item.step else None
+    if isinstance(event, Notice) and event.topic is Topic.COMPACTION:
+        kinds.add("compaction")
+    kind = next((kind for kind in _RANK if kind in kinds), "other")
+    rank = _RANK.index(kind) if kind in _RANK else len(_RANK)
+    when = item.step.elapsed if item.step else None
+    title = f"{kind}, {elapsed(when)}" if when is not None else kind
+    page = "" if part.number == 1 else part.page
+    return rank, Mark(column, kind, f"{page}#{item.anchor}", title)
