@@ -5,11 +5,11 @@ A new harness is a module that fits `form.HarnessModule`, and its name in ALL.
 
 from __future__ import annotations
 
-from kbsite.harnesses import atif, claude, codex, cursor, droid, kimi, opencode
+from kbsite.harnesses import atif, claude, codex, cursor, droid, inspect, kimi, opencode
 from kbsite.harnesses.form import Format, HarnessModule
 from kbsite.model.harness import Harness
 
-ALL: list[HarnessModule] = [claude, codex, kimi, opencode, cursor, droid, atif]
+ALL: list[HarnessModule] = [claude, codex, kimi, opencode, cursor, droid, atif, inspect]
 
 BY_ID: dict[str, HarnessModule] = {module.HARNESS.id: module for module in ALL}
 

@@ -1,0 +1,171 @@
+"""Messages of a sample: what was said, which tools were called, what came back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kbsite.harnesses.lines import dump, mapping, number, sequence, text, timestamp
+from kbsite.harnesses.rows import Row
+from kbsite.model.event import (
+    Event,
+    Image,
+    Message,
+    Notice,
+    Role,
+    Thought,
+    ToolKind,
+    ToolResult,
+    Topic,
+    Trace,
+)
+
+Held = Mapping[str, object]
+
+KINDS = {
+    "bash": ToolKind.RUN,
+    "bash_session": ToolKind.RUN,
+    "computer": ToolKind.OTHER,
+    "python": ToolKind.RUN,
+    "submit": ToolKind.PLAN,
+    "text_editor": ToolKind.EDIT,
+    "think": ToolKind.PLAN,
+    "todo_write": ToolKind.PLAN,
+    "update_plan": ToolKind.PLAN,
+    "web_browser": ToolKind.WEB,
+    "web_search": ToolKind.WEB,
+}
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
+_REFERENCES = ("attachment://", "tc://")
+"""What references to long texts begin with, in newer and in older logs."""
+_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
+_DEPTH = 32
+
+
+@dataclass(slots=True)
+class Attachments:
+    """Long texts of a sample, which stands for them by a reference."""
+
+    texts: Held
+    used: set[str] = field(default_factory=set)
+
+    def resolved(self, value: object, depth: int = _DEPTH) -> object:
+        """`value` with the texts in the place of the references to them."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, list) and depth:
+            return [self.resolved(item, depth - 1) for item in value]
+        if isinstance(value, dict) and depth:
+            return {key: self.resolved(item, depth - 1) for key, item in value.items()}
+        return value
+
+    def _text(self, value: str) -> str:
+        for reference in _REFERENCES:
+            name = value.removeprefix(reference)
+            held = self.texts.get(name) if name != value else None
+            if isinstance(held, str):
+                self.used.add(name)
+                return held
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What an event tells of a call that a message asks for."""
+
+    at: datetime | None = None
+    seconds: float | None = None
+
+
+def call_time(event: Held) -> Happened:
+    """When a tool event's call ended, and how long it took."""
+    start, end = timestamp(event.get("timestamp")), timestamp(event.get("completed"))
+    took = number(event.get("working_time"))
+    if start and end and end >= start:
+        return Happened(end, (end - start).total_seconds())
+    return Happened(end, took if took is not None and took >= 0 else None)
+
+
+def message(row: Row, calls: Mapping[str, Happened]) -> Iterator[Event]:
+    """The events of a message; `calls` tells by id when tool calls happened."""
+    role = _ROLES.get(text(row.value.get("role")))
+    if row.value.get("role") == "tool":
+        yield _result(row, calls)
+    elif role is None:
+        yield row.unknown(f"message:{text(row.value.get('role'))}")
+    else:
+        yield from _said(row, role)
+        for item in sequence(row.value.get("tool_calls")):
+            yield from _call(row, item)
+
+
+def _said(row: Row, role: Role) -> Iterator[Event]:
+    content, model = row.value.get("content"), text(row.value.get("model"))
+    if isinstance(row.value.get("reasoning"), str):
+        yield row.event(Thought, text=text(row.value["reasoning"]))
+    for item in content if isinstance(content, list) else [content]:
+        part = {"type": "text", "text": item} if isinstance(item, str) else mapping(item)
+        match part.get("type"):
+            case "text":
+                if part.get("text"):
+                    yield row.event(Message, role=role, text=text(part.get("text")), model=model)
+            case "reasoning":
+                yield _thought(row, part)
+            case "image":
+                yield row.event(Message, role=role, text="", images=(_image(part),), model=model)
+            case "audio" | "video" | "document" | "data" | "tool_use" as kind:
+                told = f"{kind} in a message"
+                yield row.event(Notice, topic=Topic.NOTE, text=told, raw=dump(part))
+            case kind:
+                if item is not None:
+                    yield row.unknown(f"content:{text(kind)}", item)
+
+
+def _thought(row: Row, part: Held) -> Thought:
+    redacted = part.get("redacted") is True
+    told = text(part.get("summary")) if redacted else text(part.get("reasoning"))
+    return row.event(Thought, text=told, encrypted=redacted and not told)
+
+
+def _image(part: Held) -> Image:
+    url = text(part.get("image"))
+    data = _DATA_URL.fullmatch(url)
+    return Image(data[1], data[2]) if data else Image("", "", url)
+
+
+def _call(row: Row, item: object) -> Iterator[Event]:
+    call = mapping(item)
+    if not call:
+        yield row.unknown("tool_call", item)
+        return
+    yield row.call(KINDS, text(call.get("function")), call.get("arguments"), text(call.get("id")))
+    if call.get("parse_error"):
+        yield row.notice(Topic.ERROR, text(call["parse_error"]))
+
+
+def _result(row: Row, calls: Mapping[str, Happened]) -> Event:
+    call_id, error = text(row.value.get("tool_call_id")), row.value.get("error")
+    content = row.value.get("content")
+    parts = [mapping(part) for part in sequence(content)]
+    output = "\n".join(text(part.get("text")) for part in parts if "text" in part)
+    odd = [part for part in parts if "text" not in part and part.get("type") != "image"]
+    happened = calls.get(call_id, Happened())
+    told = text(mapping(error).get("message", error))
+    shown = output if isinstance(content, list) else text(content)
+    return row.event(
+        ToolResult,
+        at=happened.at or row.at,
+        call_id=call_id,
+        output=shown or told,
+        is_error=bool(error),
+        seconds=happened.seconds,
+        images=tuple(_image(part) for part in parts if part.get("type") == "image"),
+        recorded=({"error": error} if error else {}) | ({"content": odd} if odd else {}) or "",
+    )
+
+
+def trace(row: Row, kind: str) -> Trace:
+    """An event of a kind that says nothing that messages do not."""
+    return row.event(Trace, type=kind, raw=row.raw)
