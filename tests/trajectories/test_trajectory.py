@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.store.runs import SOLUTION, read_run
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
-from tests.trajectories.sessions import Work, graded, session
+from tests.trajectories.sessions import Work, graded, run_record, session
 
 DEMO = Path(__file__).parents[2] / "runs" / "demo"
 
@@ -95,6 +96,16 @@ def test_the_end_is_the_last_step_where_the_cli_wrote_none() -> None:
 def test_an_empty_transcript_has_no_points() -> None:
     found = Work(cwd=None).trajectory(graded(0.5), budget=60)
     assert (found.points, found.states, found.end, found.budget) == ((), (), None, 60)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "end"), [(50.0, 50), (-1.0, 81), (1e300, 81), (float("inf"), 81), (None, 81)]
+)
+def test_the_length_of_the_session_is_the_recorded_one_where_it_can_be(
+    seconds: float | None, end: float
+) -> None:
+    run = replace(run_record(), seconds=seconds)
+    assert trajectory(session().transcript, run).end == end
 
 
 def test_without_times_points_stand_in_the_order_of_the_rows() -> None:

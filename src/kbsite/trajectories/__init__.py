@@ -12,7 +12,7 @@ from kbsite.model.trajectory import Point, PointKind, SolutionState, Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.trajectories.scores import scores
 from kbsite.trajectories.solutions import solution_states
-from kbsite.trajectories.times import Moment, moments
+from kbsite.trajectories.times import Moment, moments, size
 from kbsite.trajectories.vitals import vital_signs
 
 
@@ -36,8 +36,9 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
 
 
 def _end(transcript: Transcript, run: Run) -> float | None:
-    if run.elapsed_seconds is not None:
-        return run.elapsed_seconds
+    recorded = size(run.elapsed_seconds)
+    if recorded is not None:
+        return recorded
     if transcript.first is None or transcript.last is None:
         return None
     return (transcript.last - transcript.first).total_seconds()
