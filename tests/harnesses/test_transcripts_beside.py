@@ -53,7 +53,10 @@ def captured(module: HarnessModule, form: Format) -> Iterator[tuple[Path, str]]:
                 yield path, str(name)
 
 
-CAPTURES = {"claude": "claude-code-", "codex": "codex-", "kimi": "kimi-", "opencode": "opencode-"}
+CAPTURES = {
+    "claude": "claude-code-", "codex": "codex-", "gemini": "gemini-cli-", "kimi": "kimi-",
+    "opencode": "opencode-", "qwen": "qwen-code-",
+}  # fmt: skip
 """What the folders of a CLI's captures begin with; of some CLIs there are none."""
 
 

@@ -5,11 +5,33 @@ A new harness is a module that fits `form.HarnessModule`, and its name in ALL.
 
 from __future__ import annotations
 
-from kbsite.harnesses import atif, claude, codex, cursor, droid, inspect, kimi, opencode
+from kbsite.harnesses import (
+    atif,
+    claude,
+    codex,
+    cursor,
+    droid,
+    gemini,
+    inspect,
+    kimi,
+    opencode,
+    qwen,
+)
 from kbsite.harnesses.form import Format, HarnessModule
 from kbsite.model.harness import Harness
 
-ALL: list[HarnessModule] = [claude, codex, kimi, opencode, cursor, droid, atif, inspect]
+ALL: list[HarnessModule] = [
+    claude,
+    codex,
+    kimi,
+    opencode,
+    gemini,
+    qwen,
+    cursor,
+    droid,
+    atif,
+    inspect,
+]
 
 BY_ID: dict[str, HarnessModule] = {module.HARNESS.id: module for module in ALL}
 

@@ -18,6 +18,7 @@ from kbsite.model.event import Event, Malformed, Session, ToolResult, Topic
 _AGENT_FILE = re.compile(r"(?:.*/)?agent-([^/]+?)(?:\.meta\.json|\.jsonl)", re.DOTALL)
 _META = ".meta.json"
 _AGENT_NAMED = re.compile(r"^agentId: (\w+)", re.MULTILINE)
+_FOREIGN = ("systemPayload", "toolCallResult")
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
 
 
@@ -210,7 +211,12 @@ def _meta(held: Row, state: _State) -> Iterator[Event]:
 
 def recognises(head: Sequence[Mapping[str, object]]) -> bool:
     """Whether a file that starts with these objects is a session log."""
-    return any(_is_of_log(value) for value in head)
+    return any(_is_of_log(value) for value in head) and not any(map(_is_foreign, head))
+
+
+def _is_foreign(value: Mapping[str, object]) -> bool:
+    """Whether a row is Qwen Code's, whose log has the same keys around another content."""
+    return "parts" in mapping(value.get("message")) or any(key in value for key in _FOREIGN)
 
 
 def _is_of_log(value: Mapping[str, object]) -> bool:
