@@ -88,6 +88,35 @@ def test_two_rows_glued_together_are_both_read(form: Format) -> None:
     assert len(set(places(events))) == len(events) >= 2
 
 
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+DEEP = [
+    {"type": "tool_call", "subtype": "completed", "call_id": "c", "tool_call": {
+        "shellToolCall": {"args": {"command": 0}, "result": {"success": {"command": 0, "x": 1}}}}},
+    {"type": "message", "message": {"role": "assistant", "content": [
+        {"type": "tool_use", "id": "c", "name": "Execute", "input": {"command": 0}},
+        {"type": "tool_result", "tool_use_id": "c", "content": 0}]}},
+    {"role": "assistant", "message": {"content": [{"type": "tool_use", "input": {"path": 0}}]}},
+    {"schema_version": "ATIF-v1.7", "steps": [{"source": "agent", "message": 0, "extra": {
+        "raw_arguments": 0, "metadata": 0, "tool_result_metadata": 0}, "tool_calls": [
+            {"function_name": "bash", "arguments": {"command": 0}}]}]},
+    {"status": "success", "eval": {"task": "t"}, "samples": [{"messages": [
+        {"role": "assistant", "content": 0, "tool_calls": [{"arguments": {"command": 0}}]}]}]},
+]  # fmt: skip
+"""Rows whose zeros stand for values that are nested as deeply as JSON can be read, or deeper."""
+
+
+@every_form
+@pytest.mark.parametrize("depth", [300, 900, 960, 5000])
+@pytest.mark.parametrize("row", DEEP, ids=lambda row: "-".join(list(row)[:2]))
+def test_values_nested_deeply_do_not_raise(form: Format, depth: int, row: Any) -> None:
+    data = json.dumps(row).replace(": 0", ": " + nested(depth))
+
+    assert read(form, data)
+
+
 @pytest.mark.parametrize("module", harnesses.ALL, ids=lambda module: module.HARNESS.id)
 def test_no_two_formats_of_a_cli_are_stored_alike(module: HarnessModule) -> None:
     folders = [form.stored_as for form in module.FORMATS]

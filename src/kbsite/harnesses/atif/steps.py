@@ -133,9 +133,9 @@ def _extra(step: Held) -> Held:
     """What a step's `extra` tells that nothing else does."""
     held = {k: v for k, v in mapping(step.get("extra")).items() if k not in _NOISE and v}
     calls = [mapping(item) for item in sequence(step.get("tool_calls"))]
-    if any(held.get("raw_arguments") == call.get("arguments") for call in calls):
+    if any(dump(held.get("raw_arguments")) == dump(call.get("arguments")) for call in calls):
         held.pop("raw_arguments", None)
-    if held.get("metadata") == held.get("tool_result_metadata"):
+    if dump(held.get("metadata")) == dump(held.get("tool_result_metadata")):
         held.pop("metadata", None)
     return held
 

@@ -157,12 +157,21 @@ def _recorded(
     rest = {
         name: value
         for name, value in body.items()
-        if key and name != key and name not in _TOLD and value and value != arguments.get(name)
+        if key
+        and name != key
+        and name not in _TOLD
+        and value
+        and not _same(value, arguments.get(name))
     }
     if outcome not in ("", "success", "failure", "error"):
         rest["outcome"] = outcome
     others = {k: v for k, v in told.result.items() if outcome and k != outcome and v}
     return {**rest, **others, **told.more} or ""
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values are written alike; they may be nested too deeply to compare."""
+    return dump(one) == dump(other)
 
 
 def _milliseconds(row: Row, key: str) -> int | None:
