@@ -9,7 +9,7 @@ function openTarget() {
   for (let at = target; at; at = at.parentElement) {
     if (at instanceof HTMLDetailsElement) at.open = true;
   }
-  const own = target.querySelector(":scope > details, :scope > .body > details");
+  const own = target.matches(".step") && target.querySelector(":scope > .body > details");
   if (own) own.open = true;
   target.scrollIntoView();
 }

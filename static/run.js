@@ -377,6 +377,15 @@
     goTo(decodeURIComponent(anchor));
   });
 
+  document.getElementById("trajectory")?.addEventListener("click", (event) => {
+    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor
+      ?? event.target.closest("a")?.getAttribute("href")?.split("#")[1];
+    if (!anchor) return;
+    event.preventDefault();
+    note(decodeURIComponent(anchor));
+    goTo(decodeURIComponent(anchor));
+  });
+
   function tick(held) {
     const ticks = document.getElementById("ticks");
     if (!ticks) return;

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kbsite.charts import context_chart, score_chart, work_chart
 from kbsite.model.board import Board
+from kbsite.model.transcript import Transcript
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
 from kbsite.pages.page import (
+    INDEX,
     File,
     Page,
     Renderer,
@@ -24,6 +27,7 @@ from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.steps import counts
 from kbsite.store.runs import LOGS, SOLUTION, StoredRun
 from kbsite.text import code_lines
+from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
 
 
@@ -60,6 +64,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
         yield from cut(shown, parts, reading, renderer)
     path = run_path(stored.run.id)
     values = {**_values(site, stored), "transcript": shown, "parts": parts}
+    values |= _trajectory(stored, shown, _addresses(parts))
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     values["quote_places"] = _quote_places(stored, parts, reading)
     values["quoted_lines"] = _quoted_lines(stored)
@@ -72,15 +77,41 @@ def _reading(stored: StoredRun) -> Reading:
     return Reading(stored.run.id, partial(side_file, stored), LongTexts(), quotes)
 
 
+def _addresses(parts: list[Part]) -> dict[str, str]:
+    """The address of each anchor, seen from the run's page, whose script keeps the reader on it."""
+    pages = {anchor: part.page for part in parts for item in part.items for anchor in item.anchors}
+    return {
+        anchor: f"#{anchor}" if page == INDEX else f"{page}#{anchor}"
+        for anchor, page in pages.items()
+    }
+
+
+def _trajectory(
+    stored: StoredRun, shown: Transcript | None, addresses: Mapping[str, str]
+) -> dict[str, object]:
+    """How the run came to its solution, with its charts; nothing without a transcript."""
+    if shown is None:
+        return {"told": None}
+
+    def href(anchor: str) -> str:
+        return addresses.get(anchor, f"#{anchor}")
+
+    told = trajectory(shown, stored.run, stored.metrics)
+    charts = {
+        "score": score_chart(told, href),
+        "work": work_chart(told.signs),
+        "context": context_chart(told.signs, href),
+    }
+    return {"told": told, "charts": charts, "href": href}
+
+
 def _quote_places(stored: StoredRun, parts: list[Part], reading: Reading) -> dict[int, str]:
     """The address of the place that each quote cites, by the quote's index, where there is one."""
     places = {}
-    pages = {item.anchor: part.page for part in parts for item in part.items}
+    addresses = _addresses(parts)
     for number, quote in enumerate(reading.quotes):
         if number in reading.cited:
-            anchor = reading.cited[number]
-            page = pages[anchor]
-            places[number] = f"#{anchor}" if page == "index.html" else f"{page}#{anchor}"
+            places[number] = addresses[reading.cited[number]]
         elif quote.file == SOLUTION and quote.lines and stored.file(SOLUTION):
             places[number] = f"#solution-L{quote.lines[0]}"
     return places
