@@ -1,4 +1,4 @@
-"""Session logs: `chats/session-*.json`, one document, and since 0.40 or so a journal, `.jsonl`.
+"""Session logs: `chats/session-*.json`, one document, and in later versions a journal, `.jsonl`.
 
 A journal does not list messages: it has patches (`$set`), and a message is written anew, under
 the id that it had, whenever something is added to it. The last version of a message has it all.
