@@ -31,7 +31,7 @@ from kbsite.board_drawing import (
     words,
     x_axis,
 )
-from kbsite.model.board import Attempt, Board, Column
+from kbsite.model.board import Attempt, Board, Column, Row
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason
@@ -253,10 +253,7 @@ def _series(runs: Sequence[Run]) -> tuple[Callable[[Run], str], list[str]]:
 
 def ends(board: Board) -> Chart:
     """How the sessions of each contender ended, as one bar a contender."""
-    counts = [
-        Counter(attempt.run.end_reason for cell in row.cells if cell for attempt in cell.attempts)
-        for row in board.rows
-    ]
+    counts = [_ends_of(row) for row in board.rows]
     most = max((count.total() for count in counts), default=0)
     found = [reason for reason in EndReason if any(count[reason] for count in counts)]
     title = "How the sessions ended"
@@ -274,14 +271,15 @@ def ends(board: Board) -> Chart:
         drawing=drawing(title, height, [*names, *lines]) if lines else None,
         heads=("contender", *(reason.value for reason in found), "runs"),
         rows=tuple(
-            (
-                Entry(label),
-                *(Entry(str(count[reason])) for reason in found),
-                Entry(str(count.total())),
-            )
+            tuple(map(Entry, [label, *(str(count[r]) for r in found), str(count.total())]))
             for label, count in zip(labels, counts, strict=True)
         ),
     )
+
+
+def _ends_of(row: Row) -> Counter[EndReason]:
+    attempts = [attempt for cell in row.cells if cell for attempt in cell.attempts]
+    return Counter(attempt.run.end_reason for attempt in attempts)
 
 
 _END_LINE = 44

@@ -82,9 +82,7 @@ def _plot(trajectory: Trajectory) -> _Plot:
     points = trajectory.points
     times = [point.elapsed for point in points if point.elapsed is not None]
     timed = len(times) == len(points)
-    budget = (
-        trajectory.budget if timed and 0 < (trajectory.budget or 0) <= _LONGEST_BUDGET else None
-    )
+    budget = _budget_shown(trajectory) if timed else None
     if timed:
         width, count = steps_of_time(max([*times, budget or 0]))
         names = [clock(width * n) for n in range(count + 1)]
@@ -98,6 +96,11 @@ def _plot(trajectory: Trajectory) -> _Plot:
     y = Scale(height * number, HEIGHT - BOTTOM, TOP)
     scores = [f"{height * n:.6g}" for n in range(number + 1)]
     return _Plot(points, [x.at(t) for t in times], x, y, (names, scores), timed, budget)
+
+
+def _budget_shown(trajectory: Trajectory) -> float | None:
+    known = trajectory.budget or 0
+    return known if 0 < known <= _LONGEST_BUDGET else None
 
 
 def _best(plot: _Plot) -> Iterator[str]:

@@ -26,10 +26,15 @@ def vital_signs(
     calls = Counter(s.event.tool_kind for s in steps if isinstance(s.event, ToolCall))
     context, compactions = _context(transcript)
     passed = (p for p in points if p.kind is PointKind.CHECK and p.passed)
+    span, model, idle = (
+        (round(work.span, 6), round(work.model, 6), round(work.idle, 6))
+        if work
+        else (None, None, None)
+    )
     return VitalSigns(
-        span=round(work.span, 6) if work else None,
-        model=round(work.model, 6) if work else None,
-        idle=round(work.idle, 6) if work else None,
+        span=span,
+        model=model,
+        idle=idle,
         tools=_in_order(work.tools) if work else _in_order(_told(transcript)),
         calls={kind: calls[kind] for kind in ToolKind if calls[kind]},
         slowest=tuple(_slowest(steps)),

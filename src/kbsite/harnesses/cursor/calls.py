@@ -154,15 +154,8 @@ def _recorded(
 ) -> Mapping[str, object] | str:
     """What the result tells beyond its output and the call's arguments."""
     arguments = mapping(told.arguments)
-    rest = {
-        name: value
-        for name, value in body.items()
-        if key
-        and name != key
-        and name not in _TOLD
-        and value
-        and not _same(value, arguments.get(name))
-    }
+    beyond = {n: v for n, v in body.items() if key and v and n != key and n not in _TOLD}
+    rest = {n: v for n, v in beyond.items() if not _same(v, arguments.get(n))}
     if outcome not in ("", "success", "failure", "error"):
         rest["outcome"] = outcome
     others = {k: v for k, v in told.result.items() if outcome and k != outcome and v}

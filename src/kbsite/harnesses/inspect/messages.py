@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -149,21 +149,25 @@ def _result(row: Row, calls: Mapping[str, Happened]) -> Event:
     call_id, error = text(row.value.get("tool_call_id")), row.value.get("error")
     content = row.value.get("content")
     parts = [mapping(part) for part in sequence(content)]
-    output = "\n".join(text(part.get("text")) for part in parts if "text" in part)
     odd = [part for part in parts if "text" not in part and part.get("type") != "image"]
+    beyond = {name: held for name, held in (("error", error), ("content", odd)) if held}
     happened = calls.get(call_id, Happened())
-    told = text(mapping(error).get("message", error))
-    shown = output if isinstance(content, list) else text(content)
     return row.event(
         ToolResult,
         at=happened.at or row.at,
         call_id=call_id,
-        output=shown or told,
+        output=_output(content, parts) or text(mapping(error).get("message", error)),
         is_error=bool(error),
         seconds=happened.seconds,
         images=tuple(_image(part) for part in parts if part.get("type") == "image"),
-        recorded=({"error": error} if error else {}) | ({"content": odd} if odd else {}) or "",
+        recorded=beyond or "",
     )
+
+
+def _output(content: object, parts: Sequence[Mapping[str, object]]) -> str:
+    if not isinstance(content, list):
+        return text(content)
+    return "\n".join(text(part.get("text")) for part in parts if "text" in part)
 
 
 def trace(row: Row, kind: str) -> Trace:
