@@ -27,6 +27,10 @@ class Files:
         """The content of a file; None where it cannot be told, or the file is gone."""
         return self._known.get(path)
 
+    def contents(self, edits: tuple[Edit, ...]) -> tuple[str | None, ...]:
+        """What the diffs of `edits` hang on: the content of each of their files."""
+        return tuple(self._known.get(edit.path) for edit in edits)
+
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
         before = self._known.get(edit.path)

@@ -47,6 +47,8 @@ class _Draft:
     result: ToolResult | None = None
     result_anchor: str = ""
     diffs: list[FileDiff] = field(default_factory=list)
+    before: tuple[str | None, ...] = ()
+    """What its diffs were taken against, until its result comes."""
     usages: dict[str, Usage] = field(default_factory=dict)
     """Tokens by message: one that has no row of its own is counted at the row before it."""
     gone: bool = False
@@ -144,7 +146,9 @@ class Fold:
 
     def _call(self, call: ToolCall) -> None:
         draft = self._append(call)
-        draft.diffs = self._known(call).diffs(call.edits)
+        if call.edits:
+            known = self._known(call)
+            draft.diffs, draft.before = known.diffs(call.edits), known.contents(call.edits)
         if not call.call_id:
             return
         key = call.agent, call.call_id
@@ -171,9 +175,15 @@ class Fold:
 
     def _join(self, draft: _Draft, call: ToolCall, result: ToolResult, anchor: str) -> None:
         draft.result, draft.result_anchor = result, anchor
-        if call.edits and not result.is_error:
-            # The files may have changed between the call and its result: the diff is taken anew.
-            draft.diffs = self._known(call).applied(call.edits)
+        before, draft.before = draft.before, ()
+        if not call.edits or result.is_error:
+            return
+        known = self._known(call)
+        if known.contents(call.edits) != before:
+            # The files changed between the call and its result: the diff is taken anew.
+            draft.diffs = known.diffs(call.edits)
+        for edit in call.edits:
+            known.apply(edit)
 
     def _known(self, call: ToolCall) -> Files:
         # Only the rows of one file stand in the order in which they happened.
