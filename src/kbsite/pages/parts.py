@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from kbsite.model.audit import Quote
 from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
+from kbsite.pages import pieces
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import File, Renderer
 from kbsite.pages.steps import Item, items, line_ranges
@@ -94,18 +95,18 @@ def cut(
     """The pages of all parts but the first, and of long texts; `parts` is filled on the way."""
     show = renderer.macro("parts/steps.html", "item")
     part, size = Part(1, 1), 0
-    pieces: list[str] = []
+    shown: list[str] = []
     for item in items(transcript):
-        html = show(item, reading)
+        html = show(item, reading, pieces)
         if part.items and not _fits(part, size + len(html)):
-            yield from _closed(part, "".join(pieces), reading, renderer, last=False)
+            yield from _closed(part, "".join(shown), reading, renderer, last=False)
             parts.append(part)
-            part, pieces, size = Part(part.number + 1, part.end + 1), [], 0
+            part, shown, size = Part(part.number + 1, part.end + 1), [], 0
         part.items.append(item)
-        pieces.append(html)
+        shown.append(html)
         size += len(html)
         yield from _long(reading, renderer)
-    yield from _closed(part, "".join(pieces), reading, renderer, last=True)
+    yield from _closed(part, "".join(shown), reading, renderer, last=True)
     parts.append(part)
 
 
