@@ -9,14 +9,17 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape as escape_content
+from html import unescape
 from itertools import groupby
 from json import dumps
 from textwrap import wrap
 from unicodedata import east_asian_width
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -153,10 +156,7 @@ class _Renderer(RendererHTML):
         return f'<span class="image">[{escape(told)}]</span>'
 
     def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        token = tokens[idx]
-        info = token.info.strip()
-        named = f'<span class="info">{escape(info)}</span>\n' if info else ""
-        return f"<pre>{named}<code>{escape(token.content)}</code></pre>\n"
+        return _fenced(tokens[idx].info.strip(), tokens[idx].content)
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         _align(tokens[idx])
@@ -219,18 +219,85 @@ def _is_link(address: str) -> bool:
 
 def markdown(text: str) -> Markup:
     """Markdown as HTML: no raw HTML, links to http, https and mailto only, no image fetched."""
-    parser, env = _markdown(), dict[str, object]()
+    shown = visible(text)
     try:
-        tokens = parser.parse(visible(text), env)
-        deepest = max((token.level for token in tokens), default=0)
-        rendered = str(parser.renderer.render(tokens, parser.options, env))
+        rendered = "".join(_block(kind, lines) for kind, lines in _blocks(shown))
     except (RecursionError, IndexError):
-        deepest = _DEEPEST
-    if deepest >= _DEEPEST - 1:
         # Deep nesting is hostile or broken: such text is shown as it is.
-        return Markup('<pre class="text">{}</pre>').format(visible(text))
+        return Markup('<pre class="text">{}</pre>').format(shown)
+    return Markup(rendered)  # noqa: S704 - all text is escaped, HTML is off
+
+
+_SIMPLE = re.compile(
+    r"[A-Za-z](?:[A-Za-z0-9 ,.;:?!'()/%+=@#$^{}-]*[A-Za-z0-9,.;:?!'()/%+=@#$^{}-])?"
+)
+"""A line of a paragraph in which nothing has a meaning of its own, wherever it stands."""
+
+_FENCE = re.compile(r"```([A-Za-z0-9+#.-]*)")
+
+
+def _blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a text as simple paragraphs ("p"), fenced code ("```"), and all else ("").
+
+    Most that models write are the first two, which need no parser; what stands between two of them
+    means the same wherever it stands.
+    """
+    lines = [] if "\r" in text else text.split("\n")
+    rest, at = [] if lines else [text], 0
+    while at < len(lines):
+        end = _block_end(lines, at)
+        kind = _kind(lines[at:end])
+        if kind is None:
+            rest += lines[at:]
+            break
+        if kind and rest:
+            yield "", rest
+            rest = []
+        if kind:
+            yield kind, lines[at:end]
+        else:
+            rest += lines[at:end]
+        at = end
+    if rest:
+        yield "", rest
+
+
+def _block_end(lines: list[str], start: int) -> int:
+    """Where a block that starts at a line ends: after its fence, or before the next blank line."""
+    if _FENCE.fullmatch(lines[start]):
+        inside = (n for n in range(start + 1, len(lines)) if lines[n].lstrip().startswith("```"))
+        return next(inside, len(lines) - 1) + 1
+    blank = (n for n in range(start + 1, len(lines)) if not lines[n].strip(" \t"))
+    return next(blank, len(lines))
+
+
+def _kind(block: list[str]) -> str | None:
+    """What a block is; None where it may go on beyond its end."""
+    if all(map(_SIMPLE.fullmatch, block)):
+        return "p"
+    if _FENCE.fullmatch(block[0]) and len(block) > 1 and block[-1] == "```":
+        return "```"
+    fenced = any(line.lstrip().startswith(("```", "~~~")) for line in block)
+    return None if fenced else ""
+
+
+def _block(kind: str, lines: list[str]) -> str:
+    if kind == "p":
+        text = "\n".join(lines)
+        return f"<p>{text}</p>\n"
+    if kind == "```":
+        return _fenced(lines[0].removeprefix("```"), "".join(f"{line}\n" for line in lines[1:-1]))
+    parser, env = _markdown(), dict[str, object]()
+    tokens = parser.parse("\n".join(lines), env)
+    if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
+        raise RecursionError
     # Once more, for the characters that the text spells as entities.
-    return Markup(visible(rendered))  # noqa: S704 - markdown-it escapes all text, HTML is off
+    return visible(str(parser.renderer.render(tokens, parser.options, env)))
+
+
+def _fenced(info: str, code: str) -> str:
+    named = f'<span class="info">{escape(info)}</span>\n' if info else ""
+    return f"<pre>{named}<code>{escape(code)}</code></pre>\n"
 
 
 _SIGNS = {"+": "add", "-": "del", "@": "jump"}

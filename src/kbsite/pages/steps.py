@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
 from kbsite.model.transcript import AgentLog, Step, Transcript
+from kbsite.pages.in_diff import is_in_diffs
 
 SLOW_SECONDS = 60
 """A call that takes longer is called slow."""
@@ -23,10 +24,15 @@ _ANCHOR = re.compile(r"(?P<file>.*?)L(?P<line>\d+)(?:-\d+)?$")
 _IN_DIFF = {
     "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content",
     "file_text", "edits", "edit", "patch", "patchText", "input", "replace_all", "replaceAll",
-    "originalFile", "structuredPatch", "diff", "filediff", "files", "userModified", "filePath",
-    "file_path", "type", "gitDiff",
+    "filePath", "file_path",
 }  # fmt: skip
-"""Keys of a call or of its record that say what its diff shows."""
+"""Keys of a call or of its record that may say what its diff shows."""
+
+_COPIES = {
+    "originalFile", "structuredPatch", "diff", "filediff", "files", "userModified", "type",
+    "gitDiff", "patch",
+}  # fmt: skip
+"""Keys of a record under which a CLI keeps its own diff, and the file as it was before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,40 +165,59 @@ def other_arguments(step: Step) -> Mapping[str, object] | str:
     assert isinstance(call, ToolCall)
     held = call.arguments
     if isinstance(held, str):
-        return "" if held.strip() == call.summary or step.diffs else held
+        return "" if held == call.summary or _diffs_show(step, held) else held
+    command = _command_key(call)
     return {
         key: value
         for key, value in held.items()
-        if not (step.diffs and key in _IN_DIFF)
-        and not (isinstance(value, str) and value.strip() == call.summary)
-        and not (call.tool_kind is ToolKind.RUN and key in ("command", "cmd") and _long(value))
+        if key != command
+        and value != call.summary
+        and not (key in _IN_DIFF and _diffs_show(step, value))
     }
 
 
-def _long(value: object) -> bool:
-    return isinstance(value, str) and "\n" in value.strip()
+def _diffs_show(step: Step, value: object) -> bool:
+    return bool(step.diffs) and is_in_diffs(value, step.diffs)
+
+
+def _command_key(call: ToolCall) -> str | None:
+    """The name of the command among a call's arguments, where its head does not show it whole."""
+    if call.tool_kind is not ToolKind.RUN or isinstance(call.arguments, str):
+        return None
+    for key in ("command", "cmd"):
+        command = call.arguments.get(key)
+        if isinstance(command, str) and command not in ("", call.summary):
+            return key
+    return None
 
 
 def long_command(step: Step) -> str:
     """The command of a call, where it has more than the one line that stands in its head."""
     call = step.event
     assert isinstance(call, ToolCall)
-    if call.tool_kind is not ToolKind.RUN or isinstance(call.arguments, str):
-        return ""
-    commands = (call.arguments.get(key) for key in ("command", "cmd"))
-    return next((str(command) for command in commands if _long(command)), "")
+    key = _command_key(call)
+    return "" if key is None or isinstance(call.arguments, str) else str(call.arguments[key])
 
 
 def more_recorded(step: Step) -> Mapping[str, object] | str:
-    """What the CLI recorded of a result beyond what its output and its diff show."""
+    """What the CLI recorded of a result beyond what its output, its call and its diff show."""
     result = step.result
     if result is None:
         return ""
     recorded = result.recorded
     if isinstance(recorded, str):
         return recorded
-    left = {k: v for k, v in recorded.items() if not (step.diffs and k in _IN_DIFF)}
+    left = {k: v for k, v in recorded.items() if not (step.diffs and _is_told(step, k, v))}
     stdout = left.get("stdout")
-    if isinstance(stdout, str) and len(stdout) > len(result.output):
+    alone = not any(isinstance(v, str) and v for k, v in left.items() if k != "stdout")
+    if alone and isinstance(stdout, str) and len(stdout) > len(result.output):
         return stdout
     return left
+
+
+def _is_told(step: Step, key: str, value: object) -> bool:
+    """Whether what a CLI recorded under a key says what the page shows of the call anyway."""
+    call = step.event
+    arguments = call.arguments if isinstance(call, ToolCall) else ""
+    asked = [] if isinstance(arguments, str) else list(arguments.values())
+    return key in _COPIES or (key in _IN_DIFF and (value in asked or _diffs_show(step, value)))
