@@ -218,13 +218,16 @@ def _is_link(address: str) -> bool:
 
 
 def markdown(text: str) -> Markup:
-    """Markdown as HTML: no raw HTML, links to http, https and mailto only, no image fetched."""
+    """Markdown as HTML: no raw HTML, links to http, https and mailto only, no image fetched.
+
+    What would not show every word as HTML is shown as it is.
+    """
     shown = visible(text)
     try:
         rendered = "".join(_block(kind, lines) for kind, lines in _blocks(shown))
     except (RecursionError, IndexError):
         # Deep nesting is hostile or broken: such text is shown as it is.
-        return Markup('<pre class="text">{}</pre>').format(shown)
+        return _as_it_is(shown)
     return Markup(rendered)  # noqa: S704 - all text is escaped, HTML is off
 
 
@@ -291,8 +294,37 @@ def _block(kind: str, lines: list[str]) -> str:
     tokens = parser.parse("\n".join(lines), env)
     if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
         raise RecursionError
+    rendered = str(parser.renderer.render(tokens, parser.options, env))
+    if _loses_words("\n".join(lines), rendered, tokens):
+        return str(_as_it_is("\n".join(lines)))
     # Once more, for the characters that the text spells as entities.
-    return visible(str(parser.renderer.render(tokens, parser.options, env)))
+    return visible(rendered)
+
+
+def _as_it_is(text: str) -> Markup:
+    # The line end after the tag is HTML's own: it keeps one that the text starts with.
+    return Markup('<pre class="text">\n{}</pre>').format(text)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_TAG = re.compile(r"<[^>]*>")
+_EMPTY_LINK = re.compile(r"<a [^>]*>\s*</a>")
+_ADDRESS = re.compile(r'<a href="([^"]*)"(?: title="([^"]*)")?[^>]*>')
+_LOSSY = ("<table", "<a ", '<span class="image">')
+"""What words can get lost in: cells beyond the head, links without a text or within a picture's."""
+
+
+def _loses_words(source: str, rendered: str, tokens: Sequence[Token]) -> bool:
+    if not any(tag in rendered for tag in _LOSSY):
+        return False
+    named = _ADDRESS.sub(r" \1 \2 ", _EMPTY_LINK.sub(" ", rendered))
+    numbers = Counter(token.info for token in tokens if token.type == "list_item_open")
+    return bool(_words(source) - _words(_TAG.sub(" ", named)) - numbers)
+
+
+def _words(text: str) -> Counter[str]:
+    """The words of a text; entities and addresses are spelt out, however often they are escaped."""
+    return Counter(_WORD.findall(unquote(unescape(unescape(unescape(text))))))
 
 
 def _fenced(info: str, code: str) -> str:
