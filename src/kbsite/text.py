@@ -30,6 +30,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from kbsite.blocks import blocks
 from kbsite.model.transcript import DiffLine
 
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
@@ -224,64 +225,11 @@ def markdown(text: str) -> Markup:
     """
     shown = visible(text)
     try:
-        rendered = "".join(_block(kind, lines) for kind, lines in _blocks(shown))
+        rendered = "".join(_block(kind, lines) for kind, lines in blocks(shown))
     except (RecursionError, IndexError):
         # Deep nesting is hostile or broken: such text is shown as it is.
         return _as_it_is(shown)
     return Markup(rendered)  # noqa: S704 - all text is escaped, HTML is off
-
-
-_SIMPLE = re.compile(
-    r"[A-Za-z](?:[A-Za-z0-9 ,.;:?!'()/%+=@#$^{}-]*[A-Za-z0-9,.;:?!'()/%+=@#$^{}-])?"
-)
-"""A line of a paragraph in which nothing has a meaning of its own, wherever it stands."""
-
-_FENCE = re.compile(r"```([A-Za-z0-9+#.-]*)")
-
-
-def _blocks(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a text as simple paragraphs ("p"), fenced code ("```"), and all else ("").
-
-    Most that models write are the first two, which need no parser; what stands between two of them
-    means the same wherever it stands.
-    """
-    lines = [] if "\r" in text else text.split("\n")
-    rest, at = [] if lines else [text], 0
-    while at < len(lines):
-        end = _block_end(lines, at)
-        kind = _kind(lines[at:end])
-        if kind is None:
-            rest += lines[at:]
-            break
-        if kind and rest:
-            yield "", rest
-            rest = []
-        if kind:
-            yield kind, lines[at:end]
-        else:
-            rest += lines[at:end]
-        at = end
-    if rest:
-        yield "", rest
-
-
-def _block_end(lines: list[str], start: int) -> int:
-    """Where a block that starts at a line ends: after its fence, or before the next blank line."""
-    if _FENCE.fullmatch(lines[start]):
-        inside = (n for n in range(start + 1, len(lines)) if lines[n].lstrip().startswith("```"))
-        return next(inside, len(lines) - 1) + 1
-    blank = (n for n in range(start + 1, len(lines)) if not lines[n].strip(" \t"))
-    return next(blank, len(lines))
-
-
-def _kind(block: list[str]) -> str | None:
-    """What a block is; None where it may go on beyond its end."""
-    if all(map(_SIMPLE.fullmatch, block)):
-        return "p"
-    if _FENCE.fullmatch(block[0]) and len(block) > 1 and block[-1] == "```":
-        return "```"
-    fenced = any(line.lstrip().startswith(("```", "~~~")) for line in block)
-    return None if fenced else ""
 
 
 def _block(kind: str, lines: list[str]) -> str:

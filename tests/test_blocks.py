@@ -1,0 +1,70 @@
+"""Markdown that needs no parser reads as if it had been parsed, whatever stands beside it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.blocks import blocks
+from kbsite.text import _markdown, markdown, visible
+from tests.test_text import TEXTS
+
+BLOCKS = st.sampled_from(
+    [
+        "A line of words.", "Words: (more), 50% + 1", "two words\nand a line", "Let's go!", "```",
+        "```py", "```\ncode\n\n    more <b>\n```", "~~~\nx", "- item", "- item\n\n  more",
+        "1. one", "> quoted", "    indented", "a\n---", "a\n===", "# head", "| a |\n|---|\n| b |",
+        "a **b** `c`", "- ```\n  x", "***", "&lt; <b>", "[a]: http://x", " a", "a ", "a  \nb",
+        "\t", "", " ", "````", " ```", "```\n````", "text ```", "a\n```\nb\n\nc\n```", "-", "+ x",
+        "a\\", "a|b\n-|-", "\u00a0", "w\u00f6rter", "a\r\nb", "```a`b\nx\n```", "```\tc\n```",
+    ]
+)  # fmt: skip
+GAPS = st.sampled_from(["\n", "\n\n", "\n \n"])
+
+
+def parsed_at_once(text: str) -> str:
+    """Markdown as the parser renders all of a text at once."""
+    return visible(str(_markdown().render(visible(text))))
+
+
+@given(st.lists(st.tuples(BLOCKS, GAPS), max_size=9))
+@settings(max_examples=400)
+def test_what_needs_no_parser_reads_as_if_it_had_been_parsed(parts: list[tuple[str, str]]) -> None:
+    text = "".join(block + gap for block, gap in parts)
+
+    assert markdown(text) == parsed_at_once(text)
+
+
+@given(TEXTS)
+def test_any_text_reads_as_the_parser_makes_it_at_once_or_as_it_is(text: str) -> None:
+    shown = markdown(text)
+
+    assert shown == parsed_at_once(text) or '<pre class="text">' in shown
+
+
+@given(st.lists(st.tuples(BLOCKS, GAPS), max_size=9))
+def test_the_blocks_hold_every_line_but_blank_ones_between_them(
+    parts: list[tuple[str, str]],
+) -> None:
+    text = "".join(block + gap for block, gap in parts)
+    held = "\n".join(line for _, lines in blocks(text) for line in lines)
+
+    assert [line for line in held.split("\n") if line.strip(" \t")] == [
+        line for line in text.split("\n") if line.strip(" \t")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("", []),
+        ("One line.", ["p"]),
+        ("One\nparagraph.\n\nAnother.", ["p", "p"]),
+        ("Look:\n\n```py\nx\n\ny\n```\nDone.", ["p", "```", "p"]),
+        ("- a\n\n- b\n\nSo.\n\n> c", ["", "p", ""]),
+        ("So.\n\n```\nnever closed\n\nSo.", ["p", ""]),
+    ],
+)
+def test_simple_blocks_are_told_from_all_else(text: str, kinds: list[str]) -> None:
+    assert [kind for kind, _ in blocks(text)] == kinds
