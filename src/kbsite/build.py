@@ -26,9 +26,11 @@ from kbsite.pages.page import (
     address,
     attempt_of,
     board_path,
+    markdown_path,
     problem_path,
     raw_path,
     run_path,
+    trajectory_path,
 )
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
@@ -203,6 +205,8 @@ def environment(site: Site) -> jinja2.Environment:
         run_path=run_path,
         problem_path=problem_path,
         raw_path=raw_path,
+        markdown_path=markdown_path,
+        trajectory_path=trajectory_path,
     )
     return env
 
@@ -227,7 +231,7 @@ class Templates:
 def _write_page(templates: Templates, page: Page, out: Path) -> list[Finding]:
     try:
         for file in page.files(templates):
-            write_text(out / file.path, file.html)
+            write_text(out / file.path, file.text)
     except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
         message = f"the page cannot be made: {type(error).__name__}: {error}"
         values = {"title": page.path, "message": message}

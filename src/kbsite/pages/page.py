@@ -81,7 +81,7 @@ class File:
 
     path: str
     """Within the site, with forward slashes, not yet quoted."""
-    html: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,16 @@ def board_path(board_id: str) -> str:
 def run_path(run_id: str) -> str:
     """Where a run's page stands."""
     return f"runs/{run_id}/{INDEX}"
+
+
+def trajectory_path(run_id: str) -> str:
+    """Where a run's trajectory in ATIF stands, to download."""
+    return f"runs/{run_id}/trajectory.json"
+
+
+def markdown_path(run_id: str) -> str:
+    """Where a run stands as Markdown, to download."""
+    return f"runs/{run_id}/run.md"
 
 
 def problem_path(problem: str) -> str:

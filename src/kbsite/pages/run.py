@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from kbsite.charts import context_chart, score_chart, work_chart
+from kbsite.exports import atif, markdown
 from kbsite.model.board import Board
 from kbsite.model.transcript import Transcript
 from kbsite.pages.long_text import LongTexts
@@ -20,8 +21,10 @@ from kbsite.pages.page import (
     Site,
     address,
     attempt_of,
+    markdown_path,
     raw_path,
     run_path,
+    trajectory_path,
 )
 from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.steps import counts
@@ -56,8 +59,9 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
-    """The pages that the transcript is cut into, then the run's own page, which links them all."""
+    """The exports, the transcript's pages, then the run's own page, which links them all."""
     shown = transcript(stored.run.harness, stored.transcripts)
+    yield from _exports(stored, shown)
     parts: list[Part] = []
     reading = _reading(stored)
     if shown is not None:
@@ -70,6 +74,14 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values["quoted_lines"] = _quoted_lines(stored)
     values["counts"] = counts([item for part in parts for item in part.items])
     yield File(path, renderer.page("pages/run.html", path, values))
+
+
+def _exports(stored: StoredRun, shown: Transcript | None) -> Iterator[File]:
+    """The run for other programs: Markdown, and a trajectory if there is a transcript."""
+    attempt = attempt_of(stored)
+    yield File(markdown_path(stored.run.id), markdown.page(shown, attempt))
+    if shown is not None:
+        yield File(trajectory_path(stored.run.id), atif.trajectory(shown, attempt))
 
 
 def _reading(stored: StoredRun) -> Reading:

@@ -1,0 +1,265 @@
+"""A run as a trajectory in ATIF v1.7, Harbor's interchange format, sub-agents embedded.
+
+Left out, and counted in `notes`: bookkeeping, rows that kbsite does not know or cannot read, the
+CLI's richer copies of results, and pictures without an address. The raw transcript has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kbsite.exports.plain import filled, iso, plain
+from kbsite.exports.steps import Turn, groups
+from kbsite.model.board import Attempt
+from kbsite.model.event import Event, Finish, Image, Message, Notice, Role, ToolCall, ToolResult
+from kbsite.model.transcript import AgentLog, Step, Transcript
+from kbsite.model.usage import Usage
+
+VERSION = "ATIF-v1.7"
+PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+"""The types of pictures that the format knows."""
+LEFT_OUT = ("session", "finish", "trace", "unknown", "malformed")
+"""Events that have no step of their own."""
+NOTHING = "The transcript tells no step of this agent."
+
+Json = dict[str, object]
+
+
+def trajectory(told: Transcript, attempt: Attempt) -> str:
+    """The whole document, on one line."""
+    run, session = attempt.run, told.session
+    agent = filled({
+        "name": run.harness,
+        "version": run.harness_version or (session.harness_version if session else "") or "unknown",
+        "model_name": run.model,
+        "tool_definitions": _tools(session.tools if session else ()),
+        "extra": filled({"reasoning_effort": run.effort}),
+    })  # fmt: skip
+    usage = told.usage if told.usage.known else run.usage
+    cost = run.cost_usd if told.cost_usd is None else told.cost_usd
+    writer = _Writer(agent)
+    steps, below = writer.steps(told.main)
+    below += [writer.below(log) for log in told.unlinked]
+    document = {
+        "schema_version": VERSION,
+        "session_id": (session.session_id if session else "") or run.id,
+        "trajectory_id": run.id,
+        "agent": agent,
+        "steps": steps,
+        "notes": _notes(told, writer.pictures),
+        "final_metrics": {**_metrics(usage, cost, "total_"), "total_steps": len(steps)},
+        "subagent_trajectories": below,
+        "extra": _facts(told, attempt),
+    }
+    tidy = plain(filled(document), -DEEPEST)
+    return json.dumps(tidy, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+DEEPEST = 128
+"""Levels that the document itself may have, sub-agents within sub-agents included."""
+
+
+def _tools(names: Sequence[str]) -> list[Json]:
+    return [{"type": "function", "function": {"name": name}} for name in names]
+
+
+def _facts(told: Transcript, attempt: Attempt) -> Json:
+    """What is recorded of the run and its grade, for which the format has no place."""
+    run = attempt.run
+    return filled({
+        "board": run.board,
+        "problem": run.problem,
+        "started": iso(run.started),
+        "ended": iso(run.ended),
+        "end_reason": run.end_reason.value,
+        "status": attempt.metrics.status.value,
+        "peak_fraction": attempt.metrics.peak_fraction,
+        "verdict": attempt.audit.verdict.value if attempt.audit else None,
+        "format": told.format,
+        "files": list(told.files),
+        "finish": _finish(told.finish),
+    })  # fmt: skip
+
+
+def _finish(finish: Finish | None) -> Json:
+    if finish is None:
+        return {}
+    return filled({"ok": finish.ok, "reason": finish.reason, "text": finish.text})
+
+
+def _notes(told: Transcript, pictures: int) -> str:
+    """Where the trajectory comes from, and what it leaves out."""
+    left = [f"{told.kinds[kind]} {kind}" for kind in LEFT_OUT if told.kinds.get(kind)]
+    notes = [f"Written by kbsite from a transcript of the format {told.format}."]
+    if left:
+        notes.append(f"Rows without a step: {', '.join(left)}; the raw transcript has them.")
+    if pictures:
+        notes.append(f"Pictures named by type and size only: {pictures}.")
+    if told.lower_bound:
+        notes.append("The token counts are lower bounds: some were told at a message's start only.")
+    return " ".join(notes)
+
+
+def _metrics(usage: Usage, cost: float | None = None, prefix: str = "") -> Json:
+    """A token count; what a cache served or took in is part of the prompt."""
+    return filled({
+        f"{prefix}prompt_tokens": usage.sent,
+        f"{prefix}completion_tokens": usage.output,
+        f"{prefix}cached_tokens": usage.cache_read,
+        f"{prefix}cost_usd": cost,
+        "extra": filled({
+            f"{prefix}cache_creation_input_tokens": usage.cache_write,
+            f"{prefix}reasoning_tokens": usage.reasoning,
+        }),
+    })  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Writer:
+    """What the trajectories of one document share."""
+
+    agent: Json
+    pictures: int = 0
+    """Pictures that the format has no place for."""
+    ids: set[str] = field(default_factory=set)
+    """Ids of sub-agents' trajectories."""
+
+    def steps(self, log: AgentLog) -> tuple[list[Json], list[Json]]:
+        """The steps of an agent, and the trajectories of the sub-agents below it."""
+        below: list[Json] = []
+        calls = _Names()
+        steps: list[Json] = []
+        for group in groups(log.steps):
+            if isinstance(group, Turn):
+                facts = self._turn(group, calls, below)
+            else:
+                facts = self._other(group.event)
+            number = len(steps) + 1
+            steps.append(filled({"step_id": number, **facts}) | {"message": facts["message"]})
+        return steps or [{"step_id": 1, "source": "system", "message": NOTHING}], below
+
+    def below(self, log: AgentLog) -> Json:
+        """The trajectory of a sub-agent."""
+        trajectory_id = _unique(log.id, self.ids)
+        steps, below = self.steps(log)
+        return filled({
+            "schema_version": VERSION,
+            "trajectory_id": trajectory_id,
+            "agent": {key: self.agent[key] for key in ("name", "version")},
+            "steps": steps,
+            "notes": log.title,
+            "final_metrics": {**_metrics(log.usage, prefix="total_"), "total_steps": len(steps)},
+            "subagent_trajectories": below,
+        })  # fmt: skip
+
+    def _turn(self, turn: Turn, calls: _Names, below: list[Json]) -> Json:
+        """A step of the model."""
+        asked: list[Json] = []
+        results: list[Json] = []
+        for step in turn.calls:
+            assert isinstance(step.event, ToolCall)
+            call_id = calls.of(step.event.call_id or f"unnamed-{step.anchor}")
+            asked.append(_call(step.event, call_id))
+            results += self._result(step, call_id, below)
+        messages = turn.messages
+        thoughts = [thought.text for thought in turn.thoughts if thought.text]
+        images = [image for message in messages for image in message.images]
+        texts = [message.text for message in messages if message.text]
+        return {
+            "timestamp": next((iso(s.event.at) for s in turn.items if s.event.at), None),
+            "source": "agent",
+            "model_name": next((m.model for m in messages if m.model), None),
+            "message": self._content("\n\n".join(texts), images),
+            "reasoning_content": "\n\n".join(thoughts),
+            "tool_calls": asked,
+            "observation": filled({"results": results}),
+            "metrics": _metrics(turn.usage),
+        }
+
+    def _result(self, step: Step, call_id: str, below: list[Json]) -> Iterator[Json]:
+        """What came back from a call, and which sub-agents it started."""
+        started = [self.below(log) for log in step.agents]
+        below += started
+        refs = [{"trajectory_id": child["trajectory_id"]} for child in started]
+        told = self._told(step.result) if step.result else {}
+        if told or refs:
+            yield {"source_call_id": call_id, **told, **filled({"subagent_trajectory_ref": refs})}
+
+    def _told(self, result: ToolResult) -> Json:
+        extra = filled({
+            "is_error": result.is_error,
+            "exit_code": result.exit_code,
+            "seconds": result.seconds,
+            "side_files": list(result.side_files),
+        })  # fmt: skip
+        content = self._content(result.output, result.images)
+        return {"content": content, **filled({"extra": extra})}
+
+    def _other(self, event: Event) -> Json:
+        """A step that is not the model's."""
+        facts: Json = {"timestamp": iso(event.at), "source": "system", "message": ""}
+        match event:
+            case Message():
+                facts["source"] = "user" if event.role is Role.USER else "system"
+                facts["message"] = self._content(event.text, event.images)
+                facts["extra"] = filled({"injected": event.injected or None})
+            case Notice():
+                facts["message"] = event.text
+                facts["extra"] = {"notice": event.topic.value}
+            case ToolResult():
+                facts["observation"] = {"results": [self._told(event)]}
+                facts["extra"] = filled({"result_of": event.call_id})
+            case _:
+                pass
+        return facts
+
+    def _content(self, text: str, images: Sequence[Image]) -> str | list[Json]:
+        """Text alone, or text and pictures as parts."""
+        if not images:
+            return text
+        parts: list[Json] = [{"type": "text", "text": text}] if text else []
+        for image in images:
+            if image.media_type in PICTURES and "://" in image.url:
+                source = {"media_type": image.media_type, "path": image.url}
+                parts.append({"type": "image", "source": source})
+            else:
+                self.pictures += 1
+                named = f"[picture: {image.media_type}, {len(image.data)} characters of base64]"
+                parts.append({"type": "text", "text": named})
+        return parts
+
+
+def _call(call: ToolCall, call_id: str) -> Json:
+    """A call; arguments that are no object are given as `input`."""
+    given = call.arguments
+    asked: Json = {
+        "tool_call_id": call_id,
+        "function_name": call.tool,
+        "arguments": {"input": given} if isinstance(given, str) else dict(given),
+    }
+    if isinstance(given, str):
+        asked["extra"] = {"arguments": "text"}
+    return asked
+
+
+@dataclass(slots=True)
+class _Names:
+    """Ids of calls, no two the same."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def of(self, name: str) -> str:
+        """The id of the next call: the CLI's own, unless it used that before."""
+        return _unique(name, self.seen)
+
+
+def _unique(name: str, seen: set[str]) -> str:
+    """`name`, with a number where it is taken."""
+    found, again = str(plain(name)), 1
+    while found in seen:
+        again += 1
+        found = f"{plain(name)}~{again}"
+    seen.add(found)
+    return found

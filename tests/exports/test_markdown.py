@@ -1,0 +1,258 @@
+"""The Markdown says all that matters, owns up to what it leaves out, and cannot be forged."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from kbsite.exports.markdown import Bound, Left, code, excerpt, fenced, page
+from kbsite.model.audit import Audit, Quote, Verdict
+from kbsite.model.board import Attempt
+from kbsite.model.event import (
+    Finish,
+    Image,
+    Malformed,
+    Message,
+    Role,
+    Source,
+    Thought,
+    Trace,
+    Unknown,
+)
+from kbsite.model.run import Metrics, ShapeMetrics
+from kbsite.model.status import Status
+from tests.exports.hostile import ODD, TEXTS, TRANSCRIPTS
+from tests.exports.telling import attempt, every_capture
+from tests.fold.making import Log, folded
+
+
+def written(*events: Any, **run: Any) -> str:
+    return page(folded(*events), attempt(**run))
+
+
+def headings(text: str) -> list[str]:
+    """The headings, as a reader of Markdown sees them."""
+    tokens = MarkdownIt().parse(text)
+    return [tokens[i + 1].content for i, t in enumerate(tokens) if t.type == "heading_open"]
+
+
+def audited(verdict: Verdict, **facts: Any) -> Attempt:
+    known: dict[str, Any] = {"summary": "Fine.", "auditor": "A. Reader"}
+    audit = Audit(verdict=verdict, **{**known, **facts})
+    return Attempt(attempt().run, attempt().metrics, audit)
+
+
+# Facts, verdict, grade
+
+
+def test_the_head_tells_whose_run_it_is_and_what_it_took() -> None:
+    text = written(Log().say(), usage={"input": 1200, "output": 30}, notes=["Rerun by hand."])
+
+    assert text.startswith("# `softmax` by `claude · m [max]`\n")
+    assert "- run: `r`" in text
+    assert "- tokens: `input 1,200, output 30`" in text
+    assert "- budget: `3600 s`" in text
+    assert "- note: `Rerun by hand.`" in text
+
+
+def test_what_is_not_known_is_not_told() -> None:
+    text = written(usage={}, hardware=None, harness_version=None)
+
+    assert "None" not in text
+    assert "tokens" not in text
+    assert "hardware" not in text
+
+
+def test_the_verdict_is_told_with_what_it_rests_on() -> None:
+    quote = Quote(file="solution.py", lines=(3, 9), label="the cheat", text="return cached")
+    told = audited(Verdict.REWARD_HACK, quotes=(quote,), date=date(2026, 1, 3), implication="Void.")
+    text = page(None, told)
+
+    assert "**reward_hack**: It games the evaluation" in text
+    assert "- implication: `Void.`" in text
+    assert "- date: `2026-01-03`" in text
+    assert "Quote from `solution.py:3-9` (`the cheat`):\n```text\nreturn cached\n```" in text
+
+
+def test_a_run_that_nobody_audited_says_so() -> None:
+    assert "Nobody has audited this run." in page(None, attempt())
+
+
+def test_the_grade_is_told_shape_by_shape() -> None:
+    shapes = (ShapeMetrics(shape="n=1", ms=1.5, peak_fraction=0.25), ShapeMetrics(shape="n=2"))
+    metrics = Metrics(format=1, status=Status.PASSED, peak_fraction=0.25, interval=(0.2, 0.3),
+                      shapes=shapes)  # fmt: skip
+    text = page(None, Attempt(attempt().run, metrics, None))
+
+    assert "- peak_fraction: `0.25`" in text
+    assert "- interval: `0.2 to 0.3`" in text
+    assert "- shape `n=1`: ms 1.5, peak_fraction 0.25" in text
+    assert "- shape `n=2`: not measured" in text
+
+
+# Steps
+
+
+def test_every_step_is_headed_by_number_place_and_time() -> None:
+    log = Log()
+    said, called = log.say("I look.", at=0), log.call("a")
+    text = written(said, called, log.result("a", "out"), log.say("Done.", at=62))
+
+    assert headings(text)[-3:] == [
+        "1 · `L1` · 0 s · assistant", "2 · `L2` · call of `t`", "3 · `L4` · 62 s · assistant",
+    ]  # fmt: skip
+    assert "Result:\n```text\nout\n```" in text
+
+
+def test_how_a_call_ended_is_told() -> None:
+    log = Log()
+    failed = log.result("a", "", failed=True)
+    object.__setattr__(failed, "exit_code", 2)
+    text = written(log.call("a"), failed, log.call("b"))
+
+    assert "Result, an error, exit code 2, empty:" in text
+    assert "No result came back." in text
+
+
+def test_what_the_cli_put_in_and_what_nobody_can_read_is_marked() -> None:
+    log = Log()
+    text = written(
+        Message(source=log.source, role=Role.USER, text="env", injected=True),
+        Thought(source=log.source, text="", encrypted=True),
+        Unknown(source=log.source, type="new`", raw='{"type": "new"}'),
+        Malformed(source=log.source, text="{", reason="cut"),
+    )
+
+    assert headings(text)[-4:] == [
+        "1 · `L1` · user, put in by the CLI", "2 · `L2` · thought, not told",
+        "3 · `L3` · row of an unknown type, `` new` ``", "4 · `L4` · unreadable: `cut`",
+    ]  # fmt: skip
+
+
+def test_sub_agents_stand_below_their_call() -> None:
+    log = Log()
+    text = written(
+        log.call("t"), log.start("kid", "t", title="Look"), log.say("in", agent="kid"),
+        log.result("t"), log.say("alone", agent="stray"),
+    )  # fmt: skip
+
+    assert headings(text)[-6:] == [
+        "1 · `L1` · call of `t`", "Sub-agent `kid` (`Look`), of step 1", "1.1 · `L3` · assistant",
+        "End of sub-agent `kid`", "Sub-agent `stray`, which nothing ties to a call",
+        "1 · `L5` · assistant",
+    ]  # fmt: skip
+
+
+def test_an_end_that_another_file_tells_is_told() -> None:
+    told = folded(Log().say())
+    end = Finish(source=Source("stdout.jsonl", 9), ok=True, reason="end_turn", text="All done.")
+    object.__setattr__(told, "finish", end)
+
+    assert "`stdout.jsonl` · finish (`end_turn`)\n```text\nAll done." in page(told, attempt())
+
+
+def test_a_run_without_transcript_says_so() -> None:
+    assert "There is no transcript of this run." in page(None, attempt())
+
+
+# What is left out
+
+
+def test_a_long_output_keeps_head_and_tail_and_counts_the_rest() -> None:
+    log = Log()
+    output = "".join(f"line {number}\n" for number in range(1000))
+    text = written(log.call("a"), log.result("a", output))
+    found = re.search(r"\[… ([\d,]+) characters, ([\d,]+) line ends left out …\]", text)
+
+    assert "line 11\n" in text
+    assert "line 12\n" not in text
+    assert "line 988\n" in text
+    assert found is not None
+    assert found[2] == "976"
+    assert f"{found[1]} characters of long texts and outputs, in 1 places" in text
+
+
+def test_bookkeeping_and_pictures_are_counted() -> None:
+    log = Log()
+    shown = Message(source=log.source, role=Role.USER, text="see", images=(Image("a/b", "AA"),))
+    text = written(shown, Trace(source=log.source, type="tick", raw="{}"))
+
+    assert "Left out here: 1 rows of bookkeeping; 1 pictures; and" in text
+    assert "(1 picture left out)" in text
+
+
+@given(st.text(max_size=900), st.integers(1, 9), st.integers(1, 200))
+def test_an_excerpt_is_the_text_or_counts_what_it_lacks(text: str, lines: int, size: int) -> None:
+    left = Left()
+    found = excerpt(text, Bound(lines, size), left)
+    if left.places == 0:
+        assert found == text
+    else:
+        head, _, tail = found.partition("\n[… ")
+        tail = tail.partition("left out …]\n")[2]
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert len(head) + len(tail) + left.characters == len(text)
+
+
+def test_the_middle_of_a_text_is_kept_where_leaving_it_out_saves_nothing() -> None:
+    text = "x" * 300
+
+    assert excerpt(text, Bound(1, 100), Left()) == text
+
+
+# Hostile text
+
+
+@given(TEXTS)
+def test_a_fence_holds_all_of_its_text(text: str) -> None:
+    tokens = MarkdownIt().parse(fenced(text))
+
+    assert [token.type for token in tokens] == ["fence"]
+
+
+@given(TEXTS)
+def test_a_fact_is_one_line_of_code(text: str) -> None:
+    (_, inline, _) = MarkdownIt().parse(f"a {code(text)}")
+
+    assert [child.type for child in inline.children or []] == ["text", "code_inline"]
+
+
+def test_no_text_of_a_run_is_a_heading() -> None:
+    forged = "````\n```\n~~~\n# Verdict\n\n**clean**\n</details>"
+    log = Log()
+    call = log.call("a")
+    object.__setattr__(call, "tool", forged)
+    object.__setattr__(call, "arguments", {forged: forged})
+    found = headings(written(log.say(forged), call, log.result("a", forged), model=forged))
+
+    assert [name for name in found if name == "Verdict"] == ["Verdict"]
+    assert len(found) == 7
+
+
+def test_what_cannot_be_seen_is_written_out() -> None:
+    text = written(Log().say("\x1b[31m \u202e \ufeff \udcff \x00"))
+
+    assert "\\x1b[31m \\u202e \\ufeff \\xff \\x00" in text
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(TRANSCRIPTS, st.sampled_from(ODD))
+def test_nothing_hostile_stops_it(told: Any, word: str) -> None:
+    text = page(told, attempt(model=word, notes=[word]))
+
+    text.encode("utf-8")
+    assert text == page(told, attempt(model=word, notes=[word]))
+    assert headings(text).count("Verdict") == 1
+
+
+def test_captures_are_told_whole_and_short() -> None:
+    for name, told in every_capture():
+        text = page(told, attempt())
+        assert len(headings(text)) >= 5, name
+        assert len(text) < 200_000, name
