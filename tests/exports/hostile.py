@@ -58,7 +58,7 @@ ARGUMENTS = st.one_of(
 IMAGES = st.lists(
     st.builds(
         Image, st.sampled_from(["image/png", "image/svg+xml", ""]), TEXTS,
-        url=st.sampled_from(["", "https://x.example/a.png", "file.png", "://\udc80"]),
+        url=st.sampled_from(["", "https://x.example/a.png", "file.png", "https://\udc80", "http://\0"]),
     ), max_size=2,
 ).map(tuple)  # fmt: skip
 USAGES = st.builds(Usage, input=COUNTS, cache_read=COUNTS, cache_write=COUNTS, output=COUNTS)

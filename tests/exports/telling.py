@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kbsite.exports.atif import NOTHING, PICTURES
+from kbsite.exports.atif import NOTHING, linked
 from kbsite.exports.plain import plain, whole
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import ALL, atif
@@ -144,7 +144,7 @@ def _shown(text: str, images: tuple[Image, ...]) -> str:
     named = [
         f"[picture: {image.media_type}, {len(image.data)} characters of base64]"
         for image in images
-        if image.media_type not in PICTURES or "://" not in image.url
+        if not linked(image)
     ]
     return whole("\n".join([*([text] if text or not named else []), *named]))
 

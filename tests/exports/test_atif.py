@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kbsite.exports.atif import NOTHING, trajectory
+from kbsite.exports.atif import NOTHING, linked, trajectory
 from kbsite.model.event import (
     Image,
     Message,
@@ -242,6 +242,21 @@ def test_pictures_are_told_and_linked_only_where_they_have_an_address() -> None:
         {"type": "text", "text": "[picture: image/png, 4 characters of base64]"},
     ]
     assert "Pictures named by type and size only: 1." in document["notes"]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "url", "points"),
+    [
+        ("image/png", "https://x.example/a.png", True),
+        ("image/svg+xml", "https://x.example/a.svg", False),
+        ("image/png", "../../etc/passwd", False),
+        ("image/png", "file:///etc/passwd", False),
+        ("image/png", "https://x.example/\0", False),
+        ("image/png", "", False),
+    ],
+)
+def test_only_pictures_on_the_web_are_pointed_at(media_type: str, url: str, points: bool) -> None:
+    assert linked(Image(media_type, "", url)) is points
 
 
 # Agents, totals, head

@@ -221,7 +221,7 @@ class _Writer:
             return text
         parts: list[Json] = [{"type": "text", "text": text}] if text else []
         for image in images:
-            if image.media_type in PICTURES and "://" in image.url:
+            if linked(image):
                 source = {"media_type": image.media_type, "path": image.url}
                 parts.append({"type": "image", "source": source})
             else:
@@ -229,6 +229,12 @@ class _Writer:
                 named = f"[picture: {image.media_type}, {len(image.data)} characters of base64]"
                 parts.append({"type": "text", "text": named})
         return parts
+
+
+def linked(image: Image) -> bool:
+    """Whether the format can point at a picture: it is on the web, and of a type that it knows."""
+    web = image.url.startswith(("https://", "http://")) and image.url.isprintable()
+    return web and image.media_type in PICTURES
 
 
 def _call(call: ToolCall, call_id: str) -> Json:
