@@ -405,6 +405,7 @@
 
   const help = document.getElementById("help");
   const helpButton = document.getElementById("help-button");
+  const keys = document.getElementById("keys");
 
   function toggleHelp() {
     help.hidden = !help.hidden;
@@ -433,7 +434,7 @@
       return;
     }
     const act = KEYS[event.key];
-    if (!act) return;
+    if (!act || !keys.checked) return;
     event.preventDefault();
     act();
   });

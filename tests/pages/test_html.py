@@ -215,3 +215,40 @@ def test_no_name_of_a_run_stops_the_build(
     kept = [path.read_bytes() for path in (site.out / "runs/r/raw/files").rglob("*.txt")
             if path.is_file()]  # fmt: skip
     assert sorted(kept) == [b"1", b"2", b"3"]
+
+
+def long_stream() -> bytes:
+    """A stream long enough for parts, with outputs, edits and prose too long for their place."""
+    rows: list[dict[str, object]] = []
+    for n in range(30):
+        text = f"{HOSTILE}\n" * (400 if n == 7 else 1)
+        change = {"file_path": HOSTILE, "old_string": "", "new_string": text}
+        parts = [{"type": "text", "text": text}, {"type": "thinking", "thinking": text},
+                 {"type": "tool_use", "id": f"c{n}", "name": "Bash", "input": {"command": text}},
+                 {"type": "tool_use", "id": f"e{n}", "name": "Edit", "input": change}]  # fmt: skip
+        result = {"type": "tool_result", "tool_use_id": f"c{n}", "content": f"\x1b[31m{text}"}
+        rows += [
+            {"type": "assistant", "message": {"id": f"m{n}", "content": parts}},
+            {"type": "user", "message": {"role": "user", "content": [result]}},
+        ]
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def test_parts_and_long_texts_of_a_run_are_sound_html_too(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo", run_id="r", transcript={"stdout.jsonl": long_stream()})
+    folder = build(settings).out / "runs" / "r"
+    pages = sorted(folder.glob("*.html"))
+    for path in pages:
+        parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+        tree = parser.parse(path.read_text("utf-8"))
+
+        assert [code for _, code, _ in parser.errors] == [], path
+        assert [name for name, times in Counter(ids(tree)).items() if times > 1] == [], path
+        assert not [node for node in nodes(tree) if node.tag in {"iframe", "img", "base", "style"}]
+        assert not [n for node in nodes(tree) for n in node.attrib if n.startswith("on")], path
+
+    names = {path.name.split("-")[0] for path in pages}
+    assert names == {"index.html", "steps", "text"}

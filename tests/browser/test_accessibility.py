@@ -1,0 +1,209 @@
+"""No page breaks a rule of WCAG 2.2 A or AA that axe can find: both themes, desk and phone."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.full_site import full_site
+from tests.browser.long_session import LONG_ROUND, line_of
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+
+pytestmark = pytest.mark.browser
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+PAGES = [
+    "index.html", "demo/index.html", "runs/index.html", "404.html", "problems/softmax/index.html",
+    "runs/kinds/index.html", "runs/again/index.html", "runs/long/index.html",
+    "runs/long/steps-0002.html", f"runs/long/text-L{line_of(LONG_ROUND) + 1}-1.html",
+]  # fmt: skip
+SCREENS = [
+    pytest.param({"color_scheme": scheme, "viewport": {"width": width, "height": 900}},
+                 id=f"{scheme}-{width}")
+    for scheme in ("dark", "light")
+    for width in (1400, 390)
+]  # fmt: skip
+# Scanlines lie over everything, so axe would call every contrast of text unknown.
+WHITE = "rgb(255, 255, 255)"
+# Text of a closed details element that paper would leave out.
+UNSEEN = """() => [...document.querySelectorAll("main details:not([open]) > :not(summary)")]
+    .filter((held) => !held.checkVisibility({ contentVisibilityAuto: true }))
+    .map((held) => held.outerHTML.slice(0, 99))"""
+FOCUSED = """() => {
+    const held = document.activeElement;
+    const style = getComputedStyle(held);
+    return [held.tagName, `${style.outlineStyle} ${style.outlineWidth}`];
+}"""
+NO_SCANLINES = "body::after { display: none !important }"
+
+
+@pytest.fixture(name="full")
+def _full(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, make_problem: MakeProblem,
+    make_floors: MakeFloors,
+) -> Path:  # fmt: skip
+    return full_site(tmp_path, make_run, make_settings, make_problem, make_floors)
+
+
+def broken(page: Page) -> list[str]:
+    """Each rule that the page breaks, with where and why."""
+    page.add_style_tag(content=NO_SCANLINES)
+    page.evaluate(AXE_SCRIPT)
+    asked = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+    found: dict[str, Any] = page.evaluate("(asked) => axe.run(asked)", asked)
+    return [
+        f"{page.url}: {rule['id']}: {node['html'][:200]}: {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"][:3]
+    ]
+
+
+def open_all(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_page_of_the_own_site_breaks_a_rule(
+    screen: dict[str, Any], site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, **screen).new_page()
+    wrong = []
+    runs = {path.parent.name.split("_")[2]: path for path in site.glob("runs/*_*/index.html")}
+    others = [path for path in site.rglob("*.html") if path not in site.glob("runs/*_*/*")]
+    for path in [*others, *runs.values()]:
+        page.goto(path.as_uri())
+        open_all(page)
+        wrong += broken(page)
+
+    assert len(runs) >= 4
+    assert wrong == []
+
+
+def test_a_fault_would_be_found(full: Path, context_of: functools.partial[BrowserContext]) -> None:
+    page = context_of(bypass_csp=True, color_scheme="dark").new_page()
+    page.goto((full / "index.html").as_uri())
+    page.add_style_tag(content="main p { color: #030 }")
+
+    assert any("color-contrast" in fault for fault in broken(page))
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_page_with_every_sign_breaks_a_rule(
+    screen: dict[str, Any], full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, **screen).new_page()
+    wrong = []
+    for name in PAGES:
+        page.goto((full / name).as_uri())
+        open_all(page)
+        wrong += broken(page)
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_long_run_in_use_breaks_no_rule(
+    screen: dict[str, Any], full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, **screen).new_page()
+    page.goto(f"{(full / 'runs' / 'long' / 'index.html').as_uri()}#L{line_of(LONG_ROUND) + 1}")
+    page.locator("#help-button").click()
+    page.fill("#query", "Round 7 begins")
+    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+    open_all(page)
+    wrong = broken(page)
+    page.locator('.chip[data-mark="is-error"]').click()
+    page.keyboard.press("e")
+    expect(page.locator(".step.here.failed")).to_be_visible()
+
+    assert wrong + broken(page) == []
+
+
+# What stands out of its own box sideways where the box does not let it be seen.
+CUT = """() => [...document.querySelectorAll("main, main *")].filter((held) =>
+    held.scrollWidth > held.clientWidth + 1 && held.clientWidth > 1
+    && getComputedStyle(held).overflowX !== "visible").map((held) => held.outerHTML.slice(0, 99))"""
+# Grounds darker than mid-grey, save those of terminal output, whose letters are light.
+DARK = """() => [...document.querySelectorAll("body, body *")].filter((held) => {
+    const [r, g, b, a = 1] = getComputedStyle(held).backgroundColor.match(/[0-9.]+/g).map(Number);
+    const dark = a > 0 && r + g + b < 384;
+    return dark && !held.className.includes?.("ansi-") && held.checkVisibility();
+}).map((held) => held.outerHTML.slice(0, 99))"""
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_print_has_no_dark_ground_and_cuts_nothing(
+    scheme: str, full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(color_scheme=scheme, viewport={"width": 720, "height": 1000}).new_page()
+    page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
+    for name in [name for name in PAGES if name != "404.html"]:
+        page.goto((full / name).as_uri())
+
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == WHITE
+        assert page.evaluate(DARK) == [], name
+        assert page.evaluate(CUT) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= 720, name
+        assert page.evaluate(UNSEEN) == [], name
+
+
+def test_everything_that_takes_the_focus_shows_it(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    seen = set()
+    for name in ("index.html", "demo/index.html", "runs/kinds/index.html"):
+        page.goto((full / name).as_uri())
+        for _ in range(120):
+            page.keyboard.press("Tab")
+            focused, outline = page.evaluate(FOCUSED)
+            if focused == "BODY":
+                break
+            seen.add(focused)
+            assert outline == "solid 2px", (name, focused)
+
+    assert seen == {"A", "BUTTON", "DIV", "INPUT", "SUMMARY"}
+
+
+def test_nothing_blinks_for_more_than_five_seconds_or_for_who_wants_less_motion(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    lasts = "document.getAnimations().map((one) => one.effect.getComputedTiming().endTime)"
+    for motion, least in (("no-preference", 1), ("reduce", 0)):
+        page = context_of(reduced_motion=motion).new_page()
+        page.goto((full / "demo" / "index.html").as_uri())
+        found = page.evaluate(lasts)
+
+        assert len(found) == least
+        assert all(last < 5000 for last in found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_a_window_of_320_pixels(
+    name: str, full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 320, "height": 640}).new_page()
+    page.goto((full / name).as_uri())
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_keys_of_one_letter_can_be_turned_off(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    page.goto((full / "runs" / "long" / "index.html").as_uri())
+    page.keyboard.press("?")
+    page.uncheck("#keys")
+    page.locator("h1").click()
+    page.keyboard.press("e")
+    expect(page.locator(".step.here")).to_have_count(0)
+    page.check("#keys")
+    page.locator("h1").click()
+    page.keyboard.press("j")
+    expect(page.locator(".step.here")).to_have_count(1)
