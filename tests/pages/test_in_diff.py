@@ -1,0 +1,113 @@
+"""An argument is left to the diff only where the diff shows every line of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kbsite.fold.edits import Files
+from kbsite.model.event import Edit, Source, ToolCall, ToolKind, ToolResult
+from kbsite.model.transcript import FileDiff, Step
+from kbsite.pages.in_diff import is_in_diffs
+from kbsite.pages.steps import long_command, more_recorded, other_arguments
+
+LONG = "".join(f"line {number}\n" for number in range(20))
+PATCH = """\
+*** Begin Patch
+*** Update File: a.py
+@@ def f():
+ kept
+
+-old
++new
+*** Add File: b.py
++first
+*** End Patch"""
+
+
+def diffs(*edits: Edit, before: str = "") -> list[FileDiff]:
+    files = Files()
+    if before:
+        files.apply(Edit("a.py", None, before))
+    return files.applied(edits)
+
+
+def step(
+    kind: ToolKind, arguments: dict[str, object], *, summary: str = "", **more: object
+) -> Step:
+    call = ToolCall(
+        source=Source("f", 1), call_id="c", tool="t", tool_kind=kind, arguments=arguments,
+        summary=summary,
+    )  # fmt: skip
+    output, recorded = str(more.get("output", "")), more.get("recorded", "")
+    result = ToolResult(
+        source=Source("f", 2), call_id="c", output=output,
+        recorded=recorded if isinstance(recorded, dict) else "",
+    )  # fmt: skip
+    shown = more.get("diffs", ())
+    return Step(
+        event=call,
+        anchor="L1",
+        result=result,
+        diffs=tuple(shown) if isinstance(shown, list) else (),
+    )
+
+
+@pytest.mark.parametrize("text", ["old\ntext", "new\ntext\n", "", "a.py"])
+def test_a_text_whose_lines_all_stand_in_a_diff_is_shown(text: str) -> None:
+    assert is_in_diffs(text, diffs(Edit("a.py", "old\ntext", "new\ntext\n")))
+
+
+@pytest.mark.parametrize("text", ["ol", "old\n\ntext", "text\nold", "other", "old\ntext\nnew"])
+def test_a_text_that_a_diff_shows_in_part_is_not_shown(text: str) -> None:
+    assert not is_in_diffs(text, diffs(Edit("a.py", "old\ntext", "new\ntext")))
+
+
+def test_what_a_diff_leaves_out_between_its_hunks_is_not_shown() -> None:
+    after = LONG.replace("line 1\n", "first\n").replace("line 18\n", "last\n")
+    found = diffs(Edit("a.py", LONG, after), before=LONG)
+
+    assert not is_in_diffs(LONG, found)
+    assert not is_in_diffs({"edits": [{"old_string": LONG}]}, found)
+    assert is_in_diffs({"edits": [{"old_string": "line 1\n", "every": True}]}, found)
+
+
+def test_a_patch_is_shown_where_all_of_its_lines_are() -> None:
+    update = Edit("a.py", None, "", patch="@@ def f():\n kept\n\n-old\n+new")
+    found = diffs(update, Edit("b.py", None, "first\n", action="add"))
+
+    assert is_in_diffs(PATCH, found)
+    assert not is_in_diffs(PATCH.replace("+first", "+first\n+second"), found)
+    assert not is_in_diffs(PATCH.replace("File: b.py", "File: c.py"), found)
+    assert not is_in_diffs(PATCH.replace("*** End Patch", "a remark\n*** End Patch"), found)
+
+
+def test_an_edit_keeps_the_arguments_that_its_diff_does_not_show() -> None:
+    found = diffs(Edit("a.py", LONG, LONG + "more\n"), before=LONG)
+    held: dict[str, object] = {"file_path": "a.py", "old_string": LONG, "new_string": "more\n"}
+
+    assert other_arguments(step(ToolKind.EDIT, held, summary="a.py", diffs=found)) == {
+        "old_string": LONG
+    }
+
+
+@pytest.mark.parametrize("command", ["ls \n", " ls", "ls\npwd"])
+def test_a_command_that_its_head_does_not_show_whole_is_shown_below(command: str) -> None:
+    held = step(ToolKind.RUN, {"command": command}, summary=command.strip()[:2])
+
+    assert long_command(held) == command
+    assert other_arguments(held) == {}
+
+
+def test_of_two_commands_none_is_left_out() -> None:
+    held = step(ToolKind.RUN, {"command": "a\nb", "cmd": "c\nd"}, summary="a")
+
+    assert long_command(held) == "a\nb"
+    assert other_arguments(held) == {"cmd": "c\nd"}
+
+
+def test_a_record_is_shown_whole_unless_stdout_is_all_that_it_adds() -> None:
+    alone = {"stdout": "all of it", "stderr": "", "interrupted": False}
+    both = {"stdout": "all of it", "stderr": "a warning"}
+
+    assert more_recorded(step(ToolKind.RUN, {}, output="all", recorded=alone)) == "all of it"
+    assert more_recorded(step(ToolKind.RUN, {}, output="all", recorded=both)) == both
