@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -69,6 +69,13 @@ def written(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
+@lru_cache(maxsize=64)
+def spellings(text: str) -> tuple[str, ...]:
+    """The ways in which a page may hold a text, the one without its colours first."""
+    bare = visible(text.replace("\r\n", "\n"))
+    return said(text), bare, escaped(text), written(text)
+
+
 def words(text: str) -> list[str]:
     """The words of a text without the marks of Markdown; entities and addresses are spelt out."""
     for _ in range(3):
@@ -111,7 +118,7 @@ class Shown:
 
     def says(self, text: str) -> bool:
         """Whether it holds a text to the last character, as it is, within JSON, or in a diff."""
-        forms = (said(text), visible(text.replace("\r\n", "\n")), escaped(text), written(text))
+        forms = spellings(text)
         if any(form in self.text for form in forms):
             return True
         lines = forms[1].removesuffix("\n")
