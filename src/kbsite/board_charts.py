@@ -260,9 +260,10 @@ def ends(board: Board) -> Chart:
     names = [legend(n, [(_end(reason), _ENDS[reason])]) for n, reason in enumerate(found)]
     head = LINE * len(found)
     labels = [row.contender.label for row in board.rows]
+    told = [(label, [(r, n[r]) for r in found]) for label, n in zip(labels, counts, strict=True)]
     lines = [
-        _end_line(head + number * _END_LINE, label, [(r, count[r]) for r in found], most)
-        for number, (label, count) in enumerate(zip(labels, counts, strict=True))
+        _end_line(head + number * _END_LINE, label, shares, most)
+        for number, (label, shares) in enumerate(told)
     ]
     height = head + len(lines) * _END_LINE + 8
     return Chart(
@@ -270,11 +271,12 @@ def ends(board: Board) -> Chart:
         note="Each bar is a contender, as long as it has runs; the numbers are runs.",
         drawing=drawing(title, height, [*names, *lines]) if lines else None,
         heads=("contender", *(reason.value for reason in found), "runs"),
-        rows=tuple(
-            tuple(map(Entry, [label, *(str(count[r]) for r in found), str(count.total())]))
-            for label, count in zip(labels, counts, strict=True)
-        ),
+        rows=tuple(_end_row(label, [share for _, share in shares]) for label, shares in told),
     )
+
+
+def _end_row(label: str, shares: Sequence[int]) -> tuple[Entry, ...]:
+    return tuple(map(Entry, [label, *map(str, shares), str(sum(shares))]))
 
 
 def _ends_of(row: Row) -> Counter[EndReason]:

@@ -156,13 +156,7 @@ class _Writer:
 
     def _turn(self, turn: Turn, calls: _Names, below: list[Json]) -> Json:
         """A step of the model."""
-        asked: list[Json] = []
-        results: list[Json] = []
-        for step in turn.calls:
-            assert isinstance(step.event, ToolCall)
-            call_id = calls.of(step.event.call_id or f"unnamed-{step.anchor}")
-            asked.append(_call(step.event, call_id))
-            results += self._result(step, call_id, below)
+        asked, results = self._calls(turn, calls, below)
         messages = turn.messages
         thoughts = [thought.text for thought in turn.thoughts if thought.text]
         images = [image for message in messages for image in message.images]
@@ -177,6 +171,17 @@ class _Writer:
             "observation": filled({"results": results}),
             "metrics": _metrics(turn.usage),
         }
+
+    def _calls(self, turn: Turn, calls: _Names, below: list[Json]) -> tuple[list[Json], list[Json]]:
+        """What a step of the model asks for, and what came back."""
+        asked: list[Json] = []
+        results: list[Json] = []
+        for step in turn.calls:
+            assert isinstance(step.event, ToolCall)
+            call_id = calls.of(step.event.call_id or f"unnamed-{step.anchor}")
+            asked.append(_call(step.event, call_id))
+            results += self._result(step, call_id, below)
+        return asked, results
 
     def _result(self, step: Step, call_id: str, below: list[Json]) -> Iterator[Json]:
         """What came back from a call, and which sub-agents it started."""

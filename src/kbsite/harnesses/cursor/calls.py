@@ -154,12 +154,17 @@ def _recorded(
 ) -> Mapping[str, object] | str:
     """What the result tells beyond its output and the call's arguments."""
     arguments = mapping(told.arguments)
-    beyond = {n: v for n, v in body.items() if key and v and n != key and n not in _TOLD}
+    beyond = _held(body, {key, *_TOLD}) if key else {}
     rest = {n: v for n, v in beyond.items() if not _same(v, arguments.get(n))}
     if outcome not in ("", "success", "failure", "error"):
         rest["outcome"] = outcome
-    others = {k: v for k, v in told.result.items() if outcome and k != outcome and v}
+    others = _held(told.result, {outcome}) if outcome else {}
     return {**rest, **others, **told.more} or ""
+
+
+def _held(body: Mapping[str, object], told: set[str]) -> dict[str, object]:
+    """What a body holds under other keys than those that are told elsewhere."""
+    return {name: value for name, value in body.items() if value and name not in told}
 
 
 def _same(one: object, other: object) -> bool:
