@@ -254,25 +254,30 @@ def _series(runs: Sequence[Run]) -> tuple[Callable[[Run], str], list[str]]:
 def ends(board: Board) -> Chart:
     """How the sessions of each contender ended, as one bar a contender."""
     counts = [_ends_of(row) for row in board.rows]
-    most = max((count.total() for count in counts), default=0)
     found = [reason for reason in EndReason if any(count[reason] for count in counts)]
-    title = "How the sessions ended"
-    names = [legend(n, [(_end(reason), _ENDS[reason])]) for n, reason in enumerate(found)]
-    head = LINE * len(found)
     labels = [row.contender.label for row in board.rows]
-    told = [(label, [(r, n[r]) for r in found]) for label, n in zip(labels, counts, strict=True)]
-    lines = [
-        _end_line(head + number * _END_LINE, label, shares, most)
-        for number, (label, shares) in enumerate(told)
-    ]
-    height = head + len(lines) * _END_LINE + 8
+    shares = [[count[reason] for reason in found] for count in counts]
+    title = "How the sessions ended"
     return Chart(
         title=title,
         note="Each bar is a contender, as long as it has runs; the numbers are runs.",
-        drawing=drawing(title, height, [*names, *lines]) if lines else None,
+        drawing=_ends_drawn(title, labels, found, shares) if labels else None,
         heads=("contender", *(reason.value for reason in found), "runs"),
-        rows=tuple(_end_row(label, [share for _, share in shares]) for label, shares in told),
+        rows=tuple(map(_end_row, labels, shares)),
     )
+
+
+def _ends_drawn(
+    title: str, labels: Sequence[str], found: Sequence[EndReason], shares: Sequence[Sequence[int]]
+) -> Markup:
+    names = [legend(n, [(_end(reason), _ENDS[reason])]) for n, reason in enumerate(found)]
+    head = LINE * len(found)
+    most = max(map(sum, shares))
+    lines = [
+        _end_line(head + n * _END_LINE, label, list(zip(found, own, strict=True)), most)
+        for n, (label, own) in enumerate(zip(labels, shares, strict=True))
+    ]
+    return drawing(title, head + len(lines) * _END_LINE + 8, [*names, *lines])
 
 
 def _end_row(label: str, shares: Sequence[int]) -> tuple[Entry, ...]:
