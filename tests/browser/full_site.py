@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from kbsite.build import build
 from kbsite.model.audit import Verdict
 from kbsite.model.status import EndReason, Status
+from kbsite.store.problems import read_problem
 from tests.browser.long_session import line_of, session
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 
@@ -106,14 +108,17 @@ def full_site(
         home / "problems", "softmax", tags=["one"], forbidden=["torch.softmax"], summary="Softmax."
     )
     board = home / "runs" / "demo"
+    hashes = {name: read_problem(home / "problems" / name).hash for name in problems}
     for number, sign in enumerate(SIGNS):
         reason = list(EndReason)[number % len(EndReason)].value
-        make_run(board, problem=f"problem_{sign}", metrics={"status": sign}, end_reason=reason,
+        make_run(board, problem=f"problem_{sign}", problem_hash=hashes[f"problem_{sign}"],
+                 metrics={"status": sign}, end_reason=reason,
                  audit=_audit(list(Verdict)[number % len(Verdict)]), cost_usd=1.5)  # fmt: skip
     long = {LOG: session()}
-    make_run(board, run_id="long", transcript=long, audit=_audit(Verdict.REWARD_HACK))
-    make_run(board, run_id="again", model="other", effort="low", variant="v", cost_usd=0.5)
-    make_run(board, run_id="kinds", model="other", effort="low", variant="v",
+    own: dict[str, Any] = {"problem_hash": hashes["softmax"]}
+    make_run(board, run_id="long", **own, transcript=long, audit=_audit(Verdict.REWARD_HACK))
+    make_run(board, run_id="again", **own, model="other", effort="low", variant="v", cost_usd=0.5)
+    make_run(board, run_id="kinds", **own, model="other", effort="low", variant="v",
              notes=["a note"], origin="made up", end_reason="budget",
              metrics={"peak_fraction": 0.05, "detail": "slow"}, audit=_audit(Verdict.BUG),
              transcript={"stdout.jsonl": every_kind()},
