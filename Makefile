@@ -2,12 +2,13 @@
 
 PYTHON ?= python3
 VENV := .venv
+PEERS := .venv-bench
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 METRICS := ../shared/tools/style_metrics.py
 
-.PHONY: site test lint types layers budgets tests browser demo format clean
+.PHONY: site test lint types layers budgets tests browser demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt
@@ -52,12 +53,19 @@ browser:
 demo: $(VENV)/dev.stamp  ## Make runs/demo anew from captures: make demo CAPTURES=FOLDER.
 	$(BIN)/python scripts/demo_runs.py $(CAPTURES)
 
+# Other programs that make pages of transcripts stay out of the environment of the tests.
+bench: $(VENV)/dev.stamp browser  ## Compare building and opening with others: make bench SESSION=FILE.
+	@test -d $(PEERS) || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  claude-code-transcripts claude-code-log
+	@$(BIN)/python -m benchmarks.transcripts $(if $(SESSION),--session $(SESSION))
+
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/site.stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
