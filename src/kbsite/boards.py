@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import TypeVar
 
 import pandas as pd
@@ -148,7 +147,7 @@ class _Table:
 
 def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
     tried: dict[tuple[Contender, str], tuple[Attempt, ...]] = {}
-    for attempt in sorted(attempts, key=_order):
+    for attempt in sorted(attempts, key=lambda attempt: attempt.run.order):
         key = (attempt.run.contender, attempt.run.problem)
         tried[key] = (*tried.get(key, ()), attempt)
     shown = {key: _shown(held, rule) for key, held in tried.items()}
@@ -164,11 +163,6 @@ def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
         }
     ).astype({"passed": bool, "attempted": bool})
     return _Table(tried, shown, tuple(numbers), figures)
-
-
-def _order(attempt: Attempt) -> tuple[float, str]:
-    started = attempt.run.started
-    return (started.timestamp() if started else -inf, attempt.run.id)
 
 
 def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:

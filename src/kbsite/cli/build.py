@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FOLDER, config_option, report, settings
+from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
 
 COLLECT_AFTER = 50_000
 """Objects that are made, and not dropped, before the next search for cycles of them."""
@@ -50,8 +51,10 @@ def build(
             progress.update(task, completed=done, total=count, description=path)
 
         built = make(override(settings(config, runs), runs, problems, out), tick)
-    errors, warnings = report(list(built.findings))
-    click.echo(f"{built.pages} pages, {errors} errors, {warnings} warnings", err=True)
+    for finding in built.findings:
+        tell(finding)
+    seen = Counter(finding.severity for finding in built.findings)
+    click.echo(f"{built.pages} pages, {tally(seen)}", err=True)
     click.echo(built.out / "index.html")
     if strict and built.findings:
         sys.exit(1)

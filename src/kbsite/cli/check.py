@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from kbsite.cli.options import config_option, report, settings
+from kbsite.cli.options import config_option, settings, tally, tell
 from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
 
@@ -37,16 +38,14 @@ def check(paths: tuple[Path, ...], config: Path | None, *, strict: bool, as_json
         if not paths or config:
             raise
         known = None  # a run can be checked anywhere, only not against its problem
-    errors = warnings = 0
+    seen: Counter[Severity] = Counter()
     for finding in findings_of(paths, known):
         if as_json:
             held = {**asdict(finding), "severity": finding.severity.value}
             click.echo(json.dumps(held))
-            wrong = finding.severity is Severity.ERROR
-            errors, warnings = errors + wrong, warnings + (not wrong)
         else:
-            more_errors, more_warnings = report([finding])
-            errors, warnings = errors + more_errors, warnings + more_warnings
-    click.echo(f"{errors} errors, {warnings} warnings", err=True)
-    if errors or (strict and warnings):
+            tell(finding)
+        seen[finding.severity] += 1
+    click.echo(tally(seen), err=True)
+    if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
         sys.exit(1)

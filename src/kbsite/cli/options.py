@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -31,11 +32,13 @@ def settings(config: Path | None, runs: Path | None = None) -> Settings:
         return Settings(Config(), here / "runs", here / "problems", here / "site")
 
 
-def report(findings: list[Finding]) -> tuple[int, int]:
-    """Print findings to stderr, errors in red; how many errors and warnings there were."""
+def tell(finding: Finding) -> None:
+    """Print a finding to stderr, an error in red."""
     colours = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
-    for finding in findings:
-        text = finding.text.encode("utf-8", "backslashreplace").decode()
-        click.secho(text, err=True, fg=colours[finding.severity])
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    return errors, len(findings) - errors
+    text = finding.text.encode("utf-8", "backslashreplace").decode()
+    click.secho(text, err=True, fg=colours[finding.severity])
+
+
+def tally(seen: Counter[Severity]) -> str:
+    """How many errors and warnings there were, in words."""
+    return f"{seen[Severity.ERROR]} errors, {seen[Severity.WARNING]} warnings"

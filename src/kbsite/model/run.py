@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Final, Literal
 
 from kbsite.model.status import EndReason, Status
@@ -89,6 +90,11 @@ class Run:
         if self.started and self.ended:
             return (self.ended - self.started).total_seconds()
         return self.seconds
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """What attempts are put in order by: start, unknown ones first, then id."""
+        return (self.started.timestamp() if self.started else -inf, self.id)
 
     @property
     def cut(self) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from math import inf
 from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import quote
@@ -36,7 +35,7 @@ class Site:
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
         """All runs of the cell that a run belongs to, in order, by the run's id."""
         cells: dict[tuple[object, ...], list[StoredRun]] = {}
-        for stored in sorted(self.runs, key=_order):
+        for stored in sorted(self.runs, key=lambda stored: stored.run.order):
             run = stored.run
             key = (run.board, run.contender, run.problem, run.hardware)
             cells.setdefault(key, []).append(stored)
@@ -56,11 +55,6 @@ class Site:
         """The title of a problem; its id if it is not in the repository."""
         stored = self.problems.get(problem)
         return stored.problem.title if stored else problem
-
-
-def _order(stored: StoredRun) -> tuple[float, str]:
-    started = stored.run.started
-    return (started.timestamp() if started else -inf, stored.run.id)
 
 
 class Renderer(Protocol):

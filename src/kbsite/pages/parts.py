@@ -14,7 +14,7 @@ from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
 from kbsite.pages import pieces
 from kbsite.pages.long_text import LongTexts
-from kbsite.pages.page import File, Renderer
+from kbsite.pages.page import INDEX, File, Renderer
 from kbsite.pages.steps import Item, items, line_ranges
 from kbsite.store.runs import TRANSCRIPT
 
@@ -70,7 +70,7 @@ class Part:
     @property
     def page(self) -> str:
         """File name of its page, in the folder of the run's page."""
-        return "index.html" if self.number == 1 else f"steps-{self.number:04}.html"
+        return INDEX if self.number == 1 else f"steps-{self.number:04}.html"
 
     @property
     def end(self) -> int:

@@ -68,9 +68,10 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
         yield from cut(shown, parts, reading, renderer)
     path = run_path(stored.run.id)
     values = {**_values(site, stored), "transcript": shown, "parts": parts}
-    values |= _trajectory(stored, shown, _addresses(parts))
+    addresses = _addresses(parts)
+    values |= _trajectory(stored, shown, addresses)
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
-    values["quote_places"] = _quote_places(stored, parts, reading)
+    values["quote_places"] = _quote_places(stored, reading, addresses)
     values["quoted_lines"] = _quoted_lines(stored)
     values["counts"] = counts([item for part in parts for item in part.items])
     yield File(path, renderer.page("pages/run.html", path, values))
@@ -117,10 +118,11 @@ def _trajectory(
     return {"told": told, "charts": charts, "href": href}
 
 
-def _quote_places(stored: StoredRun, parts: list[Part], reading: Reading) -> dict[int, str]:
+def _quote_places(
+    stored: StoredRun, reading: Reading, addresses: Mapping[str, str]
+) -> dict[int, str]:
     """The address of the place that each quote cites, by the quote's index, where there is one."""
     places = {}
-    addresses = _addresses(parts)
     for number, quote in enumerate(reading.quotes):
         if number in reading.cited:
             places[number] = addresses[reading.cited[number]]

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
 from kbsite.model.transcript import AgentLog, Step, Transcript
@@ -35,7 +36,7 @@ _COPIES = {
 """Keys of a record under which a CLI keeps its own diff, and the file as it was before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Item:
     """One item of the row: a step, bookkeeping rows put together, or the head of a sub-agent."""
 
@@ -91,7 +92,7 @@ class Item:
         result = self.step.result if self.step else None
         return result is not None and (result.seconds or 0) >= SLOW_SECONDS
 
-    @property
+    @cached_property
     def marks(self) -> list[str]:
         """Everything that a filter may ask of it."""
         told = {"error": self.failed, "edit": self.edits, "slow": self.slow}
