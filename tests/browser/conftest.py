@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import http.server
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwr
 
 from kbsite.build import build, override
 from kbsite.store.settings import CONFIG, read_settings
+from tests.browser.server import serving
 from tests.browser.witness import Opened, Witness
 
 ROOT = Path(__file__).parents[2]
@@ -31,22 +30,11 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args: object) -> None:
-        """Say nothing: the test's own report is enough."""
-
-
 @pytest.fixture(scope="session", name="served")
 def _served(site: Path) -> Iterator[str]:
     """The address of the repository's site behind a web server, below a sub-path."""
-    handler = functools.partial(_Quiet, directory=str(site.parents[1]))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/sub%20path/kbsite/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(site.parents[1]) as start:
+        yield f"{start}sub%20path/kbsite/"
 
 
 @pytest.fixture(scope="session", name="playwright")

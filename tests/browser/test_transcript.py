@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import http.server
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from tests.browser.long_session import (
     line_of,
     session,
 )
+from tests.browser.server import serving
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
@@ -30,11 +29,6 @@ QUOTED = 111
 """The round that the audit quotes."""
 
 Open = Callable[..., Page]
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args: object) -> None:
-        """Say nothing: the test's own report is enough."""
 
 
 @pytest.fixture(name="run_folder")
@@ -60,21 +54,17 @@ def _open_run(
     witness: Witness,
 ) -> Iterator[Open]:
     """Opens the run's page, from disk or from a server, and expects no error to the end."""
-    handler = functools.partial(_Quiet, directory=str(run_folder.parents[1]))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    start = f"http://127.0.0.1:{server.server_port}/"
-    start = f"{run_folder.parents[1].as_uri()}/" if request.param == "file" else start
+    site = run_folder.parents[1]
+    with serving(site) as served:
+        start = f"{site.as_uri()}/" if request.param == "file" else served
 
-    def opened(rest: str = "", **options: object) -> Page:
-        page = context_of(**options).new_page()
-        witness.watch(page)
-        page.goto(f"{start}runs/{run_folder.name}/index.html{rest}")
-        return page
+        def opened(rest: str = "", **options: object) -> Page:
+            page = context_of(**options).new_page()
+            witness.watch(page)
+            page.goto(f"{start}runs/{run_folder.name}/index.html{rest}")
+            return page
 
-    yield opened
-    server.shutdown()
-    server.server_close()
+        yield opened
 
     assert witness.errors == []
     assert witness.foreign(start) == set()

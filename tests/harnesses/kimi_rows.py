@@ -8,18 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.form import Format, matches
 from kbsite.harnesses.kimi import FORMATS
 from kbsite.harnesses.lines import lines
 from kbsite.model.event import Event, TokenUse
+from tests.harnesses.reading import BESIDE
 
 SESSION, WIRE, STREAM = FORMATS
 CAPTURES = Path(__file__).parent / "captures" / "kimi"
-BESIDE = Path(__file__).parents[2].parent / "shared"
-beside = pytest.mark.skipif(not BESIDE.is_dir(), reason="no transcripts beside this checkout")
 
 E_ = TypeVar("E_", bound=Event)
 

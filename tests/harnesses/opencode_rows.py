@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.lines import lines
@@ -20,8 +18,6 @@ from kbsite.model.event import (
 
 EXPORT, RUN = FORMATS
 CAPTURES = Path(__file__).parent / "captures" / "opencode"
-BESIDE = Path(__file__).parents[2].parent / "shared"
-beside = pytest.mark.skipif(not BESIDE.is_dir(), reason="no transcripts beside this checkout")
 
 E_ = TypeVar("E_", bound=Event)
 

@@ -31,12 +31,10 @@ from kbsite.model.event import (
 )
 from kbsite.model.usage import Usage, total
 from tests.harnesses.claude_rows import of
+from tests.harnesses.reading import BESIDE, beside
 
 HERE = Path(__file__).parent / "captures" / "claude"
-BESIDE = Path(__file__).parents[2].parent / "shared"
 SESSION, STREAM = FORMATS
-
-beside = pytest.mark.skipif(not BESIDE.is_dir(), reason="no transcripts beside this checkout")
 
 
 def parsed(form: Format, path: Path, name: str = "") -> list[Event]:

@@ -33,13 +33,12 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.usage import Usage
+from tests.harnesses.reading import BESIDE, beside
 
 ROLLOUT, PRINTED = codex.FORMATS
 OURS = Path(__file__).parent / "captures" / "codex"
-BESIDE = Path(__file__).parents[2].parent / "shared"
 CORPUS = BESIDE / "corpus"
 CAPTURES = BESIDE / "captures"
-beside = pytest.mark.skipif(not BESIDE.is_dir(), reason="no transcripts beside this checkout")
 
 
 def files(folder: Path) -> dict[str, Path]:

@@ -15,13 +15,11 @@ from kbsite.harnesses.kimi import FORMATS, HARNESS
 from kbsite.harnesses.kimi.code_table import BOOKKEEPING, REPEATED
 from kbsite.model.event import Event, Malformed, Notice, Session, ToolCall, Unknown
 from tests.harnesses.kimi_rows import (
-    BESIDE,
     CAPTURES,
     SESSION,
     STREAM,
     WIRE,
     asked,
-    beside,
     captured,
     coded,
     files,
@@ -32,6 +30,7 @@ from tests.harnesses.kimi_rows import (
     wired,
     written,
 )
+from tests.harnesses.reading import BESIDE, beside
 
 CORPUS = sorted((BESIDE / "corpus" / "kimi-code-wire").rglob("*.jsonl"))
 RUNS = list(folders())

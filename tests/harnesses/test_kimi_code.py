@@ -25,10 +25,8 @@ from kbsite.model.event import (
     Unknown,
 )
 from tests.harnesses.kimi_rows import (
-    BESIDE,
     STREAM,
     WIRE,
-    beside,
     captured,
     coded,
     looped,
@@ -37,6 +35,7 @@ from tests.harnesses.kimi_rows import (
     read,
     written,
 )
+from tests.harnesses.reading import BESIDE, beside
 
 CODE = BESIDE / "captures" / "kimi-code-2.1.0"
 SCENARIOS = sorted(path.name for path in CODE.glob("*/"))

@@ -11,10 +11,8 @@ import pytest
 from kbsite.model.event import Event, Finish, Trace
 from kbsite.model.usage import Usage
 from tests.harnesses.kimi_rows import (
-    BESIDE,
     CAPTURES,
     WIRE,
-    beside,
     captured,
     coded,
     ledger,
@@ -24,6 +22,7 @@ from tests.harnesses.kimi_rows import (
     read,
     written,
 )
+from tests.harnesses.reading import BESIDE, beside
 
 CODE = BESIDE / "captures" / "kimi-code-2.1.0"
 CORPUS = sorted((BESIDE / "corpus" / "kimi-code-wire").rglob("*.jsonl"))

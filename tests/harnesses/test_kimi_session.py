@@ -25,13 +25,11 @@ from kbsite.model.event import (
 )
 from kbsite.model.usage import Usage
 from tests.harnesses.kimi_rows import (
-    BESIDE,
     CAPTURES,
     SESSION,
     STREAM,
     asked,
     below,
-    beside,
     came,
     captured,
     ledger,
@@ -42,6 +40,7 @@ from tests.harnesses.kimi_rows import (
     wired,
     written,
 )
+from tests.harnesses.reading import BESIDE, beside
 
 CLI = BESIDE / "captures" / "kimi-cli-1.50.0"
 

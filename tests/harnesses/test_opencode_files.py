@@ -22,12 +22,10 @@ from kbsite.model.event import (
     Unknown,
 )
 from tests.harnesses.opencode_rows import (
-    BESIDE,
     CAPTURES,
     EXPORT,
     RUN,
     assistant,
-    beside,
     document,
     exported,
     finished,
@@ -41,6 +39,7 @@ from tests.harnesses.opencode_rows import (
     tool,
     user,
 )
+from tests.harnesses.reading import BESIDE, beside
 
 # The shape of files
 
