@@ -76,7 +76,8 @@ def test_every_colour_of_text_can_be_read(name: str, text: str, ground: str) -> 
 @pytest.mark.parametrize(
     ("text", "ground"),
     [
-        ("good", "added"), ("bad", "removed"), ("dim", "added"), ("dim", "removed"),
+        ("good", "added"), ("bad", "removed"), ("good", "gained"), ("bad", "lost"),
+        ("dim", "added"), ("dim", "removed"),
         *itertools.product(TEXTS, ["marked"]),
     ],
 )  # fmt: skip

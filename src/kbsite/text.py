@@ -10,12 +10,12 @@ import binascii
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape as escape_content
 from html import unescape
-from itertools import groupby
+from itertools import groupby, pairwise
 from json import dumps
 from textwrap import wrap
 from unicodedata import east_asian_width
@@ -31,6 +31,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from kbsite.blocks import blocks
+from kbsite.changed_words import ENDS, STARTS, with_marks
 from kbsite.model.transcript import DiffLine
 
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
@@ -284,13 +285,21 @@ _SIGNS = {"+": "add", "-": "del", "@": "jump"}
 
 
 def diff(lines: Sequence[DiffLine]) -> Markup:
-    """A diff, with one span for each run of lines that were added, removed or left."""
-    pieces = []
+    """A diff: a span for each run of lines added, removed or left, a mark for each changed word."""
+    shown: list[tuple[str, str]] = []
     for sign, run in groupby(lines, key=lambda line: line.sign):
-        shown = "" if sign == "@" else sign
-        body = content("".join(f"{shown}{line.text}\n" for line in run))
-        pieces.append(f'<span class="{_SIGNS.get(sign, "same")}">{body}</span>')
-    return Markup("").join(map(Markup, pieces))
+        start = "" if sign == "@" else sign
+        told = visible("".join(f"{start}{line.text}\n" for line in run))
+        if sign == "+" and shown and shown[-1][0] == "-":
+            removed, told = with_marks(shown.pop()[1], told)
+            shown.append(("-", removed))
+        shown.append((sign, told))
+    return Markup("").join(_run(sign, told) for sign, told in shown)
+
+
+def _run(sign: str, told: str) -> Markup:
+    body = escape_content(told, quote=False).replace(STARTS, "<b>").replace(ENDS, "</b>")
+    return Markup(f'<span class="{_SIGNS.get(sign, "same")}">{body}</span>')  # noqa: S704 - escaped
 
 
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
