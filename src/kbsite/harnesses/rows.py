@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from kbsite.harnesses import tools
-from kbsite.harnesses.lines import Line, dump, records
+from kbsite.harnesses.lines import Line, dump, records, text
 from kbsite.model.event import (
     Event,
     Malformed,
@@ -50,19 +50,27 @@ class Row:
     at: datetime | None = None
     agent: str = ""
 
+    def of(self, agent: str, at: datetime | None) -> Row:
+        """The row as one that an agent wrote at a time."""
+        return Row(self.value, self.raw, self.place, at, agent)
+
+    def where(self) -> dict[str, Any]:
+        """The fields that every event has, for the next event of this row."""
+        return {"source": self.place.source(), "at": self.at, "agent": self.agent}
+
     def event(self, kind: type[E], **facts: Any) -> E:
         """An event of this row; `facts` may tell another time or agent."""
-        common = {"source": self.place.source(), "at": self.at, "agent": self.agent}
-        return kind(**{**common, **facts})
+        return kind(**{**self.where(), **facts})
+
+    def text(self, key: str) -> str:
+        """The text under a key; empty where there is none."""
+        return text(self.value.get(key))
 
     def call(
         self, kinds: Mapping[str, ToolKind], tool: str, given: object, call_id: str
     ) -> ToolCall:
         """A tool call of this row."""
-        return tools.call(
-            kinds, tool, given, call_id=call_id,
-            source=self.place.source(), at=self.at, agent=self.agent,
-        )  # fmt: skip
+        return tools.call(kinds, tool, given, call_id=call_id, **self.where())
 
     def told(self, events: Iterable[Event], kind: str) -> Iterator[Event]:
         """The events that were made of the row; a trace of this kind if there are none."""

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kbsite.harnesses.claude.content import blocks
-from kbsite.harnesses.claude.rows import Row, wording
+from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import AgentStart, Event, ToolCall, ToolKind
 
 
@@ -51,9 +52,8 @@ class Agents:
             return
         self.started.add(child)
         asked = self.asked.get(call_id)
-        yield AgentStart(
-            source=row.source,
-            at=row.at,
+        yield row.event(
+            AgentStart,
             agent=asked.agent if asked else owner,
             child=child,
             call_id=call_id,

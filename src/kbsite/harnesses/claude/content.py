@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kbsite.harnesses import tools
 from kbsite.harnesses.claude.results import image, result
-from kbsite.harnesses.claude.rows import Row, wording
 from kbsite.harnesses.claude.tokens import of_message
 from kbsite.harnesses.claude.vocabulary import (
     CALL_BLOCKS,
@@ -16,7 +14,9 @@ from kbsite.harnesses.claude.vocabulary import (
     RESULT_BLOCKS,
     SYNTHETIC,
 )
+from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.lines import dump, mapping, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Message, Notice, Role, Thought, ToolCall, Topic, Trace
 
 Block = Mapping[str, object]
@@ -54,7 +54,7 @@ def assistant(row: Row) -> Iterator[Event]:
 
 def _in_the_models_place(row: Row, told: str) -> Notice | Message:
     failed = any(row.value.get(flag) for flag in _FAILED) or told.startswith("API Error")
-    return row.notice(Topic.ERROR, told) if failed else row.note(told)
+    return row.notice(Topic.ERROR, told) if failed else row.injected(told)
 
 
 def _assistant_block(row: Row, block: Block, model: str) -> Iterator[Event]:
@@ -79,7 +79,7 @@ def _assistant_block(row: Row, block: Block, model: str) -> Iterator[Event]:
         case _ if kind in RESULT_BLOCKS:
             yield from result(row, block, None)
         case _:
-            yield row.unknown(f"assistant/{kind}", dump(block))
+            yield row.unknown(f"assistant/{kind}", block)
 
 
 def _model(block: Block, key: str) -> str:
@@ -89,15 +89,7 @@ def _model(block: Block, key: str) -> str:
 
 def call(row: Row, block: Block) -> ToolCall:
     """The call in a content block."""
-    return tools.call(
-        KINDS,
-        text(block.get("name")),
-        block.get("input"),
-        source=row.source,
-        at=row.at,
-        agent=row.agent,
-        call_id=text(block.get("id")),
-    )
+    return row.call(KINDS, text(block.get("name")), block.get("input"), text(block.get("id")))
 
 
 def user(row: Row, rich: object) -> Iterator[Event]:
@@ -127,7 +119,7 @@ def brought(
                 yield from result(row, block, rich)
                 rich = None  # the row has one copy, which is its first result's
             case _:
-                yield row.unknown(f"user/{kind}", dump(block))
+                yield row.unknown(f"user/{kind}", block)
 
 
 def _said(row: Row, told: str, *, own: bool) -> Notice | Message:

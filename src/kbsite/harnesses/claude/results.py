@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 
-from kbsite.harnesses.claude.rows import Row
 from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, ToolResult
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d+)\b")
@@ -44,7 +44,7 @@ def result(row: Row, block: Mapping[str, object], rich: object) -> Iterator[Even
     for part in sequence(block.get("content")):
         kind = text(mapping(part).get("type"))
         if not isinstance(part, str) and kind not in _READ:
-            yield row.unknown(f"tool_result/{kind}", dump(part))
+            yield row.unknown(f"tool_result/{kind}", part)
 
 
 def shown(content: object) -> tuple[str, tuple[Image, ...]]:

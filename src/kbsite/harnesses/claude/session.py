@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
-from kbsite.harnesses.claude.rows import Row, numbered, row, whole, wording
 from kbsite.harnesses.claude.system import attachment, system
 from kbsite.harnesses.claude.tokens import Totals
 from kbsite.harnesses.claude.vocabulary import BOOKKEEPING, LINKS, PROGRESS, SYNTHETIC
-from kbsite.harnesses.lines import Line, Record, count, mapping, records, sequence, text
+from kbsite.harnesses.claude.wording import wording
+from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import Event, Malformed, Session, ToolResult, Topic
 
 _AGENT_FILE = re.compile(r"(?:.*/)?agent-([^/]+?)(?:\.meta\.json|\.jsonl)", re.DOTALL)
@@ -47,15 +48,15 @@ class _State:
     prompts: dict[str, str] = field(default_factory=dict)
     """By agent: the system prompt that was last given out."""
 
-    def agent(self, record: Record) -> str:
+    def agent(self, held: Row) -> str:
         """The sub-agent that a row belongs to; empty for the main agent."""
-        value = record.value
+        value = held.value
         if own := text(value.get("agentId")):
             return own
         beside = bool(value.get("isSidechain", self.file_agent != ""))
         if not beside or text(value.get("type")) not in _LINKED:
             return self.file_agent if beside else ""
-        return self.file_agent or self.agents.sidechain(row(record, ""))
+        return self.file_agent or self.agents.sidechain(held)
 
 
 _Read = Callable[[Row, _State], Iterator[Event]]
@@ -66,16 +67,16 @@ def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     found = _AGENT_FILE.fullmatch(file)
     state = _State(found[1] if found else "")
     read = _meta if file.endswith(_META) else _row
-    return numbered(_events(source_lines, file, state, read))
+    return _events(source_lines, file, state, read)
 
 
 def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read) -> Iterator[Event]:
     held: Row | None = None
-    for record in records(source_lines, file):
-        if isinstance(record, Malformed):
-            yield record
+    for row in rows(source_lines, file):
+        if isinstance(row, Malformed):
+            yield row
         else:
-            held = row(record, state.agent(record))
+            held = row.of(state.agent(row), timestamp(row.value.get("timestamp")))
             yield from read(held, state)
     if held and held.agent not in state.told and held.agent in state.facts:
         yield _session(held, state)
@@ -85,7 +86,7 @@ def _row(held: Row, state: _State) -> Iterator[Event]:
     if held.agent in state.agents.sidechains:
         yield from state.agents.start_by_prompt(held, held.agent)
     yield from _facts(held, state)
-    yield from whole(_told(held, state), held.trace(held.text("type")))
+    yield from held.told(_told(held, state), held.text("type"))
 
 
 def _told(held: Row, state: _State) -> Iterator[Event]:
@@ -116,13 +117,26 @@ def _user(held: Row, state: _State) -> Iterator[Event]:
     rich = held.value.get("toolUseResult")
     for event in user(held, rich):
         if isinstance(event, ToolResult):
-            child = text(mapping(rich).get("agentId"))
-            if not child and event.call_id in state.agents.asked:
-                named = _AGENT_NAMED.findall(event.output)
-                child = named[-1] if named else ""
-            title = text(mapping(rich).get("description"))
-            yield from state.agents.start(held, child, event.call_id, title)
-        yield event
+            yield from _answered(held, event, mapping(rich), state)
+        else:
+            yield event
+
+
+def _answered(
+    held: Row, result: ToolResult, rich: Mapping[str, object], state: _State
+) -> Iterator[Event]:
+    """A result; before it, the start of the sub-agent whose work it is."""
+    child = text(rich.get("agentId"))
+    if not child and result.call_id in state.agents.asked:
+        named = _AGENT_NAMED.findall(result.output)
+        child = named[-1] if named else ""
+    title = text(rich.get("description"))
+    start = next(state.agents.start(held, child, result.call_id, title), None)
+    if start is None:
+        yield result
+    else:
+        yield replace(start, source=result.source)
+        yield replace(result, source=start.source)
 
 
 def _attachment(held: Row, state: _State) -> Iterator[Event]:

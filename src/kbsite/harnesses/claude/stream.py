@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
-from kbsite.harnesses.claude.rows import Row, numbered, row, whole, wording
 from kbsite.harnesses.claude.system import system
 from kbsite.harnesses.claude.tokens import Totals
 from kbsite.harnesses.claude.vocabulary import PASSING
-from kbsite.harnesses.lines import Line, Record, count, mapping, records, sequence, text
+from kbsite.harnesses.claude.wording import wording
+from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import Event, Finish, Malformed, Session, Topic
 
 _INIT = ("claude_code_version", "slash_commands", "mcp_servers")
@@ -38,20 +39,16 @@ class _State:
 
 def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of the stream."""
-    return numbered(_events(source_lines, file))
-
-
-def _events(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     state = _State()
-    for record in records(source_lines, file):
-        if isinstance(record, Malformed):
-            yield record
+    for row in rows(source_lines, file):
+        if isinstance(row, Malformed):
+            yield row
         else:
-            held = row(record, state.agent(record.value))
-            yield from whole(_row(held, record, state), held.trace(held.text("type")))
+            held = row.of(state.agent(row.value), timestamp(row.value.get("timestamp")))
+            yield from held.told(_row(held, state), held.text("type"))
 
 
-def _row(held: Row, record: Record, state: _State) -> Iterator[Event]:
+def _row(held: Row, state: _State) -> Iterator[Event]:
     parent = held.text("parent_tool_use_id")
     if held.agent and parent:
         yield from state.agents.start(held, held.agent, parent, held.text("task_description"))
@@ -59,7 +56,7 @@ def _row(held: Row, record: Record, state: _State) -> Iterator[Event]:
         case "assistant":
             yield from state.agents.noting(assistant(held))
         case "user":
-            yield from user(held, record.value.get("tool_use_result"))
+            yield from user(held, held.value.get("tool_use_result"))
         case "system":
             yield from _system(held, state)
         case "result":

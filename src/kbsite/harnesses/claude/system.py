@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kbsite.harnesses.claude.content import brought
-from kbsite.harnesses.claude.rows import Row, rendered, wording
 from kbsite.harnesses.claude.vocabulary import (
     ATTACHMENT_NOTICES,
     ATTACHMENT_TEXT,
     SYSTEM_NOTICES,
     SYSTEM_TRACES,
 )
+from kbsite.harnesses.claude.wording import rendered, wording
 from kbsite.harnesses.lines import count, mapping, number, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Topic
 
 _HOOKS_TOLD = ("hookErrors", "hookAdditionalContext", "stopReason")
@@ -85,6 +86,6 @@ def attachment(row: Row) -> Iterator[Event]:
         person = held.get("commandMode", "prompt") == "prompt" and origin == "human"
         yield from brought(row, held.get("prompt"), own=not person or bool(held.get("isMeta")))
     elif told := shown or wording(held.get(ATTACHMENT_TEXT[kind])):
-        yield row.note(told)
+        yield row.injected(told)
     else:
         yield row.trace(f"attachment/{kind}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kbsite.harnesses.claude.rows import Row
 from kbsite.harnesses.claude.vocabulary import SYNTHETIC
 from kbsite.harnesses.lines import count, mapping, number, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import Scope, TokenUse
 from kbsite.model.usage import Usage, total
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kbsite.harnesses.kimi.rows import Row
 from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import AgentStart, ToolCall, ToolKind
 
 _TOLD = re.compile(r"^agent_id: (\S+)$", re.MULTILINE)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbsite.harnesses import tools
-from kbsite.harnesses.kimi.rows import Row
 from kbsite.harnesses.kimi.vocabulary import called
 from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import ToolCall
 
 

@@ -17,9 +17,9 @@ from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.code_counts import Counts
 from kbsite.harnesses.kimi.code_table import QUIET_ENDS, TRACES
 from kbsite.harnesses.kimi.notes import retried
-from kbsite.harnesses.kimi.rows import Row, or_trace, rows
 from kbsite.harnesses.kimi.vocabulary import called
 from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     Event,
     Finish,
@@ -64,7 +64,7 @@ class _Reader:
             else:
                 agent = self.agent or text(row.value.get("agentId"))
                 at = timestamp(row.value.get("time") or row.value.get("created_at"))
-                yield from self._row(replace(row, at=at, agent=_named(agent)))
+                yield from self._row(row.of(_named(agent), at))
 
     def _row(self, row: Row) -> Iterator[Event]:
         kind = text(row.value.get("type"))
@@ -110,7 +110,7 @@ class _Reader:
 
     def message(self, row: Row, held: Held) -> Iterator[Event]:
         message = mapping(held.get("message"))
-        return or_trace(self._message(row, message), row, "context.append_message")
+        return row.told(self._message(row, message), "context.append_message")
 
     def _message(self, row: Row, message: Held) -> Iterator[Event]:
         match message.get("role"):
@@ -201,7 +201,7 @@ class _Reader:
         child, call_id = text(held.get("subagentId")), text(held.get("parentToolCallId"))
         title = text(held.get("description")) or text(held.get("subagentName"))
         started = self.starts.started(replace(row, agent=parent), child, call_id, title)
-        return or_trace(started, row, "subagent.spawned")
+        return row.told(started, "subagent.spawned")
 
     def failed(self, row: Row, held: Held) -> Iterator[Event]:
         told = [f"Sub-agent {text(held.get('subagentId'))} failed", text(held.get("error"))]

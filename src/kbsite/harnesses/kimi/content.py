@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kbsite.harnesses.kimi.rows import Row
 from kbsite.harnesses.lines import dump, mapping, number, sequence, text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, Message, Role, Thought, Trace, Unknown
 
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?,", re.DOTALL)

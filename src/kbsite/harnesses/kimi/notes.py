@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kbsite.harnesses.kimi.rows import Row
 from kbsite.harnesses.lines import text
+from kbsite.harnesses.rows import Row
 from kbsite.model.event import Notice, Topic
 
 

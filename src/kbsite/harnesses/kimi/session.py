@@ -17,8 +17,8 @@ from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.calls import Calls
 from kbsite.harnesses.kimi.notes import btw, notification, retried
-from kbsite.harnesses.kimi.rows import Row, or_trace, rows
 from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
+from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     Event,
     Finish,
@@ -68,7 +68,7 @@ class _Reader:
             if isinstance(row, Malformed):
                 yield row
             else:
-                yield from self._row(replace(row, at=timestamp(row.value.get("timestamp"))))
+                yield from self._row(row.of("", timestamp(row.value.get("timestamp"))))
         yield from self._noted(self.calls.rest())
 
     def _row(self, row: Row) -> Iterator[Event]:
@@ -106,10 +106,10 @@ class _Reader:
     def turn_begin(self, row: Row, payload: Payload) -> Iterator[Event]:
         self.steps.pop(row.agent, None)
         self.broken.discard(row.agent)
-        return or_trace(content.asked(row, payload.get("user_input")), row, "TurnBegin")
+        return row.told(content.asked(row, payload.get("user_input")), "TurnBegin")
 
     def steer(self, row: Row, payload: Payload) -> Iterator[Event]:
-        return or_trace(content.asked(row, payload.get("user_input")), row, "SteerInput")
+        return row.told(content.asked(row, payload.get("user_input")), "SteerInput")
 
     def turn_end(self, row: Row, _: Payload) -> Iterator[Event]:
         """The end of a turn, which the CLI also writes after errors: it says ok of none."""

@@ -16,9 +16,9 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.kimi import content
 from kbsite.harnesses.kimi.agents import Starts
 from kbsite.harnesses.kimi.notes import btw, notification, retried
-from kbsite.harnesses.kimi.rows import Row, or_trace, rows
 from kbsite.harnesses.kimi.vocabulary import called
 from kbsite.harnesses.lines import Line, mapping, sequence, text
+from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
     Event,
     Finish,
@@ -65,14 +65,14 @@ class _Reader:
         held = row.value
         match held.get("role"):
             case "assistant":
-                yield from or_trace(self._answer(row), row, "assistant")
+                yield from row.told(self._answer(row), "assistant")
             case "tool":
                 yield from self._result(row)
             case "user":
-                yield from or_trace(content.asked(row, held.get("content")), row, "user")
+                yield from row.told(content.asked(row, held.get("content")), "user")
             case "system":
                 asked = content.asked(row, held.get("content"), Role.SYSTEM, injected=True)
-                yield from or_trace(asked, row, "system")
+                yield from row.told(asked, "system")
             case "meta":
                 yield from _meta(row)
             case None:
