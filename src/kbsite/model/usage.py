@@ -39,6 +39,8 @@ class Usage:
 def total(usages: Iterable[Usage]) -> Usage:
     """The sum, kind by kind; a kind that nobody tells stays None."""
     held = list(usages)
+    if len(held) == 1:
+        return held[0]
     return Usage(**{f.name: _sum([getattr(u, f.name) for u in held]) for f in fields(Usage)})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain, islice
 
 from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
 from kbsite.harnesses.rows import Row
@@ -108,21 +107,34 @@ def _recorded(rich: object, output: str, images: tuple[Image, ...]) -> Mapping[s
     held = mapping(rich)
     if held.get("type") == "create" and not held.get("userModified"):
         return ""  # a copy of what the call asked to write
-    texts = (output, _LINE_NUMBER.sub("", output))
-    leaves = list(islice(_leaves(rich, depth=12), _MANY))
-    repeated = len(leaves) < _MANY and all(
-        any(leaf.strip() in shown_text for shown_text in texts)
-        or any(picture.data and picture.data in leaf for picture in images)
-        for leaf in leaves
-    )
+    leaves: list[str] = []
+    _gather(rich, 12, leaves)
+    repeated = len(leaves) < _MANY and _repeats(leaves, output, images)
     return "" if repeated else held or text(rich)
 
 
-def _leaves(value: object, depth: int) -> Iterator[str]:
+def _repeats(leaves: list[str], output: str, images: tuple[Image, ...]) -> bool:
+    """Whether every text stands in an output, with or without its line numbers, or is a picture."""
+    left = [leaf for leaf in leaves if leaf.strip() not in output]
+    if not left:
+        return True
+    plain = _LINE_NUMBER.sub("", output)
+    return all(
+        leaf.strip() in plain or any(picture.data and picture.data in leaf for picture in images)
+        for leaf in left
+    )
+
+
+def _gather(value: object, depth: int, found: list[str]) -> None:
+    """Add the texts in a value to those that were found, until there are too many."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict) and depth:
-        inner = (item for key, item in value.items() if key not in _RESTATED)
-        yield from chain.from_iterable(_leaves(item, depth - 1) for item in inner)
-    elif isinstance(value, list) and depth:
-        yield from chain.from_iterable(_leaves(item, depth - 1) for item in value)
+        found.append(value)
+    elif not depth or len(found) >= _MANY:
+        return
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in _RESTATED:
+                _gather(item, depth - 1, found)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, depth - 1, found)

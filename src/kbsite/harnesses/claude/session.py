@@ -174,13 +174,13 @@ def _facts(held: Row, state: _State) -> Iterator[Session]:
 
 
 def _learned(known: _Facts, held: Row) -> _Facts:
-    params = mapping(held.value.get("params"))
     model, effort = "", ""
     match held.text("type"):
         case "assistant":
             model = text(mapping(held.value.get("message")).get("model"))
             effort = held.text("effort")
         case "api-request" if not known.model:
+            params = mapping(held.value.get("params"))
             model = text(params.get("model"))
             effort = text(mapping(params.get("output_config")).get("effort"))
         case "api-request-shape":
@@ -189,13 +189,13 @@ def _learned(known: _Facts, held: Row) -> _Facts:
             return replace(known, tools=tuple(filter(None, names)))
         case _:
             pass
-    return replace(
-        known,
+    return _Facts(
         session_id=held.text("sessionId") or known.session_id,
         model=known.model if model in ("", SYNTHETIC) else model,
         effort=effort or known.effort,
         harness_version=held.text("version") or known.harness_version,
         cwd=known.cwd or held.text("cwd"),
+        tools=known.tools,
     )
 
 

@@ -17,11 +17,16 @@ Figures = Mapping[tuple[str, str], int]
 _SINCE = "model_usage_since_last_result"
 
 _KINDS = {
-    "input": ("inputTokens", "input_tokens"),
-    "cache_read": ("cacheReadInputTokens", "cache_read_input_tokens"),
-    "cache_write": ("cacheCreationInputTokens", "cache_creation_input_tokens"),
-    "output": ("outputTokens", "output_tokens"),
-    "reasoning": ("thinkingTokens", "thinking_tokens"),
+    "inputTokens": "input",
+    "input_tokens": "input",
+    "cacheReadInputTokens": "cache_read",
+    "cache_read_input_tokens": "cache_read",
+    "cacheCreationInputTokens": "cache_write",
+    "cache_creation_input_tokens": "cache_write",
+    "outputTokens": "output",
+    "output_tokens": "output",
+    "thinkingTokens": "reasoning",
+    "thinking_tokens": "reasoning",
 }
 
 
@@ -29,15 +34,12 @@ def usage(value: object) -> Usage:
     """The counts of one usage object, of a message, a model or a result; input excludes cache."""
     held = mapping(value)
     details = mapping(held.get("output_tokens_details"))
-    return Usage(
-        **{
-            kind: next(
-                (n for key in keys if (n := count(held.get(key, details.get(key)))) is not None),
-                None,
-            )
-            for kind, keys in _KINDS.items()
-        }
-    )
+    found: dict[str, int] = {}
+    for key, kind in _KINDS.items():
+        told = count(held.get(key, details.get(key)))
+        if told is not None:
+            found.setdefault(kind, told)
+    return Usage(**found)
 
 
 def of_message(row: Row) -> Iterator[TokenUse]:
