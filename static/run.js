@@ -181,7 +181,7 @@
       .find((step) => step.getBoundingClientRect().bottom > top) ?? null;
   }
 
-  const has = (step, mark) => !mark || step.dataset.marks.split(" ").includes(mark);
+  const has = (step, mark) => !mark || step.classList.contains(mark);
   const shown = (step) => !active.size || step.classList.contains("kept");
 
   async function move(direction, mark) {
@@ -214,7 +214,7 @@
   }
 
   function keep(step) {
-    const marks = step.dataset.marks.split(" ");
+    const marks = [...step.classList];
     step.classList.toggle("kept", marks.some((mark) => active.has(mark)));
   }
 

@@ -44,7 +44,9 @@ PROSE = 12_000
 """Characters up to which a text of the model is shown as Markdown."""
 
 _STEP = re.compile(r'^<li class="step [^"]*" id="([^"]*)"', re.MULTILINE)
-_RESULT = re.compile(r'<div class="result" id="([^"]*)"')
+_RESULT = re.compile(r'<(?:details class="output"|p class="dim") id="([^"]*)"')
+_FOLDED = re.compile(r"</pre><details><summary>[\d,]+ lines unchanged</summary><pre>")
+"""Where a diff folds what is far from any change."""
 _END = re.compile(r'^</ol>\n(?=<section|<nav|<div class="step finish|</section)', re.MULTILINE)
 _LINK = re.compile(r'<a href="([^"]*)"(?: title="([^"]*)")? rel="noopener nofollow">')
 _TAG = re.compile(r"<[^>]*>")
@@ -106,10 +108,16 @@ class Shown:
         return self._text
 
     @property
+    def unfolded(self) -> str:
+        """What it shows where the parts of its diffs stand together."""
+        joined = _FOLDED.sub("", self.source).replace("</pre></details><pre>", "")
+        return html.unescape(_TAG.sub("", joined))
+
+    @property
     def sides(self) -> tuple[str, str]:
         """What its diffs show of files before and after."""
         if self._sides is None:
-            lines = self.text.split("\n")
+            lines = self.unfolded.split("\n")
             old, new = (
                 "\n".join(line[1:] for line in lines if line[:1] != sign) for sign in ("+", "-")
             )
@@ -121,14 +129,14 @@ class Shown:
         forms = spellings(text)
         if any(form in self.text for form in forms):
             return True
-        lines = forms[1].removesuffix("\n")
-        return any(f"\n{lines}\n" in side for side in self.sides) or self._patches(lines)
+        lines = forms[1].strip("\n")
+        return any(lines in side for side in self.sides) or self._patches(lines)
 
     def _patches(self, text: str) -> bool:
         """Whether it shows all lines of a patch in their order, as diffs: heads name the files."""
         if not text.lstrip().startswith("*** Begin Patch"):
             return False
-        shown = iter([line.rstrip() for line in self.text.split("\n")])
+        shown = iter([line.rstrip() for line in self.unfolded.split("\n")])
         names = re.findall(r"^\*\*\* (?:Add|Update|Delete) File: (.*)$", text, re.MULTILINE)
         lines = (line.rstrip() for line in text.split("\n") if not _ENVELOPE.match(line))
         return all(name in self.text for name in names) and all(line in shown for line in lines)

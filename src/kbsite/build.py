@@ -18,7 +18,7 @@ from kbsite.model.board import Board
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor
-from kbsite.pages import every, facts, steps
+from kbsite.pages import every, facts, step_html, steps
 from kbsite.pages.page import (
     INDEX,
     Page,
@@ -198,9 +198,7 @@ def environment(site: Site) -> jinja2.Environment:
         schemas=sorted(SCHEMAS),
         attempt_of=attempt_of,
         counts_of=steps.counts,
-        long_command=steps.long_command,
-        more_recorded=steps.more_recorded,
-        other_arguments=steps.other_arguments,
+        finish=step_html.finish,
         board_path=board_path,
         run_path=run_path,
         problem_path=problem_path,
@@ -221,11 +219,6 @@ class Templates:
         """A whole page that stands at `path`; addresses in it are seen from there."""
         url = partial(address, seen_from=path)
         return self.env.get_template(template).render(url=url, **values)
-
-    def macro(self, template: str, name: str) -> Callable[..., str]:
-        """A macro of a template."""
-        found: Callable[..., str] = getattr(self.env.get_template(template).module, name)
-        return found
 
 
 def _write_page(templates: Templates, page: Page, out: Path) -> list[Finding]:

@@ -119,7 +119,7 @@ def test_a_long_run_in_use_breaks_no_rule(
     wrong = broken(page)
     page.locator('.chip[data-mark="is-error"]').click()
     page.keyboard.press("e")
-    expect(page.locator(".step.here.failed")).to_be_visible()
+    expect(page.locator(".step.here.is-error")).to_be_visible()
 
     assert wrong + broken(page) == []
 

@@ -106,11 +106,36 @@ def test_the_numbers_are_those_of_the_whole_file() -> None:
     assert (diff.added, diff.removed) == (1, 0)
 
 
-def test_two_changes_far_apart_are_two_hunks() -> None:
+def test_a_change_in_two_places_is_two_hunks() -> None:
+    before = "".join(f"line {n}\n" for n in range(1, 101)).replace("line 90\n", "line 10\n")
+    edit = Edit("f", "line 10\n", "", every=True)
+    headers = [header for header, _ in hunks(known(before).diff(edit))]
+    assert headers == ["@@ -7,7 +7,6 @@", "@@ -87,7 +86,6 @@"]
+
+
+def test_a_diff_of_a_whole_file_holds_all_of_it() -> None:
     before = "".join(f"line {n}\n" for n in range(1, 101))
     after = before.replace("line 10\n", "").replace("line 90\n", "other\n")
-    headers = [header for header, _ in hunks(known(before).diff(Edit("f", None, after)))]
-    assert headers == ["@@ -7,7 +7,6 @@", "@@ -87,7 +86,7 @@"]
+    ((header, _),) = hunks(known(before).diff(Edit("f", None, after)))
+    assert header == "@@ -1,100 +1,99 @@"
+
+
+@pytest.mark.parametrize(
+    ("old", "header"),
+    [
+        ("line 20\nline 21\n", "@@ -19,6 +19,7 @@"),  # the change, and the lines around it
+        ("".join(f"line {n}\n" for n in range(10, 31)), "@@ -10,21 +10,22 @@"),
+        ("20\nline 21\nline 22\nline 23\nline 24\nlin", "@@ -19,7 +19,8 @@"),  # parts of lines
+    ],
+)
+def test_a_diff_holds_all_that_its_edit_replaces(old: str, header: str) -> None:
+    before = "".join(f"line {n}\n" for n in range(1, 101))
+    new = old.replace("line 21\n", "line 21\nmore\n")
+    diff = known(before).diff(Edit("f", old, new))
+    assert [text for text, _ in hunks(diff)] == [header]
+    for text, without in ((old, "+"), (new, "-")):
+        side = "\n".join(line.text for line in diff.lines if line.sign not in (without, "@"))
+        assert text.strip("\n") in side
 
 
 @pytest.mark.parametrize(

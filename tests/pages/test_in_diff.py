@@ -52,19 +52,19 @@ def step(
     )
 
 
-@pytest.mark.parametrize("text", ["old\ntext", "new\ntext\n", "", "a.py"])
-def test_a_text_whose_lines_all_stand_in_a_diff_is_shown(text: str) -> None:
+@pytest.mark.parametrize("text", ["old\ntext", "new\ntext\n", "", "a.py", "ld\nte"])
+def test_a_text_that_stands_in_a_diff_is_shown(text: str) -> None:
     assert is_in_diffs(text, diffs(Edit("a.py", "old\ntext", "new\ntext\n")))
 
 
-@pytest.mark.parametrize("text", ["ol", "old\n\ntext", "text\nold", "other", "old\ntext\nnew"])
+@pytest.mark.parametrize("text", ["older", "old\n\ntext", "text\nold", "other", "old\ntext\nnew"])
 def test_a_text_that_a_diff_shows_in_part_is_not_shown(text: str) -> None:
     assert not is_in_diffs(text, diffs(Edit("a.py", "old\ntext", "new\ntext")))
 
 
 def test_what_a_diff_leaves_out_between_its_hunks_is_not_shown() -> None:
-    after = LONG.replace("line 1\n", "first\n").replace("line 18\n", "last\n")
-    found = diffs(Edit("a.py", LONG, after), before=LONG)
+    found = diffs(Edit("a.py", "line 1", "first", every=True), before=LONG)
+    assert [line.sign for line in found[0].lines].count("@") == 2
 
     assert not is_in_diffs(LONG, found)
     assert not is_in_diffs({"edits": [{"old_string": LONG}]}, found)
@@ -82,12 +82,19 @@ def test_a_patch_is_shown_where_all_of_its_lines_are() -> None:
 
 
 def test_an_edit_keeps_the_arguments_that_its_diff_does_not_show() -> None:
-    found = diffs(Edit("a.py", LONG, LONG + "more\n"), before=LONG)
-    held: dict[str, object] = {"file_path": "a.py", "old_string": LONG, "new_string": "more\n"}
+    found = diffs(Edit("a.py", "line 1", "first", every=True), before=LONG)
+    held: dict[str, object] = {"file_path": "a.py", "old_string": LONG, "new_string": "first"}
 
     assert other_arguments(step(ToolKind.EDIT, held, summary="a.py", diffs=found)) == {
         "old_string": LONG
     }
+
+
+def test_an_edit_leaves_all_that_it_replaces_to_its_diff() -> None:
+    found = diffs(Edit("a.py", LONG, LONG + "more\n"), before=LONG)
+    held: dict[str, object] = {"old_string": LONG, "new_string": LONG + "more\n"}
+
+    assert other_arguments(step(ToolKind.EDIT, held, summary="a.py", diffs=found)) == {}
 
 
 @pytest.mark.parametrize("command", ["ls \n", " ls", "ls\npwd"])

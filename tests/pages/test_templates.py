@@ -1,4 +1,4 @@
-"""Templates hold no code, no foreign address, and one template for each kind of event."""
+"""Templates hold no code and no foreign address."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ import pytest
 from jinja2 import nodes
 
 from kbsite.assets import folder
-from kbsite.model.event import EVENTS, AgentStart, Event, TokenUse, Trace
 
 TEMPLATES = folder("templates")
 STATIC = folder("static")
 PATHS = sorted(TEMPLATES.rglob("*.html"))
 NAMES = [path.relative_to(TEMPLATES).as_posix() for path in PATHS]
-NO_TEMPLATE: list[type[Event]] = [TokenUse, AgentStart, Trace]
-"""Events that the fold takes up into other steps, or that are only counted."""
 UNESCAPED = {("pages/missing.html", "style")}
 """What may stand in a page as it is: the name of the template, and of the value."""
 DRAWN = {"parts/minimap.html"}
@@ -36,13 +33,6 @@ def without_code(name: str) -> str:
     """A template's HTML, with a plain word for each value and nothing for the rest of its code."""
     text = re.sub(r"\{#.*?#\}|\{%.*?%\}", "", (TEMPLATES / name).read_text("utf-8"), flags=re.S)
     return re.sub(r"\{\{.*?\}\}", "value", text, flags=re.S)
-
-
-def test_every_event_that_becomes_a_step_has_a_template_and_there_is_no_other() -> None:
-    kinds = {event.kind for event in EVENTS if event not in NO_TEMPLATE}
-
-    assert {path.stem for path in (TEMPLATES / "events").iterdir()} == kinds
-    assert {path.suffix for path in (TEMPLATES / "events").iterdir()} == {".html"}
 
 
 @pytest.mark.parametrize("name", NAMES)

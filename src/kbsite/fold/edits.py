@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from kbsite.model.event import Edit
 from kbsite.model.transcript import DiffLine, FileDiff
 
 CONTEXT = 3
-"""Lines shown around a change."""
+"""Lines around a change that a diff holds, beyond those that its call names."""
 
 MATCHES = 500_000
 """Pairs of equal lines from which two texts are not matched, but shown one after the other."""
@@ -40,11 +41,12 @@ class Files:
             return FileDiff(edit.path, "delete", tuple(_changed(before or "", "")))
         if edit.old is None:
             action = "add" if edit.action == "add" else "write" if before is None else "update"
-            return FileDiff(edit.path, action, tuple(_changed(before or "", edit.new)))
+            return FileDiff(edit.path, action, tuple(_changed(before or "", edit.new, _ALL)))
         after = _after(edit, before)
         if before is None or after is None:
-            return FileDiff(edit.path, edit.action, tuple(_changed(edit.old, edit.new)))
-        return FileDiff(edit.path, edit.action, tuple(_changed(before, after)))
+            return FileDiff(edit.path, edit.action, tuple(_changed(edit.old, edit.new, _ALL)))
+        named = None if edit.every else _lines_of(edit.old, before)
+        return FileDiff(edit.path, edit.action, tuple(_changed(before, after, named)))
 
     def diffs(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
         """What edits would change, one after the other; nothing is changed yet."""
@@ -85,18 +87,35 @@ def _after(edit: Edit, before: str | None) -> str | None:
     return before.replace(edit.old, edit.new, -1 if edit.every else 1)
 
 
-def _changed(before: str, after: str) -> Iterator[DiffLine]:
+_ALL = (0, sys.maxsize)
+"""All lines of a file."""
+
+
+def _lines_of(part: str, text: str) -> tuple[int, int]:
+    """Which lines of a text a part of it stands in: the first, and the one after the last."""
+    start = text.index(part)
+    first = text.count("\n", 0, start)
+    return first, first + part.removesuffix("\n").count("\n") + 1
+
+
+def _changed(before: str, after: str, named: tuple[int, int] | None = None) -> Iterator[DiffLine]:
+    """A diff with some lines around each change, and with all of the old lines `named`.
+
+    A call names what it replaces: a diff that holds all of it need not stand beside the call.
+    """
     old, new = _lines(before), _lines(after)
     # Most edits touch a few lines of a long file: what is equal at both ends needs no matching.
     start = _equal(old, new)
     end = _equal(old[start:][::-1], new[start:][::-1])
-    low = max(0, start - CONTEXT)
-    high = max(0, end - CONTEXT)
+    first, last = named or (start, len(old) - end)
+    low = max(0, min(start - CONTEXT, first))
+    high = max(0, min(end - CONTEXT, len(old) - last))
     old, new = old[low : len(old) - high], new[low : len(new) - high]
     if _matches(old, new) > MATCHES:
         yield from _replaced(old, new, low)
         return
-    for number, line in enumerate(difflib.unified_diff(old, new, lineterm="", n=CONTEXT)):
+    context = len(old) + len(new) if named else CONTEXT
+    for number, line in enumerate(difflib.unified_diff(old, new, lineterm="", n=context)):
         if number < 2:  # the two lines with the names of the files
             continue
         if line.startswith("@@"):

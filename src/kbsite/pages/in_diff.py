@@ -34,7 +34,7 @@ def _is_shown(text: str, diffs: Sequence[FileDiff]) -> bool:
         return True
     if text.lstrip().startswith(_ENVELOPE):
         return _is_patch_of(text, diffs)
-    wanted = "\n" + text.removesuffix("\n") + "\n"
+    wanted = text.strip("\n")
     return any(wanted in side for diff in diffs for side in _sides(diff.lines))
 
 

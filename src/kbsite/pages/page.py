@@ -20,6 +20,16 @@ from kbsite.store.runs import StoredRun
 INDEX = "index.html"
 
 
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Runs that can be compared: those of a problem on a board."""
+
+    board: Board
+    problem: str
+    attempts: Sequence[Attempt]
+    """At least two, the best first."""
+
+
 @dataclass(frozen=True)
 class Site:
     """All that was read: runs without their transcripts, problems, boards."""
@@ -51,10 +61,31 @@ class Site:
             for attempt in cell.attempts
         }
 
+    @cached_property
+    def contests(self) -> Sequence[Contest]:
+        """The problems with several runs on a board, in the order of boards and decks."""
+        found = []
+        for board in self.boards:
+            columns: dict[str, list[Attempt]] = {column.problem: [] for column in board.columns}
+            for _, column, cell in board.cells:
+                columns[column.problem] += cell.attempts
+            several = [(problem, held) for problem, held in columns.items() if len(held) > 1]
+            found += [Contest(board, problem, sorted(held, key=_rank)) for problem, held in several]
+        return found
+
+    @cached_property
+    def rivals(self) -> Mapping[str, Sequence[Attempt]]:
+        """All runs of a run's problem on its board, the best first; only where there are others."""
+        return {a.run.id: held.attempts for held in self.contests for a in held.attempts}
+
     def problem_title(self, problem: str) -> str:
         """The title of a problem; its id if it is not in the repository."""
         stored = self.problems.get(problem)
         return stored.problem.title if stored else problem
+
+
+def _rank(attempt: Attempt) -> tuple[bool, float, tuple[float, str]]:
+    return (attempt.score is None, -(attempt.score or 0.0), attempt.run.order)
 
 
 class Renderer(Protocol):
@@ -62,10 +93,6 @@ class Renderer(Protocol):
 
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A whole page that stands at `path`."""
-        ...
-
-    def macro(self, template: str, name: str) -> Callable[..., str]:
-        """A macro of a template, to be called for each of many small pieces."""
         ...
 
 
@@ -120,6 +147,25 @@ def trajectory_path(run_id: str) -> str:
 def markdown_path(run_id: str) -> str:
     """Where a run stands as Markdown, to download."""
     return f"runs/{run_id}/run.md"
+
+
+COMPARE = f"compare/{INDEX}"
+"""Where the page that compares runs stands."""
+
+
+def compared_path(run_id: str) -> str:
+    """Where what the page that compares runs needs of a run stands."""
+    return f"runs/{run_id}/compare.js"
+
+
+def run_key(run_id: str) -> str:
+    """A run's id as it stands in addresses, of runs and of the page that compares them."""
+    return _quoted(run_id)
+
+
+def comparison(*run_ids: str) -> str:
+    """What follows the address of the page that compares runs, for it to show some of them."""
+    return "?runs=" + ",".join(map(run_key, run_ids))
 
 
 def problem_path(problem: str) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from kbsite.model.audit import Quote
 from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
-from kbsite.pages import pieces
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import INDEX, File, Renderer
+from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item, items, line_ranges
 from kbsite.store.runs import TRANSCRIPT
 
@@ -93,11 +93,10 @@ def cut(
     transcript: Transcript, parts: list[Part], reading: Reading, renderer: Renderer
 ) -> Iterator[File]:
     """The pages of all parts but the first, and of long texts; `parts` is filled on the way."""
-    show = renderer.macro("parts/steps.html", "item")
     part, size = Part(1, 1), 0
     shown: list[str] = []
     for item in items(transcript):
-        html = show(item, reading, pieces)
+        html = item_html(item, reading)
         if part.items and not _fits(part, size + len(html)):
             yield from _closed(part, "".join(shown), reading, renderer, last=False)
             parts.append(part)

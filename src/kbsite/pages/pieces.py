@@ -6,10 +6,9 @@ Every text goes through `kbsite.text`, which makes it safe for a page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
 
 from kbsite import text as texts
 from kbsite.model.event import Image, ToolResult
@@ -22,64 +21,95 @@ if TYPE_CHECKING:
 
 OPEN_LINES = 20
 """Lines of an output that is shown unfolded."""
+NEAR_LINES = 3
+"""Lines beside a change that are shown unfolded."""
+FAR_LINES = 5
+"""Unchanged lines beyond those from which they are folded."""
 DIFF_LINES = 60
 """Lines that are shown of a diff that is too long for its place."""
 
 
 def long(
     text: str, anchor: str, reading: Reading, *, coloured: bool = False, failed: bool = False
-) -> Markup:
+) -> str:
     """A text, whole, or by its ends with a link to the page that holds the whole."""
     shown = texts.terminal if coloured else texts.content
     # The line end after the tag is HTML's own: it keeps one that the text starts with.
-    opened = '<pre class="text tone-bad">\n' if failed else '<pre class="text">\n'
+    opened = '<pre class="tone-bad">\n' if failed else "<pre>\n"
     ends = reading.long_texts.ends(text, anchor)
     if ends is None:
-        return _html(f"{opened}{shown(text)}</pre>")
-    told = f"… {count(ends.left_out)} more {_lines(ends.left_out)}"
+        return f"{opened}{shown(text)}</pre>"
+    told = f"… {count(ends.left_out)} more {_line_s(ends.left_out)}"
     link = f'<a href="{texts.plain(ends.page)}">{told}: open all {count(len(text))} characters</a>'
-    return _html(
+    return (
         f'{opened}{shown(ends.head)}</pre>\n<p class="left-out">{link}</p>\n'
         f"{opened}{shown(ends.tail)}</pre>"
     )
 
 
-def prose(text: str, anchor: str, reading: Reading) -> Markup:
+def prose(text: str, anchor: str, reading: Reading) -> str:
     """What a model wrote, as Markdown; what is too long for its place, as it is."""
     if len(text) > WHOLE:
         return long(text, anchor, reading)
-    return _html(f'<div class="md">{texts.markdown(text)}</div>')
+    return texts.markdown(text)
 
 
-def folded(value: object, label: str, anchor: str, reading: Reading) -> Markup:
+def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
     """A text, or a value as JSON, behind a label of ours; nothing for an empty one."""
     if not value:
-        return _html("")
+        return ""
     text = texts.visible(value if isinstance(value, str) else texts.json(value))
-    body = long(text, anchor, reading)
-    return _html(f'<details class="raw"><summary>{label}</summary>{body}</details>')
+    return f"<details><summary>{label}</summary>{long(text, anchor, reading)}</details>"
 
 
-def diff(change: FileDiff, anchor: str, reading: Reading) -> Markup:
+def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
     """What a call changed in a file."""
+    stretches = list(_stretches(change.lines))
     ends = reading.long_texts.diff_ends(change.lines, anchor)
-    shown: Sequence[DiffLine] = change.lines if ends is None else change.lines[:DIFF_LINES]
     more = ""
     if ends is not None:
+        near = [line for far, held in stretches if not far for line in held]
+        stretches = [(False, near[:DIFF_LINES])]
         told = f"open all {count(len(change.lines))} lines of this change"
         more = f'<p class="left-out"><a href="{texts.plain(ends.page)}">{told}</a></p>'
-    return _html(
+    body = "".join(_stretch(held, far=far) for far, held in stretches)
+    return (
         f'<figure class="diff"><figcaption>{texts.content(change.path)}'
-        f' <span class="dim">{texts.content(change.action)}</span>'
-        f' <span class="tone-good">+{change.added}</span>'
-        f' <span class="tone-bad">−{change.removed}</span></figcaption>\n'
-        f"<pre>{texts.diff(shown)}</pre>\n{more}</figure>\n"
+        f" <span>{texts.content(change.action)}</span>"
+        f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>\n"
+        f"{body}{more}</figure>\n"
     )
 
 
-def images(pictures: Sequence[Image]) -> Markup:
+def _stretches(change: Sequence[DiffLine]) -> Iterator[tuple[bool, list[DiffLine]]]:
+    """A diff in stretches of lines that are near a change, and of lines that are far from any."""
+    near: list[DiffLine] = []
+    runs = [(sign, list(run)) for sign, run in groupby(change, key=lambda line: line.sign)]
+    for number, (sign, run) in enumerate(runs):
+        around = [held for held, _ in runs[max(0, number - 1) : number + 2]]
+        head = NEAR_LINES if around[0] in ("+", "-") else 0
+        tail = NEAR_LINES if around[-1] in ("+", "-") else 0
+        if sign != " " or len(run) < head + tail + FAR_LINES:
+            near += run
+            continue
+        yield False, [*near, *run[:head]]
+        yield True, run[head : len(run) - tail]
+        near = run[len(run) - tail :]
+    yield False, near
+
+
+def _stretch(held: Sequence[DiffLine], *, far: bool) -> str:
+    if not held:
+        return ""
+    shown = f"<pre>{texts.diff(held)}</pre>"
+    if not far:
+        return shown
+    return f"<details><summary>{count(len(held))} lines unchanged</summary>{shown}</details>"
+
+
+def images(pictures: Sequence[Image]) -> str:
     """Pictures, one after the other."""
-    return _html("".join(texts.picture(held.media_type, held.data, held.url) for held in pictures))
+    return "".join(texts.picture(held.media_type, held.data, held.url) for held in pictures)
 
 
 def result(
@@ -88,37 +118,36 @@ def result(
     reading: Reading,
     more: Mapping[str, object] | str = "",
     own_anchor: str = "",
-) -> Markup:
+) -> str:
     """What came back from a call; `more` is what the CLI recorded beyond it."""
     place = f' id="{texts.plain(own_anchor)}"' if own_anchor else ""
     recorded = folded(more, "as the CLI recorded it", anchor, reading)
-    return _html(
-        f'<div class="result"{place}>\n{_head(held)}{_output(held, anchor, reading)}'
-        f"{images(held.images)}{recorded}{_side_files(held, reading)}\n</div>"
+    return (
+        f"{_output(held, anchor, reading, place)}"
+        f"{images(held.images)}{recorded}{_side_files(held, reading)}"
     )
+
+
+def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
+    text, head = held.output, _head(held)
+    if not text:
+        return f'<p class="dim"{place}>no output{head}</p>'
+    body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
+    unfolded = " open" if text.count("\n") < OPEN_LINES else ""
+    summary = f"<summary>{lines(text)}{head}</summary>"
+    return f'<details class="output"{place}{unfolded}>{summary}{body}</details>'
 
 
 def _head(held: ToolResult) -> str:
     told = []
     if held.is_error:
-        told.append('<span class="tone-bad">✗ error</span>')
+        told.append(' <span class="tone-bad">✗ error</span>')
     if held.exit_code is not None:
         tone = "tone-bad" if held.exit_code else "tone-good"
-        told.append(f'<span class="{tone}">exit {held.exit_code}</span>')
+        told.append(f' <span class="{tone}">exit {held.exit_code}</span>')
     if held.seconds is not None:
-        told.append(f'<span class="dim">{duration(held.seconds)}</span>')
-    return f'<p class="result-head">{" ".join(told)}</p>\n' if told else ""
-
-
-def _output(held: ToolResult, anchor: str, reading: Reading) -> str:
-    text = held.output
-    if not text:
-        return '<p class="dim">no output</p>'
-    lines = text.count("\n") + (not text.endswith("\n"))
-    unfolded = " open" if lines <= OPEN_LINES else ""
-    body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
-    told = f"{count(lines)} {_lines(lines)}"
-    return f'<details class="output"{unfolded}><summary>{told}</summary>{body}</details>'
+        told.append(f" {duration(held.seconds)}")
+    return ",".join(["", *told])
 
 
 def _side_files(held: ToolResult, reading: Reading) -> str:
@@ -132,9 +161,11 @@ def _side_files(held: ToolResult, reading: Reading) -> str:
     return "".join(f'\n<p class="dim">full output in {place}</p>' for place in told)
 
 
-def _lines(number: int) -> str:
+def lines(text: str) -> str:
+    """How many lines a text has: "12 lines"."""
+    number = text.count("\n") + (not text.endswith("\n"))
+    return f"{count(number)} {_line_s(number)}"
+
+
+def _line_s(number: int) -> str:
     return "line" if number == 1 else "lines"
-
-
-def _html(pieces: str) -> Markup:
-    return Markup(pieces)  # noqa: S704 - each piece is of ours, or of kbsite.text

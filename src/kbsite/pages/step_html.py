@@ -1,0 +1,252 @@
+"""The items of a transcript as HTML, from the sub-agents' heads down to bookkeeping rows.
+
+They are written here and not in a template because a transcript has tens of thousands of them, and
+as short as HTML allows because their tags would outweigh what they hold: an item's classes are its
+marks, and what its first tags mean is told by the style sheet. Every text goes through
+`kbsite.text`, which makes it safe for a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kbsite import text as texts
+from kbsite.model.event import (
+    Event,
+    Finish,
+    Malformed,
+    Message,
+    Notice,
+    Role,
+    Session,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Topic,
+    Unknown,
+)
+from kbsite.model.transcript import Step
+from kbsite.model.usage import Usage
+from kbsite.pages import pieces
+from kbsite.pages.facts import count, duration, elapsed
+from kbsite.pages.steps import Item, long_command, more_recorded, other_arguments
+
+if TYPE_CHECKING:
+    from kbsite.pages.parts import Reading
+
+DEEPEST = 6
+"""How far sub-agents are set in; what is deeper stands below them."""
+
+_AS_WRITTEN = "as the CLI wrote it"
+
+_TONES = {
+    Topic.ERROR: "tone-bad",
+    Topic.RETRY: "tone-warn",
+    Topic.INTERRUPTION: "tone-warn",
+    Topic.COMPACTION: "tone-info",
+}
+
+
+def item(held: Item, reading: Reading) -> str:
+    """One item of the list. A sub-agent's items follow its head, one level deeper."""
+    quoted = " quoted" if reading.quotes and reading.cites(held) else ""
+    depth = f" depth-{min(held.depth, DEEPEST)}" if held.depth else ""
+    classes = f"step {' '.join(held.marks)}{depth}{quoted}"
+    anchor = texts.plain(held.anchor)
+    if held.opens is not None:
+        return f'<li class="{classes} opens" id="{anchor}">{_opening(held)}\n'
+    if held.step is None:
+        return f'<li class="{classes}" id="{anchor}">{_rows(held)}\n'
+    step = held.step
+    when = anchor if step.elapsed is None else elapsed(step.elapsed)
+    return (
+        f'<li class="{classes}" id="{anchor}"><a href="#{anchor}">{when}</a><div>'
+        f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}</div>\n"
+    )
+
+
+def finish(event: Finish) -> str:
+    """The CLI's completion event, where it stands in a file that is not shown as a transcript."""
+    told = f"<pre>\n{texts.content(event.text)}</pre>" if event.text else ""
+    return f"{_finish_head(event)}{told}"
+
+
+def _opening(held: Item) -> str:
+    agent = held.opens
+    assert agent is not None
+    title = texts.content(agent.title) or "sub-agent"
+    told = f"{texts.content(agent.id)} · {count(len(agent.steps))} steps"
+    return f'<b>agent</b> {title} <span class="dim">{told}</span>{_usage(agent.usage)}'
+
+
+def _rows(held: Item) -> str:
+    rows = held.rows
+    places = "".join(f'<i id="{texts.plain(row.anchor)}"></i>' for row in rows[1:])
+    first, last = rows[0].event.source.line, rows[-1].event.source.line
+    told = f"rows of bookkeeping, lines {first} to {last}"
+    if len(rows) == 1:
+        told = f"row of bookkeeping, line {first}"
+    types = ", ".join(dict.fromkeys(str(getattr(row.event, "type", "")) for row in rows))
+    return f"{places}<b>trace</b> {len(rows)} {told}: {texts.content(types)}"
+
+
+def _usage(usage: Usage) -> str:
+    if not usage.known:
+        return ""
+    told = [f"{count(usage.sent)} in"] if usage.sent is not None else []
+    if usage.cache_read:
+        told[-1:] = [f"{told[-1]} ({count(usage.cache_read)} cached)"]
+    if usage.output is not None:
+        told.append(f"{count(usage.output)} out")
+    return f"<small>{', '.join(told)}</small>"
+
+
+def _call(step: Step, reading: Reading) -> Iterator[str]:
+    call = step.event
+    assert isinstance(call, ToolCall)
+    summary = f" <code>{texts.content(call.summary)}</code>" if call.summary else ""
+    yield f"<p><b>{call.tool_kind.value}</b> <i>{texts.content(call.tool)}</i>{summary}\n"
+    for change in step.diffs:
+        yield pieces.diff(change, step.anchor, reading)
+    command = long_command(step)
+    if command:
+        yield pieces.long(command, step.anchor, reading)
+    yield _arguments(step, reading)
+    if step.result is None:
+        yield '<p class="dim">no result: the session ended or was interrupted first'
+    else:
+        yield pieces.result(
+            step.result, step.anchor, reading, more_recorded(step), step.result_anchor
+        )
+
+
+def _arguments(step: Step, reading: Reading) -> str:
+    others = other_arguments(step)
+    if not others:
+        return ""
+    if isinstance(others, str):
+        return pieces.long(others, step.anchor, reading)
+    description = others.get("description")
+    if len(others) == 1 and isinstance(description, str):
+        return f'<p class="dim">{texts.content(description)}\n'
+    return pieces.folded(others, "arguments", step.anchor, reading)
+
+
+def _result(step: Step, reading: Reading) -> Iterator[str]:
+    result = step.event
+    assert isinstance(result, ToolResult)
+    named = texts.content(result.call_id)
+    yield f'<p><b>result</b> <span class="dim">without a call in this transcript: {named}</span>\n'
+    yield pieces.result(result, step.anchor, reading, result.recorded)
+
+
+def _message(step: Step, reading: Reading) -> Iterator[str]:
+    message = step.event
+    assert isinstance(message, Message)
+    role = message.role.value
+    if message.injected:
+        told = f"put in by the CLI, {pieces.lines(message.text)}"
+        body = pieces.long(message.text, step.anchor, reading)
+        yield f"<details><summary><b>{role}</b> {told}</summary>{body}</details>"
+    elif message.role is Role.ASSISTANT:
+        yield f"<b>says</b>{pieces.prose(message.text, step.anchor, reading)}"
+    else:
+        body = pieces.long(message.text, step.anchor, reading) if message.text else ""
+        yield f"<b>{role}</b>{body}"
+    yield pieces.images(message.images)
+
+
+def _thought(step: Step, reading: Reading) -> Iterator[str]:
+    thought = step.event
+    assert isinstance(thought, Thought)
+    if thought.text:
+        body = pieces.prose(thought.text, step.anchor, reading)
+        told = pieces.lines(thought.text)
+        yield f"<details><summary><b>thinks</b> {told}</summary>{body}</details>"
+    else:
+        why = "the text is encrypted" if thought.encrypted else "the CLI left the text out"
+        yield f'<p class="dim"><b>thinks</b> {why}'
+
+
+def _notice(step: Step, reading: Reading) -> Iterator[str]:
+    notice = step.event
+    assert isinstance(notice, Notice)
+    tone = _TONES.get(notice.topic, "dim")
+    body = pieces.long(notice.text, step.anchor, reading, coloured=True)
+    raw = pieces.folded(notice.raw, _AS_WRITTEN, step.anchor, reading)
+    yield f'<div class="{tone}"><b>{notice.topic.value}</b>{body}{raw}</div>'
+
+
+def _session(step: Step, reading: Reading) -> Iterator[str]:
+    session = step.event
+    assert isinstance(session, Session)
+    told = {
+        "model": session.model,
+        "effort": session.effort,
+        "version": session.harness_version,
+        "cwd": session.cwd,
+        "id": session.session_id,
+        "started by": session.parent_session,
+    }
+    yield f"<p><b>session</b>{_facts(told)}\n"
+    if session.tools:
+        yield f'<p class="dim">tools: {texts.content(", ".join(session.tools))}\n'
+    yield pieces.folded(session.raw, _AS_WRITTEN, step.anchor, reading)
+
+
+def _finish(step: Step, reading: Reading) -> Iterator[str]:
+    event = step.event
+    assert isinstance(event, Finish)
+    yield _finish_head(event)
+    if event.text:
+        yield pieces.long(event.text, step.anchor, reading)
+    yield pieces.folded(event.raw, _AS_WRITTEN, step.anchor, reading)
+
+
+def _finish_head(event: Finish) -> str:
+    tones: Mapping[bool | None, str] = {True: "tone-good", False: "tone-bad", None: "dim"}
+    told = {
+        "after": "" if event.seconds is None else duration(event.seconds),
+        "turns": "" if event.turns is None else str(event.turns),
+    }
+    reason = f'<span class="{tones[event.ok]}">{texts.content(event.reason)}</span>'
+    return f"<p><b>end</b> {reason}{_facts(told)}</p>\n"
+
+
+def _facts(told: Mapping[str, str]) -> str:
+    return "".join(
+        f' <span class="fact"><span class="dim">{name}</span> {texts.content(value)}</span>'
+        for name, value in told.items()
+        if value
+    )
+
+
+def _malformed(step: Step, reading: Reading) -> Iterator[str]:
+    event = step.event
+    assert isinstance(event, Malformed)
+    place = f"{texts.content(event.source.file)} line {event.source.line}"
+    yield f'<p class="tone-warn"><b>malformed</b> {place}: {texts.content(event.reason)}\n'
+    yield pieces.long(event.text, step.anchor, reading)
+
+
+def _unknown(step: Step, reading: Reading) -> Iterator[str]:
+    event = step.event
+    assert isinstance(event, Unknown)
+    told = f"a row of type {texts.content(event.type)}, shown as it is"
+    yield f'<p class="tone-warn"><b>unknown</b> {told}\n'
+    yield pieces.long(event.raw, step.anchor, reading)
+
+
+_BODIES: Mapping[type[Event], Callable[[Step, Reading], Iterator[str]]] = {
+    Session: _session,
+    Message: _message,
+    Thought: _thought,
+    ToolCall: _call,
+    ToolResult: _result,
+    Notice: _notice,
+    Finish: _finish,
+    Unknown: _unknown,
+    Malformed: _malformed,
+}
+"""How each kind of event that is an item of its own is shown."""

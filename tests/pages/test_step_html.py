@@ -1,0 +1,180 @@
+"""Each item of a transcript as HTML: what it says, where it leads, and how little that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import html5lib
+import pytest
+
+from kbsite.fold.steps import Fold
+from kbsite.model.event import (
+    EVENTS,
+    AgentStart,
+    Edit,
+    Event,
+    Finish,
+    Malformed,
+    Message,
+    Notice,
+    Role,
+    Scope,
+    Session,
+    Source,
+    Thought,
+    TokenUse,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+    Topic,
+    Trace,
+    Unknown,
+)
+from kbsite.model.usage import Usage
+from kbsite.pages.long_text import LongTexts
+from kbsite.pages.parts import Reading
+from kbsite.pages.step_html import finish, item
+from kbsite.pages.steps import items
+
+ELSEWHERE: set[type[Event]] = {TokenUse, AgentStart, Trace}
+"""Events that the fold takes up into other steps, or that are only counted."""
+
+
+def at(line: int) -> Source:
+    return Source("session.jsonl", line)
+
+
+def call(line: int, **more: object) -> ToolCall:
+    facts: dict[str, object] = {
+        "call_id": "c", "tool": "Bash", "tool_kind": ToolKind.RUN, "arguments": {"command": "ls"},
+        "summary": "ls",
+    }  # fmt: skip
+    return ToolCall(source=at(line), **{**facts, **more})  # type: ignore[arg-type]
+
+
+def shown(events: Iterable[Event]) -> list[str]:
+    """The items that events make, as HTML."""
+    fold = Fold()
+    for event in events:
+        fold.add(event)
+    reading = Reading("run", lambda _: None, LongTexts())
+    return [item(held, reading) for held in items(fold.transcript("f", "F", ("session.jsonl",)))]
+
+
+def text(html: str) -> str:
+    """What a browser shows of it."""
+    return "".join(html5lib.parseFragment(html, namespaceHTMLElements=False).itertext())
+
+
+SAMPLES: dict[type[Event], tuple[Event, str]] = {
+    Session: (Session(source=at(1), model="m-1", tools=("Bash",), raw="{}"), "tools: Bash"),
+    Message: (Message(source=at(1), role=Role.ASSISTANT, text="**hello**"), "sayshello"),
+    Thought: (Thought(source=at(1), text="a\nb"), "thinks 2 lines"),
+    ToolCall: (call(1), "no result: the session ended or was interrupted first"),
+    ToolResult: (ToolResult(source=at(1), call_id="x", output="o"), "without a call"),
+    Notice: (Notice(source=at(1), topic=Topic.RETRY, text="again"), "retry"),
+    Finish: (Finish(source=at(1), ok=True, reason="end_turn", turns=3), "end end_turn turns 3"),
+    Unknown: (Unknown(source=at(1), type="new", raw='{"a": 1}'), '{"a": 1}'),
+    Malformed: (Malformed(source=at(1), text="{cut", reason="no JSON"), "{cut"),
+}
+
+
+def test_every_event_that_becomes_a_step_has_a_sample() -> None:
+    assert set(SAMPLES) == set(EVENTS) - ELSEWHERE
+
+
+@pytest.mark.parametrize("kind", list(SAMPLES), ids=lambda kind: kind.kind)
+def test_an_event_is_one_item_with_its_anchor_its_marks_and_what_it_says(kind: type[Event]) -> None:
+    event, told = SAMPLES[kind]
+    (html,) = shown([event])
+
+    assert html.startswith('<li class="step ')
+    assert f'id="{"L1"}"><a href="#L1">L1</a>' in html
+    assert told in text(html)
+    assert html.count("<li ") == 1
+
+
+def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
+    (html,) = shown(
+        [call(3), ToolResult(source=at(4), call_id="c", output="a\nb\n", exit_code=2, seconds=3.25)]
+    )
+
+    assert '<li class="step run is-error" id="L3">' in html
+    assert '<details class="output" id="L4" open><summary>2 lines' in html
+    assert "exit 2" in text(html)
+    assert "3.25 s" in text(html)
+
+
+def test_a_result_without_output_says_so_at_its_own_line() -> None:
+    (html,) = shown([call(3), ToolResult(source=at(4), call_id="c", output="", exit_code=0)])
+
+    assert '<p class="dim" id="L4">no output, <span class="tone-good">exit 0</span></p>' in html
+
+
+def test_tokens_stand_with_the_step_that_ends_their_message() -> None:
+    usage = Usage(input=5, cache_read=1_000, cache_write=200, output=30)
+    events = [SAMPLES[Message][0], TokenUse(source=at(2), usage=usage, scope=Scope.MESSAGE)]
+
+    assert "<small>1,205 in (1,000 cached), 30 out</small>" in shown(events)[0]
+
+
+def test_bookkeeping_rows_are_one_line_with_a_place_for_each() -> None:
+    rows = [Trace(source=at(n), type=f"t<{n % 2}>", raw="{}") for n in (1, 2, 3)]
+    (html,) = shown(rows)
+
+    assert '<i id="L2"></i><i id="L3"></i>' in html
+    assert "3 rows of bookkeeping, lines 1 to 3: t<1>, t<0>" in text(html)
+
+
+def test_sub_agents_follow_the_call_that_started_them_one_level_deeper() -> None:
+    agent = call(1, tool="Task", tool_kind=ToolKind.AGENT, summary="look")
+    start = AgentStart(source=at(2), child="kid", call_id="c", title="<Look>")
+    said = Message(source=at(3), role=Role.ASSISTANT, text="done", agent="kid")
+    first, head, inner = shown([agent, start, said])
+
+    assert 'class="step agent"' in first
+    assert 'class="step agent is-sub depth-1 opens"' in head
+    assert "<Look> kid · 1 steps" in text(head)
+    assert 'class="step message is-sub depth-1"' in inner
+
+
+def test_what_lies_far_from_a_change_is_folded_within_its_diff() -> None:
+    before = "".join(f"line {n}\n" for n in range(1, 41))
+    write = Edit("solution.py", None, before)
+    again = Edit("solution.py", None, before.replace("line 20\n", "other\n"))
+    made = [call(1, edits=(write,), arguments={}, call_id="a"),
+            ToolResult(source=at(2), call_id="a", output="ok"),
+            call(3, edits=(again,), arguments={}, call_id="b")]  # fmt: skip
+    html = shown(made)[1]
+
+    assert "16 lines unchanged</summary>" in html
+    assert "17 lines unchanged</summary>" in html
+    assert html.count("<pre>") == 4
+    for n in range(1, 41):
+        assert f" line {n}\n" in text(html).replace("-line", " line")
+
+
+@pytest.mark.parametrize(
+    "hostile", ["</pre><script>alert(1)</script>", '"><img src=x>', "\x00\u202e"]
+)
+def test_no_text_of_an_event_becomes_a_tag(hostile: str) -> None:
+    edit = Edit(hostile, hostile, f"{hostile}\n{hostile}")
+    events: list[Event] = [
+        Session(source=at(1), model=hostile, cwd=hostile, tools=(hostile,), raw=hostile),
+        Message(source=at(2), role=Role.ASSISTANT, text=hostile),
+        Message(source=at(3), role=Role.USER, text=hostile, injected=True),
+        Thought(source=at(4), text=hostile),
+        call(5, tool=hostile, summary=hostile, arguments={hostile: hostile}, edits=(edit,)),
+        ToolResult(source=at(6), call_id="c", output=hostile, side_files=(hostile,), is_error=True,
+                   recorded={hostile: [hostile]}),
+        Notice(source=at(7), topic=Topic.ERROR, text=hostile, raw=hostile),
+        Unknown(source=at(8), type=hostile, raw=hostile),
+        Malformed(source=at(9), text=hostile, reason=hostile),
+        Finish(source=at(10), ok=False, reason=hostile, text=hostile, raw=hostile),
+    ]  # fmt: skip
+    html = "".join(shown(events)) + finish(events[-1])  # type: ignore[arg-type]
+    tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
+
+    assert not [found.tag for found in tree.iter() if found.tag in ("script", "img")]
+    assert "\x00" not in html
+    assert "\u202e" not in html
