@@ -38,6 +38,8 @@
   }
 
   async function fetched(page) {
+    const carried = await window.kbsiteCarried?.(page);  // single_file.js
+    if (carried !== undefined) return carried;
     if (location.protocol !== "file:") {
       const answer = await fetch(page);
       if (!answer.ok) throw new Error(`${page}: ${answer.status}`);
@@ -259,7 +261,8 @@
   }
 
   async function longText(page) {
-    const text = location.protocol === "file:" ? await framed(page) : await (await fetch(page)).text();
+    const text = await window.kbsiteCarried?.(page)
+      ?? (location.protocol === "file:" ? await framed(page) : await (await fetch(page)).text());
     const made = document.implementation.createHTMLDocument("");
     made.body.innerHTML = text;
     return (made.querySelector("pre.text") ?? made.body).textContent;
