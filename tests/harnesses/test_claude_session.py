@@ -255,6 +255,20 @@ def test_an_older_attachment_is_read_by_its_type(row: dict[str, Any], text: str)
     assert only(Message, read(row)).text == text
 
 
+def test_a_file_that_the_model_saw_in_other_words_is_told_as_it_stood_on_disk() -> None:
+    file = {"path": "/x.md", "content": "Rules", "rawContent": "---\nfor: x\n---\nRules"}
+    events = read(attached("nested_memory", content=file))
+
+    assert only(Message, events).text == "Rules"
+    assert only(Notice, events).text == "/x.md on disk:\n---\nfor: x\n---\nRules"
+
+
+def test_a_file_that_the_model_saw_as_it_is_is_told_once() -> None:
+    file = {"path": "/x.md", "content": "Rules", "rawContent": "Rules"}
+
+    assert not of(Notice, read(attached("nested_memory", content=file)))
+
+
 def test_an_attachment_with_nothing_in_it_is_a_trace() -> None:
     assert (
         only(Trace, read(attached("task_reminder", content=[]))).type == "attachment/task_reminder"

@@ -74,7 +74,7 @@ def test_each_file_is_of_one_format(name: str, form: Format) -> None:
     [
         "home/.kimi/sessions/0a1b/2c3d/context.jsonl",
         "home/.kimi/sessions/0a1b/2c3d/state.json",
-        "home/.kimi/sessions/0a1b/2c3d/subagents/a1/wire.jsonl",
+        "home/.kimi/sessions/0a1b/2c3d/subagents/a1/context.jsonl",
         "home/.kimi/kimi.json",
         "home/.kimi-code/session_index.jsonl",
         "home/.kimi-code/sessions/wd_x/session_y/state.json",

@@ -361,7 +361,8 @@ def test_log_and_stdout_tell_the_same_calls_and_results(scenario: str) -> None:
 @pytest.mark.parametrize("scenario", sorted(path.name for path in CLI.glob("*/")))
 def test_each_row_is_read_once(scenario: str) -> None:
     (path,) = (CLI / scenario).glob("home/.kimi/sessions/*/*/wire.jsonl")
-    text, events = path.read_text("utf-8"), captured(CLI / scenario, SESSION)
+    name = str(path.relative_to(CLI / scenario))
+    text, events = path.read_text("utf-8"), read(SESSION, path.read_bytes(), name)
     assert text.count('"type": "ToolCall"') == len(of(ToolCall, events))
     assert text.count('"type": "ToolResult"') == len(of(ToolResult, events))
     assert text.count('"token_usage": {') == len(of(TokenUse, events))

@@ -86,9 +86,16 @@ class Fold:
         self._last: datetime | None = None
         self._main_file: str | None = None
         self._anchors: Counter[str] = Counter()
+        self._repeats: dict[str, tuple[str, list[Event]]] = {}
 
     def add(self, event: Event) -> None:
         """Take in the next event."""
+        if event.source.file in self._repeats:
+            self._repeats[event.source.file][1].append(event)
+            return
+        if isinstance(event, AgentStart) and event.repeats:
+            self._repeats[event.source.file] = event.child, []
+            return
         self._kinds[event.kind] += 1
         self._note_time(event.at)
         match event:
@@ -214,8 +221,17 @@ class Fold:
         again = self._anchors[anchor]
         return anchor if again == 1 else f"{anchor}x{again}"
 
+    def _take_in_repeats(self) -> None:
+        """Take in the files that tell of a sub-agent what no other file told."""
+        held, self._repeats = self._repeats, {}
+        for file, (agent, events) in held.items():
+            if all(draft.event.source.file == file for draft in self._drafts.get(agent, ())):
+                for event in events:
+                    self.add(event)
+
     def transcript(self, form: str, title: str, files: tuple[str, ...]) -> Transcript:
         """The transcript of all that was taken in; `form` and `title` name its format."""
+        self._take_in_repeats()
         children: dict[tuple[str, str], list[str]] = {}
         for child, start in self._starts.items():
             if child in self._drafts and child != "" and start.call_id:

@@ -211,6 +211,8 @@ class AgentStart(Event):
     """The sub-agent's id, as its own events carry it in `agent`."""
     call_id: str = ""
     title: str = ""
+    repeats: bool = False
+    """Whether the rest of its file tells of this sub-agent only what another file may tell too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

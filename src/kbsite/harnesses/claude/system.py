@@ -14,7 +14,7 @@ from kbsite.harnesses.claude.vocabulary import (
 from kbsite.harnesses.claude.wording import rendered, wording
 from kbsite.harnesses.lines import count, mapping, number, text
 from kbsite.harnesses.rows import Row
-from kbsite.model.event import Event, Topic
+from kbsite.model.event import Event, Notice, Topic
 
 _HOOKS_TOLD = ("hookErrors", "hookAdditionalContext", "stopReason")
 
@@ -71,6 +71,13 @@ def _hook(row: Row) -> Iterator[Event]:
         yield row.trace("system/hook_response")
 
 
+def _on_disk(row: Row, file: Mapping[str, object]) -> Iterator[Event]:
+    """A file that was put before the model in other words, as it stood on disk."""
+    told = text(file.get("rawContent"))
+    if told and told != file.get("content"):
+        yield row.event(Notice, topic=Topic.NOTE, text=f"{text(file.get('path'))} on disk:\n{told}")
+
+
 def attachment(row: Row) -> Iterator[Event]:
     """What an attachment put before the model or told a person; a trace where that is nothing."""
     held = mapping(row.value.get("attachment"))
@@ -87,5 +94,6 @@ def attachment(row: Row) -> Iterator[Event]:
         yield from brought(row, held.get("prompt"), own=not person or bool(held.get("isMeta")))
     elif told := shown or wording(held.get(ATTACHMENT_TEXT[kind])):
         yield row.injected(told)
+        yield from _on_disk(row, mapping(held.get("content")))
     else:
         yield row.trace(f"attachment/{kind}")

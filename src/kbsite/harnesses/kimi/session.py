@@ -1,8 +1,8 @@
 """kimi-cli's own session log: `sessions/<hash>/<session>/wire.jsonl`.
 
 A row is `{timestamp, message: {type, payload}}`. What a sub-agent does stands in the same file,
-wrapped in `SubagentEvent`. The sub-agent's own `subagents/<id>/wire.jsonl` repeats it and is no
-transcript of its own; only of a sub-agent that ran in the background it is the sole record.
+wrapped in `SubagentEvent`. The sub-agent's own `subagents/<id>/wire.jsonl` repeats it, without the
+wrapping; only of a sub-agent that ran in the background it is the sole record.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kbsite.harnesses.kimi.notes import btw, notification, retried
 from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row, rows
 from kbsite.model.event import (
+    AgentStart,
     Event,
     Finish,
     Malformed,
@@ -34,7 +35,7 @@ from kbsite.model.usage import Usage
 
 Payload = Mapping[str, object]
 
-_SESSION = re.compile(r"(?:^|/)sessions/[^/]+/([^/]+)/wire\.jsonl$")
+_PATH = re.compile(r"(?:^|/)sessions/[^/]+/([^/]+)/(?:subagents/([^/]+)/)?wire\.jsonl$")
 _FAILED = re.compile(r"Command failed with exit code: (-?\d{1,9})")
 _DONE = "Command executed successfully."
 _MESSAGE_ENDS = {
@@ -45,30 +46,34 @@ _MESSAGE_ENDS = {
 
 def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of a session log."""
-    return _Reader(file).events(source_lines)
+    found = _PATH.search(file)
+    session, agent = found.groups("") if found else ("", "")
+    return _Reader(file, session, agent).events(source_lines)
 
 
 @dataclass(slots=True)
 class _Reader:
     file: str
+    session: str
+    """The session's id, which only the path tells."""
+    agent: str
+    """The sub-agent whose own log it is; empty for the session's log."""
     calls: Calls = field(default_factory=Calls)
     starts: Starts = field(default_factory=Starts)
     counted: Counter[str] = field(default_factory=Counter)
     steps: dict[str, int] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
 
-    @property
-    def session(self) -> str:
-        """The session's id, which only the path tells."""
-        found = _SESSION.search(self.file)
-        return found[1] if found else ""
-
     def events(self, source_lines: Iterable[Line]) -> Iterator[Event]:
+        begun = not self.agent
         for row in rows(source_lines, self.file):
             if isinstance(row, Malformed):
-                yield row
+                yield replace(row, agent=self.agent)
             else:
-                yield from self._row(row.of("", timestamp(row.value.get("timestamp"))))
+                if not begun:
+                    begun = True
+                    yield row.event(AgentStart, child=self.agent, repeats=True)
+                yield from self._row(row.of(self.agent, timestamp(row.value.get("timestamp"))))
         yield from self._noted(self.calls.rest())
 
     def _row(self, row: Row) -> Iterator[Event]:
@@ -289,7 +294,11 @@ def _is_message(row: Payload) -> bool:
 FORMAT = Format(
     id="kimi-session",
     title="session log",
-    globs=("home/.kimi/sessions/*/*/wire.jsonl", "session/*.jsonl"),
+    globs=(
+        "home/.kimi/sessions/*/*/wire.jsonl",
+        "home/.kimi/sessions/*/*/subagents/*/wire.jsonl",
+        "session/*.jsonl",
+    ),
     parse=parse,
     recognises=recognises,
     stored_as="session",
