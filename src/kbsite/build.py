@@ -26,6 +26,7 @@ from kbsite.pages.page import (
     address,
     attempt_of,
     board_path,
+    comparison,
     markdown_path,
     problem_path,
     raw_path,
@@ -42,7 +43,7 @@ from kbsite.store.writing import json_text, write_text
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
-RESERVED = {INDEX, "404.html", "data", "problems", "runs", "static"}
+RESERVED = {INDEX, "404.html", "compare", "data", "problems", "runs", "static"}
 """What no board can be called: the site's own folders and pages."""
 
 Tick = Callable[[str, int, int], None]
@@ -200,6 +201,7 @@ def environment(site: Site) -> jinja2.Environment:
         counts_of=steps.counts,
         finish=step_html.finish,
         board_path=board_path,
+        comparison=comparison,
         run_path=run_path,
         problem_path=problem_path,
         raw_path=raw_path,

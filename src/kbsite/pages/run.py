@@ -10,7 +10,9 @@ from pathlib import Path
 from kbsite.charts import context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
 from kbsite.model.board import Board
+from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
+from kbsite.pages.compared import compared
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
 from kbsite.pages.page import (
@@ -69,7 +71,9 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     path = run_path(stored.run.id)
     values = {**_values(site, stored), "transcript": shown, "parts": parts}
     addresses = _addresses(parts)
-    values |= _trajectory(stored, shown, addresses)
+    told = trajectory(shown, stored.run, stored.metrics) if shown else None
+    yield from compared(site, stored, shown, told)
+    values |= _trajectory(told, addresses)
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     values["quote_places"] = _quote_places(stored, reading, addresses)
     values["quoted_lines"] = _quoted_lines(stored)
@@ -99,17 +103,14 @@ def _addresses(parts: list[Part]) -> dict[str, str]:
     }
 
 
-def _trajectory(
-    stored: StoredRun, shown: Transcript | None, addresses: Mapping[str, str]
-) -> dict[str, object]:
+def _trajectory(told: Trajectory | None, addresses: Mapping[str, str]) -> dict[str, object]:
     """How the run came to its solution, with its charts; nothing without a transcript."""
-    if shown is None:
+    if told is None:
         return {"told": None}
 
     def href(anchor: str) -> str:
         return addresses.get(anchor, f"#{anchor}")
 
-    told = trajectory(shown, stored.run, stored.metrics)
     charts = {
         "score": score_chart(told, href),
         "work": work_chart(told.signs),

@@ -1,0 +1,238 @@
+"""What the page that compares runs needs of one run, as a script that hands it over.
+
+A script, because from disk a page can load nothing else. It holds one call with one value, whose
+keys are all ours, in ASCII and without a character that HTML knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from math import isfinite
+from operator import itemgetter
+
+from kbsite.model.board import Attempt
+from kbsite.model.event import ToolCall
+from kbsite.model.run import Run
+from kbsite.model.trajectory import Point, PointKind, Trajectory
+from kbsite.model.transcript import Step, Transcript
+from kbsite.pages import facts
+from kbsite.pages.page import File, Site, attempt_of, compared_path, run_key
+from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.text import visible
+from kbsite.trajectories.phases import Milestone, Phase, milestones, phased_calls
+
+SHARE = 0.02
+"""How large it may be, beside its transcript."""
+
+LEAST = 4_000
+"""Bytes that it may always have, solution.py not counted."""
+
+LONGEST_SOLUTION = 400_000
+"""Characters of solution.py from which it is told to be too long to be compared."""
+
+_FITS = ((100, 1000, 300), (60, 1000, 150), (36, 200, 60), (36, 60, 60), (24, 20, 30), (16, 6, 12),
+         (0, 2, 6))  # fmt: skip
+"""Characters of a summary, calls of a phase, points of a curve: tried until it is small enough."""
+
+Row = list[object]
+"""A row of the data: texts, numbers, None."""
+
+
+def compared(
+    site: Site, stored: StoredRun, shown: Transcript | None, told: Trajectory | None
+) -> Iterator[File]:
+    """The script of a run; none for one that nothing on its board can be compared with."""
+    if stored.run.id not in site.rivals:
+        return
+    found = milestones(shown, told) if shown and told else {}
+    data = _head(site, stored, shown, told)
+    data["phases"] = [_milestone(found.get(phase)) for phase in Phase]
+    text = script(data)
+    if shown is not None and told is not None:
+        phased = list(phased_calls(shown, found))
+        room = max(int(_size(stored, shown) * SHARE), len(text) + LEAST)
+        for length, calls, points in _FITS:
+            data["calls"] = list(_calls(phased, told, length, calls))
+            data["curves"] = _curves(told, points)
+            text = script(data)
+            if len(text) <= room:
+                break
+    yield File(compared_path(stored.run.id), text)
+
+
+def _size(stored: StoredRun, shown: Transcript) -> int:
+    """Bytes of the files that a transcript was read from."""
+    names = set(shown.files)
+    return sum(file.size for file in stored.transcripts if file.name in names)
+
+
+def script(data: Mapping[str, object]) -> str:
+    """A script that hands `data` over, harmless wherever its text may stand."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return f"kbsiteRun({text});\n"
+
+
+def _head(
+    site: Site, stored: StoredRun, shown: Transcript | None, told: Trajectory | None
+) -> dict[str, object]:
+    run, attempt = stored.run, attempt_of(stored)
+    return {
+        "id": run_key(run.id),
+        "label": visible(label(site, run)),
+        "problem": run.problem,
+        "facts": [[name, visible(value)] for name, value in _facts(attempt, shown, told)],
+        "budget": _number(run.budget_seconds),
+        "solution": _solution(stored),
+    }
+
+
+def label(site: Site, run: Run) -> str:
+    """What tells a run from the others of its problem: contender, and which attempt it is."""
+    attempts = [other.run.id for other in site.attempts[run.id]]
+    if len(attempts) < 2:
+        return run.contender.label
+    return f"{run.contender.label}, attempt {attempts.index(run.id) + 1} of {len(attempts)}"
+
+
+def _facts(
+    attempt: Attempt, shown: Transcript | None, told: Trajectory | None
+) -> Iterator[tuple[str, str]]:
+    """Names and values: the same names in the same order for every run."""
+    run, metrics, audit = attempt.run, attempt.metrics, attempt.audit
+    yield "score", facts.score(attempt.score) or "none"
+    yield "interval", _interval(attempt)
+    yield "status", f"{metrics.status.glyph} {metrics.status.label}"
+    yield "verdict", f"{audit.verdict.glyph} {audit.verdict.value}" if audit else "not audited"
+    yield "time", facts.duration(run.elapsed_seconds)
+    yield "budget", facts.duration(run.budget_seconds)
+    yield "ended", run.end_reason.sentence
+    yield from _seen(told)
+    yield "calls", facts.count(shown.kinds.get("call", 0) if shown else None)
+    usage = shown.usage if shown and shown.usage.known else run.usage
+    yield "tokens sent", facts.count(usage.sent)
+    yield "tokens generated", facts.count(usage.output)
+    yield "cost", facts.money(run.cost_usd)
+    yield "model", run.model
+    yield "effort", run.effort or "not asked for"
+    yield "harness", f"{run.harness} {run.harness_version or '(version unknown)'}"
+    yield "hardware", run.hardware or "unknown"
+    yield "started", facts.moment(run.started)
+
+
+def _interval(attempt: Attempt) -> str:
+    interval = attempt.metrics.interval
+    if attempt.score is None or interval is None:
+        return "none"
+    return f"{facts.score(interval[0])} to {facts.score(interval[1])}"
+
+
+def _seen(told: Trajectory | None) -> Iterator[tuple[str, str]]:
+    """What the agent itself saw of how good its solution was."""
+    best = told.best if told else None
+    correct = told.signs.correct if told else None
+    yield "best score that the agent saw", facts.score(best.score) if best else "none"
+    at = correct.elapsed if correct else None
+    yield "first correct", "not seen" if correct is None else facts.duration(at)
+
+
+def _solution(stored: StoredRun) -> str | None:
+    """solution.py; None where there is none, or where it is too long to be compared."""
+    file = stored.file(SOLUTION)
+    if file is None or file.size > LONGEST_SOLUTION:
+        return None
+    return visible(file.path.read_bytes().decode("utf-8", "surrogateescape"))
+
+
+def _milestone(found: Milestone | None) -> Row | None:
+    return None if found is None else [found.anchor, _number(found.elapsed)]
+
+
+def _calls(
+    phased: Sequence[tuple[Phase, Step]], told: Trajectory, length: int, most: int
+) -> Iterator[Row]:
+    """The main agent's calls: phase, kind, anchor, seconds, summary, 1 if it failed.
+
+    Of a phase with more than `most`, those in the middle are left out, and told by their number.
+    """
+    points = {point.anchor: point for point in told.points if point.kind is not PointKind.SUBMIT}
+    for phase, held in groupby(phased, key=itemgetter(0)):
+        steps = [step for _, step in held]
+        number = list(Phase).index(phase)
+        left_out = len(steps) - most if len(steps) > most + 1 else 0
+        for index, step in enumerate(steps):
+            if index == most // 2 and left_out:
+                yield [number, "more", "", None, str(left_out), 0]
+            if not (left_out and most // 2 <= index < most // 2 + left_out):
+                yield [number, *_call(step, points.get(step.anchor), length)]
+
+
+def _call(step: Step, point: Point | None, length: int) -> Row:
+    call, result = step.event, step.result
+    assert isinstance(call, ToolCall)
+    failed = result is not None and (bool(result.is_error) or bool(result.exit_code))
+    told = call.summary or call.tool
+    if point is not None and point.kind is PointKind.BENCHMARK:
+        told = f"{point.text}: {told}"
+    elapsed = _number(step.elapsed)
+    return [_kind(call, point), step.anchor, elapsed, _line(told, length), int(failed)]
+
+
+def _kind(call: ToolCall, point: Point | None) -> str:
+    """What a call did: to the solution where it did something to it, else by its tool."""
+    match point:
+        case Point(kind=PointKind.EDIT):
+            return "solution"
+        case Point(kind=PointKind.CHECK, passed=passed):
+            return "passed" if passed else "failed"
+        case Point(kind=PointKind.BENCHMARK):
+            return "benchmark"
+        case _:
+            return call.tool_kind.value
+
+
+def _line(text: str, length: int) -> str:
+    """The start of a text, on one line."""
+    line = " ".join(visible(text[: 4 * length]).split())
+    return line if len(line) <= length else f"{line[: max(0, length - 1)]}…"
+
+
+def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
+    """Values over time: [seconds, value], for scores [seconds, score, anchor, 1 if graded]."""
+    timed = [point for point in told.points if point.elapsed is not None]
+    scores = [p for p in timed if p.score is not None]
+    graded = PointKind.SUBMIT
+    counted: dict[str, list[Row]] = {
+        "tokens": [[_number(p.elapsed), p.tokens] for p in timed if p.tokens is not None],
+        "edits": _counts(p for p in timed if p.kind is PointKind.EDIT),
+        "checks": _counts(p for p in timed if p.kind is PointKind.CHECK),
+    }
+    best = max((_number(p.score) or 0.0 for p in scores), default=0.0)
+    rows: list[Row] = [
+        [_number(p.elapsed), _number(p.score), p.anchor, int(p.kind is graded)] for p in scores
+    ]
+    kept = _thinned(rows, most)
+    kept += [row for row in rows if row[1] == best and row not in kept][:1]
+    return {"score": kept, **{name: _thinned(held, most) for name, held in counted.items()}}
+
+
+def _counts(points: Iterable[Point]) -> list[Row]:
+    return [[_number(point.elapsed), number] for number, point in enumerate(points, start=1)]
+
+
+def _thinned(rows: Sequence[Row], most: int) -> list[Row]:
+    """At most so many rows, the first and the last among them."""
+    if len(rows) <= most:
+        return list(rows)
+    return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
+
+
+def _number(value: float | None) -> float | int | None:
+    """A number as JSON holds it, in few digits; None for what is none."""
+    if value is None or not isfinite(value):
+        return None
+    held = float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+    return int(held) if held == int(held) else held

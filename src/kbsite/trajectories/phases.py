@@ -1,0 +1,98 @@
+"""The phases of a session: what an agent did between one first time and the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kbsite.model.event import ToolCall, ToolKind
+from kbsite.model.trajectory import PointKind, Trajectory
+from kbsite.model.transcript import Step, Transcript
+
+
+class Phase(Enum):
+    """What a phase starts with, in the order in which most sessions come to it."""
+
+    START = "start"
+    READ = "first read"
+    EDIT = "first edit of solution.py"
+    CHECK = "first check"
+    CORRECT = "first correct"
+    BEST = "best score"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """The step that a phase starts with."""
+
+    anchor: str
+    elapsed: float | None
+
+
+def milestones(transcript: Transcript, told: Trajectory) -> dict[Phase, Milestone]:
+    """Where each phase starts; without those that the session never came to.
+
+    A benchmark counts as a check too, and the best score is the best that the agent itself saw.
+    """
+    firsts: dict[Phase, Milestone] = {}
+    steps = transcript.main.steps
+    if steps:
+        firsts[Phase.START] = Milestone(steps[0].anchor, steps[0].elapsed)
+    read = next((step for step in steps if _reads(step)), None)
+    if read is not None:
+        firsts[Phase.READ] = Milestone(read.anchor, read.elapsed)
+    for point in told.points:
+        phase = _PHASES[point.kind]
+        firsts.setdefault(phase, Milestone(point.anchor, point.elapsed))
+    for phase, found in ((Phase.CORRECT, told.signs.correct), (Phase.BEST, told.best)):
+        if found is not None:
+            firsts[phase] = Milestone(found.anchor, found.elapsed)
+    return {phase: firsts[phase] for phase in Phase if phase in firsts}
+
+
+_PHASES = {
+    PointKind.EDIT: Phase.EDIT,
+    PointKind.CHECK: Phase.CHECK,
+    PointKind.BENCHMARK: Phase.CHECK,
+    PointKind.SUBMIT: Phase.END,
+}
+
+
+def _reads(step: Step) -> bool:
+    call = step.event
+    return isinstance(call, ToolCall) and call.tool_kind in (ToolKind.READ, ToolKind.SEARCH)
+
+
+def phased_calls(
+    transcript: Transcript, found: Mapping[Phase, Milestone]
+) -> Iterator[tuple[Phase, Step]]:
+    """The main agent's calls with their phases, which never go back.
+
+    What comes before its time in the order of the phases starts no phase of its own before that:
+    the milestone tells when it was. What a sub-agent did first starts a phase at the call that
+    started the sub-agent.
+    """
+    starts = _starts(transcript, found)
+    phase = Phase.START
+    for number, step in enumerate(transcript.main.steps):
+        while starts and starts[0][0] <= number:
+            phase = starts.pop(0)[1]
+        if isinstance(step.event, ToolCall):
+            yield phase, step
+
+
+def _starts(transcript: Transcript, found: Mapping[Phase, Milestone]) -> list[tuple[int, Phase]]:
+    places: dict[str, int] = {}
+    for number, step in enumerate(transcript.main.steps):
+        places[step.anchor] = number
+        for agent in step.agents:
+            places.update((below.anchor, number) for below in agent.every_step)
+    starts: list[tuple[int, Phase]] = []
+    last = 0
+    for phase, milestone in found.items():
+        if phase is not Phase.END and milestone.anchor in places:
+            last = max(last, places[milestone.anchor])
+            starts.append((last, phase))
+    return starts

@@ -1,0 +1,403 @@
+// The page that compares runs. Without this file it lists the runs that can be compared.
+//
+// What a run is compared by comes from a script beside the run's page, which hands it to kbsiteRun:
+// from disk a page can load nothing else. Only scripts of runs that this page lists are loaded, and
+// whatever they hold is checked, and shown as text.
+"use strict";
+
+(() => {
+  const { element, unseen, clock, table, row, framed } = draw;
+  const MOST = 4;
+  const LETTERS = ["A", "B", "C", "D"];
+  const WIDTHS = ["", "", "two", "three", "four"];
+  const UNFOLDED = 60;
+  const LONGEST_MATCH = 1e6;
+
+  const told = document.getElementById("told");
+  const place = document.getElementById("comparison");
+  const form = document.getElementById("choice");
+  const PHASES = place.dataset.phases.split("|");
+
+  // Which runs there are, by their id as it stands in addresses -----------------------------------
+
+  const known = new Map();
+  for (const link of document.querySelectorAll(".contest a.run")) {
+    known.set(link.getAttribute("href").split("/").at(-2), link);
+  }
+
+  let chosen = [];
+
+  function asked() {
+    const named = /[?&]runs=([^&]*)/.exec(location.search);
+    return named ? [...new Set(named[1].split(",").filter(Boolean))] : [];
+  }
+
+  // What a run hands over ---------------------------------------------------------------------------
+
+  const waiting = new Map();
+  const held = new Map();
+  window.kbsiteRun = (data) => waiting.get(data?.id)?.(data);
+
+  function load(key) {
+    if (!held.has(key)) {
+      held.set(key, new Promise((resolve) => {
+        const script = document.createElement("script");
+        const done = (data) => {
+          script.remove();
+          if (!data) held.delete(key);
+          resolve(data ? accepted(key, data) : null);
+        };
+        waiting.set(key, done);
+        script.addEventListener("load", () => done(null));
+        script.addEventListener("error", () => done(null));
+        script.src = new URL("compare.js", known.get(key).href).href;
+        document.head.append(script);
+      }));
+    }
+    return held.get(key);
+  }
+
+  const words = (value) => (typeof value === "string" ? value : "");
+  const number = (value) => (Number.isFinite(value) ? value : null);
+  const rows = (value) => (Array.isArray(value) ? value.filter(Array.isArray) : []);
+
+  function accepted(key, data) {
+    const curves = data.curves ?? {};
+    const pairs = (value) => rows(value)
+      .map(([at, amount, anchor, graded]) => (
+        { at: number(at), value: number(amount), anchor: words(anchor), graded: graded === 1 }))
+      .filter((point) => point.at !== null && point.value !== null)
+      .sort((one, other) => one.at - other.at);
+    return {
+      page: known.get(key).href,
+      label: words(data.label),
+      problem: words(data.problem),
+      facts: rows(data.facts).map(([name, value]) => [words(name), words(value)]),
+      solution: typeof data.solution === "string" ? data.solution : null,
+      phases: PHASES.map((name, index) => {
+        const found = Array.isArray(data.phases) ? data.phases[index] : null;
+        return Array.isArray(found) ? { anchor: words(found[0]), at: number(found[1]) } : null;
+      }),
+      calls: rows(data.calls).map(([phase, kind, anchor, at, summary, failed]) => (
+        { phase, kind: words(kind), anchor: words(anchor), at: number(at), summary: words(summary), failed: failed === 1 })),
+      score: pairs(curves.score), tokens: pairs(curves.tokens),
+      edits: pairs(curves.edits), checks: pairs(curves.checks),
+    };
+  }
+
+  // Facts -------------------------------------------------------------------------------------------
+
+  const step = (run, anchor, text) =>
+    element("a", { href: `${run.page}#${encodeURIComponent(anchor)}` }, text);
+  const letter = (run) =>
+    element("span", { class: `letter run-${run.letter.toLowerCase()}` }, run.letter);
+  const section = (id, title, ...children) => element("section", { "aria-labelledby": id },
+    element("h2", { id, class: "hash" }, title), ...children);
+  const heads = (runs) => runs.map((run) =>
+    element("th", { scope: "col" }, letter(run), element("a", { href: run.page }, run.label)));
+
+  function sign(differs) {
+    return [element("span", { class: "sign", "aria-hidden": "true" }, differs ? "≠" : "="),
+      unseen(differs ? "differs: " : "the same: ")];
+  }
+
+  function facts(runs) {
+    const lines = runs[0].facts.map(([name], index) => {
+      const values = runs.map((run) => run.facts[index]?.[1] ?? "");
+      const differs = values.some((value) => value !== values[0]);
+      return element("tr", { class: differs ? "differs" : "same" },
+        element("th", { scope: "row" }, ...sign(differs), name),
+        ...values.map((value) => element("td", {}, value)));
+    });
+    const head = element("tr", {}, element("td"), ...heads(runs));
+    return section("facts", "facts and grades", framed("facts and grades",
+      element("table", { class: `beside ${WIDTHS[runs.length]}` },
+        element("caption", {}, "≠ where the runs differ, = where they are the same"),
+        element("thead", {}, head), element("tbody", {}, ...lines))));
+  }
+
+  // Curves ------------------------------------------------------------------------------------------
+
+  function short(value) {
+    for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+      if (value >= size) return `${Number((value / size).toPrecision(3))}${unit}`;
+    }
+    return String(Number(value.toPrecision(3)));
+  }
+
+  const best = (points) => points.reduce((line, { at, value, graded }) => {
+    const last = line.at(-1);
+    if (!graded && (!last || value > last[1])) line.push([at, value]);
+    return line;
+  }, []);
+
+  const KINDS = [
+    ["score", "score, as the agent saw it", (run) => best(run.score)],
+    ["tokens", "tokens sent and generated", (run) => run.tokens.map(({ at, value }) => [at, value])],
+    ["edits", "edits of solution.py", (run) => run.edits.map(({ at, value }) => [at, value])],
+    ["checks", "checks", (run) => run.checks.map(({ at, value }) => [at, value])],
+  ];
+
+  function curves(runs) {
+    const drawn = KINDS.filter(([kind]) => runs.some((run) => run[kind].length))
+      .map(([kind, title, line]) => plot(runs, kind, title, line));
+    const legend = element("p", { class: "legend" }, ...runs.flatMap((run) => [letter(run), `${run.label} `]));
+    const none = element("p", { class: "dim" }, "The transcripts tell nothing over time.");
+    return section("curves", "over time", ...(drawn.length ? [legend, ...drawn] : [none]));
+  }
+
+  function plot(runs, kind, title, line) {
+    const series = runs.map((run) => ({
+      letter: run.letter,
+      points: line(run),
+      end: Math.max(run.phases.at(-1)?.at ?? 0, run[kind].at(-1)?.at ?? 0),
+      marks: kind !== "score" ? [] : run.score.map(({ at, value, graded }) => (
+        { at, value, graded, told: `${run.letter} ${clock(at)}: ${short(value)}${graded ? ", graded" : ""}` })),
+    }));
+    const ends = runs.map((run) => (run[kind].length
+      ? `${run.letter}: ${short(Math.max(...run[kind].map(({ value }) => value)))}` : `${run.letter}: none`));
+    const lines = runs.flatMap((run) => run[kind].map(({ at, value, anchor, graded }) => row(
+      `${run.letter}${graded ? ", graded" : ""}`, clock(at), short(value),
+      anchor ? step(run, anchor, anchor) : "")));
+    const names = ["run", "when", title, "step"];
+    return element("figure", {},
+      element("figcaption", {}, `${title}. Highest: ${ends.join(", ")}`),
+      element("div", { class: "chart-frame", role: "region", "aria-label": title, tabindex: 0 },
+        draw.chart(title, `The highest: ${ends.join(", ")}. The table below has every point.`, series, short)),
+      element("details", {}, element("summary", {}, `${title}, as a table`),
+        table(title, names, lines, { class: "chart-table" })));
+  }
+
+  // Solutions ---------------------------------------------------------------------------------------
+
+  function solutions(runs) {
+    const figure = element("figure", { class: "diff" });
+    const select = (name, index) => {
+      const options = runs.map((run, at) =>
+        element("option", { value: at, selected: at === index }, `${run.letter} ${run.label}`));
+      const made = element("select", {}, ...options);
+      made.addEventListener("change", show);
+      return [made, element("label", {}, `${name} `, made)];
+    };
+    const [from, fromLabel] = select("from", 0);
+    const [to, toLabel] = select("to", 1);
+    function show() {
+      figure.replaceChildren(...difference(runs[from.value], runs[to.value]));
+    }
+    show();
+    return section("solutions", "solution.py", element("p", { class: "between" }, fromLabel, toLabel), figure);
+  }
+
+  function difference(from, to) {
+    const missing = [from, to].filter((run) => run.solution === null);
+    if (missing.length) {
+      const who = [...new Set(missing.map((run) => run.letter))].join(" and ");
+      return [element("figcaption", {}, `${who} left no solution.py, or one that is too long for this page`)];
+    }
+    const { added, removed, lines } = draw.diff(from.solution, to.solution);
+    const same = added + removed === 0;
+    const caption = element("figcaption", {}, same
+      ? `the solutions of ${from.letter} and ${to.letter} are the same, line by line`
+      : `from ${from.letter} to ${to.letter}: ${added} lines added, ${removed} removed`);
+    if (same) return [caption];
+    const name = `changes of solution.py from ${from.letter} to ${to.letter}`;
+    return [caption, element("pre", { role: "region", "aria-label": name, tabindex: 0 }, ...lines)];
+  }
+
+  // Steps -------------------------------------------------------------------------------------------
+
+  const NAMES = new Map([
+    ["solution", "edits solution.py"], ["passed", "check ✓ passed"], ["failed", "check ✗ failed"], ["more", "…"],
+  ]);
+  const sort = (call) => (["passed", "failed"].includes(call.kind) ? "check" : call.kind);
+
+  // Rows of calls of the same kind, in the order of every run: the longest common sequence.
+  function matched(lines, calls) {
+    const [n, m] = [lines.length, calls.length];
+    if (n * m > LONGEST_MATCH) return null;
+    const width = m + 1;
+    const longest = new Uint16Array((n + 1) * width);
+    for (let i = n - 1; i >= 0; i -= 1) {
+      for (let j = m - 1; j >= 0; j -= 1) {
+        longest[i * width + j] = lines[i].sort === sort(calls[j])
+          ? longest[(i + 1) * width + j + 1] + 1
+          : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
+      }
+    }
+    return (i, j) => longest[i * width + j];
+  }
+
+  function joined(lines, calls, index, count) {
+    const longest = matched(lines, calls);
+    const made = [];
+    let [i, j] = [0, 0];
+    const alone = (call) => {
+      const cells = Array(count).fill(null);
+      cells[index] = call;
+      return { sort: sort(call), cells };
+    };
+    while (i < lines.length || j < calls.length) {
+      if (i < lines.length && j < calls.length && lines[i].sort === sort(calls[j])) {
+        lines[i].cells[index] = calls[j];
+        made.push(lines[i]);
+        [i, j] = [i + 1, j + 1];
+      } else if (j === calls.length || (i < lines.length && (!longest || longest(i + 1, j) >= longest(i, j + 1)))) {
+        made.push(lines[i]);
+        i += 1;
+      } else {
+        made.push(alone(calls[j]));
+        j += 1;
+      }
+    }
+    return made;
+  }
+
+  const aligned = (runs, phase) => runs.reduce((lines, run, index) =>
+    joined(lines, run.calls.filter((call) => call.phase === phase), index, runs.length), []);
+
+  function cell(run, call) {
+    if (!call) return element("td", { class: "absent" }, unseen(`nothing in ${run.letter}`));
+    if (call.kind === "more") return element("td", { class: "absent" }, `… ${call.summary} more calls`);
+    const name = NAMES.get(call.kind) ?? call.kind;
+    const when = step(run, call.anchor, call.at === null ? call.anchor : clock(call.at));
+    const failed = call.failed ? [element("span", { class: "tone-bad" }, " ✗ failed")] : [];
+    return element("td", {}, when, ` ${name}`, ...failed, " ", element("code", {}, call.summary));
+  }
+
+  function line(runs, { cells }) {
+    const who = runs.filter((run, index) => cells[index]).map((run) => run.letter).join(" ");
+    const all = cells.every(Boolean);
+    return element("tr", { class: all ? "same" : "differs" },
+      element("th", { scope: "row" }, ...sign(!all), all ? "all" : `${who} only`),
+      ...runs.map((run, index) => cell(run, cells[index])));
+  }
+
+  function phase(runs, name, index) {
+    const lines = aligned(runs, index);
+    const reached = runs.map((run) => {
+      const found = run.phases[index];
+      const calls = run.calls.reduce((sum, call) => sum + (call.phase !== index ? 0 : call.kind === "more" ? Number(call.summary) : 1), 0);
+      const when = !found ? "not seen" : clock(found.at) || found.anchor;
+      const after = index === PHASES.length - 1 ? "" : `, then ${calls} ${calls === 1 ? "call" : "calls"}`;
+      return element("span", { class: "reached" }, letter(run), `${when}${after}`);
+    });
+    const made = element("details", { class: "phase" }, element("summary", {}, element("b", {}, name), ...reached));
+    const build = () => made.append(
+      element("p", {}, `${name}: `, ...runs.flatMap((run) => (run.phases[index]
+        ? [letter(run), step(run, run.phases[index].anchor, `the step in ${run.letter}`), " "] : []))),
+      ...(lines.length ? [framed(`calls from ${name} on`, element("table", { class: `beside ${WIDTHS[runs.length]}` },
+        element("thead", {}, element("tr", {}, element("td"), ...heads(runs))),
+        element("tbody", {}, ...lines.map((held) => line(runs, held)))))] : []));
+    if (lines.length <= UNFOLDED) {
+      build();
+      made.open = lines.length > 0;
+    } else made.addEventListener("toggle", build, { once: true });
+    return made;
+  }
+
+  function steps(runs) {
+    const explained = element("p", { class: "dim" },
+      "Rows stand in phases, and within them calls of the same kind stand beside each other, each run in its own order. = where all did it, ≠ where not. Times lead to the step.");
+    const none = element("p", { class: "dim" }, "There is no transcript of these runs.");
+    const there = runs.some((run) => run.calls.length || run.phases.some(Boolean));
+    return section("steps", "step by step",
+      ...(there ? [explained, ...PHASES.map((name, index) => phase(runs, name, index))] : [none]));
+  }
+
+  // The whole -----------------------------------------------------------------------------------------
+
+  function remarks(runs, unknown) {
+    const problems = new Set(runs.map((run) => run.problem));
+    return [
+      ...(unknown ? [`${unknown} of the runs asked for cannot be compared here.`] : []),
+      ...(problems.size > 1 ? ["These runs are of different problems: their scores do not compare."] : []),
+      ...(runs.length === 1 ? ["Choose one more run to compare this one with."] : []),
+    ].join(" ");
+  }
+
+  let turns = 0;
+
+  async function show() {
+    const turn = (turns += 1);
+    const wanted = asked().slice(0, MOST);
+    chosen = wanted.filter((key) => known.has(key));
+    tick();
+    told.textContent = chosen.length ? "loading …" : "";
+    const loaded = await Promise.all(chosen.map(load));
+    if (turn !== turns) return;
+    const runs = loaded.filter(Boolean).map((run, index) => ({ ...run, letter: LETTERS[index] }));
+    told.textContent = remarks(runs, asked().length - runs.length);
+    place.replaceChildren(...(runs.length < 2 ? [] : [facts, curves, solutions, steps].map((part) => part(runs))));
+    document.title = document.title.replace(/^[^·]*/, runs.length < 2 ? "compare runs " : `${runs.map((run) => run.label).join(" | ")} `);
+    if (runs.length < 2) open(chosen);
+  }
+
+  // Choosing ------------------------------------------------------------------------------------------
+
+  function open(keys) {
+    for (const key of keys) known.get(key).closest("details").open = true;
+  }
+
+  function box(link) {
+    const key = link.getAttribute("href").split("/").at(-2);
+    const made = element("input", { type: "checkbox", value: key, "aria-label": `choose ${link.textContent}` });
+    made.addEventListener("change", () => {
+      chosen = chosen.filter((other) => other !== key);
+      if (made.checked) chosen.push(key);
+      tick();
+    });
+    link.before(made);
+  }
+
+  function arm(contest) {
+    if (contest.querySelector("input")) return;
+    for (const link of contest.querySelectorAll("a.run")) box(link);
+    tick();
+  }
+
+  function tick() {
+    for (const input of document.querySelectorAll(".contest input")) {
+      input.checked = chosen.includes(input.value);
+      input.disabled = !input.checked && chosen.length >= MOST;
+    }
+    const button = document.getElementById("show");
+    button.disabled = chosen.length < 2;
+    button.textContent = `compare ${chosen.length} of at most ${MOST}`;
+  }
+
+  function narrow() {
+    const [board, problem] = ["board", "problem"].map((id) => document.getElementById(id).value);
+    for (const contest of document.querySelectorAll(".contest")) {
+      const { board: its, problem: own } = contest.dataset;
+      contest.hidden = Boolean((board && its !== board) || (problem && own !== problem));
+    }
+  }
+
+  for (const name of ["board", "problem"]) {
+    const values = new Set([...document.querySelectorAll(".contest")].map((held_) => held_.dataset[name]));
+    const select = document.getElementById(name);
+    select.append(...[...values].map((value) => element("option", { value }, value)));
+    select.addEventListener("change", narrow);
+  }
+  for (const contest of document.querySelectorAll(".contest")) {
+    if (contest.open) arm(contest);
+    contest.addEventListener("toggle", () => contest.open && arm(contest));
+  }
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    history.pushState(null, "", `?runs=${chosen.join(",")}`);
+    show().then(() => {
+      const heading = document.getElementById("facts");
+      if (!heading) return;
+      heading.tabIndex = -1;
+      heading.focus();
+    });
+  });
+  document.getElementById("clear").addEventListener("click", () => {
+    chosen = [];
+    tick();
+  });
+  window.addEventListener("popstate", show);
+  form.hidden = known.size < 2;
+  show();
+})();

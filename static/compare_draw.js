@@ -1,0 +1,185 @@
+// Pieces that the page that compares runs is made of: elements, tables, curves, diffs.
+// Whatever they hold goes in as text.
+"use strict";
+
+const draw = (() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 260, 64, 40, 16, 44];
+  const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+
+  function filled(made, attributes, children) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+    }
+    made.append(...children);
+    return made;
+  }
+  const element = (name, attributes = {}, ...children) =>
+    filled(document.createElement(name), attributes, children);
+  const shape = (name, attributes = {}, ...children) =>
+    filled(document.createElementNS(SVG, name), attributes, children);
+  const unseen = (text) => element("span", { class: "hidden" }, text);
+
+  function clock(seconds) {
+    if (seconds === null) return "";
+    const whole = Math.floor(Math.abs(seconds));
+    const two = (number) => String(number).padStart(2, "0");
+    const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+    const told = hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${two(minutes)}:${two(whole % 60)}`;
+    return seconds <= -1 ? `-${told}` : told;
+  }
+
+  function table(caption, heads, rows, attributes = {}) {
+    const head = heads.map((held) => element("th", { scope: "col" }, held));
+    return element("table", attributes,
+      element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, ...head)),
+      element("tbody", {}, ...rows));
+  }
+  const row = (...cells) => element("tr", {}, ...cells.map((held) => element("td", {}, held)));
+  const framed = (name, ...children) =>
+    element("div", { class: "scroll", role: "region", "aria-label": name, tabindex: 0 }, ...children);
+
+  // Curves --------------------------------------------------------------------------------------
+
+  function stepsOf(high) {
+    if (!(high > 0)) return [1, 1];
+    const power = 10 ** Math.floor(Math.log10(high / 4));
+    const width = [1, 2, 5, 10].map((n) => n * power).find((n) => n * 5 >= high);
+    return [width, Math.max(1, Math.ceil(high / width - 1e-9))];
+  }
+
+  function stepsOfTime(high) {
+    const width = TIMES.find((n) => n * 6 >= high) ?? 86400 * Math.ceil(high / 86400 / 6);
+    return [width, Math.max(1, Math.ceil(high / width))];
+  }
+
+  const scale = (high, from, to) => (value) =>
+    Math.round((from + Math.min(1, Math.max(0, value / high)) * (to - from)) * 10) / 10;
+
+  function axes(x, y, [across, columns], [up, lines], told) {
+    const drawn = [];
+    for (let n = 0; n <= columns; n += 1) {
+      const at = x(across * n);
+      drawn.push(shape("line", { x1: at, x2: at, y1: y(0), y2: y(0) + 4, class: "chart-axis" }));
+      drawn.push(label(clock(across * n), at, y(0) + 18, "middle"));
+    }
+    for (let n = 0; n <= lines; n += 1) {
+      const at = y(up * n);
+      const style = n ? "chart-grid" : "chart-axis";
+      drawn.push(shape("line", { x1: x(0), x2: WIDTH - RIGHT, y1: at, y2: at, class: style }));
+      drawn.push(label(told(up * n), LEFT - 6, at + 4, "end"));
+    }
+    return drawn;
+  }
+
+  const label = (text, x, y, anchor) =>
+    shape("text", { x, y, "text-anchor": anchor, class: "chart-label" }, text);
+
+  // Each run has a mark of its own, beside its letter and the dashes of its line.
+  const MARKS = {
+    A: "m-4 0 a4 4 0 1 0 8 0 a4 4 0 1 0 -8 0",
+    B: "m-4 -4 h8 v8 h-8 z",
+    C: "m0 -5 l5 9 h-10 z",
+    D: "m0 -5 l5 5 l-5 5 l-5 -5 z",
+  };
+
+  function curve({ letter, points, marks, end }, x, y) {
+    const path = points.map(([at, value], index) =>
+      (index ? `H${x(at)} V${y(value)}` : `M${x(at)} ${y(value)}`)).join(" ");
+    const style = `curve curve-${letter.toLowerCase()}`;
+    const drawn = path ? [shape("path", { d: `${path} H${x(end)}`, class: style })] : [];
+    for (const { at, value, graded, told } of marks) {
+      const d = `M${x(at)} ${y(value)} ${MARKS[letter]}`;
+      drawn.push(shape("path", { d, class: `${style} mark${graded ? " graded" : ""}` }, shape("title", {}, told)));
+    }
+    return drawn;
+  }
+
+  function letters(series, x, y) {
+    const ends = series.filter(({ points }) => points.length)
+      .map(({ letter, points, end }) => ({ letter, x: x(end), y: y(points.at(-1)[1]) }))
+      .sort((one, other) => one.y - other.y);
+    ends.forEach((held, index) => {
+      if (index) held.y = Math.max(held.y, ends[index - 1].y + 13);
+    });
+    return ends.map((held) => label(held.letter, held.x + 8, held.y + 4, "start"));
+  }
+
+  function chart(title, description, series, told) {
+    const every = series.flatMap(({ points, marks }) => [...points, ...marks.map(({ at, value }) => [at, value])]);
+    const across = stepsOfTime(Math.max(1, ...series.map(({ end }) => end)));
+    const up = stepsOf(every.reduce((most, [, value]) => Math.max(most, value), 0));
+    const x = scale(across[0] * across[1], LEFT, WIDTH - RIGHT);
+    const y = scale(up[0] * up[1], HEIGHT - BOTTOM, TOP);
+    return shape("svg", { class: "chart", role: "img", viewBox: `0 0 ${WIDTH} ${HEIGHT}` },
+      shape("title", {}, title), shape("desc", {}, description),
+      ...axes(x, y, across, up, told),
+      ...series.flatMap((held) => curve(held, x, y)), ...letters(series, x, y));
+  }
+
+  // Diffs ---------------------------------------------------------------------------------------
+
+  // The part of two lines between what both start and end with; null where they have little alike.
+  function changed(old, now) {
+    const least = Math.min(old.length, now.length);
+    let start = 0;
+    while (start < least && old[start] === now[start]) start += 1;
+    let end = 0;
+    while (end < least - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+    return start + end >= Math.max(old.length, now.length) / 3 ? [start, end] : null;
+  }
+
+  function partners(lines) {
+    const found = new Map();
+    for (let at = 0; at < lines.length;) {
+      const run = (sign, from) => {
+        let to = from;
+        while (lines[to]?.sign === sign) to += 1;
+        return to;
+      };
+      const middle = run("-", at);
+      const end = run("+", middle);
+      if (middle > at && end - middle === middle - at) {
+        for (let n = 0; at + n < middle; n += 1) {
+          const parts = changed(lines[at + n].text, lines[middle + n].text);
+          if (parts) for (const line of [lines[at + n], lines[middle + n]]) found.set(line, parts);
+        }
+      }
+      at = Math.max(end, at + 1);
+    }
+    return found;
+  }
+
+  const STYLES = { "+": "add", "-": "del", "@": "jump", " ": "same" };
+
+  function line(held, parts, width) {
+    if (held.sign === "@") return element("span", { class: "jump" }, `${held.text}\n`);
+    const number = (shown, value) => String(shown ? value : "").padStart(width);
+    const gutter = `${number(held.sign !== "+", held.old)} ${number(held.sign !== "-", held.now)} `;
+    const text = held.text;
+    const pieces = [text];
+    if (parts) {
+      const [start, end] = [parts[0], text.length - parts[1]];
+      pieces.splice(0, 1, text.slice(0, start));
+      if (end > start) pieces.push(element("b", {}, text.slice(start, end)));
+      pieces.push(text.slice(end));
+    }
+    return element("span", { class: STYLES[held.sign] },
+      element("i", { class: "gutter" }, gutter), `${held.sign} `, ...pieces, "\n");
+  }
+
+  function diff(before, after) {
+    const all = lineDiff.changes(before.split("\n"), after.split("\n"));
+    const shown = lineDiff.hunks(all, 3);
+    const parts = partners(shown);
+    const width = String(Math.max(...all.map(({ old, now }) => Math.max(old, now)))).length;
+    const count = (sign) => all.filter((held) => held.sign === sign).length;
+    return {
+      added: count("+"), removed: count("-"),
+      lines: shown.map((held) => line(held, parts.get(held), width)),
+    };
+  }
+
+  return { element, unseen, clock, table, row, framed, chart, diff };
+})();

@@ -1,0 +1,222 @@
+"""What the page that compares runs gets of each: whole, small, harmless, and only where of use."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.build import build
+from kbsite.pages.compared import LEAST, SHARE, script
+from kbsite.pages.page import comparison, run_key
+from kbsite.trajectories.phases import Phase
+from tests.browser.long_session import session as long_session
+from tests.conftest import MakeRun, MakeSettings
+from tests.contest_runs import HASTY, LOG, STEADY, Call, line_of, session
+
+HOSTILE = "</script><!--<script>alert(1)//\u2028\u2029\x00\u202e\udcff\\\"'`${1}"
+PHASES = [phase.value for phase in Phase]
+
+
+def handed_over(path: Path) -> dict[str, Any]:
+    """The value that a script of a run hands over."""
+    text = path.read_text("ascii")
+    match = re.fullmatch(r"kbsiteRun\((\{.*\})\);\n", text)
+    assert match, text[:99]
+    held: dict[str, Any] = json.loads(match[1])
+    return held
+
+
+@pytest.fixture(name="board")
+def _board(tmp_path: Path, make_settings: MakeSettings) -> Path:
+    make_settings(tmp_path, problems=[])
+    return tmp_path / "runs" / "demo"
+
+
+def built(board: Path, make_settings: MakeSettings) -> Path:
+    return build(make_settings(board.parents[1], problems=[])).out
+
+
+def test_the_data_say_what_the_session_did(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    run = make_run(board, transcript={LOG: session(STEADY)}, cost_usd=1.5, audit={})
+    make_run(board, model="other", transcript={LOG: session(HASTY)})
+    held = handed_over(built(board, make_settings) / "runs" / run.name / "compare.js")
+    facts = dict(held["facts"])
+    kinds = [(PHASES[row[0]], row[1], row[2], row[3]) for row in held["calls"]]
+
+    assert held["label"] == "claude · opus-x [max]"
+    assert held["solution"] == (run / "solution.py").read_text()
+    assert (facts["score"], facts["interval"]) == (".420", ".400 to .440")
+    assert (facts["cost"], facts["verdict"], facts["calls"]) == ("$1.50", "★ clean", "7")
+    assert facts["best score that the agent saw"] == ".400"
+    assert kinds[:3] == [
+        ("first read", "read", "L1-1", 0),
+        ("first edit of solution.py", "solution", f"L{line_of(1)}", 10),
+        ("first check", "failed", f"L{line_of(2)}", 20),
+    ]
+    assert [row[1] for row in held["calls"][3:]] == ["solution", "passed", "benchmark", "benchmark"]
+    assert held["phases"][PHASES.index("first correct")] == [f"L{line_of(4)}", 41]
+    assert held["curves"]["score"] == [
+        [51, 0.3, f"L{line_of(5)}", 0],
+        [61, 0.4, f"L{line_of(6)}", 0],
+        [61, 0.42, f"L{line_of(6)}", 1],
+    ]
+    assert [amount for _, amount in held["curves"]["edits"]] == [1, 2]
+    assert [amount for _, amount in held["curves"]["checks"]] == [1, 2]
+
+
+def test_runs_tell_the_same_facts_in_the_same_order(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_run(board, transcript={LOG: session(STEADY)}, cost_usd=1.5, audit={})
+    make_run(board, model="bare", metrics=None, effort=None, started=None)
+    out = built(board, make_settings)
+    one, other = (handed_over(path)["facts"] for path in sorted(out.glob("runs/*/compare.js")))
+
+    assert [name for name, _ in one] == [name for name, _ in other]
+    assert len(dict(one)) == len(one)
+
+
+def test_only_runs_that_something_can_be_compared_with_have_data(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    one = make_run(board)
+    again = make_run(board)
+    alone = make_run(board, problem="lonely")
+    refused = make_run(board, model="else", hardware="gpu-b")
+    out = built(board, make_settings)
+
+    assert {path.parent.name for path in out.glob("runs/*/compare.js")} == {one.name, again.name}
+    assert (out / "runs" / alone.name / "index.html").is_file()
+    assert (out / "runs" / refused.name / "index.html").is_file()
+
+
+def test_attempts_of_a_contender_are_told_apart(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_run(board)
+    make_run(board)
+    out = built(board, make_settings)
+    labels = [handed_over(path)["label"] for path in sorted(out.glob("runs/*/compare.js"))]
+
+    assert labels == [
+        "claude · opus-x [max], attempt 1 of 2",
+        "claude · opus-x [max], attempt 2 of 2",
+    ]
+
+
+def test_a_run_leads_to_the_best_other_run_of_its_problem(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    best = make_run(board, model="best", metrics={"peak_fraction": 0.9})
+    second = make_run(board, model="second", metrics={"peak_fraction": 0.5})
+    wrong = make_run(board, model="wrong", metrics={"status": "wrong"})
+    alone = make_run(board, problem="lonely")
+    out = built(board, make_settings)
+
+    def led(run: Path) -> list[str]:
+        text = (out / "runs" / run.name / "index.html").read_text("utf-8")
+        return re.findall(r'href="\.\./\.\./compare/index\.html\?runs=([^"]+)"', text)
+
+    assert led(best) == [f"{best.name},{second.name}"]
+    assert led(second) == [f"{second.name},{best.name}"]
+    assert led(wrong) == [f"{wrong.name},{best.name}"]
+    assert led(alone) == []
+    page = (out / "compare" / "index.html").read_text("utf-8")
+    listed = re.findall(r'<a class="run" href="\.\./runs/([^/]+)/index\.html">', page)
+    assert listed == [best.name, second.name, wrong.name]
+
+
+def test_a_site_without_two_runs_of_a_problem_has_nothing_to_compare(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_run(board)
+    out = built(board, make_settings)
+
+    assert "nothing to compare yet" in (out / "compare" / "index.html").read_text("utf-8")
+    assert ">compare</a>" not in (out / "index.html").read_text("utf-8")
+
+
+def test_a_long_session_is_cut_to_its_share_and_says_how_much_is_left_out(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    calls: list[Call] = [
+        ("run", f"python work.py --step {n} {'x' * 300}", "ok") for n in range(900)
+    ]
+    log = session([*STEADY, *calls])
+    run = make_run(board, transcript={LOG: log})
+    make_run(board, model="other", transcript={"stdout.jsonl": long_session()})
+    path = built(board, make_settings) / "runs" / run.name / "compare.js"
+    held = handed_over(path)
+    left_out = sum(int(row[4]) for row in held["calls"] if row[1] == "more")
+    shown = [row for row in held["calls"] if row[1] != "more"]
+
+    assert path.stat().st_size <= max(SHARE * len(log), LEAST + 4000)
+    assert len(shown) + left_out == 907
+    assert left_out > 0
+    assert shown[-1][2] == f"L{line_of(906)}"
+    assert [PHASES[row[0]] for row in shown] == sorted(
+        (PHASES[row[0]] for row in shown), key=PHASES.index
+    )
+
+
+def test_a_short_session_is_told_whole(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    run = make_run(board, transcript={LOG: session(STEADY)})
+    make_run(board, model="other")
+    held = handed_over(built(board, make_settings) / "runs" / run.name / "compare.js")
+
+    assert all(row[1] != "more" for row in held["calls"])
+
+
+def test_a_solution_that_is_too_long_or_not_there_is_null(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    long = make_run(board, files={"solution.py": b"x = 1\n" * 100_000})
+    other = make_run(board, model="other")
+    (other / "solution.py").unlink()
+    out = built(board, make_settings)
+
+    for run in (long, other):
+        assert handed_over(out / "runs" / run.name / "compare.js")["solution"] is None
+
+
+def test_hostile_text_stays_text(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    text = HOSTILE.replace("\x00", "").replace("\udcff", "")
+    hostile = session([("run", HOSTILE.replace("\udcff", ""), text), *STEADY])
+    run = make_run(
+        board, run_id="20260102_030405_claude_x'><!--_softmax", model=text, effort=text,
+        transcript={LOG: hostile}, files={"solution.py": b"\xff\x00</script>\n"},
+    )  # fmt: skip
+    make_run(board, model="other")
+    path = built(board, make_settings) / "runs" / run.name / "compare.js"
+    held = handed_over(path)
+
+    assert not re.search(r"[<>&\u0080-\uffff]", path.read_text("ascii"))
+    assert "</script>" in held["label"]
+    assert "\u202e" not in json.dumps(held, ensure_ascii=False)
+    assert held["solution"] == "\\xff␀</script>\n"
+    assert held["id"] == run_key(run.name) == "20260102_030405_claude_x%27%3E%3C%21--_softmax"
+
+
+@given(st.text())
+def test_any_text_comes_back_from_a_script_of_harmless_characters(text: str) -> None:
+    written = script({"text": text})
+
+    assert written.isascii()
+    assert not set("<>&") & set(written)
+    assert json.loads(written.removeprefix("kbsiteRun(").removesuffix(");\n")) == {"text": text}
+
+
+def test_an_id_cannot_end_the_list_that_it_stands_in() -> None:
+    assert comparison("a,b", "c&d=e#f", "g") == "?runs=a%2Cb,c%26d%3De%23f,g"
