@@ -44,7 +44,7 @@ PROSE = 12_000
 """Characters up to which a text of the model is shown as Markdown."""
 
 _STEP = re.compile(r'^<li class="step [^"]*" id="([^"]*)"', re.MULTILINE)
-_RESULT = re.compile(r'<(?:details class="output"|p class="dim") id="([^"]*)"')
+_RESULT = re.compile(r'<(?:details|p class="dim") id="([^"]*)"')
 _FOLDED = re.compile(r"</pre><details><summary>[\d,]+ lines unchanged</summary><pre>")
 """Where a diff folds what is far from any change."""
 _END = re.compile(r'^</ol>\n(?=<section|<nav|<div class="step finish|</section)', re.MULTILINE)

@@ -18,14 +18,14 @@ ROOT = Path(__file__).parents[1]
 CSS = (ROOT / "static" / "kbsite.css").read_text("utf-8")
 
 TAGS = {
-    "a", "blockquote", "br", "code", "em", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
+    "a", "blockquote", "br", "code", "em", "h4", "h5", "h6", "hr", "i", "li", "ol", "p", "pre", "s",
     "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 ATTRIBUTES = {
     ("a", "href"), ("a", "rel"), ("a", "title"), ("ol", "start"), ("pre", "class"),
     ("span", "class"), ("td", "class"), ("th", "class"),
 }  # fmt: skip
-CLASSES = {"align-center", "align-left", "align-right", "image", "info", "text"}
+CLASSES = {"align-center", "align-left", "align-right", "image", "text"}
 HOSTILE = [
     "javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,<script>alert(1)</script>",
     "vbscript:x", "//evil.example/x", "///evil.example", "/etc/passwd", "../up", "#here", "x.html",
@@ -252,15 +252,15 @@ def classes(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [
-        ("1", "ansi-bold"), ("2", "ansi-faint"), ("3", "ansi-italic"), ("4", "ansi-underline"),
-        ("7", "ansi-inverse"), ("9", "ansi-strike"), ("31", "ansi-fg-red"), ("97", "ansi-fg-white"),
-        ("44", "ansi-bg-blue"), ("101", "ansi-bg-red"),
-        ("1;31;42", "ansi-bg-green ansi-bold ansi-fg-red"),
-        ("31;32", "ansi-fg-green"), ("001", "ansi-bold"), ("00000031", "ansi-fg-red"),
-        ("38;5;1", "ansi-fg-red"), ("38;5;9", "ansi-fg-red"), ("48;5;2", "ansi-bg-green"),
-        ("48;5;15", "ansi-bg-white"), ("38;5;200;1", "ansi-bold"),
-        ("38;2;1;31;3;4", "ansi-underline"),
-        ("31;38;5;200;1", "ansi-bold"), ("31;38;2;9;9;9;1", "ansi-bold"),
+        ("1", "a-bold"), ("2", "a-faint"), ("3", "a-italic"), ("4", "a-underline"),
+        ("7", "a-inverse"), ("9", "a-strike"), ("31", "a-red"), ("97", "a-white"),
+        ("44", "a-on-blue"), ("101", "a-on-red"),
+        ("1;31;42", "a-bold a-on-green a-red"),
+        ("31;32", "a-green"), ("001", "a-bold"), ("00000031", "a-red"),
+        ("38;5;1", "a-red"), ("38;5;9", "a-red"), ("48;5;2", "a-on-green"),
+        ("48;5;15", "a-on-white"), ("38;5;200;1", "a-bold"),
+        ("38;2;1;31;3;4", "a-underline"),
+        ("31;38;5;200;1", "a-bold"), ("31;38;2;9;9;9;1", "a-bold"),
     ],
 )  # fmt: skip
 def test_a_code_is_a_class(codes: str, expected: str) -> None:
@@ -275,7 +275,7 @@ def test_a_code_is_a_class(codes: str, expected: str) -> None:
 )  # fmt: skip
 def test_a_code_is_taken_back(on: str, off: str) -> None:
     assert text_of(terminal(f"\x1b[{on}ma\x1b[{off}mb")) == "ab"
-    assert str(terminal(f"\x1b[{on}ma\x1b[{off}mb")).endswith("</span>b")
+    assert str(terminal(f"\x1b[{on}ma\x1b[{off}mb")).endswith("</i>b")
 
 
 ABSURD = ["9999", "1" + "0" * 30, "1" + "0" * 5000, "0" * 5000]
@@ -322,7 +322,7 @@ def test_terminal_output_loses_nothing_but_its_codes(text: str) -> None:
     without = re.split(r"\x1b\[[0-9;]*m", text)
 
     assert text_of(html) == "".join(map(visible, without)).replace("\r\n", "\n")
-    assert {tag for tag, _ in elements(html)} <= {"span"}
+    assert {tag for tag, _ in elements(html)} <= {"b", "del", "i", "ins"}
     assert all(set(kept) == {"class"} for _, kept in elements(html))
 
 
@@ -335,7 +335,7 @@ def test_terminal_output_loses_nothing_but_its_codes(text: str) -> None:
 def test_a_flood_of_codes_comes_to_an_end(text: str) -> None:
     html = terminal(text)
 
-    assert {tag for tag, _ in elements(html)} <= {"span"}
+    assert {tag for tag, _ in elements(html)} <= {"b", "del", "i", "ins"}
 
 
 # Pictures.

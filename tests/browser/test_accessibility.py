@@ -132,7 +132,7 @@ CUT = """() => [...document.querySelectorAll("main, main *")].filter((held) =>
 DARK = """() => [...document.querySelectorAll("body, body *")].filter((held) => {
     const [r, g, b, a = 1] = getComputedStyle(held).backgroundColor.match(/[0-9.]+/g).map(Number);
     const dark = a > 0 && r + g + b < 384;
-    return dark && !held.className.includes?.("ansi-") && held.checkVisibility();
+    return dark && !held.className.startsWith?.("a-") && held.checkVisibility();
 }).map((held) => held.outerHTML.slice(0, 99))"""
 
 

@@ -229,7 +229,7 @@ def test_without_a_script_the_parts_are_pages_that_lead_on(open_run: Open) -> No
 
 def test_a_long_output_can_be_opened_in_full(open_run: Open) -> None:
     page = open_run(f"#L{line_of(LONG_ROUND) + 1}")
-    page.locator(f"#L{line_of(LONG_ROUND) + 1} details.output summary").click()
+    page.locator(f"#L{line_of(LONG_ROUND) + 1} details[id] > summary").click()
     page.locator(f"#L{line_of(LONG_ROUND) + 1} .left-out a").click()
 
     expect(page.locator("pre.text")).to_contain_text("needle-02345")

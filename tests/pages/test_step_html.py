@@ -100,7 +100,7 @@ def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
     )
 
     assert '<li class="step run is-error" id="L3">' in html
-    assert '<details class="output" id="L4" open><summary>2 lines' in html
+    assert '<details id="L4" open><summary>2 lines' in html
     assert "exit 2" in text(html)
     assert "3.25 s" in text(html)
 
@@ -115,7 +115,7 @@ def test_tokens_stand_with_the_step_that_ends_their_message() -> None:
     usage = Usage(input=5, cache_read=1_000, cache_write=200, output=30)
     events = [SAMPLES[Message][0], TokenUse(source=at(2), usage=usage, scope=Scope.MESSAGE)]
 
-    assert "<small>1,205 in (1,000 cached), 30 out</small>" in shown(events)[0]
+    assert "<small>1,205 in, 30 out</small>" in shown(events)[0]
 
 
 def test_bookkeeping_rows_are_one_line_with_a_place_for_each() -> None:
@@ -178,3 +178,31 @@ def test_no_text_of_an_event_becomes_a_tag(hostile: str) -> None:
     assert not [found.tag for found in tree.iter() if found.tag in ("script", "img")]
     assert "\x00" not in html
     assert "\u202e" not in html
+
+
+def test_a_plan_is_a_list_of_its_points_with_all_that_they_say() -> None:
+    todos = [
+        {"content": "read <b>", "status": "completed", "activeForm": "reading"},
+        {"content": "write", "status": "in_progress", "activeForm": ""},
+        {"content": "check", "status": "pending"},
+    ]
+    plan = call(1, tool="TodoWrite", tool_kind=ToolKind.PLAN, arguments={"todos": todos})
+    done = ToolResult(source=at(2), call_id="c", output="ok",
+                      recorded={"newTodos": todos, "oldTodos": []})  # fmt: skip
+    (html,) = shown([plan, done])
+
+    assert "<li>☑ completed: read &lt;b&gt; · reading\n<li>▸ in_progress: write\n" in html
+    assert "<li>☐ pending: check\n</ul>" in html
+    assert "arguments" not in html
+    assert "newTodos" not in html
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"todos": [{"content": "no status"}]}, {"todos": [{"status": "done", "n": 1}]}, {"todos": "x"},
+     {"a": [{"status": "x"}], "b": [{"status": "x"}]}, {"n": 3, "todos": [{"status": "x"}]}],
+)  # fmt: skip
+def test_what_is_no_plain_list_of_points_is_shown_as_arguments(arguments: object) -> None:
+    (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=arguments, summary="")])
+
+    assert "<summary>arguments</summary>" in html

@@ -135,7 +135,7 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
     body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
     unfolded = " open" if text.count("\n") < OPEN_LINES else ""
     summary = f"<summary>{lines(text)}{head}</summary>"
-    return f'<details class="output"{place}{unfolded}>{summary}{body}</details>'
+    return f"<details{place}{unfolded}>{summary}{body}</details>"
 
 
 def _head(held: ToolResult) -> str:

@@ -22,6 +22,7 @@ from kbsite.model.event import (
     Session,
     Thought,
     ToolCall,
+    ToolKind,
     ToolResult,
     Topic,
     Unknown,
@@ -61,8 +62,8 @@ def item(held: Item, reading: Reading) -> str:
     step = held.step
     when = anchor if step.elapsed is None else elapsed(step.elapsed)
     return (
-        f'<li class="{classes}" id="{anchor}"><a href="#{anchor}">{when}</a><div>'
-        f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}</div>\n"
+        f'<li class="{classes}" id="{anchor}"><a href="#{anchor}">{when}</a>'
+        f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}\n"
     )
 
 
@@ -95,8 +96,6 @@ def _usage(usage: Usage) -> str:
     if not usage.known:
         return ""
     told = [f"{count(usage.sent)} in"] if usage.sent is not None else []
-    if usage.cache_read:
-        told[-1:] = [f"{told[-1]} ({count(usage.cache_read)} cached)"]
     if usage.output is not None:
         told.append(f"{count(usage.output)} out")
     return f"<small>{', '.join(told)}</small>"
@@ -127,10 +126,45 @@ def _arguments(step: Step, reading: Reading) -> str:
         return ""
     if isinstance(others, str):
         return pieces.long(others, step.anchor, reading)
+    if (
+        isinstance(step.event, ToolCall)
+        and step.event.tool_kind is ToolKind.PLAN
+        and (plan := _plan(others))
+    ):
+        return plan
     description = others.get("description")
     if len(others) == 1 and isinstance(description, str):
         return f'<p class="dim">{texts.content(description)}\n'
     return pieces.folded(others, "arguments", step.anchor, reading)
+
+
+def _plan(held: Mapping[str, object]) -> str:
+    """A plan as a list of its points; empty where it is no list of points with a status."""
+    lists = [value for value in held.values() if isinstance(value, list)]
+    others = [value for value in held.values() if isinstance(value, str) and value]
+    if len(lists) != 1 or len(lists) + len(others) != len(held):
+        return ""
+    points = [_point(entry) for entry in lists[0]]
+    if not all(points):
+        return ""
+    told = "".join(f'<p class="dim">{texts.content(text)}\n' for text in others)
+    return f"{told}<ul>{''.join(points)}</ul>\n"
+
+
+_SIGNS = {"completed": "☑", "done": "☑", "in_progress": "▸", "cancelled": "☒"}
+"""What stands before a point of a plan; ☐ for one that is still to be done."""
+
+
+def _point(entry: object) -> str:
+    """A point of a plan, all that it says; empty where it is none."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("status"), str):
+        return ""
+    if not all(isinstance(value, str) for value in entry.values()):
+        return ""
+    status = str(entry["status"])
+    words = [texts.content(value) for key, value in entry.items() if key != "status" and value]
+    sign = _SIGNS.get(status, "☐")
+    return f"<li>{sign} {texts.content(status)}: {' · '.join(words)}\n"
 
 
 def _result(step: Step, reading: Reading) -> Iterator[str]:

@@ -208,7 +208,7 @@ def more_recorded(step: Step) -> Mapping[str, object] | str:
     recorded = result.recorded
     if isinstance(recorded, str):
         return recorded
-    left = {k: v for k, v in recorded.items() if not (step.diffs and _is_told(step, k, v))}
+    left = {k: v for k, v in recorded.items() if not _is_told(step, k, v)}
     stdout = left.get("stdout")
     alone = not any(isinstance(v, str) and v for k, v in left.items() if k != "stdout")
     if alone and isinstance(stdout, str) and len(stdout) > len(result.output):
@@ -221,4 +221,7 @@ def _is_told(step: Step, key: str, value: object) -> bool:
     call = step.event
     arguments = call.arguments if isinstance(call, ToolCall) else ""
     asked = [] if isinstance(arguments, str) else list(arguments.values())
-    return key in _COPIES or (key in _IN_DIFF and (value in asked or _diffs_show(step, value)))
+    if isinstance(value, list | Mapping) and value and value in asked:
+        return True
+    told_by_diff = key in _COPIES or (key in _IN_DIFF and _diffs_show(step, value))
+    return bool(step.diffs) and (told_by_diff or (key in _IN_DIFF and value in asked))
