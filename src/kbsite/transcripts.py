@@ -8,7 +8,6 @@ from dataclasses import replace
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format, matches
-from kbsite.harnesses.lines import lines
 from kbsite.model.event import Event, Finish
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
@@ -42,7 +41,7 @@ def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
     """What files of one format say, file by file, one event in memory at a time."""
     for file in held:
         with file.path.open("rb") as stream:
-            yield from form.parse(lines(stream), file.name)
+            yield from form.parse(form.read(stream), file.name)
 
 
 def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:

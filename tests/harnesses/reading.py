@@ -11,7 +11,6 @@ import pytest
 
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.form import Format
-from kbsite.harnesses.lines import lines
 from kbsite.model.event import Event, TokenUse
 
 BESIDE = Path(__file__).parents[2].parent / "shared"
@@ -23,7 +22,7 @@ E_ = TypeVar("E_", bound=Event)
 
 def read(form: Format, data: str | bytes, name: str = "f.jsonl") -> list[Event]:
     stream = io.BytesIO(data if isinstance(data, bytes) else data.encode())
-    return list(form.parse(lines(stream), name))
+    return list(form.parse(form.read(stream), name))
 
 
 def read_rows(form: Format, *rows: Any, name: str = "f.jsonl") -> list[Event]:

@@ -131,7 +131,7 @@ CLAIMED = [
     path
     for form in FORMS
     for path in sorted((CORPUS / form.id).rglob("*"))
-    if path.suffix in {".json", ".jsonl"}
+    if path.suffix in {".json", ".jsonl", ".eval"}
 ]
 OTHER = sorted(path for path in (CORPUS / "other").rglob("*") if path.is_file())
 

@@ -28,7 +28,7 @@ from kbsite.model.event import (
 )
 from tests.harnesses.reading import CORPUS, beside, ledger, of, one, read
 
-(LOG,) = FORMATS
+_, LOG = FORMATS
 EVAL = {"run_id": "r-1", "task": "t", "model": "lab/m-1", "created": "2024-11-05T13:31:45-05:00",
         "packages": {"inspect_ai": "0.3.43"}}  # fmt: skip
 PATHS = sorted((CORPUS / "inspect-json").rglob("*.json"))

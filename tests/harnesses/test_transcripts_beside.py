@@ -20,13 +20,14 @@ import pytest
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import ALL, HarnessModule
 from kbsite.harnesses.form import Format, matches
-from kbsite.harnesses.lines import lines
 from kbsite.model.event import Event, TokenUse, Unknown
 
 ROOT = Path(__file__).parents[2]
 BESIDE = ROOT.parent / "shared"
 EXPECTED = Path(__file__).parent / "expected"
 
+
+ENDINGS = {".json", ".jsonl", ".eval"}
 
 MADE_UP = {"codex_exec_json_phase_and_unknown.jsonl"}
 """Files that somebody made by hand with a row of a type that no CLI writes."""
@@ -35,7 +36,7 @@ MADE_UP = {"codex_exec_json_phase_and_unknown.jsonl"}
 def files_of(form: Format) -> Iterator[Path]:
     """The files of one format beside the checkout: corpus folders are named by format."""
     for folder in [BESIDE / "corpus" / form.id, BESIDE / "corpus" / "derived" / form.id]:
-        yield from sorted(path for path in folder.rglob("*") if path.suffix in {".json", ".jsonl"})
+        yield from sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS)
     mutated = BESIDE / "corpus" / "derived" / "mutations"
     yield from sorted(mutated.glob(f"{form.id}__*"))
     yield from sorted((BESIDE / "corpus" / "derived" / "large").glob(f"{form.id}__*"))
@@ -62,7 +63,7 @@ CAPTURES = {
 
 def parsed(form: Format, path: Path, name: str) -> list[Event]:
     with path.open("rb") as stream:
-        return list(form.parse(lines(stream), name))
+        return list(form.parse(form.read(stream), name))
 
 
 def account(events: list[Event]) -> dict[str, Any]:

@@ -6,14 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import IO, Protocol
 
-from kbsite.harnesses.lines import Line
+from kbsite.harnesses.lines import Line, lines
 from kbsite.model.event import Event
 from kbsite.model.harness import Harness
 
 Parse = Callable[[Iterable[Line], str], Iterator[Event]]
 """Turns the lines of a file, and its path within transcript/, into events; keeps no line."""
+
+Read = Callable[[IO[bytes]], Iterator[Line]]
+"""Turns an open file into what is parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Format:
     """Whether a file that starts with these JSON objects is of this format; for imports only."""
     stored_as: str
     """Folder within transcript/ for a lone file that is imported; the globs cover it."""
+    read: Read = lines
+    """The file's lines, unless it is no text."""
 
 
 class HarnessModule(Protocol):

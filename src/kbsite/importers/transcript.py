@@ -15,8 +15,8 @@ from pathlib import Path
 
 from kbsite import harnesses
 from kbsite.errors import InputError, UsageError
-from kbsite.harnesses.form import Format, HarnessModule, matches
-from kbsite.harnesses.lines import BOM, Record, lines, records
+from kbsite.harnesses.form import Format, HarnessModule, Read, matches
+from kbsite.harnesses.lines import BOM, Record, records
 from kbsite.importers.run_ids import board_name, free_run_id
 from kbsite.model.event import Finish
 from kbsite.model.run import FORMAT, Run
@@ -33,7 +33,7 @@ ALONE = "Imported from a transcript alone: nothing else is known of this run, an
 _HEAD_OBJECTS = 20
 _HEAD_LINES = 2000
 _DOCUMENT_BYTES = 256_000_000
-_ENDINGS = ("", ".jsonl", ".json")
+_ENDINGS = ("", ".jsonl", ".json", ".eval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +166,9 @@ def _sources(paths: Sequence[Path], modules: Sequence[HarnessModule]) -> list[_S
     """The files with their candidates; InvalidFileError names every file that has none."""
     found = []
     for path in paths:
-        head = _head(path)
-        candidates = {
-            module.HARNESS.id: form
-            for module in modules
-            for form in reversed(module.FORMATS)
-            if form.recognises(head)
-        }
+        forms = [(m.HARNESS.id, form) for m in modules for form in reversed(m.FORMATS)]
+        heads = {read: _head(path, read) for read in {form.read for _, form in forms}}
+        candidates = {wrote: form for wrote, form in forms if form.recognises(heads[form.read])}
         found.append(_Source(path, candidates))
     message = f"not recognised as a transcript; known formats are {_known(modules)}"
     lost = [InputError(message, path=one.path) for one in found if not one.candidates]
@@ -197,10 +193,10 @@ def _harness(sources: Sequence[_Source]) -> str:
     raise UsageError(f"the files are of different CLIs ({told}); import them one by one")
 
 
-def _head(path: Path) -> list[Mapping[str, object]]:
+def _head(path: Path, read: Read) -> list[Mapping[str, object]]:
     """The first JSON objects of a file: its rows, or the top level of its one document."""
     with path.open("rb") as stream:
-        rows = records(islice(lines(stream), _HEAD_LINES), path.name)
+        rows = records(islice(read(stream), _HEAD_LINES), path.name)
         first = next(rows, None)
         if isinstance(first, Record) or first is None:
             whole = [] if first is None else [first.value]

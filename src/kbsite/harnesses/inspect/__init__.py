@@ -1,14 +1,24 @@
-"""Inspect's plain `.json` logs. Its `.eval` archives are not read: they are no text."""
+"""Inspect's logs: `.eval` archives, and plain `.json` documents that say the same."""
 
 from __future__ import annotations
 
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.inspect import log
+from kbsite.harnesses.inspect.archive import members
 from kbsite.model.harness import Harness
 
 HARNESS = Harness("inspect", "Inspect", maker="UK AI Security Institute")
 
 FORMATS: list[Format] = [
+    Format(
+        id="inspect-eval",
+        title="log (.eval)",
+        globs=("logs/**/*.eval", "eval/**/*"),
+        parse=log.parse,
+        recognises=log.recognises,
+        stored_as="eval",
+        read=members,
+    ),
     Format(
         id="inspect-json",
         title="log (.json)",

@@ -1,33 +1,50 @@
-"""A log as one JSON document: its head, its samples, its end.
+"""A log: its head, its samples, its end; as one JSON document, or as the members of an archive.
 
-There are no lines to count in a document, so an event's line is an ordinal: of the head, and of
-each sample, message, event and score.
+There are no lines to count in either, so an event's line is an ordinal: of the head, and of each
+sample, message, event and score.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
+from kbsite.harnesses.inspect.archive import HEADER, SAMPLES, START, Member
 from kbsite.harnesses.inspect.counts import usage
 from kbsite.harnesses.inspect.sample import Sample
 from kbsite.harnesses.lines import Line, dump, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Place, Row, documents
-from kbsite.model.event import Event, Finish, Malformed, Scope, Session, TokenUse
+from kbsite.model.event import (
+    Event,
+    Finish,
+    Malformed,
+    Scope,
+    Session,
+    TokenUse,
+    Topic,
+    Trace,
+    Unknown,
+)
 
 Held = Mapping[str, object]
 
+UNFINISHED = "The archive has no header that can be read: the log may not be finished."
+_REPEATED = {"summaries.json", "reductions.json"}
 _OK = {"success": True, "error": False, "cancelled": False}
 
 
 def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one file."""
     reader = _Reader(file)
-    for row in documents(lines, file):
-        if isinstance(row, Malformed):
-            yield replace(row, source=reader.place().source())
+    held = iter(lines)
+    for first in held:
+        rest = chain([first], held)
+        if isinstance(first, Member):
+            yield from reader.archive(rest)
         else:
-            yield from reader.document(row.value)
+            yield from reader.documents(rest)
 
 
 def recognises(head: Sequence[Mapping[str, object]]) -> bool:
@@ -44,6 +61,7 @@ class _Reader:
 
     file: str
     ordinal: int = 0
+    samples: int = 0
 
     def place(self) -> Place:
         """The place of what comes next in the file."""
@@ -54,20 +72,73 @@ class _Reader:
         """What comes next in the file."""
         return Row(value, dump(value), self.place(), None, agent)
 
-    def document(self, value: Held) -> Iterator[Event]:
+    def documents(self, lines: Iterable[Line]) -> Iterator[Event]:
+        """The events of a plain log."""
+        for row in documents(lines, self.file):
+            if isinstance(row, Malformed):
+                yield replace(row, source=self.place().source())
+            else:
+                yield from self._document(row.value)
+
+    def _document(self, value: Held) -> Iterator[Event]:
         """The events of a log; its first sample is the main agent's."""
         yield self._head(value)
         samples = value.get("samples")
-        for number, item in enumerate(sequence(samples)):
-            sample = mapping(item)
-            if not sample:
-                yield self.row({}).unknown("sample", item)
-                continue
-            name = f"sample {number + 1}" if number else ""
-            yield from Sample(sample, name, self.row).events()
+        for item in sequence(samples):
+            yield from self._sample(item)
         if samples and not isinstance(samples, list):
             yield self.row({}).unknown("samples", samples)
         yield from self._end(value)
+
+    def _sample(self, item: object) -> Iterator[Event]:
+        sample = mapping(item)
+        if not sample:
+            yield self.row({}).unknown("sample", item)
+            return
+        name = f"sample {self.samples + 1}" if self.samples else ""
+        self.samples += 1
+        yield from Sample(sample, name, self.row).events()
+
+    def archive(self, members: Iterable[Line]) -> Iterator[Event]:
+        """The events of an archive, whose header comes before its samples."""
+        header: Held | None = None
+        for member in members:
+            name = member.name if isinstance(member, Member) else ""
+            value = self._value(member, name)
+            if isinstance(value, Malformed):
+                yield value
+            elif name == HEADER and isinstance(value, dict):
+                header = value
+                yield self._head(value)
+            elif name == START and header is None and isinstance(value, dict):
+                yield self._head(value)
+                yield self.row({}).notice(Topic.INTERRUPTION, UNFINISHED)
+            elif name.startswith(SAMPLES) and value and isinstance(value, dict):
+                yield from self._sample(value)
+            else:
+                yield self._beside(name, member.text)
+        yield from self._end(header) if header else ()
+
+    def _value(self, member: Line, name: str) -> object:
+        """What a member holds; Malformed if that cannot be told."""
+        source = self.place().source
+        if isinstance(member, Member) and member.problem:
+            return Malformed(source=source(), text=name, reason=member.problem)
+        if not name.endswith(".json"):
+            return None
+        try:
+            return json.loads(member.text)
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            why = "JSON nested too deeply to read" if deep else f"not valid JSON: {error}"
+            return Malformed(source=source(), text=f"{name}\n{member.text}", reason=why)
+
+    def _beside(self, name: str, held: str) -> Event:
+        """A member that is neither header nor sample: most repeat what those say."""
+        row = self.row({})
+        if name.endswith("/") or name in _REPEATED or name.startswith("_journal/"):
+            return row.event(Trace, type=name, raw=held)
+        return row.event(Unknown, type=f"member {name}", raw=held)
 
     def _head(self, value: Held) -> Session:
         row = self.row({key: held for key, held in value.items() if key != "samples"})
