@@ -106,7 +106,7 @@ const lineDiff = (() => {
     return groups.flatMap((lines) => [{ sign: "@", text: span(lines) }, ...lines]);
   }
 
-  const NAMES = { "+": "add", "-": "del", "@": "jump", " ": "same" };
+  const TAGS = { "+": "ins", "-": "del", "@": "i" };
 
   function show(element, before, after, context = 3) {
     const all = changes(before, after);
@@ -114,8 +114,7 @@ const lineDiff = (() => {
     element.replaceChildren();
     for (let at = 0; at < shown.length;) {
       const { sign } = shown[at];
-      const run = document.createElement("span");
-      run.className = NAMES[sign];
+      const run = sign === " " ? new DocumentFragment() : document.createElement(TAGS[sign]);
       for (; at < shown.length && shown[at].sign === sign; at += 1) {
         run.append(`${sign === "@" ? "" : sign}${shown[at].text}\n`);
       }

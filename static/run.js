@@ -381,9 +381,9 @@
   });
 
   document.getElementById("trajectory")?.addEventListener("click", (event) => {
-    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor
-      ?? event.target.closest("a")?.getAttribute("href")?.split("#")[1];
-    if (!anchor) return;
+    const link = event.target.closest("a")?.getAttribute("href") ?? "";
+    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? link.split("#")[1];
+    if (!anchor || link.startsWith("snapshots")) return;
     event.preventDefault();
     note(decodeURIComponent(anchor));
     goTo(decodeURIComponent(anchor));

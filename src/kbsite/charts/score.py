@@ -37,6 +37,11 @@ from kbsite.text import plain
 Href = Callable[[str], str]
 """The address of a step by its anchor."""
 
+StateHref = Callable[[int | None], str | None]
+"""The address of the solution as it stood at a point, by `Point.state`; None where there is none.
+
+Its last part, behind the last hyphen, is what a reader calls the state by."""
+
 _LANES = 44
 """Height of the two lanes below the plot: checks and edits."""
 
@@ -46,8 +51,8 @@ _MANY = 60
 _LONGEST_BUDGET = 366 * 86400
 
 
-def score_chart(trajectory: Trajectory, href: Href) -> Chart | None:
-    """Scores, checks and edits over time; None where the transcript tells of none."""
+def score_chart(trajectory: Trajectory, href: Href, state: StateHref | None = None) -> Chart | None:
+    """Scores, checks, edits and tokens over time; None where the transcript tells of none."""
     if all(point.kind is PointKind.SUBMIT for point in trajectory.points):
         return None
     plot = _plot(trajectory)
@@ -61,7 +66,7 @@ def score_chart(trajectory: Trajectory, href: Href) -> Chart | None:
     ]
     title = "Score over time, as the agent saw it"
     svg = picture(title, _description(trajectory, plot), content, HEIGHT + _LANES)
-    return Chart(svg, _table(title, trajectory.points, href))
+    return Chart(svg, _table(title, trajectory.points, href, state))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +202,14 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
     return " ".join(told)
 
 
-def _table(title: str, points: Sequence[Point], href: Href) -> Markup:
-    rows = [_row(held, href) for held in _rows(points)]
-    return table(title, ["when", "tokens", "what", "score", "told", "step"], rows)
+def _table(title: str, points: Sequence[Point], href: Href, state: StateHref | None) -> Markup:
+    heads = ["when", "tokens", "what", "score", "told", "step"]
+    held = list(_rows(points))
+    rows = [_row(several, href) for several in held]
+    if state is None:
+        return table(title, heads, rows)
+    linked = [[*r, _solution(state(h[-1].state))] for r, h in zip(rows, held, strict=True)]
+    return table(title, [*heads, "solution"], linked)
 
 
 def _rows(points: Sequence[Point]) -> Iterator[list[Point]]:
@@ -225,6 +235,13 @@ def _row(points: list[Point], href: Href) -> list[Markup]:
         plain(text[:200]),
         element("a", plain(last.anchor), href=href(last.anchor)),
     ]
+
+
+def _solution(address: str | None) -> Markup:
+    """A link to the solution as it stood then; empty where nothing tells of it."""
+    if address is None:
+        return plain("")
+    return element("a", plain(f"state {address.rpartition('-')[2]}"), href=address)
 
 
 _WORDS = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kbsite.charts import context_chart, score_chart, work_chart
+from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
 from kbsite.model.board import Board
+from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
@@ -29,6 +30,7 @@ from kbsite.pages.page import (
     trajectory_path,
 )
 from kbsite.pages.parts import Part, Reading, cut
+from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.steps import counts
 from kbsite.store.runs import LOGS, SOLUTION, StoredRun
 from kbsite.text import code_lines
@@ -73,7 +75,11 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     addresses = _addresses(parts)
     told = trajectory(shown, stored.run, stored.metrics) if shown else None
     yield from compared(site, stored, shown, told)
-    values |= _trajectory(told, addresses)
+    stood = snapshots_of(stored, told, shown)
+    href = partial(_href, addresses)
+    yield from snapshot_files(stored.run, stood, href, renderer)
+    values |= {"told": told, "snapshots": stood, "href": href}
+    values["charts"] = _charts(told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     values["quote_places"] = _quote_places(stored, reading, addresses)
     values["quoted_lines"] = _quoted_lines(stored)
@@ -103,20 +109,19 @@ def _addresses(parts: list[Part]) -> dict[str, str]:
     }
 
 
-def _trajectory(told: Trajectory | None, addresses: Mapping[str, str]) -> dict[str, object]:
-    """How the run came to its solution, with its charts; nothing without a transcript."""
-    if told is None:
-        return {"told": None}
+def _href(addresses: Mapping[str, str], anchor: str) -> str:
+    return addresses.get(anchor, f"#{anchor}")
 
-    def href(anchor: str) -> str:
-        return addresses.get(anchor, f"#{anchor}")
 
-    charts = {
-        "score": score_chart(told, href),
+def _charts(
+    told: Trajectory, stood: Snapshots, href: Callable[[str], str]
+) -> dict[str, Chart | None]:
+    """The charts of how the run came to its solution."""
+    return {
+        "score": score_chart(told, href, partial(state_address, stood)),
         "work": work_chart(told.signs),
         "context": context_chart(told.signs, href),
     }
-    return {"told": told, "charts": charts, "href": href}
 
 
 def _quote_places(
