@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
+from kbsite.store.settings import Settings
 
 COLLECT_AFTER = 50_000
 """Objects that are made, and not dropped, before the next search for cycles of them."""
@@ -19,10 +20,23 @@ COLLECT_AFTER = 50_000
 @config_option
 @click.option("--runs", type=FOLDER, help="Folder of the runs.")
 @click.option("--problems", type=FOLDER, help="Folder of the problems.")
-@click.option("--out", type=FOLDER, help="Folder of the site; replaced when all is written.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder of the site, replaced when all is written; with --single-file, the file.",
+)
+@click.option(
+    "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
+)
 @click.option("--strict", is_flag=True, help="Exit 1 if anything is wrong with the input.")
 def build(
-    config: Path | None, runs: Path | None, problems: Path | None, out: Path | None, *, strict: bool
+    config: Path | None,
+    runs: Path | None,
+    problems: Path | None,
+    out: Path | None,
+    *,
+    single: str | None,
+    strict: bool,
 ) -> None:
     """Make the site of a folder of runs.
 
@@ -31,6 +45,7 @@ def build(
     \b
     Example:
       kbsite build --runs runs --out site
+      kbsite build --single-file runs/mine/20260102_030405_claude_opus_softmax
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -38,6 +53,12 @@ def build(
     from kbsite.build import build as make
     from kbsite.build import override
 
+    chosen = override(settings(config, runs), runs, problems, None if single else out)
+    if single is not None:
+        _single(chosen, single, out, strict=strict)
+        return
+    if out is not None and out.is_file():
+        raise click.BadParameter(f"{out} is a file", param_hint="--out")
     # A build makes many objects and hardly any cycle: looking for those often is a tenth of it.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
@@ -50,11 +71,22 @@ def build(
         def tick(path: str, done: int, count: int) -> None:
             progress.update(task, completed=done, total=count, description=path)
 
-        built = make(override(settings(config, runs), runs, problems, out), tick)
+        built = make(chosen, tick)
     for finding in built.findings:
         tell(finding)
     seen = Counter(finding.severity for finding in built.findings)
     click.echo(f"{built.pages} pages, {tally(seen)}", err=True)
     click.echo(built.out / "index.html")
     if strict and built.findings:
+        sys.exit(1)
+
+
+def _single(chosen: Settings, named: str, out: Path | None, *, strict: bool) -> None:
+    from kbsite.single_file import write
+
+    written = write(chosen, named, out)
+    for finding in written.findings:
+        tell(finding)
+    click.echo(written.path)
+    if strict and written.findings:
         sys.exit(1)

@@ -1,0 +1,204 @@
+"""A run's page as one file that needs no other: the whole transcript, styles and scripts within it.
+
+What the page links on the site, and the file does not hold, is no link here. Scripts and styles are
+allowed by their hashes alone, and the other pages of the run stand in blocks that nothing executes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape, unescape
+from pathlib import Path
+from urllib.parse import quote
+
+import jinja2
+
+from kbsite import assets
+from kbsite.build import Templates, environment, read
+from kbsite.errors import UsageError
+from kbsite.model.finding import Finding
+from kbsite.packed import Packed, pack
+from kbsite.pages.page import INDEX, Site, run_path
+from kbsite.pages.run import pages
+from kbsite.store.runs import StoredRun, read_run
+from kbsite.store.settings import Settings
+from kbsite.store.writing import write_text
+
+_LINK = re.compile(r"<a ([^>]*)>(.*?)</a>", re.DOTALL)
+_HREF = re.compile(r'(?<![\w-])href="([^"]*)"')
+_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*static/([\w.-]+)">\n?')
+_SCRIPT = re.compile(r'<script src="[^"]*static/([\w.-]+)" defer></script>\n?')
+_ICON = re.compile(r'(?<=<link rel="icon" href=")[^"]*static/([\w.-]+)')
+_PART = re.compile(r'<section class="part" id="([^"]*)" data-page="([^"]*)"')
+_EXPORTS = re.compile(r'<p class="exports">.*?</p>\n?', re.DOTALL)
+_STEPS = re.compile(r'<ol class="steps"[^>]*>(.*)</ol>', re.DOTALL)
+_MAIN = re.compile(r'<main id="main"[^>]*>(.*)</main>', re.DOTALL)
+_CRUMBS = re.compile(r'<nav class="crumbs".*?</nav>\n?', re.DOTALL)
+
+_NO_SCRIPT = (
+    '<noscript><p class="note tone-warn">Without JavaScript this file shows the first steps of the'
+    " transcript only: the others stand in it compressed.</p></noscript>\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that holds a run."""
+
+    path: Path
+    findings: tuple[Finding, ...]
+    """What is wrong with the run's files."""
+
+
+def write(settings: Settings, named: str, out: Path | None = None) -> Written:
+    """Write the file of the run with this id, or in this folder; UsageError if there is none.
+
+    It is called after the run and stands in the working directory, or in `out`, or is `out`.
+    """
+    site, stored = _run(settings, named)
+    own = f"{stored.run.id}.html"
+    path = Path(own) if out is None else out / own if out.is_dir() else out
+    write_text(path, text(site, stored))
+    return Written(path, stored.findings)
+
+
+def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
+    folder = Path(named)
+    site = read(settings)
+    for stored in site.runs:
+        if stored.run.id == named or (folder.is_dir() and stored.folder.samefile(folder)):
+            return site, stored
+    if not folder.is_dir():
+        raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
+    stored = read_run(folder)
+    return Site(settings.config, (stored,), site.problems, (), ()), stored
+
+
+def text(site: Site, stored: StoredRun) -> str:
+    """The file of a run, as HTML."""
+    path = run_path(stored.run.id)
+    page = next(page for page in pages(site) if page.path == path)
+    files = {file.path.rpartition("/")[2]: file.text for file in page.files(_templates(site))}
+    main = files.pop(INDEX)
+    parts = {name: anchor for anchor, name in _PART.findall(main)}
+    others = {name: held for name, held in files.items() if name.endswith(".html")}
+    styles = dict.fromkeys(style for held in [main, *others.values()] for style in _styles(held))
+    inside = _Inside(frozenset(others), parts)
+    bodies = {name: _steps(held) if name in parts else _over(held) for name, held in others.items()}
+    packed = pack({name: inside.linked(held) for name, held in bodies.items()})
+    return _framed(inside.linked(_EXPORTS.sub("", main)), list(styles), packed)
+
+
+def _templates(site: Site) -> Templates:
+    """The site's templates, with another frame around every page."""
+    folder = assets.folder("templates")
+    loader = jinja2.FileSystemLoader([folder / "single_file", folder])
+    return Templates(environment(site).overlay(loader=loader))
+
+
+def _styles(page: str) -> list[str]:
+    return _STYLE.findall(page.partition("</head>")[0])
+
+
+def _steps(page: str) -> str:
+    """What the run's page puts into its list, of the page of a part."""
+    steps = _STEPS.search(page)
+    return steps[1] if steps else page
+
+
+def _over(page: str) -> str:
+    """What the run's page lays over itself, of any other page."""
+    main = _MAIN.search(page)
+    return _CRUMBS.sub("", main[1]) if main else page
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """Links of pages that are in one file now."""
+
+    pages: frozenset[str]
+    parts: Mapping[str, str]
+    """The anchor of each part's place, by the name of its page."""
+
+    def linked(self, html: str) -> str:
+        """Pages of this file linked as places in it; what is not in it is text."""
+        return _LINK.sub(self._link, html)
+
+    def _link(self, found: re.Match[str]) -> str:
+        attributes, content = found[1], found[2]
+        href = _HREF.search(attributes)
+        target = self._target(unescape(href[1])) if href else None
+        if target is not None:
+            told = _HREF.sub(lambda _: f'href="{escape(target)}"', attributes, count=1)
+            return f"<a {told}>{content}</a>"
+        # A step to a neighbour says nothing where it cannot be taken.
+        return "" if "step-link" in attributes else content
+
+    def _target(self, address: str) -> str | None:
+        page, hash_sign, anchor = address.partition("#")
+        if not page or re.match(r"(https?:|mailto:|data:)", page):
+            return address
+        if page == INDEX or page in self.parts:
+            return f"#{anchor}" if hash_sign else f"#{self.parts.get(page, 'main')}"
+        if page not in self.pages:
+            return None
+        return f"#{quote(page)}" + (f":{anchor}" if anchor else "")
+
+
+def _framed(html: str, styles: Sequence[str], packed: Packed) -> str:
+    """The page with its styles, scripts and packed pages, and the policy that allows them."""
+    head, end, body = html.partition("</head>")
+    head = _ICON.sub(lambda icon: _data("image/svg+xml", icon[1]), head)
+    style = "".join(map(_static, styles))
+    scripts = [_static(name) for name in _SCRIPT.findall(head)]
+    head = _SCRIPT.sub("", _STYLE.sub("", head)).replace(
+        '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{_policy(style, scripts)}', 1
+    )
+    if packed.blocks:
+        body = body.replace('<ol class="steps"', f'{_NO_SCRIPT}<ol class="steps"', 1)
+    inner, closing, rest = body.rpartition("</body>")
+    told = "".join(f"<script>{script}</script>\n" for script in scripts)
+    return "".join(
+        [head, f"<style>{style}</style>\n", end, inner, told, *_blocks(packed), closing, rest]
+    )
+
+
+def _policy(style: str, scripts: Sequence[str]) -> str:
+    allowed = {
+        "default-src": "'none'",
+        "style-src": _hash(style),
+        "script-src": " ".join(map(_hash, scripts)),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    told = "; ".join(f"{name} {sources}" for name, sources in allowed.items())
+    return f'<meta http-equiv="Content-Security-Policy" content="{told}">\n'
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{b64encode(digest).decode('ascii')}'"
+
+
+def _static(name: str) -> str:
+    return (assets.folder("static") / name).read_text("utf-8")
+
+
+def _data(media_type: str, name: str) -> str:
+    data = b64encode(_static(name).encode("utf-8")).decode("ascii")
+    return f"data:{media_type};base64,{data}"
+
+
+def _blocks(packed: Packed) -> Iterator[str]:
+    opened = '<script type="application/octet-stream"'
+    if packed.blocks:
+        yield f'{opened} id="words">{packed.words}</script>\n'
+    for block in packed.blocks:
+        names = escape(json.dumps(block.names, ensure_ascii=False))
+        yield f'{opened} data-pages="{names}">{block.data}</script>\n'

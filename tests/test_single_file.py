@@ -1,0 +1,212 @@
+"""A run as one file: whole, the same every time, and with no way out of it but to the web."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kbsite.build import build, override, read
+from kbsite.cli import kbsite
+from kbsite.errors import KbsiteError
+from kbsite.single_file import text, write
+from kbsite.store.settings import Settings
+from tests.browser.long_session import LONG, ROUNDS, line_of, session
+from tests.conftest import MakeRun, MakeSettings
+from tests.unpacking import carried
+
+LOG = "home/.claude/projects/-w/s.jsonl"
+HREF = re.compile(r'\bhref="([^"]*)"')
+TAG = re.compile(r"<[^>]*>")
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Settings:
+    """A board with two runs; `long` has the long session and an audit that quotes it."""
+    settings = make_settings(tmp_path, problems=[])
+    board = tmp_path / "runs" / "demo"
+    at = line_of(ROUNDS - 3)
+    quote = {"file": f"transcript/{LOG}", "lines": [at, at], "label": "it", "text": "Round"}
+    summary = "It is [told elsewhere](https://host.example/) in full."
+    audit = {"quotes": [quote], "summary": summary}
+    files = {"check.log": b"all is well\n"}
+    make_run(board, run_id="long", transcript={LOG: session()}, audit=audit, files=files)
+    make_run(board, run_id="other", model="other", metrics={"peak_fraction": 0.1})
+    return settings
+
+
+@pytest.fixture(name="whole")
+def _whole(settings: Settings) -> str:
+    return write(settings, "long", settings.runs.parent / "f.html").path.read_text("utf-8")
+
+
+def words_of(markup: str) -> str:
+    return " ".join(html.unescape(TAG.sub("", markup)).split())
+
+
+def test_every_step_and_every_long_text_of_the_site_is_in_the_file(
+    settings: Settings, whole: str
+) -> None:
+    site = build(settings).out / "runs" / "long"
+    inside = carried(whole)
+    pages = sorted([*site.glob("steps-*.html"), *site.glob("text-*.html")])
+
+    assert len(pages) > 4
+    for page in pages:
+        body = page.read_text("utf-8").partition("<main")[2].partition("</main>")[0]
+        held = re.sub(r'<nav class="crumbs".*?</nav>', "", f"<main{body}", flags=re.DOTALL)
+        if page.name.startswith("steps-"):
+            held = re.sub(r"<h1.*?</h1>", "", held, flags=re.DOTALL)
+        assert words_of(inside[page.name]) == words_of(held), page.name
+    assert LONG in html.unescape("".join(inside.values()))
+
+
+def test_the_run_page_is_plain_html_in_the_file(whole: str) -> None:
+    for said in ("Round <strong>0</strong> begins.", "x.softmax", "all is well", "opus-x"):
+        assert said in html.unescape(re.sub(r"</?(span|code)[^>]*>", "", whole)), said
+
+
+def test_no_link_leads_to_a_page_that_is_not_there(whole: str) -> None:
+    inside = carried(whole)
+    found = HREF.findall("".join([whole, *inside.values()]))
+    ids = set(re.findall(r'\bid="([^"]*)"', "".join([whole, *inside.values()])))
+    inner = {html.unescape(href)[1:] for href in found if href.startswith("#")}
+
+    assert {href for href in found if not href.startswith(("#", "data:image/svg+xml;"))} == {
+        "https://host.example/"
+    }
+    pages = {re.sub(r"(?<=\.html):.*", "", name) for name in inner - ids}
+    assert pages <= set(inside)
+    assert any(name.startswith("text-") for name in inner)
+    assert f"L{line_of(ROUNDS - 3)}" in inner
+
+
+def test_neighbours_and_exports_are_not_offered(settings: Settings, whole: str) -> None:
+    page = (build(settings).out / "runs" / "long" / "index.html").read_text("utf-8")
+
+    for offered in (">compare</a>", "trajectory.json", "run.md"):
+        assert offered in page
+        assert offered not in whole
+
+
+def test_only_its_own_styles_and_scripts_are_allowed_by_their_hashes(whole: str) -> None:
+    policy = html.unescape(re.findall(r'Security-Policy" content="([^"]*)"', whole)[0])
+    sources = dict(part.split(" ", 1) for part in policy.split("; "))
+    scripts = re.findall(r"<script>(.*?)</script>", whole, re.DOTALL)
+    styles = re.findall(r"<style>(.*?)</style>", whole, re.DOTALL)
+
+    def hashes(texts: list[str]) -> set[str]:
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        return {f"'sha256-{b64encode(digest).decode()}'" for digest in digests}
+
+    assert len(scripts) >= 3
+    assert set(sources["script-src"].split()) == hashes(scripts)
+    assert set(sources["style-src"].split()) == hashes(styles)
+    assert sources["default-src"] == "'none'"
+    assert "unsafe" not in policy
+    assert not re.search(r'<(script|link|img)[^>]* (src|href)="(?!data:)', whole)
+
+
+def test_no_script_or_style_can_end_where_it_stands() -> None:
+    static = Path(__file__).parents[1] / "static"
+    for path in [*static.glob("*.js"), *static.glob("*.css")]:
+        assert not re.search("</(script|style)|<!--", path.read_text("utf-8"), re.IGNORECASE)
+
+
+def test_the_file_is_the_same_every_time(settings: Settings) -> None:
+    first, again = (write(settings, "long", settings.runs / name).path for name in ("a", "b"))
+
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_a_run_without_a_transcript_is_a_file_too(settings: Settings) -> None:
+    whole = write(settings, "other", settings.runs / "o.html").path.read_text("utf-8")
+
+    assert "There is no transcript of this run." in whole
+    assert "noscript" not in whole
+    assert carried(whole) == {}
+
+
+def test_a_folder_names_a_run_as_its_id_does(settings: Settings, whole: str) -> None:
+    out = settings.runs / "by-folder.html"
+
+    assert write(settings, str(settings.runs / "demo" / "long"), out).path == out
+    assert out.read_text("utf-8") == whole
+
+
+def test_a_folder_elsewhere_is_a_run_too(
+    settings: Settings, tmp_path: Path, make_run: MakeRun
+) -> None:
+    folder = make_run(tmp_path / "elsewhere", run_id="alone", transcript={LOG: session()})
+    whole = write(settings, str(folder), tmp_path / "alone.html").path.read_text("utf-8")
+
+    assert "attempt 1 of 1" in whole
+    assert f"steps-{2:04}.html" in carried(whole)
+
+
+@pytest.mark.parametrize("named", ["nobody", "runs"])
+def test_what_is_no_run_is_named(settings: Settings, named: str) -> None:
+    with pytest.raises(KbsiteError, match=named):
+        write(settings, named)
+
+
+def test_it_stands_in_a_folder_under_the_id_of_the_run(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+
+    assert write(settings, "other", tmp_path / "out").path == tmp_path / "out" / "other.html"
+
+
+def test_pages_of_hostile_names_are_carried_under_them(
+    settings: Settings, tmp_path: Path, make_run: MakeRun
+) -> None:
+    odd = "a b%20\"'<x>&amp;é"
+    log = f"home/.claude/projects/-w/{odd}.jsonl"
+    folder = make_run(tmp_path / "runs" / "demo", run_id=odd.replace("/", ""), transcript={
+        LOG: session(), log: session().replace(b'"sessionId": "s"', b'"sessionId": "t"'),
+    })  # fmt: skip
+    site = read(settings)
+    stored = next(stored for stored in site.runs if stored.folder == folder)
+
+    assert len(carried(text(site, stored))) > 4
+
+
+def test_the_command_writes_the_file_and_prints_its_path(settings: Settings) -> None:
+    out = settings.runs / "one.html"
+    words = ["build", "--config", str(settings.path), "--single-file", "long", "--out", str(out)]
+    done = CliRunner().invoke(kbsite, words)
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{out}\n"
+    assert out.read_text("utf-8").startswith("<!doctype html>")
+    assert not settings.out.exists()
+
+
+def test_the_command_refuses_a_file_as_the_folder_of_a_site(settings: Settings) -> None:
+    out = settings.runs / "one.html"
+    out.write_text("precious")
+    done = CliRunner().invoke(kbsite, ["build", "--config", str(settings.path), "--out", str(out)])
+
+    assert done.exit_code == 2
+    assert out.read_text() == "precious"
+
+
+def test_strict_says_what_is_wrong_with_the_run(settings: Settings) -> None:
+    (settings.runs / "demo" / "other" / "manifest.json").unlink()
+    out = settings.runs / "one.html"
+    words = ["build", "--config", str(settings.path), "--single-file", "other", "--out", str(out)]
+
+    assert CliRunner().invoke(kbsite, words).exit_code == 0
+    assert CliRunner().invoke(kbsite, [*words, "--strict"]).exit_code == 1
+
+
+def test_the_site_is_left_alone(settings: Settings) -> None:
+    site = build(override(settings, None, None, None)).out
+    before = sorted(path.relative_to(site) for path in site.rglob("*"))
+    write(settings, "long", settings.runs / "one.html")
+
+    assert sorted(path.relative_to(site) for path in site.rglob("*")) == before
