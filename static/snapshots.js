@@ -174,7 +174,13 @@
     if (from) since.value = from;
     press(asks.get("as") === "text");
     show();
-    if (wanted) view.scrollIntoView();
+    if (wanted) requestAnimationFrame(toView);
+  }
+
+  // Behind whatever goes to the place in the list that the address names.
+  function toView() {
+    if (document.readyState === "complete") view.scrollIntoView();
+    else window.addEventListener("load", () => requestAnimationFrame(toView), { once: true });
   }
 
   state.addEventListener("input", show);

@@ -67,6 +67,7 @@ def test_an_address_opens_its_state_wherever_it_stands(
         page.goto("about:blank")
         page.goto(f"{start}runs/many/snapshots.html#state-{number}")
         expect(page.locator("#state")).to_have_value(str(number))
+        expect(page.locator("#state")).to_be_in_viewport()
 
         assert text(page) == version(number)
     assert witness.errors == []
