@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
-
-import pandas as pd
 
 from kbsite.model.board import (
     Attempt,
@@ -135,14 +133,23 @@ def _told(value: str | float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The cells, and a frame with one line a cell for all that is counted or compared."""
+    """The cells, and what comparing their scores says."""
 
     tried: Mapping[tuple[Contender, str], tuple[Attempt, ...]]
     shown: Mapping[tuple[Contender, str], Attempt]
     contenders: tuple[Contender, ...]
     """In order of their first runs."""
-    figures: pd.DataFrame
-    """Columns contender (its number), problem, score (NaN for none), passed, attempted."""
+    scores: _Scores
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """What comparing the scores of the cells says; nothing where no cell has one."""
+
+    best: Mapping[str, int] = field(default_factory=dict)
+    """The number of the best cell of each problem; of equals the first."""
+    sums: Mapping[int, float] = field(default_factory=dict)
+    """The sum of the scores of each contender, by its number."""
 
 
 def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
@@ -153,16 +160,32 @@ def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
     shown = {key: _shown(held, rule) for key, held in tried.items()}
     # By number: two contenders may have the same label.
     numbers = {who: n for n, who in enumerate(dict.fromkeys(who for who, _ in shown))}
+    return _Table(tried, shown, tuple(numbers), _scores(shown, numbers))
+
+
+def _scores(
+    shown: Mapping[tuple[Contender, str], Attempt], numbers: Mapping[Contender, int]
+) -> _Scores:
+    held = [attempt.score for attempt in shown.values()]
+    if all(score is None for score in held):
+        return _Scores()
+    # It takes longer to import than many a site takes to build.
+    import pandas as pd
+
     figures = pd.DataFrame(
         {
             "contender": [numbers[contender] for contender, _ in shown],
             "problem": [problem for _, problem in shown],
-            "score": pd.Series([attempt.score for attempt in shown.values()], dtype=float),
-            "passed": [attempt.metrics.status is Status.PASSED for attempt in shown.values()],
-            "attempted": [attempt.metrics.status.attempted for attempt in shown.values()],
+            "score": pd.Series(held, dtype=float),
         }
-    ).astype({"passed": bool, "attempted": bool})
-    return _Table(tried, shown, tuple(numbers), figures)
+    )
+    scored = figures.dropna(subset=["score"])
+    best = scored.groupby("problem")["score"].idxmax()
+    sums = figures.groupby("contender")["score"].sum()
+    return _Scores(
+        best={str(problem): int(cell) for problem, cell in best.items()},
+        sums={int(str(number)): float(total) for number, total in sums.items()},
+    )
 
 
 def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
@@ -177,19 +200,19 @@ def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
             return max(valid, key=lambda a: (a.metrics.status is Status.PASSED, a.score or 0))
 
 
-def _tally(cells: pd.DataFrame, size: int) -> Tally:
-    attempted = int(cells["attempted"].sum())
-    return Tally(attempted=attempted, passed=int(cells["passed"].sum()), missing=size - attempted)
+def _tally(cells: Sequence[Attempt], size: int) -> Tally:
+    states = [attempt.metrics.status for attempt in cells]
+    attempted = sum(status.attempted for status in states)
+    passed = sum(status is Status.PASSED for status in states)
+    return Tally(attempted=attempted, passed=passed, missing=size - attempted)
 
 
 def _columns(table: _Table, deck: Sequence[str]) -> tuple[Column, ...]:
-    figures = table.figures
     cells = list(table.shown.values())
     columns = []
     for problem in deck:
-        own = figures[figures["problem"] == problem]
-        scored = own["score"].dropna()
-        best = None if scored.empty else cells[int(scored.index[int(scored.argmax())])]
+        own = [attempt for attempt in cells if attempt.run.problem == problem]
+        best = cells[table.scores.best[problem]] if problem in table.scores.best else None
         columns.append(Column(problem=problem, tally=_tally(own, len(table.contenders)), best=best))
     return tuple(columns)
 
@@ -201,8 +224,8 @@ def _rows(
     sums: dict[Contender, float] = {}
     rows = []
     for number, contender in enumerate(table.contenders):
-        own = table.figures[table.figures["contender"] == number]
-        sums[contender] = float(own["score"].sum())
+        own = [attempt for (who, _), attempt in table.shown.items() if who == contender]
+        sums[contender] = table.scores.sums.get(number, 0.0)
         cells = [
             _cell(
                 table, (contender, column.problem), eager.get(column.problem), column.best, config
