@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from kbsite import __version__, assets, text
+from kbsite import __version__, assets, search, text
 from kbsite.boards import board
 from kbsite.errors import InputError, UsageError
 from kbsite.model.board import Board
@@ -43,7 +43,7 @@ from kbsite.store.writing import json_text, write_text
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
-RESERVED = {INDEX, "404.html", "compare", "data", "problems", "runs", "static"}
+RESERVED = {INDEX, "404.html", "compare", "data", "problems", "runs", "search", "static"}
 """What no board can be called: the site's own folders and pages."""
 
 Tick = Callable[[str, int, int], None]
@@ -64,6 +64,8 @@ def build(settings: Settings, tick: Tick | None = None) -> Built:
     out = settings.out
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")
+    if settings.config.search:
+        search.executable()  # told before the work is done, not after it
     site = read(settings)
     partial_out = out.with_name(f"{out.name}.partial")
     shutil.rmtree(partial_out, ignore_errors=True)
@@ -77,6 +79,8 @@ def build(settings: Settings, tick: Tick | None = None) -> Built:
         findings += _write_page(templates, page, partial_out)
         if tick:
             tick(page.path, done, len(pages))
+    if settings.config.search:
+        search.index(shown, partial_out)
     write_text(partial_out / MARKER, f"{__version__}\n")
     _replace(partial_out, out)
     return Built(out, len(pages), tuple(findings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -28,14 +29,16 @@ COLLECT_AFTER = 50_000
 @click.option(
     "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
 )
+@click.option("--search", is_flag=True, help="Make all texts searchable; needs kbsite[search].")
 @click.option("--strict", is_flag=True, help="Exit 1 if anything is wrong with the input.")
-def build(
+def build(  # noqa: PLR0913 - each option is an argument
     config: Path | None,
     runs: Path | None,
     problems: Path | None,
     out: Path | None,
     *,
     single: str | None,
+    search: bool,
     strict: bool,
 ) -> None:
     """Make the site of a folder of runs.
@@ -54,6 +57,8 @@ def build(
     from kbsite.build import override
 
     chosen = override(settings(config, runs), runs, problems, None if single else out)
+    if search:
+        chosen = replace(chosen, config=replace(chosen.config, search=True))
     if single is not None:
         _single(chosen, single, out, strict=strict)
         return

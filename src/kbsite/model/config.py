@@ -69,4 +69,6 @@ class Config:
     """Folder of the runs, from the folder that kbsite.yaml stands in."""
     problems: str = "problems"
     out: str = "site"
+    search: bool = False
+    """Whether the texts of all runs can be searched; needs the extra `search`."""
     boards: tuple[BoardConfig, ...] = ()

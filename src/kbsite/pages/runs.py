@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 
-from kbsite.pages.page import INDEX, Page, Site, templated
+from kbsite.pages import listing
+from kbsite.pages.page import INDEX, File, Page, Renderer, Site
+from kbsite.store.runs import StoredRun
+
+ROWS = 100
+"""Runs on a page: so many open at once on any machine, and can be read without a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs of a board that stand on one page."""
+
+    board: str
+    """Id of the board."""
+    title: str
+    shown: bool
+    """Whether there is a board of this id."""
+    runs: Sequence[StoredRun]
 
 
 def pages(site: Site) -> Iterator[Page]:
-    """The index of runs."""
-    yield templated(f"runs/{INDEX}", "pages/runs.html", partial(_values, site))
+    """The index of runs, and the pages that it goes on with."""
+    yield Page(f"runs/{INDEX}", partial(_files, site))
 
 
-def _values(site: Site) -> dict[str, object]:
-    runs = sorted(site.runs, key=lambda stored: (stored.run.board, stored.run.id))
-    return {"title": "runs", "runs": runs}
+def page_path(number: int) -> str:
+    """Where a page of the index stands, from 1; none is where a run's page could be."""
+    return f"runs/{INDEX}" if number == 1 else f"runs/index/{number}.html"
+
+
+def _files(site: Site, renderer: Renderer) -> Iterator[File]:
+    yield from listing.files(site)
+    runs = listing.ordered(site)
+    cut = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
+    for number, held in enumerate(cut, start=1):
+        values = {
+            "title": "runs" if number == 1 else f"runs, page {number}",
+            "number": number,
+            "numbers": len(cut),
+            "page_path": page_path,
+            "groups": list(_groups(site, held)),
+            "choices": listing.choices(site) if number == 1 else {},
+        }
+        path = page_path(number)
+        yield File(path, renderer.page("pages/runs.html", path, values))
+
+
+def _groups(site: Site, runs: Sequence[StoredRun]) -> Iterator[Group]:
+    boards = {board.config.id: board.config.title for board in site.boards}
+    for board, held in groupby(runs, key=partial(listing.board_id, site)):
+        yield Group(board, boards.get(board, board), board in boards, list(held))

@@ -13,19 +13,21 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from kbsite.model.audit import Audit, Quote
+from kbsite.model.listing import ListedRun, Listing
 from kbsite.model.run import Host, Metrics, Run, ShapeMetrics
 from kbsite.model.usage import Usage
 
-SCHEMAS: dict[str, type] = {"run": Run, "metrics": Metrics, "audit": Audit}
+SCHEMAS: dict[str, type] = {"run": Run, "metrics": Metrics, "audit": Audit, "runs": Listing}
 """The published schemas, by name of the file that they describe."""
 
 _RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage)
+    kind.__name__: kind
+    for kind in (Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage, Listing, ListedRun)
 }
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of run.json, metrics.json or audit.yaml, by its stem."""
+    """The JSON Schema (2020-12) of a file of a run, or of data/runs.json, by its stem."""
     kind = SCHEMAS[name]
     (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     for part_name, part in parts.items():

@@ -1,0 +1,60 @@
+"""data/runs.json: every run of a site in one line each, for other programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from kbsite.model.audit import Verdict
+from kbsite.model.status import EndReason, Status
+
+FORMAT: Final = 1
+"""Version of the format of data/runs.json."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """A run, as data/runs.json lists it. Null where it was not recorded."""
+
+    id: str
+    page: str
+    """Address of the run's page, from the folder of the site on."""
+    board: str
+    """Id of the board that shows it; of the one that it names, if none does."""
+    on_board: bool
+    """Whether a board shows it."""
+    problem: str
+    harness: str
+    model: str
+    effort: str | None
+    variant: str | None
+    hardware: str | None
+    status: Status
+    peak_fraction: float | None
+    """Its score; null unless it passed with one."""
+    interval: tuple[float, float] | None
+    """Confidence interval of the score, low and high."""
+    verdict: Verdict | None
+    """Null where nobody has audited the run."""
+    end_reason: EndReason
+    cut: bool
+    """Whether the wall-clock budget stopped the agent."""
+    started: datetime | None
+    seconds: float | None
+    """How long the session took."""
+    cost_usd: float | None
+    """What the run itself tells of its cost."""
+    attempt: int
+    """Which attempt of its cell it is, from 1."""
+    attempts: int
+    """How many attempts its cell has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """data/runs.json: every run of the site, attempts included, by board and id."""
+
+    format: Literal[1]
+    """Version of the format."""
+    runs: tuple[ListedRun, ...]

@@ -1,0 +1,140 @@
+"""The index that a site's texts are searched with: built by Pagefind, read by static/search.js.
+
+The only module of kbsite that starts a process: Pagefind is a program. It is handed copies of the
+pages, each with what it belongs to, so that the pages of the site carry nothing of this.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbsite.errors import MachineError
+from kbsite.pages.listing import filtered_by
+from kbsite.pages.page import INDEX, Site, address, board_path, problem_path, run_path
+from kbsite.store.runs import StoredRun
+from kbsite.store.writing import write_text
+from kbsite.text import plain
+
+FOLDER = "search"
+"""Where the index stands in a site."""
+
+_NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.pagefind")
+"""The files of Pagefind that a page needs beside the index; its own user interfaces it does not."""
+
+_NO_TEXT = "nav, svg, form, .drawn, .tools, .minimap, .step > a, .step > div > b"
+"""What stands on pages to get around, and would be found on every one of them."""
+
+_PLACE = re.compile(r'href="index\.html#([^"]*)"')
+"""Where a page that holds a long text says which step it is from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """A page of the site whose text can be found."""
+
+    file: str
+    """Its place in the site."""
+    at: str
+    """The page that a hit in it opens."""
+    title: str
+    filters: Mapping[str, str]
+
+
+def executable() -> Path:
+    """Pagefind's program; MachineError if it is not installed."""
+    try:
+        from pagefind.service import get_executable
+    except ImportError:
+        raise MachineError(_MISSING) from None
+    found = get_executable()
+    if found is None or not Path(found).is_file():
+        raise MachineError(_MISSING)
+    return Path(found)
+
+
+_MISSING = (
+    "searching in texts needs Pagefind: pip install 'kbsite[search]', or build without --search"
+    " and without `search: true` in kbsite.yaml"
+)
+
+
+def index(site: Site, out: Path) -> int:
+    """Write the index of a site whose pages lie in `out`; how many pages it covers.
+
+    The same pages make the same index, to the byte. MachineError if Pagefind cannot be run.
+    """
+    program = executable()
+    copies, made = out / f"{FOLDER}.partial" / "pages", out / f"{FOLDER}.partial" / "index"
+    count = 0
+    for count, page in enumerate(_pages(site, out), start=1):
+        text = (out / page.file).read_text("utf-8")
+        write_text(copies / f"{count:07}.html", _marked(text, page))
+    copies.mkdir(parents=True, exist_ok=True)
+    _run(program, copies, made)
+    (out / FOLDER).mkdir()
+    for path in sorted(made.iterdir()):
+        if path.is_dir() or path.name in _NEEDED or path.suffix == ".pf_meta":
+            path.rename(out / FOLDER / path.name)
+    shutil.rmtree(copies.parent)
+    return count
+
+
+def _run(program: Path, pages: Path, made: Path) -> None:
+    command = [str(program.absolute()), "--site", ".", "--output-path", str(made.absolute())]
+    # It would take options from its environment and from the folder that it is started in.
+    done = subprocess.run(  # noqa: S603 - a program of our own choice, and no text of a run
+        [*command, "--silent", "--exclude-selectors", _NO_TEXT],
+        cwd=pages, env={}, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0 or not (made / _NEEDED[0]).is_file():
+        told = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-500:]
+        raise MachineError(f"{program} failed with exit code {done.returncode}: {told}")
+
+
+def _pages(site: Site, out: Path) -> Iterator[_Indexed]:
+    for board in site.boards:
+        path = board_path(board.config.id)
+        yield _Indexed(path, _from_top(path), board.config.title, {"board": board.config.id})
+    for problem in sorted(site.problems):
+        path = problem_path(problem)
+        yield _Indexed(path, _from_top(path), site.problem_title(problem), {"problem": problem})
+    for stored in sorted(site.runs, key=lambda stored: stored.run.id):
+        yield from _pages_of(site, stored, out)
+
+
+def _pages_of(site: Site, stored: StoredRun, out: Path) -> Iterator[_Indexed]:
+    run = stored.run
+    path = run_path(run.id)
+    title = f"{site.problem_title(run.problem)} by {run.contender.label}"
+    filters = filtered_by(site, stored)
+    folder = (out / path).parent
+    parts, texts = sorted(folder.glob("steps-*.html")), sorted(folder.glob("text-*.html"))
+    for held in [folder / INDEX, *parts, *texts]:
+        file = path.removesuffix(INDEX) + held.name
+        yield _Indexed(file, _from_top(path), title, filters)
+
+
+def _from_top(path: str) -> str:
+    """The address of a page, seen from the folder of the site."""
+    return address(path, seen_from="").removeprefix("./")
+
+
+def _marked(text: str, page: _Indexed) -> str:
+    """A page with what Pagefind has to know of it."""
+    told = {"at": page.at, "title": page.title}
+    place = _PLACE.search(text) if Path(page.file).name.startswith("text-") else None
+    if place:
+        told |= {"anchor": place[1], "whole": _from_top(page.file)}
+    lines = [_line("meta", name, value) for name, value in told.items()]
+    lines += [_line("filter", name, value) for name, value in page.filters.items()]
+    marked = text.replace("</head>", f"{''.join(lines)}</head>", 1)
+    return marked.replace("<main ", "<main data-pagefind-body ", 1)
+
+
+def _line(kind: str, name: str, value: str) -> str:
+    return f'<meta data-pagefind-{kind}="{name}[content]" content="{plain(value)}">'

@@ -1,0 +1,290 @@
+// The index of runs: filters, sorting and finding, all of it in the address. Without this file the
+// index is a table on plain pages.
+"use strict";
+
+(() => {
+  const form = document.getElementById("asking");
+  const table = document.getElementById("runs");
+  if (!form || !table) return;
+
+  // As src/kbsite/pages/listing.py writes a row.
+  const FIELDS = [
+    "key", "run", "board", "model", "harness", "problem", "verdict", "status", "cut", "effort",
+    "variant", "score", "told", "half", "seconds", "time", "attempt", "attempts", "shown",
+  ];
+  const FILTERS = ["board", "model", "harness", "problem", "verdict", "status", "cut"];
+  const AT_ONCE = 100;
+  const root = form.dataset.root;
+  const told = document.getElementById("told");
+  const more = document.getElementById("more");
+  const pages = document.getElementById("pages");
+  const query = document.getElementById("query");
+  const asWritten = [...table.tBodies];
+  let known = null;
+  let sort = "";
+  let rows = [];
+  let drawn = 0;
+
+  // What there is: a script, since nothing can be fetched from disk ---------------------------------
+
+  function load() {
+    known ??= new Promise((resolve, reject) => {
+      window.kbsiteRuns = (data) => {
+        data.runs = data.runs.map((row) => Object.fromEntries(FIELDS.map((name, at) => [name, row[at]])));
+        for (const run of data.runs) run.words = wordsOf(run, data);
+        resolve(data);
+      };
+      const script = document.createElement("script");
+      script.src = form.dataset.runs;
+      script.addEventListener("error", () => reject(new Error(script.src)));
+      document.head.append(script);
+    });
+    return known;
+  }
+
+  function wordsOf(run, data) {
+    return [
+      run.run, run.board, data.boards[run.board] ?? "", run.problem, data.problems[run.problem],
+      run.harness, run.model, run.effort, run.variant, data.statuses[run.status][1], run.status,
+      data.verdicts[run.verdict]?.[1] ?? "", run.cut === "yes" ? "cut" : "",
+    ].join(" ").toLowerCase();
+  }
+
+  // What is asked ---------------------------------------------------------------------------------
+
+  function asked() {
+    const filters = {};
+    for (const name of FILTERS) if (form.elements[name].value) filters[name] = form.elements[name].value;
+    return { query: query.value.trim(), filters, sort };
+  }
+
+  function recall() {
+    const state = new URLSearchParams(location.search);
+    query.value = state.get("q") ?? "";
+    for (const name of FILTERS) {
+      const value = state.get(name) ?? "";
+      const select = form.elements[name];
+      select.value = [...select.options].some((option) => option.value === value) ? value : "";
+    }
+    sort = COMPARE[(state.get("sort") ?? "").replace(/^-/, "")] ? state.get("sort") : "";
+  }
+
+  function remember({ query: text, filters }) {
+    const state = new URLSearchParams();
+    if (text) state.set("q", text);
+    for (const [name, value] of Object.entries(filters)) state.set(name, value);
+    if (sort) state.set("sort", sort);
+    const end = state.toString();
+    history.replaceState(null, "", `${location.pathname}${end ? `?${end}` : ""}${location.hash}`);
+  }
+
+  function fits(run, words, filters, but = "") {
+    return words.every((word) => run.words.includes(word))
+      && Object.entries(filters).every(([name, value]) => name === but || run[name] === value);
+  }
+
+  const last = (value) => (value === null ? -Infinity : value);
+  const byText = (name) => (one, other) => (one[name] < other[name] ? -1 : Number(one[name] > other[name]));
+  const named = (run) => `${run.harness} ${run.model} ${run.effort} ${run.variant}`;
+  const COMPARE = {
+    run: byText("run"),
+    problem: byText("problem"),
+    contender: (one, other) => (named(one) < named(other) ? -1 : Number(named(one) > named(other))),
+    result: (one, other) => last(other.score) - last(one.score) || byText("status")(one, other),
+    verdict: byText("verdict"),
+    time: (one, other) => last(other.seconds) - last(one.seconds),
+    attempt: (one, other) => other.attempts - one.attempts || one.attempt - other.attempt,
+  };
+
+  function sorted(held) {
+    const compare = COMPARE[sort.replace(/^-/, "")];
+    if (!compare) return held;
+    const turned = sort.startsWith("-") ? -1 : 1;
+    // Infinity less Infinity is no number: both are unknown, and stay in their order.
+    return [...held].sort((one, other) => (compare(one, other) || 0) * turned);
+  }
+
+  // What is shown ---------------------------------------------------------------------------------
+
+  async function show() {
+    const state = asked();
+    remember(state);
+    headings();
+    document.dispatchEvent(new CustomEvent("kbsite:asked", { detail: state }));
+    const plain = !state.query && !sort && !Object.keys(state.filters).length;
+    pages.hidden = !plain;
+    if (plain) {
+      counts([], {}, null);
+      told.textContent = "";
+      more.hidden = true;
+      for (const body of [...table.tBodies]) body.remove();
+      table.append(...asWritten);
+      return;
+    }
+    const data = await load();
+    if (JSON.stringify(asked()) !== JSON.stringify(state)) return;
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    counts(words, state.filters, data);
+    rows = sorted(data.runs.filter((run) => fits(run, words, state.filters)));
+    told.textContent = `${rows.length} of ${data.runs.length} runs`;
+    for (const body of [...table.tBodies]) body.remove();
+    drawn = 0;
+    draw(data);
+  }
+
+  function counts(words, filters, data) {
+    for (const name of FILTERS) {
+      const select = form.elements[name];
+      const held = new Map();
+      for (const run of data?.runs ?? []) {
+        if (fits(run, words, filters, name)) held.set(run[name], (held.get(run[name]) ?? 0) + 1);
+      }
+      for (const option of select.options) {
+        if (!option.value) continue;
+        option.dataset.all ??= option.textContent;
+        option.textContent = data ? `${option.dataset.label} (${held.get(option.value) ?? 0})` : option.dataset.all;
+      }
+    }
+  }
+
+  function draw(data) {
+    // Sorted, runs of all boards stand in one row; else below their boards.
+    for (const run of rows.slice(drawn, drawn + AT_ONCE)) {
+      let body = table.tBodies[table.tBodies.length - 1];
+      if (!body || (!sort && body.dataset.board !== run.board)) {
+        body = table.createTBody();
+        body.dataset.board = run.board;
+        if (!sort) body.append(heading(run, data));
+      }
+      body.append(row(run, data));
+    }
+    drawn = Math.min(drawn + AT_ONCE, rows.length);
+    more.hidden = drawn === rows.length;
+    more.textContent = `${Math.min(AT_ONCE, rows.length - drawn)} more of ${rows.length - drawn}`;
+  }
+
+  function element(name, attributes = {}, ...inside) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...inside);
+    return made;
+  }
+
+  function link(path, text) {
+    return element("a", { href: root + path }, text);
+  }
+
+  function heading(run, data) {
+    const title = data.boards[run.board] ?? run.board;
+    const inside = run.shown
+      ? [link(`${encodeURIComponent(run.board)}/index.html`, title)]
+      : [`${title} `, element("span", { class: "dim" }, "(on no board)")];
+    return element("tr", { class: "board" }, element("th", { scope: "rowgroup", colspan: "7" }, ...inside));
+  }
+
+  function row(run, data) {
+    const cells = {
+      run: [link(`runs/${run.key}/index.html`, run.run)],
+      problem: [link(`problems/${encodeURIComponent(run.problem)}/index.html`, run.problem)],
+      contender: [contender(run)],
+      result: run.told ? score(run) : [mark(data.statuses[run.status], "status")],
+      verdict: [data.verdicts[run.verdict] ? mark(data.verdicts[run.verdict], "verdict") : dim("–")],
+      time: time(run),
+      attempt: [`${run.attempt} of ${run.attempts}`],
+    };
+    return element("tr", {}, ...Object.entries(cells).map(
+      ([name, inside]) => element("td", { "data-label": name }, ...inside)));
+  }
+
+  const dim = (text) => element("span", { class: "dim" }, text);
+  const part = (name, text) => element("span", { class: name }, text);
+
+  function contender(run) {
+    const made = element("span", { class: "contender" }, part("harness", run.harness), " · ", part("model", run.model));
+    if (run.effort) made.append(" ", part("effort", `[${run.effort}]`));
+    if (run.variant) made.append(" ", part("variant", `(${run.variant})`));
+    return made;
+  }
+
+  function score(run) {
+    const made = [part("score", run.told)];
+    if (run.half) made.push(part("interval", `±${run.half}`));
+    return made;
+  }
+
+  function mark([glyph, label, tone, sentence], kind) {
+    return element("span", { class: `${kind} tone-${tone}`, title: sentence },
+      element("span", { "aria-hidden": "true" }, glyph), ` ${label}`);
+  }
+
+  function time(run) {
+    if (run.cut !== "yes") return [run.time];
+    return [`${run.time} `, element("span", { class: "tone-warn", title: "the wall-clock budget stopped the agent" }, "✂")];
+  }
+
+  // Headings sort -----------------------------------------------------------------------------------
+
+  function headings() {
+    for (const th of table.tHead.rows[0].cells) {
+      const at = sort.replace(/^-/, "") === th.dataset.sort;
+      if (at) th.setAttribute("aria-sort", sort.startsWith("-") ? "descending" : "ascending");
+      else th.removeAttribute("aria-sort");
+    }
+  }
+
+  for (const th of table.tHead.rows[0].cells) {
+    const button = element("button", { type: "button", class: "sort" }, th.textContent);
+    th.replaceChildren(button);
+    button.addEventListener("click", () => {
+      // Down, up, and back to the order by board.
+      const name = th.dataset.sort;
+      sort = sort === name ? `-${name}` : sort === `-${name}` ? "" : name;
+      show();
+    });
+  }
+
+  // What a reader does --------------------------------------------------------------------------------
+
+  let waiting = 0;
+  query.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 150);
+  });
+  form.addEventListener("change", (event) => {
+    if (event.target !== query) show();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(waiting);
+    show();
+  });
+  form.addEventListener("reset", () => {
+    sort = "";
+    setTimeout(() => {
+      show();
+      query.focus();
+    });
+  });
+  more.addEventListener("click", async () => {
+    const first = drawn;
+    draw(await load());
+    // The button may be gone: the reader goes on at the first of the new rows.
+    table.querySelectorAll("tbody tr:not(.board)")[first]?.querySelector("a").focus();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    query.focus();
+    query.select();
+  });
+  window.addEventListener("popstate", () => {
+    recall();
+    show();
+  });
+
+  recall();
+  form.hidden = false;
+  // search.js, the next script, has to be there to hear what is asked.
+  window.addEventListener("DOMContentLoaded", show);
+})();

@@ -1,0 +1,173 @@
+// Searching in the texts of all runs, with the index that `kbsite build --search` makes. The same
+// question also narrows the list of runs: static/runs.js asks it.
+"use strict";
+
+(() => {
+  const section = document.getElementById("texts");
+  const form = document.getElementById("asking");
+  if (!section || !form) return;
+
+  const PAGES = 10;
+  const HITS = 3;
+  const BEFORE = 8;
+  const WORDS = 32;
+  const LINE = /^(.*?)L(\d+)(?:-\d+)?$/;
+  const told = document.getElementById("texts-told");
+  const list = document.getElementById("texts-found");
+  const more = document.getElementById("texts-more");
+  const byName = document.getElementById("runs-title");
+  const root = form.dataset.root;
+  let engine = null;
+  let question = null;
+  let results = [];
+  let drawn = 0;
+
+  function load() {
+    engine ??= import(new URL(section.dataset.index, document.baseURI)).then(async (pagefind) => {
+      await pagefind.init();
+      return pagefind;
+    });
+    return engine;
+  }
+
+  document.addEventListener("kbsite:asked", ({ detail }) => ask(detail));
+
+  async function ask({ query, filters }) {
+    question = { query, filters };
+    const mine = question;
+    section.hidden = !query;
+    byName.hidden = !query;
+    if (!query) return;
+    if (location.protocol === "file:") {
+      show("From disk the texts cannot be searched: put the site behind a web server. The list below is of runs whose names fit.");
+      return;
+    }
+    told.textContent = "…";
+    let found;
+    try {
+      found = await (await load()).search(query, { filters });
+    } catch (error) {
+      show(`The texts cannot be searched here (${error.message}). The list below is of runs whose names fit.`);
+      return;
+    }
+    if (question !== mine) return;
+    results = found.results;
+    const count = results.length;
+    show(count ? `${count} page${count === 1 ? "" : "s"} of transcripts and problems, the best first` : "nothing found in the texts");
+    await draw(mine);
+  }
+
+  function show(text) {
+    told.textContent = text;
+    list.replaceChildren();
+    more.hidden = true;
+    drawn = 0;
+  }
+
+  async function draw(mine) {
+    const next = results.slice(drawn, drawn + PAGES);
+    const held = await Promise.all(next.map((result) => result.data()));
+    if (question !== mine) return null;
+    drawn += next.length;
+    const made = held.map(item);
+    list.append(...made);
+    more.hidden = drawn >= results.length;
+    more.textContent = `${Math.min(PAGES, results.length - drawn)} more of ${results.length - drawn}`;
+    return made[0];
+  }
+
+  more.addEventListener("click", async () => {
+    const first = await draw(question);
+    first?.querySelector("a").focus();
+  });
+
+  // One page --------------------------------------------------------------------------------------
+
+  function element(name, attributes = {}, ...inside) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...inside);
+    return made;
+  }
+
+  function item(data) {
+    const { meta } = data;
+    const where = meta.at.split("/").at(-2);
+    const marks = ["status", "verdict"].map((name) => data.filters[name]?.[0]).filter((mark) => mark && mark !== "none");
+    const about = [decoded(where), ...marks].join(" · ");
+    const hits = element("ul", { class: "plain hits" }, ...places(data).map((place) => hit(data, place)));
+    return element("li", {}, element("a", { href: root + meta.at }, meta.title), " ",
+      element("span", { class: "dim" }, about), hits);
+  }
+
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;  // bytes that are no UTF-8
+    }
+  }
+
+  function places(data) {
+    // The best words of a page, each with the last anchor before it; one of each anchor, in order.
+    const best = [...data.weighted_locations].sort((one, other) => other.balanced_score - one.balanced_score);
+    const byAnchor = new Map();
+    for (const { location: word } of best) {
+      const id = data.meta.anchor ?? anchor(data.anchors, word);
+      if (!byAnchor.has(id)) byAnchor.set(id, { id, word });
+      if (byAnchor.size === HITS) break;
+    }
+    return [...byAnchor.values()].sort((one, other) => one.word - other.word);
+  }
+
+  function anchor(anchors, word) {
+    let id = "";
+    let at = -1;
+    for (const one of anchors) {
+      if (one.location <= word && one.location >= at) {
+        id = one.id;
+        at = one.location;
+      }
+    }
+    return id;
+  }
+
+  function hit(data, { id, word }) {
+    const inside = data.meta.at.startsWith("runs/") ? `?${looked()}` : "";
+    const href = `${root}${data.meta.at}${inside}${id ? `#${encodeURIComponent(decoded(id))}` : ""}`;
+    const made = element("li", {}, element("a", { href }, named(id)), " ", excerpt(data, word));
+    if (data.meta.whole) {
+      made.append(" ", element("a", { href: root + data.meta.whole }, "the whole text"));
+    }
+    return made;
+  }
+
+  function named(id) {
+    const [, before, line] = id.match(LINE) ?? [];
+    if (!line) return id || "the page";
+    return `${before ? `${before.replace(/-$/, "")}, ` : ""}line ${line}`;
+  }
+
+  function looked() {
+    // As the page of a run takes it: a word as it is, several as a regular expression.
+    const words = question.query.replaceAll('"', " ").split(/\s+/).filter(Boolean);
+    if (words.length === 1 || question.query.startsWith('"')) {
+      return new URLSearchParams({ q: words.join(" ") });
+    }
+    const q = words.map((word) => word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")).join("|");
+    return new URLSearchParams({ q, regex: "1" });
+  }
+
+  function excerpt(data, word) {
+    // The words as the index counts them. Its own excerpt is HTML, and these are texts of runs.
+    data.words ??= data.content.split(/[\r\n\s]+/g);
+    data.marked ??= new Set(data.locations);
+    const start = Math.max(0, word - BEFORE);
+    const made = element("span", { class: "excerpt" });
+    for (let at = start; at < Math.min(start + WORDS, data.words.length); at += 1) {
+      const text = data.words[at].length > 120 ? `${data.words[at].slice(0, 120)}…` : data.words[at];
+      made.append(data.marked.has(at) ? element("mark", {}, text) : text, " ");
+    }
+    return made;
+  }
+})();
