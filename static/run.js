@@ -2,134 +2,235 @@
 "use strict";
 
 (() => {
-  // Other pages of a run hand what they hold to the run's page that frames them: from disk nothing
-  // can be fetched.
-  const given = document.querySelector(".page-part ol.steps, .page-long pre.text");
-  if (given) {
-    if (window.parent !== window) window.parent.postMessage({ kbsite: given.innerHTML }, "*");
-    return;
-  }
   const steps = document.querySelector("ol.steps");
   if (!steps) return;
 
   const main = document.getElementById("main");
+  const tools = document.getElementById("tools");
   const NEAR = "1500px 0px";
   const FAR = "9000px 0px";
   const STEP_HEIGHT = 110;
   const LINE = /^(.*?)L(\d+)(-\d+)?$/;
+  const arrived = []; // called with each list of steps that comes into the page
+
+  // What a reader chose, kept where the browser allows it: from disk it may not -----------------
+
+  const kept = {
+    get(store, name) {
+      try {
+        return window[store].getItem(`kbsite.${name}`);
+      } catch {
+        return null;
+      }
+    },
+    set(store, name, value) {
+      try {
+        window[store].setItem(`kbsite.${name}`, value);
+      } catch {
+        // Nothing is lost but the memory of a choice.
+      }
+    },
+  };
 
   // Parts ---------------------------------------------------------------------------------------
 
-  const parts = [{ list: steps, html: null, marks: null, items: steps.children.length }];
+  const pairs = (text) => new Map((text ?? "").split(" ").filter(Boolean).map((pair) => {
+    const at = pair.lastIndexOf(":");
+    return [pair.slice(0, at), Number(pair.slice(at + 1))];
+  }));
+
+  const parts = [{ list: steps, items: steps.children.length }];
   for (const section of document.querySelectorAll("section.part")) {
-    const ranges = section.dataset.lines.split(" ").filter(Boolean).map((range) => {
+    const { page, lines, marks, tools: toolCounts, agents, inside, items } = section.dataset;
+    const ranges = lines.split(" ").filter(Boolean).map((range) => {
       const [, file, low, high] = range.match(/^(.*?)(\d+)-(\d+)$/);
       return { file, low: Number(low), high: Number(high) };
     });
-    const marks = new Map(section.dataset.marks.split(" ").filter(Boolean).map((mark) => {
-      const [name, count] = mark.split(":");
-      return [name, Number(count)];
-    }));
-    const items = Number(section.dataset.items);
-    const part = { section, page: section.dataset.page, ranges, marks, items, list: null, wait: null };
+    const part = {
+      section, page, ranges, marks: pairs(marks), tools: pairs(toolCounts), agents: pairs(agents),
+      inside: (inside ?? "").split(" ").filter(Boolean), items: Number(items), list: null, wait: null,
+    };
     part.placeholder = section.innerHTML;
-    section.style.minHeight = `${items * STEP_HEIGHT}px`;
+    section.style.minHeight = `${part.items * STEP_HEIGHT}px`;
     parts.push(part);
   }
 
-  async function fetched(page) {
-    const carried = await window.kbsiteCarried?.(page);  // single_file.js
-    if (carried !== undefined) return carried;
-    if (location.protocol !== "file:") {
-      const answer = await fetch(page);
-      if (!answer.ok) throw new Error(`${page}: ${answer.status}`);
-      const text = await answer.text();
-      const start = text.indexOf(">", text.indexOf('<ol class="steps"')) + 1;
-      return text.slice(start, text.lastIndexOf("</ol>"));
-    }
-    return framed(page);
+  // From disk nothing can be fetched. But each page of a run is a script as well, which hands its
+  // own text to this function.
+  const asked = new Map();
+  window.kbsite = (html) => asked.get(document.currentScript)?.(html);
+
+  function asScript(page) {
+    return new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      asked.set(script, resolve);
+      script.onload = () => {
+        asked.delete(script);
+        script.remove();
+      };
+      script.onerror = () => reject(new Error(page));
+      script.src = page;
+      document.head.append(script);
+    });
   }
 
-  function framed(page) {
-    return new Promise((resolve) => {
-      const frame = document.createElement("iframe");
-      frame.hidden = true;
-      frame.src = page;
-      const listen = (event) => {
-        if (event.source !== frame.contentWindow || typeof event.data?.kbsite !== "string") return;
-        window.removeEventListener("message", listen);
-        frame.remove();
-        resolve(event.data.kbsite);
-      };
-      window.addEventListener("message", listen);
-      document.body.append(frame);
-    });
+  async function asText(page) {
+    const answer = await fetch(page);
+    if (!answer.ok) throw new Error(`${page}: ${answer.status}`);
+    return answer.text();
+  }
+
+  async function received(page) {
+    const carried = await window.kbsiteCarried?.(page); // single_file.js
+    if (carried !== undefined) return carried;
+    return location.protocol === "file:" ? asScript(page) : asText(page);
+  }
+
+  const pages = new Map();
+
+  function read(page) {
+    if (!pages.has(page)) {
+      const text = received(page);
+      text.catch(() => pages.delete(page)); // to be asked for again
+      pages.set(page, text);
+    }
+    return pages.get(page);
+  }
+
+  async function htmlOf(part) {
+    if (!part.page) return steps.innerHTML;
+    const text = await read(part.page);
+    const list = text.indexOf('<ol class="steps"');
+    return list < 0 ? text : text.slice(text.indexOf(">", list) + 1, text.lastIndexOf("</ol>"));
   }
 
   function load(part) {
-    if (part.list || !part.section) return Promise.resolve(part);
-    part.wait ??= fetched(part.page).then((html) => {
+    if (part.list) return Promise.resolve(part);
+    part.wait ??= htmlOf(part).then((html) => {
       const list = document.createElement("ol");
       list.className = "steps";
       list.innerHTML = html;
-      for (const step of list.children) keep(step);
       part.section.replaceChildren(list);
       part.section.style.minHeight = "";
       part.list = list;
-      part.wait = null;
+      for (const dress of arrived) dress(part);
       return part;
-    });
+    }).finally(() => { part.wait = null; });
     return part.wait;
   }
 
   function drop(part) {
-    if (!part.list || !part.section || part.section.contains(document.activeElement)) return;
+    if (!part.list || part.section.contains(document.activeElement)) return;
     part.section.style.minHeight = `${part.section.offsetHeight}px`;
     part.section.innerHTML = part.placeholder;
     part.list = null;
   }
 
   const bySection = new Map(parts.slice(1).map((part) => [part.section, part]));
-  const near = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) load(bySection.get(entry.target));
-  }, { rootMargin: NEAR });
-  const far = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (!entry.isIntersecting) drop(bySection.get(entry.target));
-  }, { rootMargin: FAR });
-  for (const section of bySection.keys()) {
-    near.observe(section);
-    far.observe(section);
+  const watch = (rootMargin, act) => {
+    const watcher = new IntersectionObserver((entries) => entries.forEach(act), { rootMargin });
+    for (const section of bySection.keys()) watcher.observe(section);
+  };
+  watch(NEAR, (entry) => entry.isIntersecting && load(bySection.get(entry.target)).catch(() => {}));
+  watch(FAR, (entry) => entry.isIntersecting || drop(bySection.get(entry.target)));
+
+  // Long texts: whole in their place -------------------------------------------------------------
+
+  const LEFT_OUT = /<p class="left-out"><a href="([^"]+)">[^<]*<\/a><\/p>/;
+  const SIGNED = /(?:^\+.*\n?)+|(?:^-.*\n?)+/gm;
+  const SIGNS = { "+": "ins", "-": "del" };
+
+  async function whole(html) {
+    for (let match = html.match(LEFT_OUT); match; match = html.match(LEFT_OUT)) {
+      const page = await read(match[1]);
+      let text = page.slice(page.indexOf(">", page.indexOf("<pre")) + 1, page.lastIndexOf("</pre>"));
+      const start = html.lastIndexOf("<pre", match.index);
+      const body = html.indexOf(">", start) + 1;
+      const after = match.index + match[0].length;
+      const tail = /^\s*<pre/.test(html.slice(after, after + 20));
+      if (!tail) text = text.replace(/^\n/, "").replace(SIGNED, (run) => `<${SIGNS[run[0]]}>${run}</${SIGNS[run[0]]}>`);
+      const end = tail ? html.indexOf("</pre>", after) + 6 : after;
+      html = `${html.slice(0, body)}${text}</pre>${html.slice(end)}`;
+    }
+    return html;
+  }
+
+  async function expand(step) {
+    if (step.querySelector(".left-out")) step.innerHTML = await whole(step.innerHTML);
+  }
+
+  // Text, by its characters ----------------------------------------------------------------------
+
+  function textNodes(element) {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const time = element.matches(".step") ? element.querySelector(":scope > a") : null;
+    const nodes = [];
+    let length = 0;
+    while (walker.nextNode()) {
+      if (time?.contains(walker.currentNode)) continue;
+      nodes.push({ node: walker.currentNode, start: length });
+      length += walker.currentNode.length;
+    }
+    return nodes;
+  }
+
+  function rangeOf(nodes, from, to) {
+    const place = (offset) => {
+      const held = nodes.findLast(({ start }) => start <= offset);
+      return [held.node, Math.min(offset - held.start, held.node.length)];
+    };
+    const range = new Range();
+    range.setStart(...place(from));
+    range.setEnd(...place(to));
+    return range;
+  }
+
+  function unfold(node, within = null) {
+    for (let at = node; at && at !== within; at = at.parentElement) {
+      if (at instanceof HTMLDetailsElement) at.open = true;
+    }
+  }
+
+  function highlight(name, range) {
+    if (window.Highlight) CSS.highlights.set(name, new Highlight(range));
+    else if (!tools.contains(document.activeElement)) {
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+    }
   }
 
   // Places --------------------------------------------------------------------------------------
 
   let here = null;
-
   let settling = 0;
 
-  function settle(element, until = performance.now() + 700) {
+  const edge = () => tools.getBoundingClientRect().bottom;
+
+  function settle(place, top = null, until = performance.now() + 700) {
     // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
     cancelAnimationFrame(settling);
-    const top = element.getBoundingClientRect().top;
-    const wanted = Math.max(70, document.getElementById("tools").getBoundingClientRect().bottom + 8);
-    if (Math.abs(top - wanted) > 4) window.scrollBy(0, top - wanted);
-    if (performance.now() < until) settling = requestAnimationFrame(() => settle(element, until));
+    const wanted = top ?? Math.max(70, edge() + 8);
+    const off = place.getBoundingClientRect().top - wanted;
+    if (Math.abs(off) > 4) window.scrollBy(0, off);
+    if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
   }
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
     window.addEventListener(kind, () => cancelAnimationFrame(settling), { passive: true, capture: true });
   }
 
-  function reveal(element) {
-    for (let at = element; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
-    const step = element.closest(".step");
+  function stand(step) {
     here?.classList.remove("here");
     here = step;
-    if (step) {
-      step.classList.add("here");
-      step.tabIndex = -1;
-      step.focus({ preventScroll: true });
-    }
-    settle(element);
+    if (!step) return;
+    step.classList.add("here");
+    step.tabIndex = -1;
+    step.focus({ preventScroll: true });
+  }
+
+  function reveal(element, top = null) {
+    unfold(element);
+    stand(element.closest(".step"));
+    settle(element, top);
   }
 
   function candidates(anchor) {
@@ -152,39 +253,77 @@
     return best;
   }
 
-  async function goTo(anchor) {
-    let target = document.getElementById(anchor);
-    if (!target) {
-      const loaded = await Promise.all(candidates(anchor).map(load));
-      target = document.getElementById(anchor)
-        ?? nearest(anchor, [steps, ...loaded.map((part) => part.list)]);
-    }
-    if (target) reveal(target);
+  async function elementOf(anchor) {
+    const held = document.getElementById(anchor);
+    if (held) return held;
+    const loaded = await Promise.all(candidates(anchor).map(load));
+    return document.getElementById(anchor)
+      ?? nearest(anchor, [steps, ...loaded.map((part) => part.list)]);
   }
 
-  function toHash() {
-    const anchor = decodeURIComponent(location.hash.slice(1));
-    const target = document.getElementById(anchor);
-    if (target && !target.closest("ol.steps")) settle(target);
-    else if (LINE.test(anchor)) goTo(anchor);
+  async function goTo(anchor, top = null) {
+    const target = await elementOf(anchor);
+    if (target) reveal(target, top);
+    return target;
   }
-  window.addEventListener("hashchange", toHash);
+
+  async function toHash(top = null) {
+    const anchor = decodeURIComponent(location.hash.slice(1));
+    for (const lead of run.places) if (await lead(anchor, top)) return;
+    const target = document.getElementById(anchor);
+    if (target && !target.closest("ol.steps")) {
+      unfold(target);
+      settle(target, top);
+    }
+    else if (LINE.test(anchor)) await goTo(anchor, top);
+  }
+  window.addEventListener("hashchange", () => toHash());
 
   function note(anchor) {
     history.replaceState(null, "", `#${anchor}`);
   }
 
-  // Steps, one by one or by what they are ---------------------------------------------------------
-
-  function current() {
-    if (here?.isConnected) return here;
-    const top = document.getElementById("tools").getBoundingClientRect().bottom;
-    return [...document.querySelectorAll("ol.steps > .step")]
-      .find((step) => step.getBoundingClientRect().bottom > top) ?? null;
+  function follow(event) {
+    const link = event.target.closest("a")?.getAttribute("href") ?? "";
+    const [page, place] = link.split("#");
+    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? place;
+    if (!anchor || (page && !parts.some((part) => part.page === page))) return;
+    event.preventDefault();
+    note(anchor);
+    goTo(decodeURIComponent(anchor));
+  }
+  for (const id of ["minimap", "trajectory"]) {
+    document.getElementById(id)?.addEventListener("click", follow);
   }
 
-  const has = (step, mark) => !mark || step.classList.contains(mark);
-  const shown = (step) => !active.size || step.classList.contains("kept");
+  // Where the reader was, over a reload ------------------------------------------------------------
+
+  const PLACE = `place:${location.pathname}`;
+
+  function topmost() {
+    return [...document.querySelectorAll("ol.steps > .step")]
+      .find((step) => step.getBoundingClientRect().bottom > edge()) ?? null;
+  }
+
+  window.addEventListener("pagehide", () => {
+    const inside = steps.getBoundingClientRect().top < edge();
+    const step = inside ? topmost() : null;
+    const place = step ? { anchor: step.id, top: step.getBoundingClientRect().top } : null;
+    kept.set("sessionStorage", PLACE, JSON.stringify(place));
+  });
+
+  function placeBefore() {
+    const [entry] = performance.getEntriesByType("navigation");
+    if (!["reload", "back_forward"].includes(entry?.type)) return null;
+    return JSON.parse(kept.get("sessionStorage", PLACE) ?? "null");
+  }
+
+  // Steps, one by one or by what they are ---------------------------------------------------------
+
+  const current = () => (here?.isConnected ? here : topmost());
+  const marksOf = (step) => step.dataset.marks?.split(" ") ?? [...step.classList];
+  const has = (step, mark) => !mark || marksOf(step).includes(mark);
+  const shown = (step) => !narrowed() || step.classList.contains("kept");
 
   async function move(direction, mark) {
     const from = current();
@@ -200,36 +339,56 @@
         }
       }
       do index += direction;
-      while (parts[index] && parts[index].marks && !wanted(parts[index], mark));
+      while (parts[index]?.section && !wanted(parts[index], mark));
       if (!parts[index]) return undefined;
       row = [...(await load(parts[index])).list.children];
       at = direction > 0 ? 0 : row.length - 1;
     }
   }
 
-  // Filters ---------------------------------------------------------------------------------------
+  // Filters: any of the marks, of one tool, of one agent --------------------------------------------
 
   const active = new Set();
+  const tool = document.getElementById("tool");
+  const agent = document.getElementById("agent");
+  const agentOf = new WeakMap();
+  const narrowed = () => Boolean(active.size || tool?.value || agent?.value);
 
-  function wanted(part, mark) {
-    return (!mark || part.marks.has(mark)) && (!active.size || [...active].some((m) => part.marks.has(m)));
+  const toolOf = (step) => step.querySelector(":scope > p > b:first-child + i")?.textContent ?? "";
+
+  function left(part) {
+    const counts = [part.items];
+    if (active.size) counts.push([...active].reduce((sum, mark) => sum + (part.marks.get(mark) ?? 0), 0));
+    if (tool?.value) counts.push(part.tools.get(String(tool.selectedIndex)) ?? 0);
+    if (agent?.value) counts.push(part.agents.get(agent.value) ?? 0);
+    return Math.min(...counts);
   }
 
+  const wanted = (part, mark) => (!mark || part.marks.has(mark)) && left(part) > 0;
+
   function keep(step) {
-    const marks = [...step.classList];
-    step.classList.toggle("kept", marks.some((mark) => active.has(mark)));
+    step.classList.toggle("kept",
+      (!active.size || marksOf(step).some((mark) => active.has(mark)))
+      && (!tool?.value || toolOf(step) === tool.value)
+      && (!agent?.value || agentOf.get(step) === agent.value));
+  }
+
+  function tellAgents({ list, inside }) {
+    const stack = ["main", ...(inside ?? [])];
+    for (const step of list.children) {
+      const depth = Number(step.className.match(/depth-(\d)/)?.[1] ?? 0);
+      if (step.classList.contains("opens")) stack[depth] = step.id;
+      agentOf.set(step, stack[depth]);
+    }
   }
 
   function narrow() {
-    main.classList.toggle("narrowed", active.size > 0);
+    main.classList.toggle("narrowed", narrowed());
     for (const part of parts) {
       if (part.list) for (const step of part.list.children) keep(step);
       if (!part.section) continue;
       part.section.hidden = !wanted(part);
-      if (!part.list) {
-        const left = [...active].reduce((sum, mark) => sum + (part.marks.get(mark) ?? 0), 0);
-        part.section.style.minHeight = `${(active.size ? left : part.items) * STEP_HEIGHT}px`;
-      }
+      if (!part.list) part.section.style.minHeight = `${left(part) * STEP_HEIGHT}px`;
     }
     for (const chip of document.querySelectorAll(".chip[data-mark]")) {
       chip.setAttribute("aria-pressed", String(active.has(chip.dataset.mark)));
@@ -237,171 +396,88 @@
     remember();
   }
 
-  // Find: one search over all text, also what is folded, not loaded, or on a page of its own -------
-
-  const query = document.getElementById("query");
-  const regex = document.getElementById("regex");
-  const cased = document.getElementById("case");
-  const found = document.getElementById("found");
-  let texts = null;
-  let hits = [];
-  let hit = -1;
-
-  async function textsOf(part) {
-    let list = part.list;
-    if (!list) {
-      list = document.implementation.createHTMLDocument("").createElement("ol");
-      list.innerHTML = await fetched(part.page);
-    }
-    return Promise.all([...list.children].map(async (step) => {
-      const whole = [...step.querySelectorAll(".left-out a")].map((link) => link.getAttribute("href"));
-      const longer = await Promise.all(whole.map(longText));
-      return { anchor: step.id, text: [step.textContent, ...longer].join("\n"), own: step.textContent.length };
-    }));
+  arrived.push(tellAgents, ({ list }) => narrowed() && [...list.children].forEach(keep));
+  tellAgents(parts[0]);
+  for (const choice of [tool, agent]) choice?.addEventListener("change", narrow);
+  for (const chip of document.querySelectorAll(".chip[data-mark]")) {
+    chip.addEventListener("click", () => {
+      const { mark } = chip.dataset;
+      if (!active.delete(mark)) active.add(mark);
+      narrow();
+    });
   }
 
-  async function longText(page) {
-    const text = await window.kbsiteCarried?.(page)
-      ?? (location.protocol === "file:" ? await framed(page) : await (await fetch(page)).text());
-    const made = document.implementation.createHTMLDocument("");
-    made.body.innerHTML = text;
-    return (made.querySelector("pre.text") ?? made.body).textContent;
+  // Folding and the clock --------------------------------------------------------------------------
+
+  const fold = document.getElementById("fold");
+  const clock = document.getElementById("clock");
+  const started = Date.parse(tools.dataset.first ?? "");
+
+  function foldAs({ list }) {
+    for (const details of list.querySelectorAll("details")) {
+      details.dataset.open ??= String(details.open);
+      details.open = fold.value ? fold.value === "open" : details.dataset.open === "true";
+    }
   }
 
-  async function allTexts() {
-    texts ??= Promise.all(parts.map(textsOf)).then((held) => held.flat());
-    return texts;
+  function tellTime({ list }) {
+    for (const link of list.querySelectorAll(":scope > .step > a")) {
+      link.dataset.elapsed ??= link.textContent;
+      const { elapsed } = link.dataset;
+      if (!/^-?[\d:]+$/.test(elapsed)) continue;
+      const seconds = elapsed.replace("-", "").split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+      const at = new Date(started + (elapsed.startsWith("-") ? -seconds : seconds) * 1000);
+      link.textContent = clock.checked ? at.toISOString().slice(11, 19) : elapsed;
+    }
   }
 
-  function pattern() {
-    const source = regex.checked ? query.value : query.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp(source, cased.checked ? "gu" : "giu");
-  }
-
-  async function search() {
-    remember();
-    hits = [];
-    hit = -1;
-    CSS.highlights?.clear();
-    document.getElementById("ticks")?.replaceChildren();
-    if (!query.value) {
-      found.textContent = "";
-      return;
-    }
-    let wantedText;
-    try {
-      wantedText = pattern();
-    } catch (error) {
-      found.textContent = "not a regular expression";
-      return;
-    }
-    found.textContent = "…";
-    const asked = query.value;
-    const held = await allTexts();
-    if (asked !== query.value) return;
-    for (const { anchor, text, own } of held) {
-      let nth = 0;
-      for (const match of text.matchAll(wantedText)) {
-        if (match[0]) hits.push({ anchor, nth: nth++, long: match.index >= own });
-      }
-    }
-    tick(held);
-    found.textContent = hits.length ? `${hits.length} found` : "nothing found";
-    if (hits.length) await toHit(0);
-  }
-
-  async function toHit(number) {
-    if (!hits.length) return;
-    hit = (number + hits.length) % hits.length;
-    const { anchor, nth, long } = hits[hit];
-    found.textContent = `${hit + 1} of ${hits.length}${long ? ", in the text on a page of its own" : ""}`;
-    const typing = document.activeElement === query;
-    await goTo(anchor);
-    const step = document.getElementById(anchor);
-    if (step && !long) highlight(step, nth);
-    if (typing) query.focus({ preventScroll: true });
-    note(anchor);
-  }
-
-  function highlight(step, nth) {
-    const walker = document.createTreeWalker(step, NodeFilter.SHOW_TEXT);
-    const nodes = [];
-    for (let length = 0; walker.nextNode(); length += walker.currentNode.length) {
-      nodes.push({ node: walker.currentNode, start: length });
-    }
-    const place = (offset) => {
-      const held = nodes.findLast(({ start }) => start <= offset);
-      return [held.node, Math.min(offset - held.start, held.node.length)];
-    };
-    const match = [...step.textContent.matchAll(pattern())].filter((m) => m[0])[nth];
-    if (!match) return;
-    const range = new Range();
-    range.setStart(...place(match.index));
-    range.setEnd(...place(match.index + match[0].length));
-    for (let at = range.startContainer.parentElement; at && at !== step; at = at.parentElement) {
-      if (at instanceof HTMLDetailsElement) at.open = true;
-    }
-    if (window.Highlight) CSS.highlights.set("found", new Highlight(range));
-    const { top } = range.getBoundingClientRect();
-    if (top < 120 || top > innerHeight - 40) window.scrollBy(0, top - innerHeight / 3);
+  function chosen(field, dress, name) {
+    const said = kept.get("localStorage", name);
+    if (field.type === "checkbox") field.checked = said === null ? field.checked : said === "true";
+    else if (said !== null) field.value = said;
+    const all = () => parts.filter((part) => part.list).forEach(dress);
+    field.addEventListener("change", () => {
+      kept.set("localStorage", name, String(field.type === "checkbox" ? field.checked : field.value));
+      all();
+    });
+    if (field.type === "checkbox" ? field.checked : field.value) all();
+    arrived.push((part) => (field.type === "checkbox" ? field.checked : field.value) && dress(part));
   }
 
   // The address says what is looked for and what is shown ------------------------------------------
 
+  const memory = [
+    {
+      save(state) {
+        if (active.size) state.set("show", [...active].join(","));
+        if (tool?.value) state.set("tool", tool.value);
+        if (agent?.value) state.set("agent", agent.value);
+      },
+      load(state) {
+        for (const mark of (state.get("show") ?? "").split(",").filter(Boolean)) active.add(mark);
+        if (tool) tool.value = state.get("tool") ?? "";
+        if (agent) agent.value = state.get("agent") ?? "";
+        if (tool && !tool.value) tool.selectedIndex = 0;
+        if (agent && !agent.value) agent.selectedIndex = 0;
+        if (narrowed()) narrow();
+      },
+    },
+  ];
+
   function remember() {
     const state = new URLSearchParams();
-    if (query.value) state.set("q", query.value);
-    if (regex.checked) state.set("regex", "1");
-    if (cased.checked) state.set("case", "1");
-    if (active.size) state.set("show", [...active].join(","));
+    for (const held of memory) held.save(state);
     const text = state.toString();
     history.replaceState(null, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
   }
 
-  function recall() {
+  async function recall() {
     const state = new URLSearchParams(location.search);
-    query.value = state.get("q") ?? "";
-    regex.checked = state.has("regex");
-    cased.checked = state.has("case");
-    for (const mark of (state.get("show") ?? "").split(",").filter(Boolean)) active.add(mark);
-    if (active.size) narrow();
-    if (query.value && !location.hash) search();
-    else toHash();
-  }
-
-  // The map --------------------------------------------------------------------------------------
-
-  const map = document.getElementById("minimap");
-  map?.addEventListener("click", (event) => {
-    const anchor = event.target.closest("a")?.getAttribute("href")?.split("#")[1];
-    if (!anchor) return;
-    event.preventDefault();
-    note(decodeURIComponent(anchor));
-    goTo(decodeURIComponent(anchor));
-  });
-
-  document.getElementById("trajectory")?.addEventListener("click", (event) => {
-    const link = event.target.closest("a")?.getAttribute("href") ?? "";
-    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? link.split("#")[1];
-    if (!anchor || link.startsWith("snapshots")) return;
-    event.preventDefault();
-    note(decodeURIComponent(anchor));
-    goTo(decodeURIComponent(anchor));
-  });
-
-  function tick(held) {
-    const ticks = document.getElementById("ticks");
-    if (!ticks) return;
-    const { columns, steps: count } = ticks.ownerSVGElement.dataset;
-    const order = new Map(held.map(({ anchor }, index) => [anchor, index]));
-    const marked = new Set(hits.map(({ anchor }) => Math.floor((order.get(anchor) * columns) / count)));
-    ticks.replaceChildren(...[...marked].map((column) => {
-      const rect = document.createElementNS(ticks.namespaceURI, "rect");
-      for (const [name, value] of Object.entries({ class: "tick", x: column, y: 0, width: 1, height: 3 })) {
-        rect.setAttribute(name, value);
-      }
-      return rect;
-    }));
+    for (const held of memory) held.load(state);
+    const before = placeBefore();
+    if (before) history.scrollRestoration = "manual";
+    if (location.hash) await toHash();
+    if (before) await goTo(before.anchor, before.top);
   }
 
   // Hands ---------------------------------------------------------------------------------------
@@ -415,6 +491,12 @@
     helpButton.setAttribute("aria-expanded", String(!help.hidden));
   }
 
+  function toggle(field) {
+    if (field.type === "checkbox") field.checked = !field.checked;
+    else field.selectedIndex = (field.selectedIndex + 1) % field.options.length;
+    field.dispatchEvent(new Event("change"));
+  }
+
   const KEYS = {
     j: () => move(1),
     k: () => move(-1),
@@ -422,9 +504,8 @@
     E: () => move(-1, "is-error"),
     s: () => move(1, "is-solution"),
     S: () => move(-1, "is-solution"),
-    n: () => toHit(hit + 1),
-    p: () => toHit(hit - 1),
-    "/": () => query.focus(),
+    f: () => toggle(fold),
+    t: () => clock && toggle(clock),
     "?": toggleHelp,
     "[": () => document.querySelector('[data-key="["]')?.click(),
     "]": () => document.querySelector('[data-key="]"]')?.click(),
@@ -432,7 +513,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select")) {
+    if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
@@ -441,32 +522,19 @@
     event.preventDefault();
     act();
   });
-
-  query.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    if (hits.length) toHit(hit + (event.shiftKey ? -1 : 1));
-    else search();
-  });
-  let pause = 0;
-  query.addEventListener("input", () => {
-    hits = [];
-    clearTimeout(pause);
-    pause = setTimeout(search, 120);
-  });
-  query.addEventListener("focus", allTexts, { once: true });
-  for (const box of [regex, cased]) box.addEventListener("change", search);
-  document.getElementById("next").addEventListener("click", () => toHit(hit + 1));
-  document.getElementById("previous").addEventListener("click", () => toHit(hit - 1));
   helpButton.addEventListener("click", toggleHelp);
-  for (const chip of document.querySelectorAll(".chip[data-mark]")) {
-    chip.addEventListener("click", () => {
-      const { mark } = chip.dataset;
-      if (!active.delete(mark)) active.add(mark);
-      narrow();
-    });
-  }
 
-  document.getElementById("tools").hidden = false;
-  recall();
+  document.addEventListener("DOMContentLoaded", () => {
+    chosen(fold, foldAs, "fold");
+    if (clock) chosen(clock, tellTime, "clock");
+    chosen(keys, () => {}, "keys");
+    tools.hidden = false;
+    recall();
+  });
+
+  const run = (window.kbsite.run = {
+    parts, steps, tools, edge, KEYS, memory, remember, htmlOf, whole, expand, textNodes, rangeOf,
+    unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current,
+    places: [], // each may take an anchor that it knows, and lead there
+  });
 })();

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kbsite.model.event import Notice, Topic
+from kbsite.pages.axes import Axes
 from kbsite.pages.facts import elapsed
 from kbsite.pages.parts import Part
 from kbsite.pages.steps import Item
@@ -38,6 +39,12 @@ class Lane:
 
     title: str
     marks: tuple[Mark, ...]
+    time: str
+    """From where to where each mark stands on the axis of time."""
+    tokens: str
+    """The same on the axis of tokens."""
+    pauses: str
+    """From where to where the agent paused, on the axis of time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,7 @@ class Minimap:
     columns: int
     steps: int
     lanes: tuple[Lane, ...]
+    axes: Axes
 
 
 def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
@@ -57,20 +65,28 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
     columns = min(COLUMNS, len(placed))
     names: dict[str, str] = {"": "main"}
     marks: dict[str, dict[int, tuple[int, Mark]]] = {}
+    axes = Axes()
     for index, (part, item) in enumerate(placed):
         if item.opens is not None:
             names.setdefault(item.agent, item.opens.title or "sub-agent")
         lane = _lane(item.agent, marks)
         column = index * columns // len(placed)
+        axes.add(item, lane, column)
         rank, mark = _mark(part, item, column, quoted)
         held = marks[lane].get(column)
         if held is None or rank < held[0]:
             marks[lane][column] = (rank, mark)
     lanes = tuple(
-        Lane(names.get(agent, "sub-agent"), tuple(mark for _, mark in own.values()))
+        Lane(
+            names.get(agent, "sub-agent"),
+            tuple(mark for _, mark in own.values()),
+            axes.time(agent, own),
+            axes.spent(agent, own),
+            axes.pauses(agent),
+        )
         for agent, own in marks.items()
     )
-    return Minimap(columns, len(placed), lanes)
+    return Minimap(columns, len(placed), lanes, axes)
 
 
 def _lane(agent: str, marks: dict[str, dict[int, tuple[int, Mark]]]) -> str:

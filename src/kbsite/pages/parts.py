@@ -14,6 +14,7 @@ from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import INDEX, File, Renderer
+from kbsite.pages.readable import readable
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item, items, line_ranges
 from kbsite.store.runs import TRANSCRIPT
@@ -124,10 +125,11 @@ def _closed(
     path = f"runs/{reading.run_id}/{part.page}"
     values = {"title": f"steps {part.start} to {part.end}", "part": part, "html": html}
     values |= {"last": last, "before": Part(part.number - 1, 1), "after": Part(part.number + 1, 1)}
-    yield File(path, renderer.page("pages/part.html", path, values))
+    yield File(path, readable(renderer.page("pages/part.html", path, values)))
 
 
 def _long(reading: Reading, renderer: Renderer) -> Iterator[File]:
     for text in reading.long_texts.take():
         path = f"runs/{reading.run_id}/{text.page}"
-        yield File(path, renderer.page("pages/long.html", path, {"title": "text", "held": text}))
+        html = renderer.page("pages/long.html", path, {"title": "text", "held": text})
+        yield File(path, readable(html))

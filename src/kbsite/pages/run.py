@@ -14,6 +14,7 @@ from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
+from kbsite.pages.filters import filters
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
 from kbsite.pages.page import (
@@ -83,6 +84,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     values["quote_places"] = _quote_places(stored, reading, addresses)
     values["quoted_lines"] = _quoted_lines(stored)
+    values["filters"] = filters(parts)
     values["counts"] = counts([item for part in parts for item in part.items])
     yield File(path, renderer.page("pages/run.html", path, values))
 

@@ -57,12 +57,13 @@ def item(held: Item, reading: Reading) -> str:
     anchor = texts.plain(held.anchor)
     if held.opens is not None:
         return f'<li class="{classes} opens" id="{anchor}">{_opening(held)}\n'
+    pause = f' data-pause="{elapsed(held.pause)}"' if held.pause else ""
     if held.step is None:
-        return f'<li class="{classes}" id="{anchor}">{_rows(held)}\n'
+        return f'<li class="{classes}" id="{anchor}"{pause}>{_rows(held)}\n'
     step = held.step
     when = anchor if step.elapsed is None else elapsed(step.elapsed)
     return (
-        f'<li class="{classes}" id="{anchor}"><a href="#{anchor}">{when}</a>'
+        f'<li class="{classes}" id="{anchor}"{pause}><a href="#{anchor}">{when}</a>'
         f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}\n"
     )
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.pages.in_diff import is_in_diffs
+from kbsite.pages.pauses import with_pauses
 
 SLOW_SECONDS = 60
 """A call that takes longer is called slow."""
@@ -50,6 +51,8 @@ class Item:
     """Bookkeeping rows in a row."""
     opens: AgentLog | None = None
     """The sub-agent whose steps follow."""
+    pause: float = 0.0
+    """Seconds before it in which nothing is recorded of its agent; 0 for a short while."""
 
     @property
     def kind(self) -> str:
@@ -125,23 +128,27 @@ def items(transcript: Transcript) -> Iterator[Item]:
 
 def _of(log: AgentLog, depth: int) -> Iterator[Item]:
     rows: list[Step] = []
-    for step in log.steps:
-        if isinstance(step.event, Trace):
+    paused = 0.0
+    for step, pause in with_pauses(log.steps):
+        is_trace = isinstance(step.event, Trace)
+        if rows and (pause or not is_trace):
+            yield _trace(rows, log, depth, paused)
+            rows = []
+        if is_trace:
+            paused = paused if rows else pause
             rows.append(step)
             continue
-        if rows:
-            yield _trace(rows, log, depth)
-            rows = []
-        yield Item(anchor=step.anchor, depth=depth, agent=log.id, step=replace(step, agents=()))
+        own = replace(step, agents=())
+        yield Item(anchor=step.anchor, depth=depth, agent=log.id, step=own, pause=pause)
         for child in step.agents:
             yield Item(anchor=f"agent-{step.anchor}", depth=depth + 1, agent=child.id, opens=child)
             yield from _of(child, depth + 1)
     if rows:
-        yield _trace(rows, log, depth)
+        yield _trace(rows, log, depth, paused)
 
 
-def _trace(rows: list[Step], log: AgentLog, depth: int) -> Item:
-    return Item(anchor=rows[0].anchor, depth=depth, agent=log.id, rows=tuple(rows))
+def _trace(rows: list[Step], log: AgentLog, depth: int, pause: float) -> Item:
+    return Item(anchor=rows[0].anchor, depth=depth, agent=log.id, rows=tuple(rows), pause=pause)
 
 
 def counts(row: list[Item]) -> Mapping[str, int]:

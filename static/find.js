@@ -1,0 +1,441 @@
+// Texts of a run: finding in all of them, links to some of their lines, and where they stand on the
+// map of the transcript.
+"use strict";
+
+(() => {
+  // A click on a permalink copies its address.
+  document.addEventListener("click", (event) => {
+    const permalink = event.target.closest("ol.steps > .step > a, td.number a");
+    if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
+  });
+
+  const run = window.kbsite?.run;
+  if (!run) return;
+
+  const { parts, tools, KEYS } = run;
+
+  // The map, by steps, time or tokens -------------------------------------------------------------
+
+  const map = document.querySelector("#minimap svg");
+  const ticks = document.getElementById("ticks");
+  const axis = document.getElementById("axis");
+  const GRAIN = 1000; // what the ends of a stretch are told in, of the whole axis
+
+  const axisNow = () => axis?.querySelector("input:checked")?.value ?? "steps";
+  const spans = (text) => text.split(" ").filter(Boolean).map((span) => span.split("-").map(Number));
+
+  function drawn(attributes) {
+    const rect = document.createElementNS(map.namespaceURI, "rect");
+    for (const [name, value] of Object.entries(attributes)) rect.setAttribute(name, value);
+    return rect;
+  }
+
+  function drawPauses(lane) {
+    const width = Number(map.dataset.columns);
+    const y = lane.querySelector("rect").getAttribute("y");
+    lane.append(...spans(lane.dataset.pauses).map(([from, to]) => drawn({
+      class: "m-pause", x: (from * width) / GRAIN, y, width: Math.max(0.4, ((to - from) * width) / GRAIN), height: 9,
+    })));
+  }
+
+  function draw() {
+    const width = Number(map.dataset.columns);
+    for (const lane of map.querySelectorAll("g[data-time]")) {
+      const told = spans(lane.dataset[axisNow()] ?? "");
+      lane.querySelectorAll("a > rect").forEach((rect, index) => {
+        rect.dataset.column ??= rect.getAttribute("x");
+        const [from, to] = told[index] ?? [];
+        rect.setAttribute("x", told.length ? (from * width) / GRAIN : rect.dataset.column);
+        rect.setAttribute("width", told.length ? Math.max(0.4, ((to - from) * width) / GRAIN) : 1);
+      });
+    }
+    map.querySelectorAll(".m-pause").forEach((rect) => rect.remove());
+    if (axisNow() === "time") map.querySelectorAll("g[data-pauses]").forEach(drawPauses);
+    document.getElementById("axis-ends").textContent =
+      { time: map.dataset.timeEnd, tokens: map.dataset.tokensEnd }[axisNow()] ?? map.dataset.stepsEnd;
+    tick();
+  }
+
+  function tick() {
+    if (!ticks) return;
+    const { columns, steps: count } = map.dataset;
+    const marked = new Set(hits.map(({ order }) => Math.floor((order * columns) / count)));
+    const places = new Map([...map.querySelectorAll("a > rect")]
+      .map((rect) => [Number(rect.dataset.column ?? rect.getAttribute("x")), rect.getAttribute("x")]));
+    ticks.replaceChildren(...[...marked].map(
+      (column) => drawn({ class: "tick", x: places.get(column) ?? column, y: 0, width: 1, height: 3 })));
+  }
+
+  if (axis) {
+    axis.hidden = false;
+    axis.addEventListener("change", () => {
+      draw();
+      run.remember();
+    });
+    run.memory.push({
+      save: (state) => axisNow() !== "steps" && state.set("axis", axisNow()),
+      load(state) {
+        const wanted = axis.querySelector(`[value="${CSS.escape(state.get("axis") ?? "")}"]`);
+        if (!wanted) return;
+        wanted.checked = true;
+        draw();
+      },
+    });
+    KEYS.m = () => {
+      const choices = [...axis.querySelectorAll("input")];
+      const next = choices[(choices.findIndex((choice) => choice.checked) + 1) % choices.length];
+      next.checked = true;
+      next.dispatchEvent(new Event("change", { bubbles: true }));
+    };
+  }
+
+  // Find: one search over all text, also what is folded, not loaded, or on a page of its own -------
+
+  const query = document.getElementById("query");
+  const regex = document.getElementById("regex");
+  const cased = document.getElementById("case");
+  const found = document.getElementById("found");
+  const texts = new Map();
+  const PAUSE = 40;
+  const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00a0" };
+  let hits = [];
+  let hit = -1;
+  let searches = 0;
+  let searching = false;
+
+  function textOf(html) {
+    return html.replace(/(<pre[^>]*>)\n/g, "$1").replace(/<[^>]*>/g, "").replace(
+      /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi,
+      (whole, decimal, hex, name) => {
+        if (name) return NAMED[name] ?? whole;
+        return String.fromCodePoint(decimal ? Number(decimal) : Number.parseInt(hex, 16));
+      },
+    );
+  }
+
+  async function stepText(html) {
+    const complete = html.includes('class="left-out"') ? await run.whole(html) : html;
+    const id = complete.match(/ id="([^"]*)"/)[1];
+    const body = complete.slice(complete.indexOf(">") + 1);
+    return { anchor: textOf(id), text: textOf(body.replace(/^(\s*)<a [^>]*>[^<]*<\/a>/, "$1")) };
+  }
+
+  function textsOf(part) {
+    if (!texts.has(part)) {
+      const held = run.htmlOf(part)
+        .then((html) => Promise.all(html.split('<li class="step').slice(1).map(stepText)));
+      held.catch(() => texts.delete(part)); // to be asked for again
+      texts.set(part, held);
+    }
+    return texts.get(part);
+  }
+
+  function pattern() {
+    const source = regex.checked ? query.value : query.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return new RegExp(source, cased.checked ? "gu" : "giu");
+  }
+
+  function wantedText() {
+    try {
+      return pattern();
+    } catch {
+      return null;
+    }
+  }
+
+  function tell() {
+    const more = searching ? "…" : "";
+    found.textContent = hits.length ? `${hit + 1} of ${hits.length}${more}` : more || "nothing found";
+  }
+
+  async function search() {
+    const mine = ++searches;
+    searching = false;
+    run.remember();
+    hits = [];
+    hit = -1;
+    CSS.highlights?.delete("found");
+    tick();
+    found.textContent = "";
+    if (!query.value) return;
+    const wanted = wantedText();
+    if (!wanted) {
+      found.textContent = "not a regular expression";
+      return;
+    }
+    searching = true;
+    tell();
+    await collect(wanted, mine);
+  }
+
+  async function collect(wanted, mine) {
+    let order = 0;
+    let going = null;
+    let told = performance.now();
+    parts.forEach(textsOf);
+    for (const part of parts) {
+      const steps = await textsOf(part).catch(() => []);
+      if (mine !== searches) return;
+      for (const { anchor, text } of steps) {
+        let nth = 0;
+        for (const match of text.matchAll(wanted)) if (match[0]) hits.push({ anchor, order, nth: nth++ });
+        order += 1;
+      }
+      if (hits.length && !going) going = toHit(0);
+      if (performance.now() - told < 100) continue;
+      told = performance.now();
+      tell();
+    }
+    searching = false;
+    tick();
+    tell();
+    await going;
+  }
+
+  async function toHit(number) {
+    if (!hits.length) return;
+    hit = (number + hits.length) % hits.length;
+    const { anchor, nth } = hits[hit];
+    tell();
+    const typing = document.activeElement === query;
+    const step = (await run.elementOf(anchor))?.closest(".step");
+    if (!step) return;
+    await run.expand(step);
+    run.stand(step);
+    mark(step, nth);
+    if (typing) query.focus({ preventScroll: true });
+    run.note(anchor);
+  }
+
+  function mark(step, nth) {
+    const nodes = run.textNodes(step);
+    const text = nodes.map(({ node }) => node.data).join("");
+    const match = [...text.matchAll(pattern())].filter((m) => m[0])[nth];
+    if (!match) return run.settle(step);
+    const range = run.rangeOf(nodes, match.index, match.index + match[0].length);
+    run.unfold(range.startContainer.parentElement, step.parentElement);
+    run.highlight("found", range);
+    const inView = step.getBoundingClientRect().top - run.edge();
+    const lower = range.getBoundingClientRect().top - step.getBoundingClientRect().top;
+    // The step's head stays in view where the hit is not too far below it.
+    if (lower < innerHeight / 2 || inView > innerHeight) run.settle(step);
+    return lower < innerHeight / 2 ? undefined : run.settle(range, innerHeight / 3);
+  }
+
+  KEYS.n = () => toHit(hit + 1);
+  KEYS.p = () => toHit(hit - 1);
+  KEYS["/"] = () => query.focus();
+  query.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    if (hits.length) toHit(hit + (event.shiftKey ? -1 : 1));
+    else search();
+  });
+  let pause = 0;
+  query.addEventListener("input", () => {
+    hits = [];
+    clearTimeout(pause);
+    pause = setTimeout(search, PAUSE);
+  });
+  query.addEventListener("focus", () => parts.forEach(textsOf), { once: true });
+  for (const box of [regex, cased]) box.addEventListener("change", search);
+  document.getElementById("next").addEventListener("click", KEYS.n);
+  document.getElementById("previous").addEventListener("click", KEYS.p);
+  run.memory.push({
+    save(state) {
+      if (query.value) state.set("q", query.value);
+      if (regex.checked) state.set("regex", "1");
+      if (cased.checked) state.set("case", "1");
+    },
+    load(state) {
+      query.value = state.get("q") ?? "";
+      regex.checked = state.has("regex");
+      cased.checked = state.has("case");
+      if (query.value && !location.hash) search();
+    },
+  });
+
+  // Links to lines: #L12:3-5 of the first text of step L12, #L12.2:3 of its second, --------------
+  // #solution-L3-5 of a file ----------------------------------------------------------------------
+
+  const TEXT_LINES = /^(.+?)(?:\.(\d+))?:(\d+)(?:-(\d+))?$/;
+  const FILE_LINES = /^(.+-L)(\d+)-(\d+)$/;
+  const bar = document.getElementById("lines");
+  const choice = document.getElementById("lines-text");
+  const from = document.getElementById("lines-from");
+  const to = document.getElementById("lines-to");
+  const link = document.getElementById("lines-link");
+  let offered = []; // the texts that the bar offers lines of
+  let back = null; // where the keyboard was before
+
+  const isFirst = (pre) => !pre.previousElementSibling?.matches(".left-out");
+  const textsIn = (element) => [...element.querySelectorAll("pre")].filter(
+    (pre) => isFirst(pre) && pre.closest("[id]") === element);
+  const lineCount = (text) => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+
+  // A text as lines can be asked of it: `name` is how an address calls it.
+  function textAt(pre) {
+    const owner = pre.closest("[id]");
+    const number = textsIn(owner).indexOf(pre) + 1;
+    const name = number > 1 ? `${owner.id}.${number}` : owner.id;
+    return {
+      name, count: lineCount(pre.textContent), address: (low, high) => `${name}:${span(low, high)}`,
+      range(low, high) {
+        const starts = [0];
+        for (const line of pre.textContent.split("\n")) starts.push(starts.at(-1) + line.length + 1);
+        const end = Math.min(starts[Math.min(high, starts.length - 1)], pre.textContent.length);
+        return run.rangeOf(run.textNodes(pre), starts[low - 1], end);
+      },
+    };
+  }
+
+  function tableAt(table) {
+    const prefix = table.querySelector("tr[id]").id.replace(/\d+$/, "");
+    return {
+      name: prefix.replace(/-L$/, ""), count: table.rows.length,
+      address: (low, high) => `${prefix}${span(low, high)}`,
+      range(low, high) {
+        const range = new Range();
+        range.setStartBefore(document.getElementById(`${prefix}${low}`));
+        range.setEndAfter(document.getElementById(`${prefix}${high}`));
+        return range;
+      },
+    };
+  }
+
+  const span = (low, high) => (high > low ? `${low}-${high}` : String(low));
+  const fit = (value, count) => Math.min(Math.max(1, Math.floor(Number(value)) || 1), count);
+
+  function show(text, low, high, top) {
+    low = fit(low, text.count);
+    const range = text.range(low, Math.max(low, fit(high, text.count)));
+    run.unfold(range.startContainer.parentElement);
+    run.highlight("lines", range);
+    run.settle(range, top);
+  }
+
+  async function leadToText(anchor, top) {
+    const match = anchor.match(TEXT_LINES);
+    if (!match) return false;
+    const [, owner, number, low, high] = match;
+    const step = (await run.elementOf(owner))?.closest(".step");
+    if (!step) return false;
+    await run.expand(step);
+    const element = document.getElementById(owner) ?? step;
+    const pre = textsIn(element)[(number ?? 1) - 1];
+    run.reveal(element, top);
+    if (pre) show(textAt(pre), low, high ?? low, top);
+    return true;
+  }
+
+  async function leadToFile(anchor, top) {
+    const match = anchor.match(FILE_LINES);
+    const row = match && document.getElementById(match[1] + match[2]);
+    if (!row?.closest("table.source")) return false;
+    show(tableAt(row.closest("table")), match[2], match[3], top);
+    return true;
+  }
+  run.places.push(leadToFile, leadToText);
+
+  function offer(held, text, low, high) {
+    offered = held;
+    choice.replaceChildren(...held.map(({ name, count }) => new Option(`${name}, ${count} lines`)));
+    choice.selectedIndex = Math.max(0, held.indexOf(text));
+    [from.value, to.value] = [low, high];
+    bar.hidden = false;
+    address();
+  }
+
+  function address() {
+    const text = offered[choice.selectedIndex];
+    from.max = to.max = text.count;
+    const low = fit(from.value, text.count);
+    const high = Math.max(low, fit(to.value, text.count));
+    link.href = `#${text.address(low, high)}`;
+    link.textContent = link.getAttribute("href");
+    return [text, low, high];
+  }
+
+  function close() {
+    bar.hidden = true;
+    back?.focus({ preventScroll: true });
+    back = null;
+  }
+
+  // From the keyboard: the texts of the step that one stands at, or the file that has the focus.
+  KEYS.l = async () => {
+    back = document.activeElement;
+    const row = back.closest("table.source tr[id]");
+    if (row) {
+      const text = tableAt(row.closest("table"));
+      offer([text], text, row.rowIndex + 1, row.rowIndex + 1);
+    } else {
+      const step = run.current();
+      await run.expand(step);
+      const held = [...step.querySelectorAll("pre")].filter(isFirst).map(textAt);
+      if (!held.length) return;
+      run.stand(step);
+      back = step;
+      offer(held, held[0], 1, 1);
+    }
+    from.focus();
+    from.select();
+  };
+
+  // From a selection.
+  async function offerSelected() {
+    const selection = getSelection();
+    if (selection.isCollapsed || !selection.rangeCount) return;
+    const range = selection.getRangeAt(0);
+    const [first, last] = [range.startContainer, range.endContainer].map(
+      (node) => (node instanceof Element ? node : node.parentElement));
+    const rows = [first, last].map((node) => node.closest("table.source tr[id]")?.rowIndex);
+    if (rows[0] !== undefined && rows[1] !== undefined) {
+      const text = tableAt(first.closest("table"));
+      offer([text], text, rows[0] + 1, rows[1] + 1);
+      return;
+    }
+    const pre = first.closest(".step pre");
+    if (!pre || pre !== last.closest("pre") || !pre.closest("ol.steps")) return;
+    const before = new Range();
+    before.setStart(pre, 0);
+    before.setEnd(range.startContainer, range.startOffset);
+    const skipped = await leftOut(pre);
+    const low = skipped.lines + before.toString().split("\n").length;
+    const text = { ...textAt(skipped.head), count: Infinity };
+    offer([text], text, low, low + lineCount(range.toString()) - 1);
+  }
+
+  // Lines of a long text that stand before its tail, which is shown below a link.
+  async function leftOut(pre) {
+    if (isFirst(pre)) return { head: pre, lines: 0 };
+    const gap = pre.previousElementSibling;
+    const head = gap.previousElementSibling;
+    const whole = await run.whole(`${head.outerHTML}${gap.outerHTML}${pre.outerHTML}`);
+    const text = textOf(whole);
+    const lines = text.slice(0, text.length - pre.textContent.length).split("\n").length - 1;
+    return { head, lines };
+  }
+
+  let resting = 0;
+  document.addEventListener("selectionchange", () => {
+    clearTimeout(resting);
+    resting = setTimeout(offerSelected, 150);
+  });
+
+  for (const field of [choice, from, to]) {
+    field.addEventListener("input", () => {
+      const [text, low, high] = address();
+      if (Number.isFinite(text.count)) show(text, low, high);
+    });
+  }
+  bar.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && event.target !== link && event.target.tagName !== "BUTTON") link.click();
+  });
+  link.addEventListener("click", () => {
+    navigator.clipboard?.writeText(link.href).catch(() => {});
+    close();
+  });
+  document.getElementById("lines-close").addEventListener("click", close);
+})();
