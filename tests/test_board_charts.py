@@ -18,15 +18,17 @@ from kbsite.boards import board
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Represents
 from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.price import PriceTable
 from kbsite.model.status import EndReason, Status
 from kbsite.model.usage import Usage
 from kbsite.pages import facts
-from kbsite.pages.board_figures import MEASURES
+from kbsite.pages.board_figures import MEASURES, cost_measure
 from tests.test_boards import attempt, config
 
 STATIC = Path(__file__).parents[1] / "static"
 CSS = (STATIC / "board_charts.css").read_text("utf-8")
-TIME, TOKENS, COST = MEASURES
+TIME, TOKENS = MEASURES
+COST = cost_measure(PriceTable())
 HOSTILE = "<script>alert(1)</script>\x00\u202e\"'&amp;{{7*7}}"
 
 
@@ -46,7 +48,7 @@ def took(
 
 
 def all_of(made: Board) -> list[Chart]:
-    scatters = [scatter(made, measure, facts.score) for measure in MEASURES]
+    scatters = [scatter(made, measure, facts.score) for measure in (TIME, TOKENS, COST)]
     return [peaks(made, facts.score), *scatters, ends(made)]
 
 
@@ -133,7 +135,7 @@ def test_a_point_needs_a_score_and_what_it_is_held_against() -> None:
         took(attempt("c", model="o", status=Status.WRONG), seconds=10, tokens=10, cost=1.0),
     ]
     made = board(config("p"), attempts)
-    time, tokens, cost = (scatter(made, measure, facts.score) for measure in MEASURES)
+    time, tokens, cost = (scatter(made, measure, facts.score) for measure in (TIME, TOKENS, COST))
 
     assert points(time) == ["claude · m, p: .500, 10:00", "claude · n, p: .200, 20:00"]
     assert points(tokens) == ["claude · m, p: .500, 100"]

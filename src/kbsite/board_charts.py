@@ -79,6 +79,12 @@ class Measure:
     steps: tuple[int, ...] = (1, 2, 5)
     """Distances between ticks that read well, times a power of `base`."""
     base: int = 10
+    marked: Callable[[Run], str] = lambda _: ""
+    """What follows a run's figure, such as that it is an estimate."""
+
+    def told(self, run: Run, value: float) -> str:
+        """A run's figure, in words."""
+        return f"{self.written(value)}{self.marked(run)}"
 
 
 def peaks(board: Board, score: Written) -> Chart:
@@ -205,7 +211,7 @@ def scatter(board: Board, measure: Measure, score: Written) -> Chart:
             (
                 Entry(attempt.run.contender.label),
                 Entry(attempt.run.problem),
-                Entry(measure.written(value)),
+                Entry(measure.told(attempt.run, value)),
                 Entry(score(height), attempt.run.id),
             )
             for attempt, value, height in points
@@ -232,7 +238,7 @@ def _plot(
         shape = f"bc-s{series.index(named(attempt.run))}"
         x = LEFT + (RIGHT - LEFT) * value / across[-1]
         y = head + PLOT * (1 - height / upwards[-1])
-        told = f"{score(height)}, {measure.written(value)}"
+        told = f"{score(height)}, {measure.told(attempt.run, value)}"
         pieces.append(sign(shape, x, y, _named(attempt, told)))
     return drawing(title, head + PLOT + 24, pieces)
 

@@ -97,7 +97,8 @@ def read(settings: Settings) -> Site:
         floors = _floors(settings.runs, config, findings)
         mine = [stored for stored in runs if _on(config, stored, settings.runs)]
         boards.append(board(config, [attempt_of(stored) for stored in mine], floors, hashes))
-    return Site(settings.config, runs, problems, tuple(boards), tuple(findings))
+    found = tuple(findings)
+    return Site(settings.config, runs, problems, tuple(boards), found, settings.prices)
 
 
 def _published(findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:

@@ -68,6 +68,8 @@ class Config:
     runs: str = "runs"
     """Folder of the runs, from the folder that kbsite.yaml stands in."""
     problems: str = "problems"
+    prices: str = ""
+    """File of the prices of models; empty: prices.yaml, if it is there."""
     out: str = "site"
     search: bool = False
     """Whether the texts of all runs can be searched; needs the extra `search`."""

@@ -7,6 +7,7 @@ from functools import partial
 
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board
+from kbsite.model.price import PriceTable
 from kbsite.model.status import Status
 from kbsite.pages.board_figures import figures
 from kbsite.pages.page import Page, Site, board_path, templated
@@ -16,10 +17,11 @@ from kbsite.text import banner
 def pages(site: Site) -> Iterator[Page]:
     """One page a board."""
     for board in site.boards:
-        yield templated(board_path(board.config.id), "pages/board.html", partial(_values, board))
+        values = partial(_values, board, site.prices)
+        yield templated(board_path(board.config.id), "pages/board.html", values)
 
 
-def _values(board: Board) -> dict[str, object]:
+def _values(board: Board, prices: PriceTable) -> dict[str, object]:
     shown = [cell.shown for _, _, cell in board.cells]
     statuses = {attempt.metrics.status for attempt in shown}
     verdicts = {attempt.audit.verdict for attempt in shown if attempt.audit}
@@ -29,5 +31,5 @@ def _values(board: Board) -> dict[str, object]:
         "board": board,
         "statuses": [status for status in Status if status in statuses],
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],
-        **figures(board),
+        **figures(board, prices),
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kbsite.board_charts import Measure, ends, peaks, scatter
 from kbsite.model.board import Board
+from kbsite.model.price import PriceTable, cost
+from kbsite.model.run import Run
 from kbsite.model.standing import Proportion, Standing
 from kbsite.pages import facts
 from kbsite.standings import RESAMPLES, standings, wilson
@@ -21,14 +23,25 @@ MEASURES = (
         of=lambda run: run.usage.output,
         written=lambda tokens: facts.count(round(tokens)),
     ),
-    Measure(name="cost", of=lambda run: run.cost_usd, written=facts.money),
 )
-"""What a run's score is held against."""
+"""What a run's score is held against, beside its cost."""
 
 
-def figures(board: Board) -> dict[str, object]:
+def cost_measure(prices: PriceTable) -> Measure:
+    """What a run cost: as its CLI says, else as the table of prices makes it, which is marked."""
+
+    def marked(run: Run) -> str:
+        return " (estimate)" if cost(run, prices).estimated else ""
+
+    return Measure(
+        name="cost", of=lambda run: cost(run, prices).usd, written=facts.money, marked=marked
+    )
+
+
+def figures(board: Board, prices: PriceTable) -> dict[str, object]:
     """What the template shows below and beside the grid."""
-    costs = [*(scatter(board, held, facts.score) for held in MEASURES), ends(board)]
+    measures = [*MEASURES, cost_measure(prices)]
+    costs = [*(scatter(board, held, facts.score) for held in measures), ends(board)]
     return {
         "standings": standings(board),
         "resamples": RESAMPLES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import PurePosixPath
@@ -14,6 +14,9 @@ from urllib.parse import quote
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding
+from kbsite.model.price import Cost, PriceTable, cost
+from kbsite.model.run import Run
+from kbsite.model.transcript import Transcript
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
@@ -40,6 +43,7 @@ class Site:
     boards: tuple[Board, ...]
     findings: tuple[Finding, ...]
     """What was wrong with the input, and did not stop the build."""
+    prices: PriceTable = field(default_factory=PriceTable)
 
     @cached_property
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
@@ -77,6 +81,10 @@ class Site:
     def rivals(self) -> Mapping[str, Sequence[Attempt]]:
         """All runs of a run's problem on its board, the best first; only where there are others."""
         return {a.run.id: held.attempts for held in self.contests for a in held.attempts}
+
+    def cost(self, run: Run, shown: Transcript | None = None) -> Cost:
+        """What a run cost: as its CLI says, and by the site's table of prices."""
+        return cost(run, self.prices, shown)
 
     def problem_title(self, problem: str) -> str:
         """The title of a problem; its id if it is not in the repository."""

@@ -46,7 +46,7 @@ _WORDS = {
     "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false",
     "datetime": "a time with zone (ISO 8601)", "date": "a date (YYYY-MM-DD)", "null": "null",
     "array": "a list", "object": "keys and values", "list": "a list", "dict": "keys and values",
-    "NoneType": "nothing",
+    "NoneType": "nothing", "Decimal": "a number",
 }  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.config import Config
+from kbsite.model.price import PriceTable
+from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import yaml_record
 
 CONFIG = "kbsite.yaml"
@@ -22,6 +24,7 @@ class Settings:
     out: Path
     path: Path = Path(CONFIG)
     """The kbsite.yaml that says so."""
+    prices: PriceTable = field(default_factory=PriceTable)
 
 
 def config_path(start: Path) -> Path:
@@ -37,4 +40,17 @@ def read_settings(path: Path) -> Settings:
     """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
     config = yaml_record(path, Config)
     home = path.parent
-    return Settings(config, home / config.runs, home / config.problems, home / config.out, path)
+    return Settings(
+        config,
+        runs=home / config.runs,
+        problems=home / config.problems,
+        out=home / config.out,
+        path=path,
+        prices=_prices(config, home),
+    )
+
+
+def _prices(config: Config, home: Path) -> PriceTable:
+    """The table that kbsite.yaml names; else the one beside it, which need not be there."""
+    path = home / (config.prices or PRICES)
+    return read_prices(path) if config.prices or path.exists() else PriceTable()

@@ -1,0 +1,117 @@
+"""Pages tell what a run cost: the CLI's own figure first, the estimate beside it, marked as one."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+
+from kbsite.build import build
+from kbsite.store.problems import read_problem
+from kbsite.store.settings import read_settings
+from tests.conftest import MakeRun, MakeSettings
+from tests.pages.test_board_figures import said
+
+SOURCE = "https://prices.example/list?a=1&b=2"
+PRICES = f"""prices:
+  - models: [priced]
+    since: 2026-01-01
+    input: 2
+    cache_read: 0.5
+    cache_write: 2.5
+    cache_write_1h: 4
+    output: 10
+    source: {SOURCE}
+    looked_up: 2026-11-21
+    note: Prompts of <b>many</b> tokens cost more.
+"""
+USAGE = {"input": 100_000, "cache_read": 1_000_000, "cache_write": 200_000, "output": 30_000}
+USER = b'{"type": "user", "message": {"role": "user", "content": "hello"}}\n'
+
+
+@pytest.fixture(name="out")
+def _out(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+    make_settings(tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    runs = tmp_path / "runs" / "demo"
+    made = partial(make_run, problem_hash=read_problem(tmp_path / "problems" / "softmax").hash)
+    made(runs, run_id="told", model="priced", usage=USAGE, cost_usd=1.25)
+    made(runs, run_id="guessed", model="priced", usage=USAGE)
+    made(runs, run_id="shown", model="priced", usage=USAGE, transcript={"stdout.jsonl": USER})
+    made(runs, run_id="partly", model="priced", usage={"input": 1, "output": 1})
+    made(runs, run_id="unknown", model="unheard-of", usage=USAGE)
+    return build(read_settings(tmp_path / "kbsite.yaml")).out
+
+
+def page(out: Path, run_id: str) -> Any:
+    text = (out / "runs" / run_id / "index.html").read_text("utf-8")
+    return html5lib.parse(text, namespaceHTMLElements=False)
+
+
+def facts(out: Path, run_id: str) -> str:
+    return next(
+        said(node) for node in page(out, run_id).iter("p") if node.get("class") == "facts-line"
+    )
+
+
+def rows(out: Path, run_id: str) -> list[list[str]]:
+    [table] = [node for node in page(out, run_id).iter("table") if node.get("class") == "list cost"]
+    return [[said(cell) for cell in row.iter("td")] for row in table.iter("tr")][1:]
+
+
+def test_the_own_figure_stands_beside_the_estimate_and_their_difference(out: Path) -> None:
+    assert "$1.25 (as the CLI says) estimate: $1.50, prices of 2026-01-01" in facts(out, "told")
+    assert rows(out, "told")[-2:] == [
+        ["as the CLI says", "", "", "$1.25"],
+        ["difference", "", "", "+$0.2500"],
+    ]
+
+
+@pytest.mark.parametrize("run_id", ["guessed", "shown"])
+def test_the_estimate_is_told_by_kind_of_token(out: Path, run_id: str) -> None:
+    assert "CLI says" not in facts(out, run_id)
+    assert rows(out, run_id) == [
+        ["new", "100,000", "2", "$0.2000"],
+        ["from cache", "1,000,000", "0.5", "$0.5000"],
+        ["written to cache", "200,000", "2.5", "$0.5000"],
+        ["out", "30,000", "10", "$0.3000"],
+        ["all", "1,330,000", "", "$1.50"],
+    ]
+    [note] = [said(node) for node in page(out, run_id).iter("p") if "looked up" in said(node)]
+    assert "for priced, looked up on 2026-11-21" in note
+    assert "kept for an hour: $1.80. Prompts of <b>many</b> tokens cost more." in note
+
+
+def test_the_source_of_the_prices_is_linked(out: Path) -> None:
+    links = [node for node in page(out, "told").iter("a") if node.get("href") == SOURCE]
+
+    assert len(links) == 2
+    assert {link.get("rel") for link in links} == {"noopener noreferrer"}
+
+
+def test_without_a_price_nothing_is_guessed(out: Path) -> None:
+    assert "cost not known" in facts(out, "unknown")
+    told = said(page(out, "unknown"))
+    assert "the table of prices has no price for unheard-of on that day" in told
+    assert "estimate:" not in told
+
+
+def test_the_board_holds_scores_against_both_and_marks_estimates(out: Path) -> None:
+    text = (out / "demo" / "index.html").read_text("utf-8")
+    board = html5lib.parse(text, namespaceHTMLElements=False)
+    found = {}
+    for figure in board.iter("figure"):
+        if said(figure.find("h3")) == "Score against cost":
+            for row in figure.find(".//tbody").iter("tr"):
+                cells = list(row.iter("td"))
+                found[cells[3].find("a").get("href").split("/")[-2]] = said(cells[2])
+
+    assert found == {
+        "told": "$1.25",
+        "guessed": "$1.50 (estimate)",
+        "shown": "$1.50 (estimate)",
+        "partly": "$0.0000 (estimate)",
+    }
