@@ -149,11 +149,19 @@ def amount(count: float) -> str:
     return f"{count:.3g}"
 
 
-def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Markup]]) -> Markup:
-    """A table; where it is long, the rows in the middle are left out, and their number is told."""
+def table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[Markup]],
+    rest: str = "the transcript has them",
+) -> Markup:
+    """A table; where it is long, the rows in the middle are left out and counted.
+
+    `rest` says where those are.
+    """
     body = [_row(row) for row in rows]
     if len(body) > ROWS:
-        told = plain(f"… {len(body) - ROWS} more; the transcript has them …")
+        told = plain(f"… {len(body) - ROWS} more; {rest} …")
         gap = element("tr", element("td", told, colspan=str(len(heads))))
         body = [*body[: ROWS // 2], gap, *body[len(body) - ROWS // 2 :]]
     head = element("tr", *(element("th", plain(name), scope="col") for name in heads))

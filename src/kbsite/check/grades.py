@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from statistics import median
 
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding
 from kbsite.model.run import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun
+from kbsite.store.samples import SAMPLES, read_samples
 
 ROUNDING = 0.02
 """How far a figure may be from the one computed anew, in parts of it: figures are rounded."""
@@ -32,6 +35,25 @@ def metrics_findings(stored: StoredRun) -> list[Finding]:
         _shape(remarks, key, shape)
     _mean(remarks, metrics)
     return remarks.findings()
+
+
+def samples_findings(stored: StoredRun) -> Iterator[Finding]:
+    """What is wrong with a run's raw samples, and where its grade does not follow from them."""
+    file = stored.file(SAMPLES)
+    if file is None:
+        return
+    read = read_samples(file)
+    yield from read.findings
+    rounds: dict[str, list[float]] = {}
+    for spread in read.spreads:
+        rounds.setdefault(spread.shape, []).append(spread.median)
+    remarks = Remarks(stored.folder / METRICS)
+    for number, shape in enumerate(stored.metrics.shapes):
+        if shape.ms and shape.shape in rounds:
+            computed = median(rounds[shape.shape])
+            meaning = "the median of the medians of the rounds in samples.jsonl"
+            _same(remarks, f"shapes[{number}].ms", shape.ms, computed, meaning)
+    yield from remarks.findings()
 
 
 def _fraction(remarks: Remarks, key: str, value: float | None) -> None:

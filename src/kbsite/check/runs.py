@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbsite.check.audits import audit_findings
 from kbsite.check.floors import floors_findings
-from kbsite.check.grades import metrics_findings
+from kbsite.check.grades import metrics_findings, samples_findings
 from kbsite.check.known import SLUG_RULE, Known, is_slug
 from kbsite.check.logs import transcript_findings
 from kbsite.check.remarks import Remarks
@@ -57,6 +57,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from manifest_findings(stored)
     yield from _run_remarks(stored, there)
     yield from metrics_findings(stored)
+    yield from samples_findings(stored)
     yield from audit_findings(stored)
     yield from transcript_findings(stored)
 

@@ -1,0 +1,135 @@
+"""samples.jsonl: raw timing samples, one line a round and shape, read one line at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import BinaryIO
+
+import msgspec
+
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.samples import Samples, Spread
+from kbsite.store.files import Stored
+from kbsite.store.parsing import LIMIT_BYTES, InvalidFileError, invalid, json_data
+from kbsite.store.records import record
+from kbsite.store.runs import as_findings
+
+SAMPLES = "samples.jsonl"
+DRAWN = 40
+"""Samples of a round and shape that are kept to be drawn."""
+
+MOST_SPREADS = 2000
+"""Rounds and shapes that are read; what stands behind them is not."""
+
+MOST_BYTES = 100_000_000
+"""Bytes of a file that are read."""
+
+MOST_FINDINGS = 20
+"""Lines that are named as wrong; more are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSamples:
+    """What a file of samples says."""
+
+    spreads: tuple[Spread, ...]
+    """By shape in the order of the file, then by round."""
+    findings: tuple[Finding, ...]
+    """Lines that could not be read, and what was left out."""
+
+
+def read_samples(file: Stored) -> ReadSamples:
+    """The samples of a run's file; what is wrong with it is named, and never stops a build."""
+    spreads: list[Spread] = []
+    findings: list[Finding] = []
+    wrong, size = 0, 0
+    with file.path.open("rb") as stream:
+        for number, line in _lines(stream):
+            size += len(line)
+            if len(spreads) >= MOST_SPREADS or size > MOST_BYTES:
+                message = f"what stands from line {number} on is not read: there is too much of it"
+                findings.append(Finding(Severity.WARNING, str(file.path), message, number))
+                break
+            try:
+                spreads += _spreads(file, line)
+            except InvalidFileError as error:
+                wrong += 1
+                if wrong <= MOST_FINDINGS:
+                    findings += [replace(one, line=number) for one in as_findings(error)]
+    if wrong > MOST_FINDINGS:
+        message = f"{wrong - MOST_FINDINGS} more lines cannot be read"
+        findings.append(Finding(Severity.ERROR, str(file.path), message))
+    findings += _twice(file, spreads)
+    return ReadSamples(tuple(_ordered(spreads)), tuple(findings))
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; of one that is too long, one byte more than fits."""
+    number = 0
+    while line := stream.readline(LIMIT_BYTES + 1):
+        number += 1
+        yield number, line
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = stream.readline(LIMIT_BYTES)
+
+
+def _spreads(file: Stored, line: bytes) -> list[Spread]:
+    if not line.strip():
+        return []
+    if len(line) > LIMIT_BYTES:
+        raise invalid(f"expected a line of at most {LIMIT_BYTES} bytes", file.path)
+    samples = _samples(file, line)
+    if not samples.ms:
+        raise invalid("expected at least one time", file.path, key="ms")
+    if not all(math.isfinite(ms) and ms > 0 for ms in samples.ms):
+        raise invalid("expected times of more than 0", file.path, key="ms")
+    return [spread(samples)]
+
+
+def _samples(file: Stored, line: bytes) -> Samples:
+    try:
+        return msgspec.json.decode(line, type=Samples)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # Read once more, slowly, by what can say what is wrong.
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise invalid("expected UTF-8 text", file.path) from error
+        return record(json_data(file.path, text), Samples, file.path, text)
+
+
+def spread(samples: Samples) -> Spread:
+    """The numbers that stand for samples, of which there is at least one."""
+    ordered = sorted(samples.ms)
+    size = len(ordered)
+    most = min(size, DRAWN)
+    places = [number * (size - 1) // max(1, most - 1) for number in range(most)]
+    return Spread(
+        round=samples.round,
+        shape=samples.shape,
+        count=size,
+        least=ordered[0],
+        median=median(ordered),
+        p90=ordered[math.ceil(size * 0.9) - 1],
+        most=ordered[-1],
+        drawn=tuple(ordered[place] for place in places),
+    )
+
+
+def _ordered(spreads: Sequence[Spread]) -> list[Spread]:
+    shapes = {spread.shape: number for number, spread in reversed(list(enumerate(spreads)))}
+    return sorted(spreads, key=lambda spread: (shapes[spread.shape], spread.round))
+
+
+def _twice(file: Stored, spreads: Sequence[Spread]) -> Iterator[Finding]:
+    seen: set[tuple[str, int]] = set()
+    for one in spreads:
+        if (one.shape, one.round) in seen:
+            message = f"round {one.round} of shape {one.shape[:80]!r} is there twice"
+            yield Finding(Severity.WARNING, str(file.path), message)
+            return
+        seen.add((one.shape, one.round))
