@@ -34,10 +34,10 @@ from kbsite.pages.page import (
 from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.steps import counts
-from kbsite.store.inputs import Input
 from kbsite.store.runs import LOGS, SOLUTION, StoredRun
 from kbsite.text import code_lines
 from kbsite.trajectories import trajectory
+from kbsite.transcripts import transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +61,12 @@ class Neighbours:
 def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
     for stored in site.runs:
-        files, depends = partial(_files, site, stored), partial(_depends, site, stored)
-        yield Page(run_path(stored.run.id), files, depends)
-
-
-def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> object:
-    """What the files of a run are made of: its own files, and what they show of other runs."""
-    run = stored.run
-    board = site.board_of.get(run.id)
-    own = [(file.name, inputs.get(str(file.path.absolute()))) for file in stored.files]
-    rivals = [attempt.run.id for attempt in site.rivals.get(run.id, ())]
-    return (
-        [(name, held.digest if held else None) for name, held in own],
-        [(finding.severity, finding.message) for finding in stored.findings],
-        [attempt.run.id for attempt in site.attempts[run.id]],
-        rivals,
-        board.config if board else None,
-        neighbours(board, run.id) if board else None,
-        floors_of(site, stored),
-        _refusal(site, run.id),
-        site.problem_title(run.problem),
-        run.problem in site.problems,
-    )
+        yield Page(run_path(stored.run.id), partial(_files, site, stored))
 
 
 def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     """The exports, the transcript's pages, then the run's own page, which links them all."""
-    shown = renderer.transcript(stored)
+    shown = transcript(stored.run.harness, stored.transcripts)
     yield from _exports(stored, shown)
     parts: list[Part] = []
     reading = _reading(stored)
@@ -114,9 +93,9 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
 def _exports(stored: StoredRun, shown: Transcript | None) -> Iterator[File]:
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
-    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt))
+    yield File(markdown_path(stored.run.id), markdown.page(shown, attempt))
     if shown is not None:
-        yield File(trajectory_path(stored.run.id), pieces=atif.trajectory(shown, attempt))
+        yield File(trajectory_path(stored.run.id), atif.trajectory(shown, attempt))
 
 
 def _reading(stored: StoredRun) -> Reading:
