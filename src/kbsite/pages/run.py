@@ -33,9 +33,9 @@ from kbsite.pages.page import (
 )
 from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
+from kbsite.pages.source import source_files, source_places, sources
 from kbsite.pages.steps import counts
-from kbsite.store.runs import LOGS, SOLUTION, StoredRun
-from kbsite.text import code_lines
+from kbsite.store.runs import LOGS, StoredRun
 from kbsite.trajectories import trajectory
 from kbsite.transcripts import transcript
 
@@ -83,8 +83,10 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values |= {"told": told, "snapshots": stood, "href": href}
     values["charts"] = _charts(told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
-    values["quote_places"] = _quote_places(stored, reading, addresses)
-    values["quoted_lines"] = _quoted_lines(stored)
+    found = sources(stored)
+    yield from source_files(stored, found, renderer)
+    cited = {number: addresses[anchor] for number, anchor in reading.cited.items()}
+    values |= {"sources": found, "quote_places": source_places(stored, found) | cited}
     values["filters"] = filters(parts)
     values["counts"] = counts([item for part in parts for item in part.items])
     yield File(path, renderer.page("pages/run.html", path, values))
@@ -127,31 +129,10 @@ def _charts(
     }
 
 
-def _quote_places(
-    stored: StoredRun, reading: Reading, addresses: Mapping[str, str]
-) -> dict[int, str]:
-    """The address of the place that each quote cites, by the quote's index, where there is one."""
-    places = {}
-    for number, quote in enumerate(reading.quotes):
-        if number in reading.cited:
-            places[number] = addresses[reading.cited[number]]
-        elif quote.file == SOLUTION and quote.lines and stored.file(SOLUTION):
-            places[number] = f"#solution-L{quote.lines[0]}"
-    return places
-
-
-def _quoted_lines(stored: StoredRun) -> set[int]:
-    """The lines of solution.py that the audit quotes."""
-    quotes = [q for q in (stored.audit.quotes if stored.audit else ()) if q.file == SOLUTION]
-    spans = [(q.lines[0], q.lines[-1]) for q in quotes if q.lines]
-    return {line for low, high in spans for line in range(low, min(high, low + 10_000) + 1)}
-
-
 def _values(site: Site, stored: StoredRun) -> dict[str, object]:
     run = stored.run
     board = site.board_of.get(run.id)
     attempts = [other.run.id for other in site.attempts[run.id]]
-    solution = stored.file(SOLUTION)
     return {
         "title": f"{run.problem} / {run.contender.label}",
         "stored": stored,
@@ -162,7 +143,6 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "board": board,
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
         "refusal": _refusal(site, run.id),
-        "solution": code_lines(_text(solution.path)) if solution else [],
         "logs": list(_logs(stored)),
     }
 

@@ -1,0 +1,192 @@
+"""solution.py and the files that it needs, highlighted: the run's page shows the ends of long ones.
+
+What does not fit on the run's page stands on a page of its own, with a place for every line; a
+file too long even for that is shown by its ends, and is one click away as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from kbsite.pages.page import File, Renderer
+from kbsite.store.files import Stored
+from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.text import CodeLine, code_lines
+
+PAGE = "solution.html"
+SIDECARS = "files/"
+HERE = 150
+"""Lines of all files together that the run's page shows."""
+
+WHOLE = 10_000
+"""Lines of a file that its own page shows; a longer one is shown by its ends."""
+
+ALL = 30_000
+"""Lines of all files together that their page shows."""
+
+FILES = 50
+"""Files that are shown; more are counted."""
+
+LONGEST = 2_000_000
+"""Bytes from which a file is only named."""
+
+COLOURED = 300_000
+"""Characters from which a file is not highlighted."""
+
+WIDEST = 2_000
+"""Characters of a line from which its file is not highlighted: no person wrote it."""
+
+AROUND = 3
+"""Lines shown before and after one that the audit quotes."""
+
+QUOTED = 200
+"""Quoted lines, with those around them, that the run's page shows."""
+
+_LANGUAGES = {
+    ".py": "python", ".cu": "cuda", ".cuh": "cuda", ".c": "c", ".h": "cpp", ".cc": "cpp",
+    ".cpp": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".sh": "bash", ".json": "json",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Lines that are left out."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the solution."""
+
+    name: str
+    prefix: str
+    """What the places of its lines start with: "solution" for those of solution.py."""
+    size: int
+    lines: tuple[CodeLine, ...]
+    missing: str
+    """Why it is not shown; empty where it is."""
+    quoted: frozenset[int]
+    """The lines that the audit quotes."""
+
+    def rows(self, room: int) -> Iterator[CodeLine | Gap]:
+        """Its lines, or the ends and the quoted ones where there are more than `room`."""
+        count = len(self.lines)
+        if count <= room:
+            yield from self.lines
+            return
+        tail = room // 4
+        near = sorted(self.quoted)[: QUOTED // (2 * AROUND + 1)]
+        kept = {n for at in near for n in range(at - AROUND, at + AROUND + 1)}
+        kept |= {*range(1, room - tail + 1), *range(count - tail + 1, count + 1)}
+        last = 0
+        for number in sorted(n for n in kept if 0 < n <= count):
+            if number > last + 1:
+                yield Gap(last + 1, number - 1)
+            yield self.lines[number - 1]
+            last = number
+        if last < count:
+            yield Gap(last + 1, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file as one page shows it."""
+
+    file: Source
+    rows: tuple[CodeLine | Gap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files of a solution."""
+
+    here: tuple[Shown, ...]
+    """As the run's page shows them."""
+    whole: tuple[Shown, ...]
+    """As their own page does."""
+    more: int
+    """Files that are not shown at all."""
+
+    @property
+    def page(self) -> str | None:
+        """The page of its own; None where the run's page shows all of it."""
+        here, whole = ([shown.rows for shown in row] for row in (self.here, self.whole))
+        return None if here == whole else PAGE
+
+
+def sources(stored: StoredRun) -> Sources:
+    """solution.py and its sidecars, in order of name."""
+    names = _prefixes(stored)
+    quoted = quoted_lines(stored)
+    files = [file for file in stored.files if file.name in names]
+    files.sort(key=lambda file: (file.name != SOLUTION, file.name))
+    read = [_read(f, names[f.name], quoted.get(f.name, frozenset())) for f in files[:FILES]]
+    return Sources(
+        tuple(_shown(read, HERE, HERE)), tuple(_shown(read, ALL, WHOLE)), len(files) - len(read)
+    )
+
+
+def source_files(stored: StoredRun, found: Sources, renderer: Renderer) -> Iterator[File]:
+    """The page of the files, where the run's page does not show all of them."""
+    if found.page is None:
+        return
+    path = f"runs/{stored.run.id}/{PAGE}"
+    values = {"title": f"solution of {stored.run.id}", "run": stored.run, "sources": found}
+    yield File(path, renderer.page("pages/solution.html", path, values))
+
+
+def source_places(stored: StoredRun, found: Sources) -> dict[int, str]:
+    """The address of the lines that each quote of the audit cites, by the quote's index."""
+    files = {shown.file.name: shown for shown in found.here}
+    quotes = stored.audit.quotes if stored.audit else ()
+    places = {}
+    for number, quote in enumerate(quotes):
+        shown = files.get(quote.file)
+        if shown is None or not quote.lines or quote.lines[0] > len(shown.file.lines):
+            continue
+        line = quote.lines[0]
+        here = any(isinstance(row, CodeLine) and row.number == line for row in shown.rows)
+        places[number] = f"{'' if here else PAGE}#{shown.file.prefix}-L{line}"
+    return places
+
+
+def quoted_lines(stored: StoredRun) -> Mapping[str, frozenset[int]]:
+    """The lines that the audit quotes, by file."""
+    found: dict[str, set[int]] = {}
+    for quote in stored.audit.quotes if stored.audit else ():
+        if quote.lines:
+            low, high = quote.lines[0], quote.lines[-1]
+            found.setdefault(quote.file, set()).update(range(low, min(high, low + 10_000) + 1))
+    return {name: frozenset(lines) for name, lines in found.items()}
+
+
+def _prefixes(stored: StoredRun) -> dict[str, str]:
+    own = {SOLUTION: "solution"} if stored.file(SOLUTION) else {}
+    sidecars = [file.name for file in stored.files if file.name.startswith(SIDECARS)]
+    return own | {name: f"file-{number}" for number, name in enumerate(sidecars, start=1)}
+
+
+def _read(file: Stored, prefix: str, quoted: frozenset[int]) -> Source:
+    if file.size > LONGEST:
+        return Source(file.name, prefix, file.size, (), "too long to be shown", quoted)
+    data = file.path.read_bytes()
+    if b"\0" in data:
+        return Source(file.name, prefix, file.size, (), "not a text", quoted)
+    text = data.decode("utf-8", "surrogateescape")
+    plain = len(text) > COLOURED or max(map(len, text.split("\n"))) > WIDEST
+    suffix = PurePosixPath(file.name).suffix.lower()
+    language = "text" if plain else _LANGUAGES.get(suffix, "text")
+    lines = tuple(code_lines(text, language))
+    return Source(file.name, prefix, file.size, lines, "", quoted)
+
+
+def _shown(read: Sequence[Source], room: int, most: int) -> Iterator[Shown]:
+    """Each file with what is left of the room for all of them; with at least a line of it."""
+    for source in read:
+        rows = tuple(source.rows(min(most, max(4, room))))
+        room -= sum(isinstance(row, CodeLine) for row in rows)
+        yield Shown(source, rows)
