@@ -15,7 +15,8 @@
 
   const told = document.getElementById("told");
   const place = document.getElementById("comparison");
-  const form = document.getElementById("choice");
+  const choosing = document.getElementById("choice");
+  const TITLE = document.title;
   const PHASES = place.dataset.phases.split("|");
 
   // Which runs there are, by their id as it stands in addresses -----------------------------------
@@ -95,6 +96,7 @@
     element("h2", { id, class: "hash" }, title), ...children);
   const heads = (runs) => runs.map((run) =>
     element("th", { scope: "col" }, letter(run), element("a", { href: run.page }, run.label)));
+  const beside = (runs, style) => `beside ${style} ${WIDTHS[runs.length]}`;
 
   function sign(differs) {
     return [element("span", { class: "sign", "aria-hidden": "true" }, differs ? "≠" : "="),
@@ -111,7 +113,7 @@
     });
     const head = element("tr", {}, element("td"), ...heads(runs));
     return section("facts", "facts and grades", framed("facts and grades",
-      element("table", { class: `beside ${WIDTHS[runs.length]}` },
+      element("table", { class: beside(runs, "named") },
         element("caption", {}, "≠ where the runs differ, = where they are the same"),
         element("thead", {}, head), element("tbody", {}, ...lines))));
   }
@@ -131,11 +133,14 @@
     return line;
   }, []);
 
+  const sum = (points) =>
+    (points.length ? [[0, 0], ...points.map(({ at, value }) => [at, value])] : []);
+
   const KINDS = [
     ["score", "score, as the agent saw it", (run) => best(run.score)],
-    ["tokens", "tokens sent and generated", (run) => run.tokens.map(({ at, value }) => [at, value])],
-    ["edits", "edits of solution.py", (run) => run.edits.map(({ at, value }) => [at, value])],
-    ["checks", "checks", (run) => run.checks.map(({ at, value }) => [at, value])],
+    ["tokens", "tokens sent and generated", (run) => sum(run.tokens)],
+    ["edits", "edits of solution.py", (run) => sum(run.edits)],
+    ["checks", "checks", (run) => sum(run.checks)],
   ];
 
   function curves(runs) {
@@ -143,7 +148,7 @@
       .map(([kind, title, line]) => plot(runs, kind, title, line));
     const legend = element("p", { class: "legend" }, ...runs.flatMap((run) => [letter(run), `${run.label} `]));
     const none = element("p", { class: "dim" }, "The transcripts tell nothing over time.");
-    return section("curves", "over time", ...(drawn.length ? [legend, ...drawn] : [none]));
+    return section("curves", "over time", ...(drawn.length ? [legend, element("div", { class: "curves" }, ...drawn)] : [none]));
   }
 
   function plot(runs, kind, title, line) {
@@ -163,7 +168,7 @@
     return element("figure", {},
       element("figcaption", {}, `${title}. Highest: ${ends.join(", ")}`),
       element("div", { class: "chart-frame", role: "region", "aria-label": title, tabindex: 0 },
-        draw.chart(title, `The highest: ${ends.join(", ")}. The table below has every point.`, series, short)),
+        draw.chart(title, `The highest: ${ends.join(", ")}. The table below has every point.`, series, short, kind !== "score")),
       element("details", {}, element("summary", {}, `${title}, as a table`),
         table(title, names, lines, { class: "chart-table" })));
   }
@@ -175,17 +180,17 @@
     const select = (name, index) => {
       const options = runs.map((run, at) =>
         element("option", { value: at, selected: at === index }, `${run.letter} ${run.label}`));
-      const made = element("select", {}, ...options);
+      const made = element("select", { id: name }, ...options);
       made.addEventListener("change", show);
-      return [made, element("label", {}, `${name} `, made)];
+      return made;
     };
-    const [from, fromLabel] = select("from", 0);
-    const [to, toLabel] = select("to", 1);
+    const [from, to] = [select("from", 0), select("to", 1)];
+    const choice = [from, to].flatMap((made) => [element("label", { for: made.id }, made.id), made]);
     function show() {
       figure.replaceChildren(...difference(runs[from.value], runs[to.value]));
     }
     show();
-    return section("solutions", "solution.py", element("p", { class: "between" }, fromLabel, toLabel), figure);
+    return section("solutions", "solution.py", element("p", { class: "between" }, ...choice), figure);
   }
 
   function difference(from, to) {
@@ -272,25 +277,36 @@
       ...runs.map((run, index) => cell(run, cells[index])));
   }
 
-  function phase(runs, name, index) {
-    const lines = aligned(runs, index);
+  function summary(runs, name, index) {
     const reached = runs.map((run) => {
       const found = run.phases[index];
-      const calls = run.calls.reduce((sum, call) => sum + (call.phase !== index ? 0 : call.kind === "more" ? Number(call.summary) : 1), 0);
-      const when = !found ? "not seen" : clock(found.at) || found.anchor;
+      const calls = run.calls.filter((call) => call.phase === index)
+        .reduce((count, call) => count + (call.kind === "more" ? Number(call.summary) : 1), 0);
+      const when = found ? clock(found.at) || found.anchor : "not seen";
       const after = index === PHASES.length - 1 ? "" : `, then ${calls} ${calls === 1 ? "call" : "calls"}`;
       return element("span", { class: "reached" }, letter(run), `${when}${after}`);
     });
-    const made = element("details", { class: "phase" }, element("summary", {}, element("b", {}, name), ...reached));
-    const build = () => made.append(
-      element("p", {}, `${name}: `, ...runs.flatMap((run) => (run.phases[index]
-        ? [letter(run), step(run, run.phases[index].anchor, `the step in ${run.letter}`), " "] : []))),
-      ...(lines.length ? [framed(`calls from ${name} on`, element("table", { class: `beside ${WIDTHS[runs.length]}` },
-        element("thead", {}, element("tr", {}, element("td"), ...heads(runs))),
-        element("tbody", {}, ...lines.map((held) => line(runs, held)))))] : []));
+    return element("summary", {}, element("b", {}, name), ...reached);
+  }
+
+  function columns(runs, name, index) {
+    const cells = runs.map((run) => {
+      const found = run.phases[index];
+      const where = found ? step(run, found.anchor, `${name} ${clock(found.at)}`) : `no ${name}`;
+      return element("th", { scope: "col" }, letter(run), where);
+    });
+    return element("thead", {}, element("tr", {}, element("td"), ...cells));
+  }
+
+  function phase(runs, name, index) {
+    const lines = aligned(runs, index);
+    const made = element("details", { class: "phase" }, summary(runs, name, index));
+    const build = () => made.append(framed(`calls from ${name} on`,
+      element("table", { class: beside(runs, "marked") }, columns(runs, name, index),
+        element("tbody", {}, ...lines.map((held) => line(runs, held))))));
     if (lines.length <= UNFOLDED) {
       build();
-      made.open = lines.length > 0;
+      made.open = true;
     } else made.addEventListener("toggle", build, { once: true });
     return made;
   }
@@ -315,20 +331,33 @@
     ].join(" ");
   }
 
+  const ROOMS = [["facts", "facts"], ["curves", "over time"], ["solutions", "solution.py"],
+    ["steps", "step by step"], ["choose", "choose other runs"]];
+
+  function tabs() {
+    const links = ROOMS.flatMap(([id, name]) => [element("a", { href: `#${id}` }, name), " "]);
+    return element("nav", { class: "tabs", "aria-label": "on this page" }, ...links);
+  }
+
   let turns = 0;
+  let shown = null;
 
   async function show() {
+    // A step to a place in the page is no new comparison.
+    if (location.search === shown) return;
+    shown = location.search;
     const turn = (turns += 1);
-    const wanted = asked().slice(0, MOST);
-    chosen = wanted.filter((key) => known.has(key));
+    chosen = asked().filter((key) => known.has(key)).slice(0, MOST);
     tick();
     told.textContent = chosen.length ? "loading …" : "";
     const loaded = await Promise.all(chosen.map(load));
     if (turn !== turns) return;
     const runs = loaded.filter(Boolean).map((run, index) => ({ ...run, letter: LETTERS[index] }));
     told.textContent = remarks(runs, asked().length - runs.length);
-    place.replaceChildren(...(runs.length < 2 ? [] : [facts, curves, solutions, steps].map((part) => part(runs))));
-    document.title = document.title.replace(/^[^·]*/, runs.length < 2 ? "compare runs " : `${runs.map((run) => run.label).join(" | ")} `);
+    const parts = runs.length < 2 ? [] : [tabs, facts, curves, solutions, steps];
+    place.replaceChildren(...parts.map((part) => part(runs)));
+    const names = runs.map((run) => run.label).join(" | ");
+    document.title = runs.length < 2 ? TITLE : `${names} · ${TITLE}`;
     if (runs.length < 2) open(chosen);
   }
 
@@ -383,8 +412,7 @@
     if (contest.open) arm(contest);
     contest.addEventListener("toggle", () => contest.open && arm(contest));
   }
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  document.getElementById("show").addEventListener("click", () => {
     history.pushState(null, "", `?runs=${chosen.join(",")}`);
     show().then(() => {
       const heading = document.getElementById("facts");
@@ -398,6 +426,6 @@
     tick();
   });
   window.addEventListener("popstate", show);
-  form.hidden = known.size < 2;
+  choosing.hidden = known.size < 2;
   show();
 })();

@@ -3,7 +3,7 @@
 "use strict";
 
 const draw = (() => {
-  const SVG = "http://www.w3.org/2000/svg";
+  const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild.namespaceURI;
   const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 260, 64, 40, 16, 44];
   const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 
@@ -42,8 +42,8 @@ const draw = (() => {
 
   // Curves --------------------------------------------------------------------------------------
 
-  function stepsOf(high) {
-    if (!(high > 0)) return [1, 1];
+  function stepsOf(high, whole) {
+    if (!(high > 0) || (whole && high <= 5)) return [1, Math.max(1, high)];
     const power = 10 ** Math.floor(Math.log10(high / 4));
     const width = [1, 2, 5, 10].map((n) => n * power).find((n) => n * 5 >= high);
     return [width, Math.max(1, Math.ceil(high / width - 1e-9))];
@@ -106,10 +106,10 @@ const draw = (() => {
     return ends.map((held) => label(held.letter, held.x + 8, held.y + 4, "start"));
   }
 
-  function chart(title, description, series, told) {
+  function chart(title, description, series, told, whole) {
     const every = series.flatMap(({ points, marks }) => [...points, ...marks.map(({ at, value }) => [at, value])]);
     const across = stepsOfTime(Math.max(1, ...series.map(({ end }) => end)));
-    const up = stepsOf(every.reduce((most, [, value]) => Math.max(most, value), 0));
+    const up = stepsOf(every.reduce((most, [, value]) => Math.max(most, value), 0), whole);
     const x = scale(across[0] * across[1], LEFT, WIDTH - RIGHT);
     const y = scale(up[0] * up[1], HEIGHT - BOTTOM, TOP);
     return shape("svg", { class: "chart", role: "img", viewBox: `0 0 ${WIDTH} ${HEIGHT}` },
@@ -127,7 +127,11 @@ const draw = (() => {
     while (start < least && old[start] === now[start]) start += 1;
     let end = 0;
     while (end < least - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
-    return start + end >= Math.max(old.length, now.length) / 3 ? [start, end] : null;
+    if (start + end < Math.max(old.length, now.length) / 3) return null;
+    // Whole words are marked.
+    while (start && /\w/.test(old[start - 1])) start -= 1;
+    while (end && /\w/.test(old.at(-end))) end -= 1;
+    return [start, end];
   }
 
   function partners(lines) {
@@ -151,10 +155,10 @@ const draw = (() => {
     return found;
   }
 
-  const STYLES = { "+": "add", "-": "del", "@": "jump", " ": "same" };
+  const TAGS = { "+": "ins", "-": "del", "@": "i", " ": "span" };
 
   function line(held, parts, width) {
-    if (held.sign === "@") return element("span", { class: "jump" }, `${held.text}\n`);
+    if (held.sign === "@") return element(TAGS["@"], {}, `${held.text}\n`);
     const number = (shown, value) => String(shown ? value : "").padStart(width);
     const gutter = `${number(held.sign !== "+", held.old)} ${number(held.sign !== "-", held.now)} `;
     const text = held.text;
@@ -165,8 +169,8 @@ const draw = (() => {
       if (end > start) pieces.push(element("b", {}, text.slice(start, end)));
       pieces.push(text.slice(end));
     }
-    return element("span", { class: STYLES[held.sign] },
-      element("i", { class: "gutter" }, gutter), `${held.sign} `, ...pieces, "\n");
+    return element(TAGS[held.sign], { class: "line" },
+      element("span", { class: "gutter" }, gutter), `${held.sign} `, ...pieces, "\n");
   }
 
   function diff(before, after) {

@@ -69,7 +69,7 @@ def test_phases_never_go_back_and_milestones_tell_when_it_really_was(told: Tell)
     assert [order.index(phase) for phase in phases] == sorted(map(order.index, phases))
     assert found[Phase.CORRECT].anchor == f"L{line_of(1)}"
     assert found[Phase.READ].anchor == f"L{line_of(2)}"
-    assert phases == [Phase.START, Phase.START, Phase.CORRECT, Phase.BEST]
+    assert phases == [Phase.EDIT, Phase.CORRECT, Phase.CORRECT, Phase.BEST]
 
 
 def test_what_never_happened_is_no_milestone_and_its_phase_is_empty(told: Tell) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import combinations, pairwise
 
 from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.trajectory import PointKind, Trajectory
@@ -70,9 +71,9 @@ def phased_calls(
 ) -> Iterator[tuple[Phase, Step]]:
     """The main agent's calls with their phases, which never go back.
 
-    What comes before its time in the order of the phases starts no phase of its own before that:
-    the milestone tells when it was. What a sub-agent did first starts a phase at the call that
-    started the sub-agent.
+    Where a session came to things in another order than most, the milestones that stand in order
+    split it, as many as possible; the others only tell when they were. What a sub-agent did first
+    stands at the call that started the sub-agent.
     """
     starts = _starts(transcript, found)
     phase = Phase.START
@@ -89,10 +90,18 @@ def _starts(transcript: Transcript, found: Mapping[Phase, Milestone]) -> list[tu
         places[step.anchor] = number
         for agent in step.agents:
             places.update((below.anchor, number) for below in agent.every_step)
-    starts: list[tuple[int, Phase]] = []
-    last = 0
-    for phase, milestone in found.items():
-        if phase is not Phase.END and milestone.anchor in places:
-            last = max(last, places[milestone.anchor])
-            starts.append((last, phase))
-    return starts
+    at = [
+        (places[milestone.anchor], phase)
+        for phase, milestone in found.items()
+        if phase is not Phase.END and milestone.anchor in places
+    ]
+    return _in_order(at)
+
+
+def _in_order(at: Sequence[tuple[int, Phase]]) -> list[tuple[int, Phase]]:
+    """The longest choice of places that never go back; of equals, the one that starts first."""
+    for size in range(len(at), 0, -1):
+        for chosen in combinations(at, size):
+            if all(one[0] <= other[0] for one, other in pairwise(chosen)):
+                return list(chosen)
+    return []

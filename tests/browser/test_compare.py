@@ -1,0 +1,322 @@
+"""Runs side by side: from disk and a server, by keyboard, on a phone, and with hostile runs."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from kbsite.build import build
+from kbsite.pages.page import run_key
+from tests.browser.server import serving
+from tests.browser.test_hostile import ATTACK, ATTACKS, stream
+from tests.browser.witness import Witness
+from tests.conftest import MakeRun, MakeSettings
+from tests.contest_runs import HASTY, LOG, LOST, READ, STEADY, Call, line_of, session
+
+pytestmark = pytest.mark.browser
+
+OLD = "import torch\n\ndef solve(x):\n    return x.softmax(-1)\n" + "# kept\n" * 20
+NEW = (
+    "import torch\n\ndef solve(x):\n    return x.softmax(dim=-1)\n" + "# kept\n" * 20 + "DONE = 1\n"
+)
+HOSTILE_ID = "20260102_030405_claude_x'><script>alert(13)<,_softmax"
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(name="contest")
+def _contest(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+    """A site with the runs steady, hasty, lost, hostile and bare of one problem, two of another."""
+    home = tmp_path / "sub path"
+    settings = make_settings(home, problems=[])
+    board = home / "runs" / "demo"
+    make_run(board, run_id="steady", transcript={LOG: session(STEADY)}, audit={},
+             files={"solution.py": OLD.encode()})  # fmt: skip
+    make_run(board, run_id="hasty", model="hasty", transcript={LOG: session(HASTY, pause=25)},
+             metrics={"peak_fraction": 0.5}, files={"solution.py": NEW.encode()})  # fmt: skip
+    make_run(board, run_id="lost", model="lost", transcript={LOG: session(LOST)},
+             metrics={"status": "wrong"}, files={"solution.py": OLD.encode()})  # fmt: skip
+    make_run(board, run_id=HOSTILE_ID, model=ATTACK, effort=ATTACK, metrics={"peak_fraction": 0.1},
+             transcript={"stdout.jsonl": stream(ATTACK)},
+             files={"solution.py": f"# {ATTACK}\n".encode()})  # fmt: skip
+    make_run(board, run_id="bare", model="bare", metrics=None, transcript=None)
+    calls: list[Call] = [READ, *(("run", f"python work.py {n}", "o" * 4000) for n in range(300))]
+    for name in ("far", "away"):
+        log = {LOG: session(calls, pause=1)}
+        make_run(board, run_id=name, model=name, problem="other", transcript=log)
+    return build(settings).out
+
+
+@pytest.fixture(name="open_page", params=["file", "http"])
+def _open_page(
+    request: pytest.FixtureRequest,
+    contest: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Iterator[Open]:
+    """Opens a page of the site, from disk or below a sub-path; expects no error to the end."""
+    with serving(contest.parents[1]) as served:
+        way = request.param
+        start = f"{contest.as_uri()}/" if way == "file" else f"{served}sub%20path/site/"
+
+        def opened(rest: str = "compare/index.html", **options: object) -> Page:
+            page = context_of(**options).new_page()
+            witness.watch(page)
+            page.goto(f"{start}{rest}")
+            return page
+
+        yield opened
+
+    assert witness.errors == []
+    assert witness.dialogs == []
+    assert witness.foreign(start) == set()
+
+
+def side_by_side(*runs: str) -> str:
+    return "compare/index.html?runs=" + ",".join(map(run_key, runs))
+
+
+def cells(page: Page, row: str) -> list[str]:
+    """What the facts say of each run under a name."""
+    line = page.locator("section", has=page.locator("#facts")).locator("tr", has_text=row).first
+    return line.locator("td").all_inner_texts()
+
+
+def test_a_run_leads_to_itself_beside_the_best_other_one(open_page: Open) -> None:
+    page = open_page("runs/steady/index.html")
+    page.get_by_role("link", name="compare", exact=True).last.click()
+
+    expect(page.locator("#facts")).to_be_visible()
+    assert page.url.endswith("compare/index.html?runs=steady,hasty")
+    assert cells(page, "score") == [".420", ".500"]
+    assert cells(page, "verdict") == ["★ clean", "not audited"]
+    assert cells(page, "first correct") == ["00:41", "00:26"]
+
+
+def test_facts_that_differ_are_marked_by_more_than_their_colour(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty"))
+    facts = page.locator("section", has=page.locator("#facts"))
+    expect(facts).to_be_visible()
+
+    assert "≠\ndiffers:" in facts.locator("tr", has_text="model").inner_text().replace(
+        "≠differs", "≠\ndiffers"
+    )
+    assert "=" in facts.locator("tr", has_text="harness").inner_text()
+    assert facts.locator("tr.differs th", has_text="score").count() >= 1
+    assert facts.locator("tr.same th", has_text="hardware").count() == 1
+
+
+def test_solutions_are_compared_line_by_line_with_the_words_that_changed(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty"))
+    figure = page.locator("figure.diff")
+
+    expect(figure.locator("figcaption")).to_have_text("from A to B: 2 lines added, 1 removed")
+    assert figure.locator("del").all_inner_texts() == [" 4    -     return x.softmax(-1)\n"]
+    assert [line.strip() for line in figure.locator("ins").all_inner_texts()] == [
+        "4 +     return x.softmax(dim=-1)",
+        "25 + DONE = 1",
+    ]
+    assert figure.locator("ins b").all_inner_texts() == ["dim="]
+
+
+def test_any_two_solutions_can_be_compared_by_keyboard(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty", "lost"))
+    chosen = page.get_by_label("to", exact=True)
+    chosen.focus()
+    page.keyboard.press("ArrowDown")
+
+    expect(page.locator("figure.diff figcaption")).to_have_text(
+        "the solutions of A and C are the same, line by line"
+    )
+
+
+def test_steps_stand_in_phases_and_lead_to_their_place_in_the_run(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty"))
+    phases = page.locator("details.phase")
+    expect(phases).to_have_count(7)
+    edit = phases.filter(has_text="first edit of solution.py").first
+    first_row = edit.locator("tbody tr").first
+
+    assert first_row.locator("th").inner_text().endswith("all")
+    assert first_row.locator("td").nth(0).inner_text().startswith("00:10 edits solution.py")
+    assert first_row.locator("td").nth(1).inner_text().startswith("00:00 edits solution.py")
+    correct = phases.filter(has_text="first correct").first
+    only = correct.locator("tbody tr.differs", has_text="read")
+    assert only.locator("th").inner_text().endswith("B only")
+    first_row.locator("td a").first.click()
+    expect(page.locator(f"#L{line_of(1)}")).to_be_in_viewport()
+    assert page.url.endswith(f"runs/steady/index.html#L{line_of(1)}")
+
+
+def test_what_a_run_never_came_to_is_said(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "lost"))
+    check = page.locator("details.phase").filter(has_text="first correct").first
+
+    expect(check.locator("summary .reached").nth(1)).to_contain_text("not seen")
+    expect(check.locator("thead th").nth(1)).to_contain_text("no first correct")
+
+
+def test_curves_have_one_axis_a_description_and_a_table(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty"))
+    figures = page.locator(".curves figure")
+    expect(figures).to_have_count(4)
+    score = figures.first
+
+    assert score.locator("svg").get_attribute("role") == "img"
+    assert "A: 0.42, B: 0.5" in (score.locator("svg desc").text_content() or "")
+    assert score.locator("svg path.mark").count() == 5
+    assert (
+        score.locator("svg path.curve-b:not(.mark)").evaluate(
+            "(path) => getComputedStyle(path).strokeDasharray"
+        )
+        != "none"
+    )
+    score.locator("summary").click()
+    rows = score.locator("tbody tr").all_inner_texts()
+    assert [re.split(r"\s+", row)[:3] for row in rows[:2]] == [
+        ["A", "00:51", "0.3"], ["A", "01:01", "0.4"],
+    ]  # fmt: skip
+
+
+def test_runs_are_chosen_by_keyboard_and_stand_in_the_address(open_page: Open) -> None:
+    page = open_page()
+    page.select_option("#problem", "softmax")
+    expect(page.locator("details.contest:visible")).to_have_count(1)
+    page.locator("details.contest:visible > summary").focus()
+    page.keyboard.press("Enter")
+    for name in ("hasty", "steady"):
+        page.get_by_role(
+            "checkbox", name=f"choose claude · {'opus-x' if name == 'steady' else name}"
+        ).focus()
+        page.keyboard.press("Space")
+    page.locator("#show").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#facts")).to_be_focused()
+    assert page.url.endswith("?runs=hasty,steady")
+    page.go_back()
+    expect(page.locator("#facts")).to_have_count(0)
+    page.go_forward()
+    expect(page.locator("#facts")).to_have_count(1)
+    assert cells(page, "score") == [".500", ".420"]
+
+
+def test_four_runs_are_the_most(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty", "lost", HOSTILE_ID))
+    expect(page.locator("#facts")).to_be_visible()
+    page.locator("details.contest", has_text="softmax").locator("summary").click()
+    free = page.get_by_role("checkbox", name="choose claude · bare")
+
+    assert len(cells(page, "score")) == 4
+    expect(free).to_be_disabled()
+    page.get_by_role("checkbox", name="choose claude · lost").uncheck()
+    expect(free).to_be_enabled()
+
+
+def test_a_place_in_the_page_keeps_the_comparison_as_it_is(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty"))
+    page.get_by_label("to", exact=True).select_option("0")
+    page.get_by_role("link", name="step by step").click()
+
+    expect(page.locator("#steps")).to_be_in_viewport()
+    expect(page.locator("figure.diff figcaption")).to_contain_text("A and A are the same")
+
+
+def test_one_run_or_unknown_ones_are_told_and_nothing_else_is_loaded(
+    open_page: Open, witness: Witness
+) -> None:
+    page = open_page("compare/index.html?runs=steady,..%2F..%2Fsteady,nobody,__proto__")
+
+    expect(page.locator("#told")).to_contain_text("3 of the runs asked for cannot be compared here")
+    expect(page.locator("#told")).to_contain_text("Choose one more run")
+    expect(page.get_by_role("checkbox", name="choose claude · opus-x")).to_be_checked()
+    asked = [address for address in witness.addresses if address.endswith("/compare.js")]
+    assert [address.split("/")[-2] for address in asked if "/runs/" in address] == ["steady"]
+
+
+def test_runs_of_different_problems_are_told_not_to_compare(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "far"))
+
+    expect(page.locator("#told")).to_contain_text("of different problems")
+
+
+def test_a_phase_with_many_calls_opens_when_it_is_asked_for(open_page: Open) -> None:
+    page = open_page(side_by_side("far", "away"))
+    long = page.locator("details.phase").filter(has_text="301 calls")
+
+    expect(long.locator("summary")).to_be_visible()
+    assert long.locator("tr").count() == 0
+    long.locator("summary").click()
+    expect(long.locator("tbody tr")).to_have_count(301)
+    expect(long.locator("tbody tr").last).to_contain_text("python work.py 299")
+
+
+def test_a_run_without_a_transcript_is_compared_by_what_there_is(open_page: Open) -> None:
+    page = open_page(side_by_side("hasty", "bare"))
+
+    expect(page.locator("#facts")).to_be_visible()
+    assert cells(page, "calls") == ["4", "unknown"]
+    expect(page.locator("figure.diff figcaption")).to_contain_text("lines added")
+
+
+def test_hostile_runs_are_shown_as_text(
+    contest: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    page = context_of(bypass_csp=True).new_page()  # text has to hold without the policy
+    witness.watch(page)
+    page.goto(f"{contest.as_uri()}/{side_by_side('hasty', HOSTILE_ID)}")
+    expect(page.locator("#facts")).to_be_visible()
+    page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
+    shown = page.locator("#comparison").evaluate("(held) => held.textContent")
+
+    assert all(attack in shown for attack in ATTACKS)
+    assert page.locator("#comparison img, #comparison iframe, #comparison script").count() == 0
+    assert witness.dialogs == []
+    assert witness.errors == []
+    assert witness.foreign(f"{contest.as_uri()}/") == set()
+
+
+def test_data_that_are_not_what_they_should_be_break_nothing(
+    contest: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    (contest / "runs" / "lost" / "compare.js").unlink()
+    spoilt = """{"id": "steady", "label": 7, "facts": [3, ["a"], null], "calls": [[2, {}, null]],
+                 "phases": {}, "curves": []}"""
+    (contest / "runs" / "steady" / "compare.js").write_text(
+        f"kbsiteRun({spoilt});\nkbsiteRun(null);\nkbsiteRun({{id: 'hasty', label: 'not asked'}});"
+    )
+    page = context_of().new_page()
+    witness.watch(page)
+    page.goto(f"{contest.as_uri()}/{side_by_side('hasty', 'steady', 'lost')}")
+
+    expect(page.locator("#told")).to_contain_text("1 of the runs asked for cannot be compared here")
+    expect(page.locator("#facts")).to_be_visible()
+    expect(page.locator("figure.diff figcaption")).to_contain_text("B left no solution.py")
+    assert [error for error in witness.errors if "ERR_FILE_NOT_FOUND" not in error] == []
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_the_page_fits_a_phone(open_page: Open, width: int) -> None:
+    page = open_page(
+        side_by_side("steady", "hasty", "lost", HOSTILE_ID),
+        viewport={"width": width, "height": 800},
+    )
+    expect(page.locator("#facts")).to_be_visible()
+    page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_javascript_the_runs_are_listed_and_lead_to_their_pages(open_page: Open) -> None:
+    page = open_page(side_by_side("steady", "hasty"), java_script_enabled=False)
+
+    expect(page.locator("noscript p")).to_contain_text("needs JavaScript")
+    expect(page.locator("#choice")).to_be_hidden()
+    page.locator("details.contest > summary", has_text="softmax").click()
+    page.get_by_role("link", name="claude · hasty [max]").click()
+    assert page.url.endswith("runs/hasty/index.html")
