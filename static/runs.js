@@ -67,6 +67,8 @@
       select.value = [...select.options].some((option) => option.value === value) ? value : "";
     }
     sort = COMPARE[(state.get("sort") ?? "").replace(/^-/, "")] ? state.get("sort") : "";
+    const narrow = matchMedia("(max-width: 44rem)").matches;
+    document.getElementById("filters").open = !narrow || sort !== "" || Object.keys(asked().filters).length > 0;
   }
 
   function remember({ query: text, filters }) {
@@ -170,21 +172,24 @@
     return made;
   }
 
+  const part = (name, text) => element("span", { class: name }, text);
+  const dim = (text) => part("dim", text);
+
   function link(path, text) {
     return element("a", { href: root + path }, text);
   }
 
   function heading(run, data) {
     const title = data.boards[run.board] ?? run.board;
-    const inside = run.shown
+    const inside = run.board in data.boards
       ? [link(`${encodeURIComponent(run.board)}/index.html`, title)]
-      : [`${title} `, element("span", { class: "dim" }, "(on no board)")];
+      : [title];
     return element("tr", { class: "board" }, element("th", { scope: "rowgroup", colspan: "7" }, ...inside));
   }
 
   function row(run, data) {
     const cells = {
-      run: [link(`runs/${run.key}/index.html`, run.run)],
+      run: [link(`runs/${run.key}/index.html`, run.run), ...(run.shown ? [] : [" ", dim("(on no board)")])],
       problem: [link(`problems/${encodeURIComponent(run.problem)}/index.html`, run.problem)],
       contender: [contender(run)],
       result: run.told ? score(run) : [mark(data.statuses[run.status], "status")],
@@ -195,9 +200,6 @@
     return element("tr", {}, ...Object.entries(cells).map(
       ([name, inside]) => element("td", { "data-label": name }, ...inside)));
   }
-
-  const dim = (text) => element("span", { class: "dim" }, text);
-  const part = (name, text) => element("span", { class: name }, text);
 
   function contender(run) {
     const made = element("span", { class: "contender" }, part("harness", run.harness), " · ", part("model", run.model));
@@ -224,10 +226,15 @@
 
   // Headings sort -----------------------------------------------------------------------------------
 
+  // What is best or most stands first; texts go from a to z.
+  const DOWN = new Set(["result", "time", "attempt"]);
+
   function headings() {
+    const by = sort.replace(/^-/, "");
+    form.elements.sort.value = by;
     for (const th of table.tHead.rows[0].cells) {
-      const at = sort.replace(/^-/, "") === th.dataset.sort;
-      if (at) th.setAttribute("aria-sort", sort.startsWith("-") ? "descending" : "ascending");
+      const down = DOWN.has(by) !== sort.startsWith("-");
+      if (th.textContent === by) th.setAttribute("aria-sort", down ? "descending" : "ascending");
       else th.removeAttribute("aria-sort");
     }
   }
@@ -236,8 +243,8 @@
     const button = element("button", { type: "button", class: "sort" }, th.textContent);
     th.replaceChildren(button);
     button.addEventListener("click", () => {
-      // Down, up, and back to the order by board.
-      const name = th.dataset.sort;
+      // One way, the other, and back to the order by board.
+      const name = button.textContent;
       sort = sort === name ? `-${name}` : sort === `-${name}` ? "" : name;
       show();
     });
@@ -251,7 +258,9 @@
     waiting = setTimeout(show, 150);
   });
   form.addEventListener("change", (event) => {
-    if (event.target !== query) show();
+    if (event.target === query) return;
+    if (event.target === form.elements.sort) sort = event.target.value;
+    show();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();

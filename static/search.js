@@ -45,7 +45,7 @@
     told.textContent = "…";
     let found;
     try {
-      found = await (await load()).search(query, { filters });
+      found = await (await load()).search(query, { filters: indexed(filters) });
     } catch (error) {
       show(`The texts cannot be searched here (${error.message}). The list below is of runs whose names fit.`);
       return;
@@ -57,6 +57,17 @@
     await draw(mine);
   }
 
+  // In the index each value is a filter of its own, as src/kbsite/search.py says.
+  function indexed(filters) {
+    const named = Object.entries(filters).map(([name, value]) => `${name}-${encodeURIComponent(value)}`);
+    return Object.fromEntries(named.map((name) => [name, "1"]));
+  }
+
+  function held(data, name) {
+    const found = Object.keys(data.filters).find((one) => one.startsWith(`${name}-`));
+    return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
+  }
+
   function show(text) {
     told.textContent = text;
     list.replaceChildren();
@@ -66,14 +77,14 @@
 
   async function draw(mine) {
     const next = results.slice(drawn, drawn + PAGES);
-    const held = await Promise.all(next.map((result) => result.data()));
+    const pages = await Promise.all(next.map((result) => result.data()));
     if (question !== mine) return null;
     drawn += next.length;
-    const made = held.map(item);
-    list.append(...made);
+    const before = list.children.length;
+    for (const data of pages) add(data);
     more.hidden = drawn >= results.length;
     more.textContent = `${Math.min(PAGES, results.length - drawn)} more of ${results.length - drawn}`;
-    return made[0];
+    return list.children[before] ?? list.lastElementChild;
   }
 
   more.addEventListener("click", async () => {
@@ -90,14 +101,21 @@
     return made;
   }
 
-  function item(data) {
+  // Pages of one run that follow each other stand together.
+  function add(data) {
+    const hits = places(data).map((place) => hit(data, place));
+    const open = list.lastElementChild;
+    if (open?.dataset.at === data.meta.at) open.querySelector(".hits").append(...hits);
+    else list.append(item(data, hits));
+  }
+
+  function item(data, hits) {
     const { meta } = data;
     const where = meta.at.split("/").at(-2);
-    const marks = ["status", "verdict"].map((name) => data.filters[name]?.[0]).filter((mark) => mark && mark !== "none");
+    const marks = ["status", "verdict"].map((name) => held(data, name)).filter((mark) => mark && mark !== "none");
     const about = [decoded(where), ...marks].join(" · ");
-    const hits = element("ul", { class: "plain hits" }, ...places(data).map((place) => hit(data, place)));
-    return element("li", {}, element("a", { href: root + meta.at }, meta.title), " ",
-      element("span", { class: "dim" }, about), hits);
+    return element("li", { "data-at": meta.at }, element("a", { href: root + meta.at }, meta.title), " ",
+      element("span", { class: "dim" }, about), element("ul", { class: "plain hits" }, ...hits));
   }
 
   function decoded(text) {
@@ -113,29 +131,25 @@
     const best = [...data.weighted_locations].sort((one, other) => other.balanced_score - one.balanced_score);
     const byAnchor = new Map();
     for (const { location: word } of best) {
-      const id = data.meta.anchor ?? anchor(data.anchors, word);
-      if (!byAnchor.has(id)) byAnchor.set(id, { id, word });
+      const { id, from } = data.meta.anchor ? { id: data.meta.anchor, from: 0 } : anchor(data.anchors, word);
+      if (!byAnchor.has(id)) byAnchor.set(id, { id, from, word });
       if (byAnchor.size === HITS) break;
     }
     return [...byAnchor.values()].sort((one, other) => one.word - other.word);
   }
 
   function anchor(anchors, word) {
-    let id = "";
-    let at = -1;
-    for (const one of anchors) {
-      if (one.location <= word && one.location >= at) {
-        id = one.id;
-        at = one.location;
-      }
+    let last = { id: "", from: 0 };
+    for (const { id, location: from } of anchors) {
+      if (from <= word && from >= last.from) last = { id, from };
     }
-    return id;
+    return last;
   }
 
-  function hit(data, { id, word }) {
+  function hit(data, { id, from, word }) {
     const inside = data.meta.at.startsWith("runs/") ? `?${looked()}` : "";
     const href = `${root}${data.meta.at}${inside}${id ? `#${encodeURIComponent(decoded(id))}` : ""}`;
-    const made = element("li", {}, element("a", { href }, named(id)), " ", excerpt(data, word));
+    const made = element("li", {}, element("a", { href }, named(id)), " ", excerpt(data, from, word));
     if (data.meta.whole) {
       made.append(" ", element("a", { href: root + data.meta.whole }, "the whole text"));
     }
@@ -144,8 +158,8 @@
 
   function named(id) {
     const [, before, line] = id.match(LINE) ?? [];
-    if (!line) return id || "the page";
-    return `${before ? `${before.replace(/-$/, "")}, ` : ""}line ${line}`;
+    if (!line) return id.replace(/-title$/, "") || "the page";
+    return before ? `${before === "solution-" ? "solution.py" : "another file"}, line ${line}` : `line ${line}`;
   }
 
   function looked() {
@@ -158,11 +172,11 @@
     return new URLSearchParams({ q, regex: "1" });
   }
 
-  function excerpt(data, word) {
+  function excerpt(data, from, word) {
     // The words as the index counts them. Its own excerpt is HTML, and these are texts of runs.
     data.words ??= data.content.split(/[\r\n\s]+/g);
     data.marked ??= new Set(data.locations);
-    const start = Math.max(0, word - BEFORE);
+    const start = Math.max(from, word - BEFORE);
     const made = element("span", { class: "excerpt" });
     for (let at = start; at < Math.min(start + WORDS, data.words.length); at += 1) {
       const text = data.words[at].length > 120 ? `${data.words[at].slice(0, 120)}…` : data.words[at];

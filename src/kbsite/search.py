@@ -6,19 +6,23 @@ pages, each with what it belongs to, so that the pages of the site carry nothing
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from kbsite.errors import MachineError
 from kbsite.pages.listing import filtered_by
 from kbsite.pages.page import INDEX, Site, address, board_path, problem_path, run_path
 from kbsite.store.runs import StoredRun
-from kbsite.store.writing import write_text
-from kbsite.text import plain
+from kbsite.store.writing import write_bytes, write_text
+from kbsite.text import plain, visible
 
 FOLDER = "search"
 """Where the index stands in a site."""
@@ -26,8 +30,17 @@ FOLDER = "search"
 _NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.pagefind")
 """The files of Pagefind that a page needs beside the index; its own user interfaces it does not."""
 
-_NO_TEXT = "nav, svg, form, .drawn, .tools, .minimap, .step > a, .step > div > b"
+_UNQUOTED = "!'()*"
+"""What encodeURIComponent leaves as it is, beside what `quote` does."""
+
+_NO_TEXT = "nav, svg, form, .drawn, .tools, .minimap, .step > a"
 """What stands on pages to get around, and would be found on every one of them."""
+
+_BLOCK = re.compile(
+    r"</?(?=(?:blockquote|d[dlt]|del|details|div|fig\w+|h\d|ins|li|[ou]l|p|pre|section|small|summary|"
+    r"t[dhr]|table)\b)"
+)
+"""Where a word ends: Pagefind takes what stands on both sides of most tags for one word."""
 
 _PLACE = re.compile(r'href="index\.html#([^"]*)"')
 """Where a page that holds a long text says which step it is from."""
@@ -81,7 +94,65 @@ def index(site: Site, out: Path) -> int:
         if path.is_dir() or path.name in _NEEDED or path.suffix == ".pf_meta":
             path.rename(out / FOLDER / path.name)
     shutil.rmtree(copies.parent)
+    _settle(out / FOLDER)
     return count
+
+
+def _settle(folder: Path) -> None:
+    """Put the filters that an index names in order: Pagefind writes them in one that changes."""
+    entry_path = folder / "pagefind-entry.json"
+    entry = json.loads(entry_path.read_text("utf-8"))
+    for held in entry["languages"].values():
+        path = folder / f"pagefind.{held['hash']}.pf_meta"
+        data = _in_order(gzip.decompress(path.read_bytes()))
+        language = held["hash"].partition("_")[0]
+        held["hash"] = f"{language}_{hashlib.sha256(data).hexdigest()[:10]}"
+        write_bytes(folder / f"pagefind.{held['hash']}.pf_meta", gzip.compress(data, mtime=0))
+        path.unlink()
+    write_text(entry_path, json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
+
+
+_SIGNATURE = b"pagefind_dcd"
+"""What each binary file of Pagefind starts with; CBOR follows."""
+
+_FILTERS = 3
+"""Which item of an index's description lists its filters."""
+
+
+def _in_order(data: bytes) -> bytes:
+    start, end = _items(data, len(_SIGNATURE))[_FILTERS]
+    filters = _items(data, start)
+    first = filters[0][0] if filters else end
+    return data[:first] + b"".join(sorted(data[at:to] for at, to in filters)) + data[end:]
+
+
+def _items(data: bytes, at: int) -> list[tuple[int, int]]:
+    """Where each item of the CBOR array at `at` starts and ends."""
+    _, count, at = _head(data, at)
+    found = []
+    for _ in range(count):
+        found.append((at, _end(data, at)))
+        at = found[-1][1]
+    return found
+
+
+def _head(data: bytes, at: int) -> tuple[int, int, int]:
+    """The major type of the CBOR item at `at`, its number, and where what follows starts."""
+    kind, short = data[at] >> 5, data[at] & 31
+    size = 1 << (short - 24) if short >= 24 else 0
+    number = int.from_bytes(data[at + 1 : at + 1 + size], "big") if size else short
+    return kind, number, at + 1 + size
+
+
+def _end(data: bytes, at: int) -> int:
+    kind, number, body = _head(data, at)
+    match kind:
+        case 2 | 3:  # bytes, text
+            return body + number
+        case 4:  # an array
+            return max((end for _, end in _items(data, at)), default=body)
+        case _:  # numbers; Pagefind writes nothing else
+            return body
 
 
 def _run(program: Path, pages: Path, made: Path) -> None:
@@ -131,9 +202,18 @@ def _marked(text: str, page: _Indexed) -> str:
     if place:
         told |= {"anchor": place[1], "whole": _from_top(page.file)}
     lines = [_line("meta", name, value) for name, value in told.items()]
-    lines += [_line("filter", name, value) for name, value in page.filters.items()]
-    marked = text.replace("</head>", f"{''.join(lines)}</head>", 1)
+    lines += [_line("filter", _filter(*held), "1") for held in page.filters.items()]
+    spaced = _BLOCK.sub(r" \g<0>", text)
+    marked = spaced.replace("</head>", f"{''.join(lines)}</head>", 1)
     return marked.replace("<main ", "<main data-pagefind-body ", 1)
+
+
+def _filter(name: str, value: str) -> str:
+    """What a filter's value is called in the index, as static/search.js spells it too.
+
+    Each value is a filter of its own: Pagefind writes several of one in an order that changes.
+    """
+    return f"{name}-{quote(visible(value), safe=_UNQUOTED)}"
 
 
 def _line(kind: str, name: str, value: str) -> str:

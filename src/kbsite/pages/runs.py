@@ -15,6 +15,10 @@ ROWS = 100
 """Runs on a page: so many open at once on any machine, and can be read without a script."""
 
 
+COLUMNS = ("run", "problem", "contender", "result", "verdict", "time", "attempt")
+"""What the table says of a run, and what a script can sort it by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Runs of a board that stand on one page."""
@@ -47,6 +51,7 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
             "number": number,
             "numbers": len(cut),
             "page_path": page_path,
+            "sorts": COLUMNS,
             "groups": list(_groups(site, held)),
             "choices": listing.choices(site) if number == 1 else {},
         }
