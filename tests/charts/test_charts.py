@@ -24,7 +24,7 @@ from kbsite.charts.drawing import (
     steps_of_time,
     table,
 )
-from kbsite.model.event import ToolKind, Topic
+from kbsite.model.event import Edit, ToolKind, Topic
 from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.text import plain
 from tests.trajectories.sessions import Work, graded, session
@@ -122,6 +122,38 @@ def test_the_score_chart_shows_each_kind_of_point() -> None:
     titles = [e.findtext("title") for e in shapes(chart, "chart-dot")]
     assert titles == ["0:55 peak_fraction: 0.3842", "1:10 peak_fraction: 0.3511"]
     assert [e.get("data-anchor") for e in shapes(chart, "chart-pass")] == ["L14"]
+
+
+def test_the_tokens_climb_to_what_was_used_and_end_in_the_cost() -> None:
+    chart = score_chart(session().trajectory(graded(0.35), budget=120), href, cost="$4.10")
+    assert chart is not None
+    (curve,) = shapes(chart, "chart-tokens")
+    heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", curve.get("d", ""))]
+
+    assert heights == sorted(heights, reverse=True)
+    assert heights[0] - heights[-1] == 32
+    assert "18.6k, $4.10" in ["".join(e.itertext()) for e in shapes(chart, "chart-label")]
+    assert "sent and got 18.6k tokens" in str(parsed(chart.svg)[1].text)
+
+
+def test_without_tokens_there_is_no_lane_for_them() -> None:
+    chart = score(Work().run("bench", "peak_fraction: 0.1", at=(1, 2)).trajectory())
+
+    assert not shapes(chart, "chart-tokens")
+    assert float(parsed(chart.svg).get("height", "0")) < 310
+
+
+def test_the_table_leads_to_the_solution_as_it_stood_where_there_is_one() -> None:
+    def state(number: int | None) -> str | None:
+        return None if number is None else f"page#state-{number + 1}"
+
+    work = Work().run("check", "PASS", at=(1, 2))
+    work.edit(Edit("/workspace/solution.py", None, "a"), at=5).run("check", "PASS", at=(7, 8))
+    chart = score_chart(work.trajectory(), href, state)
+    assert chart is not None
+
+    assert [row[-1] for row in rows(chart)] == ["", "state 1", "state 1", "state 1"]
+    assert 'href="page#state-1"' in chart.table
 
 
 def test_the_score_table_tells_what_the_picture_shows() -> None:

@@ -45,14 +45,22 @@ Its last part, behind the last hyphen, is what a reader calls the state by."""
 _LANES = 44
 """Height of the two lanes below the plot: checks and edits."""
 
+_TOKENS = 44
+"""Height of the lane of tokens, below the other two."""
+
 _MANY = 60
 """Points from which edits in a row are one row of the table."""
 
 _LONGEST_BUDGET = 366 * 86400
 
 
-def score_chart(trajectory: Trajectory, href: Href, state: StateHref | None = None) -> Chart | None:
-    """Scores, checks, edits and tokens over time; None where the transcript tells of none."""
+def score_chart(
+    trajectory: Trajectory, href: Href, state: StateHref | None = None, cost: str = ""
+) -> Chart | None:
+    """Scores, checks, edits and tokens over time; None where the transcript tells of none.
+
+    `cost` is what the session cost, in words, to stand at the end of the tokens.
+    """
     if all(point.kind is PointKind.SUBMIT for point in trajectory.points):
         return None
     plot = _plot(trajectory)
@@ -63,9 +71,10 @@ def score_chart(trajectory: Trajectory, href: Href, state: StateHref | None = No
         *_grade(plot),
         path(_best(plot), "chart-best"),
         *_marks(plot),
+        *_tokens(plot, cost),
     ]
     title = "Score over time, as the agent saw it"
-    svg = picture(title, _description(trajectory, plot), content, HEIGHT + _LANES)
+    svg = picture(title, _description(trajectory, plot), content, _height(plot))
     return Chart(svg, _table(title, trajectory.points, href, state))
 
 
@@ -129,6 +138,28 @@ def _lanes(plot: _Plot) -> Iterator[Markup]:
 
 def _lane(number: int) -> float:
     return HEIGHT - 8 + 24 * number
+
+
+def _height(plot: _Plot) -> int:
+    return HEIGHT + _LANES + (_TOKENS if any(p.tokens for p in plot.points) else 0)
+
+
+def _tokens(plot: _Plot, cost: str) -> Iterator[Markup]:
+    """The tokens that were sent and got until each point, as a curve in a lane of its own."""
+    known = [(x, p.tokens) for p, x in zip(plot.points, plot.at, strict=True) if p.tokens]
+    if not known:
+        return
+    most = max(tokens for _, tokens in known)
+    y = Scale(most, HEIGHT + _LANES + 28, HEIGHT + _LANES - 4)
+    yield line((plot.x.start, plot.x.end), (y.start, y.start), "chart-grid")
+    yield label("tokens", plot.x.start - 6, y.start, anchor="end")
+    drawn = {int(x // 2): f"L{coordinate(x)} {coordinate(y.at(tokens))}" for x, tokens in known}
+    start = f"M{coordinate(plot.x.start)} {coordinate(y.start)}"
+    yield path([start, *drawn.values()], "chart-tokens")
+    told = ", ".join(filter(None, [amount(most), cost]))
+    end = known[-1][0]
+    anchor = "end" if end > WIDTH / 2 else "start"
+    yield label(told, end, y.start + 13, anchor=anchor)
 
 
 def _budget(plot: _Plot) -> Iterator[Markup]:
@@ -195,6 +226,9 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
     told = [f"{len(checks)} checks, {passed} of them passed, {edits} changes of the solution."]
     if best is not None and best.score is not None:
         told.append(f"The best score that the agent saw is {best.score:.4g}.")
+    sent = max((point.tokens or 0 for point in plot.points), default=0)
+    if sent:
+        told.append(f"The main agent sent and got {amount(sent)} tokens.")
     if plot.points[-1].score is not None:
         told.append(f"The grade is {plot.points[-1].score:.4g}.")
     if not plot.timed:

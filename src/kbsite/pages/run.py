@@ -10,11 +10,13 @@ from pathlib import Path
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
 from kbsite.model.board import Board
+from kbsite.model.run import Run
 from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
 from kbsite.pages.filters import filters
+from kbsite.pages.facts import money
 from kbsite.pages.grade import grade
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
@@ -81,7 +83,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     href = partial(_href, addresses)
     yield from snapshot_files(stored.run, stood, href, renderer)
     values |= {"told": told, "snapshots": stood, "href": href}
-    values["charts"] = _charts(told, stood, href) if told else {}
+    values["charts"] = _charts(stored.run, told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     found = sources(stored)
     yield from source_files(stored, found, renderer)
@@ -119,11 +121,12 @@ def _href(addresses: Mapping[str, str], anchor: str) -> str:
 
 
 def _charts(
-    told: Trajectory, stood: Snapshots, href: Callable[[str], str]
+    run: Run, told: Trajectory, stood: Snapshots, href: Callable[[str], str]
 ) -> dict[str, Chart | None]:
     """The charts of how the run came to its solution."""
+    cost = money(run.cost_usd) if run.cost_usd is not None else ""
     return {
-        "score": score_chart(told, href, partial(state_address, stood)),
+        "score": score_chart(told, href, partial(state_address, stood), cost),
         "work": work_chart(told.signs),
         "context": context_chart(told.signs, href),
     }
