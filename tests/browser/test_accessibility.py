@@ -20,6 +20,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 PAGES = [
     "index.html", "demo/index.html", "runs/index.html", "404.html", "problems/softmax/index.html",
     "runs/kinds/index.html", "runs/again/index.html", "runs/long/index.html",
+    "compare/index.html",
     "runs/long/steps-0002.html", f"runs/long/text-L{line_of(LONG_ROUND) + 1}-1.html",
 ]  # fmt: skip
 SCREENS = [
@@ -122,6 +123,31 @@ def test_a_long_run_in_use_breaks_no_rule(
     expect(page.locator(".step.here.is-error")).to_be_visible()
 
     assert wrong + broken(page) == []
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_runs_side_by_side_break_no_rule(
+    screen: dict[str, Any], full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, **screen).new_page()
+    page.goto(f"{(full / 'compare' / 'index.html').as_uri()}?runs=long,kinds,again")
+    expect(page.locator("#steps")).to_be_visible()
+    open_all(page)
+
+    assert broken(page) == []
+
+
+def test_runs_side_by_side_are_printed_whole(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 720, "height": 1000}).new_page()
+    page.goto(f"{(full / 'compare' / 'index.html').as_uri()}?runs=long,kinds")
+    expect(page.locator("#steps")).to_be_visible()
+    page.emulate_media(media="print", color_scheme="light")
+
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(UNSEEN) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
 
 
 # What stands out of its own box sideways where the box does not let it be seen.
