@@ -65,7 +65,7 @@
   // Other pages of the run, over the page: long texts, and what else the run's page links ---------
 
   // The address of a page within this file: its name, and a place in it.
-  const OVER = /^((?:text-(.*)-\d+|[\w-]+)\.html)(?::(.*))?$/;
+  const OVER = /^((?:text-(.*)-\d+|.+)\.html)(?::(.*))?$/;
 
   const dialog = document.createElement("dialog");
   const close = document.createElement("button");

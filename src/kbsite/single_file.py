@@ -11,7 +11,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape, unescape
 from pathlib import Path
 from urllib.parse import quote
@@ -76,7 +76,7 @@ def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
     if not folder.is_dir():
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
     stored = read_run(folder)
-    return Site(settings.config, (stored,), site.problems, (), ()), stored
+    return replace(site, runs=(stored,), boards=(), findings=()), stored
 
 
 def text(site: Site, stored: StoredRun) -> str:
