@@ -43,7 +43,7 @@ from kbsite.store.writing import json_text, write_text
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
-RESERVED = {INDEX, "404.html", "compare", "data", "problems", "runs", "search", "static"}
+RESERVED = {INDEX, "404.html", "compare", "data", "explore", "problems", "runs", "search", "static"}
 """What no board can be called: the site's own folders and pages."""
 
 Tick = Callable[[str, int, int], None]

@@ -87,7 +87,7 @@ def test_every_value_in_an_attribute_stands_in_double_quotes(name: str) -> None:
     assert not [tag for tag in tags if re.search(r"=\s*(?:value|')", tag)]
 
 
-@pytest.mark.parametrize("path", [*PATHS, *sorted(STATIC.iterdir())], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PATHS, *sorted(STATIC.glob("*.*"))], ids=lambda path: path.name)
 def test_nothing_of_the_site_comes_from_another_host(path: Path) -> None:
     text = path.read_text("utf-8").replace(NAMESPACE, "")
 

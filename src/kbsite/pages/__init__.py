@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from kbsite.pages import board, compare, home, missing, problem, run, runs
+from kbsite.pages import board, compare, explore, home, missing, problem, run, runs
 from kbsite.pages.page import Page, Site
 
 
@@ -20,7 +20,7 @@ class PageModule(Protocol):
         ...
 
 
-ALL: list[PageModule] = [home, board, run, runs, compare, problem, missing]
+ALL: list[PageModule] = [home, board, run, runs, compare, explore, problem, missing]
 
 
 def every(site: Site) -> Iterator[Page]:

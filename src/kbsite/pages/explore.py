@@ -1,0 +1,116 @@
+"""The page that draws all runs as a reader asks: axes, colours, boards; with the same as tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from statistics import quantiles
+
+from kbsite.model.run import Contender
+from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of, run_path
+from kbsite.store.runs import StoredRun
+from kbsite.text import visible
+
+EXPLORE = f"explore/{INDEX}"
+"""Where the page stands."""
+
+DATA = "explore/data.js"
+"""What it draws, as a script: from disk a page can load nothing else."""
+
+ROWS = 500
+"""Runs in the table: the best ones, where there are more."""
+
+LARGEST = 1e15
+"""A figure beyond it is damage, and is left out like one that nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the scores of a contender are spread."""
+
+    contender: Contender
+    scores: Sequence[float]
+    """At least one, the lowest first."""
+
+    @property
+    def quarters(self) -> tuple[float, float, float]:
+        """The values that a quarter, a half and three quarters of the scores do not exceed."""
+        if len(self.scores) == 1:
+            return (self.scores[0],) * 3
+        low, middle, high = quantiles(self.scores, n=4, method="inclusive")
+        return low, middle, high
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """One page, if there is any run to draw."""
+    if site.runs:
+        yield Page(EXPLORE, lambda renderer: _files(site, renderer))
+
+
+def _files(site: Site, renderer: Renderer) -> Iterator[File]:
+    yield File(DATA, _script([_row(site, stored) for stored in site.runs]))
+    runs = sorted(site.runs, key=_best_first)
+    values = {"title": "explore", "runs": runs[:ROWS], "spreads": list(_spreads(site.runs))}
+    yield File(EXPLORE, renderer.page("pages/explore.html", EXPLORE, values))
+
+
+def _best_first(stored: StoredRun) -> tuple[bool, float, str]:
+    score = attempt_of(stored).score
+    return (score is None, -(score or 0.0), stored.run.id)
+
+
+def _spreads(runs: Sequence[StoredRun]) -> Iterator[Spread]:
+    """The spread of each contender's scores, by label."""
+    held: dict[Contender, list[float]] = {}
+    for stored in runs:
+        score = _known(attempt_of(stored).score)
+        if score is not None:
+            held.setdefault(stored.run.contender, []).append(score)
+    for contender, scores in sorted(held.items(), key=lambda item: item[0].label):
+        yield Spread(contender, sorted(scores))
+
+
+def _row(site: Site, stored: StoredRun) -> dict[str, object]:
+    """A run as static/explore.js draws it; what nobody knows is left out."""
+    run, usage, spent = stored.run, stored.run.usage, site.cost(stored.run)
+    board = site.board_of.get(run.id)
+    told = None if usage.sent is None or usage.output is None else usage.sent + usage.output
+    words = {
+        "run": run.id,
+        "contender": run.contender.label,
+        "model": run.model,
+        "harness": run.harness,
+        "problem": run.problem,
+        "board": board.config.title if board else run.board,
+        "verdict": stored.audit.verdict.value if stored.audit else "not audited",
+        "status": stored.metrics.status.label,
+    }
+    figures = {
+        "score": attempt_of(stored).score,
+        "time": run.elapsed_seconds,
+        "output": usage.output,
+        "tokens": told,
+        "cost": spent.usd,
+    }
+    known = {name: _known(value) for name, value in figures.items()}
+    return {
+        "page": address(run_path(run.id), seen_from=EXPLORE),
+        **{name: visible(word) for name, word in words.items()},
+        **{name: value for name, value in known.items() if value is not None},
+        **({"estimated": True} if spent.estimated else {}),
+    }
+
+
+def _known(value: float | None) -> float | None:
+    known = value is not None and isfinite(value) and 0 <= value <= LARGEST
+    return value if known else None
+
+
+def _script(rows: list[dict[str, object]]) -> str:
+    """A script that hands the runs over, in ASCII and without a character that HTML knows."""
+    text = json.dumps(rows, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return f"window.kbsiteExplored={text};\n"

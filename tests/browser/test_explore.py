@@ -1,0 +1,215 @@
+"""The page that draws all runs: from disk and from a server, within the site's own policy."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from kbsite.build import build
+from kbsite.store.problems import read_problem
+from tests.browser.server import serving
+from tests.browser.test_accessibility import broken, open_all
+from tests.browser.witness import Witness
+from tests.conftest import MakeRun, MakeSettings
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<a href='javascript:alert(1)'>x</a><b onclick=alert(1)>&lt;i&gt;"
+PROBLEMS = ("softmax", "add")
+REFUSED = """document.addEventListener("securitypolicyviolation", (event) => {
+    console.error("refused", event.violatedDirective, event.sourceFile, event.sample);
+});"""
+POINTS = "#chart .points path.point"
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+    settings = make_settings(tmp_path / "sub path", problems=PROBLEMS)
+    board = settings.runs / "demo"
+    for number in range(6):
+        problem = PROBLEMS[number % 2]
+        made = partial(
+            make_run, problem=problem, problem_hash=read_problem(settings.problems / problem).hash
+        )
+        usage = {"input": 10 ** (number + 1), "output": 10**number}
+        grade: dict[str, Any] = {"peak_fraction": 0.1 + number / 10}
+        model = HOSTILE if number == 5 else f"m{number % 3}"
+        made(board, run_id=f"r{number}", model=model, metrics=grade, usage=usage,
+             harness=["claude", "codex"][number % 2], cost_usd=float(number))  # fmt: skip
+    make_run(board, run_id="failed", metrics={"status": "wrong"}, usage={})
+    return build(settings).out
+
+
+@pytest.fixture(name="open_page", params=["file", "http"])
+def _open_page(
+    request: pytest.FixtureRequest,
+    folder: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Iterator[Open]:
+    """Opens the page, and expects to the end that nothing was refused and no other host asked."""
+    with serving(folder.parents[1]) as served:
+        start = f"{folder.as_uri()}/" if request.param == "file" else f"{served}sub%20path/site/"
+
+        def opened(query: str = "", **options: object) -> Page:
+            page = context_of(**options).new_page()
+            page.add_init_script(REFUSED)
+            witness.watch(page)
+            page.goto(f"{start}explore/index.html{query}")
+            return page
+
+        yield opened
+    assert witness.errors == []
+    assert witness.dialogs == []
+    assert witness.foreign(start) == set()
+
+
+def rows(page: Page) -> list[list[str]]:
+    """The table below the chart, cell by cell."""
+    texts = "(held) => held.map((row) => [...row.children].map((cell) => cell.textContent))"
+    found: list[list[str]] = page.eval_on_selector_all("#drawn-table tbody tr", texts)
+    return found
+
+
+def test_every_run_with_both_figures_is_a_point_and_a_row(open_page: Open) -> None:
+    page = open_page()
+    expect(page.locator(POINTS)).to_have_count(6)
+    expect(page.locator("#told")).to_have_text(
+        re.compile(r"^score against time: 6 runs; 1 have no")
+    )
+    open_all(page)
+
+    assert [row[0] for row in rows(page)] == [f"r{number}" for number in range(6)]
+    assert rows(page)[3][1:] == ["codex · m0 [max]", "add", "not audited", "30:00", ".400"]
+
+
+def test_a_click_on_a_point_opens_its_run(open_page: Open) -> None:
+    page = open_page("?x=cost&problem=softmax")
+    expect(page.locator(POINTS)).to_have_count(3)
+    box = page.locator(POINTS).last.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator("#chart .hoverlayer")).to_contain_text("cost $4.00")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_url("**/runs/r4/index.html")
+
+
+def test_what_is_asked_stands_in_the_address_and_comes_back(open_page: Open) -> None:
+    page = open_page()
+    page.select_option("#ask-x", "tokens")
+    page.select_option("#ask-by", "model")
+    page.check("#ask-logx")
+    asked = "?x=tokens&by=model&logx=1"
+    expect(page).to_have_url(re.compile(re.escape(asked) + "$"))
+    page.reload()
+    expect(page.locator("#ask-x")).to_have_value("tokens")
+    expect(page.locator("#ask-logx")).to_be_checked()
+    expect(page.locator("#chart .legendtext")).to_have_count(4)
+    expect(page.locator("#told")).to_contain_text("score against all tokens: 6 runs")
+
+
+def test_nonsense_in_the_address_is_passed_over(open_page: Open) -> None:
+    page = open_page("?chart=%3Cscript%3E&x=__proto__&by=constructor&board=gone&y=page")
+    expect(page.locator(POINTS)).to_have_count(6)
+    expect(page.locator("#ask-chart")).to_have_value("against")
+    expect(page).to_have_url(re.compile(r"index\.html$"))
+
+
+def test_no_place_is_found_for_nought_among_powers_of_ten(open_page: Open) -> None:
+    page = open_page("?x=cost&logx=1")
+    expect(page.locator(POINTS)).to_have_count(5)
+
+    assert "r0" not in [row[0] for row in rows(page)]
+
+
+def test_problems_stand_side_by_side(open_page: Open) -> None:
+    page = open_page("?chart=problem&y=output&by=problem")
+    expect(page.locator("#chart .xtick")).to_have_text(["add", "softmax"])
+    expect(page.locator("#chart .legendtext")).to_have_text(["add", "softmax"])
+    expect(page.locator("#ask-x")).to_be_disabled()
+
+    assert [row[-1] for row in rows(page)][:3] == ["1", "10", "100"]
+
+
+def test_a_spread_is_curves_and_quarters(open_page: Open) -> None:
+    page = open_page("?chart=spread&y=cost&by=harness")
+    expect(page.locator("#chart .scatterlayer .js-line")).to_have_count(2)
+
+    assert rows(page) == [
+        ["claude", "3", "$0.0000", "$1.00", "$2.00", "$3.00", "$4.00"],
+        ["codex", "3", "$1.00", "$2.00", "$3.00", "$4.00", "$5.00"],
+    ]
+
+
+def test_hostile_names_are_shown_as_they_are_and_link_nowhere(open_page: Open) -> None:
+    page = open_page("?by=model")
+    expect(page.locator("#chart .legendtext")).to_contain_text([HOSTILE, "m0", "m1", "m2"])
+
+    assert page.locator("#chart a").count() == 0
+    assert HOSTILE in rows(page)[5][1]
+
+
+def test_without_a_script_the_tables_say_it(open_page: Open) -> None:
+    page = open_page(java_script_enabled=False)
+    expect(page.locator("#drawn")).to_be_hidden()
+    expect(page.locator("#drawn ~ details tbody tr")).to_have_count(7)
+    page.get_by_role("link", name=".600").click()
+    page.wait_for_url("**/runs/r5/index.html")
+
+
+def test_colours_follow_the_theme(open_page: Open) -> None:
+    page = open_page(color_scheme="dark")
+    filled = "(path) => getComputedStyle(path).fill"
+    before = page.locator(POINTS).first.evaluate(filled)
+    page.emulate_media(color_scheme="light")
+
+    assert before == "rgb(74, 222, 128)"
+    expect(page.locator(POINTS).first).to_have_css("fill", "rgb(22, 101, 52)")
+
+
+def test_everything_is_asked_and_opened_with_the_keyboard_alone(open_page: Open) -> None:
+    page = open_page()
+    page.locator("#ask-chart").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#ask-chart")).to_have_value("problem")
+    page.locator("#drawn-data summary").focus()
+    page.keyboard.press("Enter")
+    page.locator("#drawn-table a").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/r0/index.html")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("query", ["", "?chart=problem", "?chart=spread&by=model"])
+def test_no_chart_breaks_a_rule_or_stands_out_of_the_window(
+    scheme: str, width: int, query: str, folder: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    screen = {"width": width, "height": 900}
+    page = context_of(bypass_csp=True, color_scheme=scheme, viewport=screen).new_page()
+    page.goto(f"{(folder / 'explore' / 'index.html').as_uri()}{query}")
+    expect(page.locator(POINTS).first).to_be_visible()
+    open_all(page)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert broken(page) == []
+
+
+def test_no_other_page_loads_the_program_that_draws(
+    folder: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    page = context_of().new_page()
+    witness.watch(page)
+    for name in ("index.html", "demo/index.html", "runs/index.html", "runs/r0/index.html"):
+        page.goto((folder / name).as_uri())
+
+    assert not [address for address in witness.addresses if "vendor" in address]
