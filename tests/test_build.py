@@ -14,7 +14,6 @@ from kbsite.build import MARKER, board_configs, build, override, read
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Severity
-from kbsite.pages import run as run_page
 from kbsite.store.runs import read_run
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 
@@ -97,7 +96,7 @@ def test_a_page_that_cannot_be_made_says_so_and_the_rest_is_built(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr(run_page, "transcript", broken)
+    monkeypatch.setattr(pipeline, "transcript", broken)
     built = build(settings)
     page = (built.out / "runs" / run.name / "index.html").read_text("utf-8")
 
@@ -120,7 +119,8 @@ def test_a_build_that_fails_leaves_the_old_site_as_it_was(
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(pipeline, "_write_page", full)
+    make_run(tmp_path / "runs" / "demo", model="other")
+    monkeypatch.setattr(pipeline, "write_text", full)
     with pytest.raises(OSError, match="no space"):
         build(settings)
 
@@ -161,7 +161,7 @@ def test_an_empty_folder_and_an_earlier_site_are_replaced(
     settings.out.mkdir()
     build(settings)
     (settings.out / "left.txt").write_text("from before")
-    build(settings)
+    build(settings, fresh=True)
 
     assert (settings.out / MARKER).exists()
     assert not (settings.out / "left.txt").exists()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,27 +17,36 @@ from kbsite.model.board import Board
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor
+from kbsite.model.transcript import Transcript
+from kbsite.output import Output, Work
 from kbsite.pages import every, facts, step_html, steps
 from kbsite.pages.page import (
     INDEX,
+    File,
+    Made,
     Page,
     Site,
     address,
     attempt_of,
     board_path,
     comparison,
+    gzip_path,
     markdown_path,
     problem_path,
     raw_path,
     run_path,
     trajectory_path,
 )
+from kbsite.record import PageRecord, Record, code_digest, digest, read_record, write_record
+from kbsite.store.files import gzipped
+from kbsite.store.inputs import Input, inputs
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run, run_folders
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.settings import Settings
 from kbsite.store.writing import json_text, write_text
+from kbsite.transcripts import transcript
 
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
@@ -57,33 +65,107 @@ class Built:
     out: Path
     pages: int
     findings: tuple[Finding, ...]
+    work: Work
 
 
-def build(settings: Settings, tick: Tick | None = None) -> Built:
-    """Make the site, whole or not at all: what stood at its place stays until all is written."""
+def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) -> Built:
+    """Make the site, whole or not at all: what stood at its place stays until all is written.
+
+    What did not change since the last build is taken over, unless it is to be made `fresh`.
+    """
     out = settings.out
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")
     if settings.config.search:
         search.executable()  # told before the work is done, not after it
+    before = Record() if fresh else read_record(out, out / MARKER)
+    held = inputs([settings.runs, settings.problems], before.inputs)
+    code, chosen = code_digest(), digest(settings)
+    if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
+        return Built(out, len(before.pages), before.findings, Work())
     site = read(settings)
-    partial_out = out.with_name(f"{out.name}.partial")
-    shutil.rmtree(partial_out, ignore_errors=True)
-    partial_out.mkdir(parents=True)
-    _copy_files(site, partial_out)
-    findings = list(site.findings)
-    shown = replace(site, findings=_published(findings, settings))
-    templates = Templates(environment(shown))
-    pages = list(every(shown))
-    for done, page in enumerate(pages, start=1):
-        findings += _write_page(templates, page, partial_out)
-        if tick:
-            tick(page.path, done, len(pages))
+    shown = replace(site, findings=_published(site.findings, settings))
+    frame = digest(code, settings.config, shown.prices, [board.config for board in shown.boards])
+    making = _Making(shown, before, held, frame, Output(out, Work()))
+    findings = [*site.findings, *making.make(tick)]
+    output = making.output
     if settings.config.search:
-        search.index(shown, partial_out)
-    write_text(partial_out / MARKER, f"{__version__}\n")
-    _replace(partial_out, out)
-    return Built(out, len(pages), tuple(findings))
+        search.index(shown, output.folder)
+    write_text(output.folder / MARKER, f"{__version__}\n")
+    output.replace()
+    marker = (out / MARKER).stat().st_mtime_ns
+    found = tuple(findings)
+    write_record(out, Record(code, frame, chosen, marker, held, making.pages, found))
+    return Built(out, len(making.pages), found, output.work)
+
+
+def _same(before: Mapping[str, Input], held: Mapping[str, Input]) -> bool:
+    return before.keys() == held.keys() and all(
+        before[path].digest == file.digest for path, file in held.items()
+    )
+
+
+@dataclass(slots=True)
+class _Making:
+    """A build at work: what it knows of the last one, and what it has made so far."""
+
+    site: Site
+    before: Record
+    inputs: Mapping[str, Input]
+    frame: str
+    """Digest of what stands on every page."""
+    output: Output
+    pages: dict[str, PageRecord] = field(default_factory=dict)
+
+    def make(self, tick: Tick | None) -> Iterator[Finding]:
+        """Put every file of the site in its place; what could not be made is found."""
+        self._copy_files()
+        earlier = self.before if self.before.frame == self.frame else Record()
+        templates = Templates(environment(self.site), earlier, self.output)
+        pages = list(every(self.site))
+        for done, page in enumerate(pages, start=1):
+            yield from self._page(page, templates, earlier)
+            if tick:
+                tick(page.path, done, len(pages))
+
+    def _page(self, page: Page, templates: Templates, earlier: Record) -> Iterator[Finding]:
+        key = digest(self.frame, page.depends(self.inputs)) if page.depends else ""
+        old = earlier.pages.get(page.path)
+        if key and old and old.key == key and self.output.keep(old.files):
+            self.pages[page.path] = old
+            return
+        files: dict[str, Made | None] = {}
+        try:
+            for file in page.files(templates):
+                self.output.write(file)
+                files[file.path] = file.made
+        except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
+            message = f"the page cannot be made: {type(error).__name__}: {error}"
+            values = {"title": page.path, "message": message}
+            html = templates.page("pages/broken.html", page.path, values)
+            self.output.write(File(page.path, html))
+            yield Finding(Severity.ERROR, page.path, message)
+            key = ""
+        self.pages[page.path] = PageRecord(key, files)
+
+    def _copy_files(self) -> None:
+        static = assets.folder("static")
+        for path in sorted(static.rglob("*")):
+            if path.is_file():
+                name = f"static/{path.relative_to(static).as_posix()}"
+                self.output.write_bytes(name, path.read_bytes())
+        for name in sorted(SCHEMAS):
+            text = json_text(schema(name))
+            self.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
+        for stored in self.site.runs:
+            for file in stored.files:
+                name = str(file.path.absolute())
+                old, new = self.before.inputs.get(name), self.inputs.get(name)
+                same = old is not None and new is not None and old.digest == new.digest
+                self.output.copy(file.path, raw_path(stored.run.id, file.name), same=same)
+                packed = gzip_path(stored.run.id, file)
+                if packed and not (same and self.output.keep([packed])):
+                    self.output.write_bytes(packed, gzipped(file.path))
 
 
 def read(settings: Settings) -> Site:
@@ -210,6 +292,7 @@ def environment(site: Site) -> jinja2.Environment:
         run_path=run_path,
         problem_path=problem_path,
         raw_path=raw_path,
+        gzip_path=gzip_path,
         markdown_path=markdown_path,
         trajectory_path=trajectory_path,
     )
@@ -218,46 +301,32 @@ def environment(site: Site) -> jinja2.Environment:
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The templates, as pages call them."""
+    """The templates, as pages call them, and what they need to know of the last build."""
 
     env: jinja2.Environment
+    earlier: Record = field(default_factory=Record)
+    output: Output | None = None
+    """Where the site is written; None where single pages are made."""
 
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A whole page that stands at `path`; addresses in it are seen from there."""
+        if self.output:
+            self.output.work.rendered += 1
         url = partial(address, seen_from=path)
         return self.env.get_template(template).render(url=url, **values)
 
+    def transcript(self, stored: StoredRun) -> Transcript | None:
+        """The transcript of a run, read anew; None if it has none to show."""
+        if self.output:
+            self.output.work.parsed += 1
+        return transcript(stored.run.harness, stored.transcripts)
 
-def _write_page(templates: Templates, page: Page, out: Path) -> list[Finding]:
-    try:
-        for file in page.files(templates):
-            write_text(out / file.path, file.text)
-    except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
-        message = f"the page cannot be made: {type(error).__name__}: {error}"
-        values = {"title": page.path, "message": message}
-        write_text(out / page.path, templates.page("pages/broken.html", page.path, values))
-        return [Finding(Severity.ERROR, page.path, message)]
-    return []
-
-
-def _copy_files(site: Site, out: Path) -> None:
-    shutil.copytree(assets.folder("static"), out / "static")
-    for name in sorted(SCHEMAS):
-        write_text(out / f"data/schema/{name}.schema.json", json_text(schema(name)))
-    for stored in site.runs:
-        for file in stored.files:
-            target = out / raw_path(stored.run.id, file.name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.path, target, follow_symlinks=False)
-
-
-def _replace(new: Path, out: Path) -> None:
-    old = out.with_name(f"{out.name}.old.partial")
-    shutil.rmtree(old, ignore_errors=True)
-    if out.exists():
-        out.rename(old)
-    new.rename(out)
-    shutil.rmtree(old, ignore_errors=True)
+    def made(self, path: str, page: str) -> Made | None:
+        """What a file of a page was made of the last time; None if it cannot stay as it is."""
+        held = self.earlier.file(path, page)
+        if held is None or self.output is None or not self.output.stand([path, *held.others]):
+            return None
+        return held
 
 
 def override(

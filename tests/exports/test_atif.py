@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from kbsite.exports.atif import NOTHING, linked, trajectory
+from kbsite.model.board import Attempt
 from kbsite.model.event import (
     Image,
     Message,
@@ -30,8 +31,12 @@ from tests.fold.making import START, Log, folded
 from tests.harnesses.reading import beside
 
 
+def whole(told: Transcript, run: Attempt) -> str:
+    return "".join(trajectory(told, run))
+
+
 def exported(told: Transcript, **run: Any) -> dict[str, Any]:
-    held: dict[str, Any] = json.loads(trajectory(told, attempt(**run)))
+    held: dict[str, Any] = json.loads(whole(told, attempt(**run)))
     return held
 
 
@@ -40,7 +45,7 @@ def counts(usage: Usage) -> tuple[int | None, ...]:
 
 
 def assert_reads_back(name: str, told: Transcript) -> None:
-    back = read_back(trajectory(told, attempt(usage={})))
+    back = read_back(whole(told, attempt(usage={})))
 
     assert tale(back, back=True) == tale(told), name
     assert counts(back.usage) == counts(told.usage), name
@@ -63,7 +68,7 @@ def _harbor(request: pytest.FixtureRequest) -> Iterator[Any]:
 def test_harbor_takes_every_trajectory(harbor: Any) -> None:
     assert every_capture()
     for name, told in every_capture():
-        text = trajectory(told, attempt())
+        text = whole(told, attempt())
         taken = harbor.model_validate_json(text)
         assert taken.to_json_dict() == json.loads(text), f"{name}: Harbor drops something"
 
@@ -71,14 +76,14 @@ def test_harbor_takes_every_trajectory(harbor: Any) -> None:
 @beside
 def test_harbor_takes_what_lies_beside_the_checkout(harbor: Any) -> None:
     for _, told in corpus():
-        harbor.model_validate_json(trajectory(told, attempt()))
+        harbor.model_validate_json(whole(told, attempt()))
 
 
 def test_harbor_takes_hostile_transcripts(harbor: Any) -> None:
     @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
     @given(TRANSCRIPTS)
     def holds(told: Transcript) -> None:
-        harbor.model_validate_json(trajectory(told, attempt()))
+        harbor.model_validate_json(whole(told, attempt()))
 
     holds()
 
@@ -104,7 +109,7 @@ def test_transcripts_of_others_are_read_back_too() -> None:
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TRANSCRIPTS)
 def test_nothing_hostile_stops_it_and_steps_stay_numbered(told: Transcript) -> None:
-    text = trajectory(told, attempt())
+    text = whole(told, attempt())
     waiting = [json.loads(text)]
     while waiting:
         held = waiting.pop()
@@ -112,7 +117,7 @@ def test_nothing_hostile_stops_it_and_steps_stay_numbered(told: Transcript) -> N
         assert held["final_metrics"]["total_steps"] == len(held["steps"])
         waiting += held.get("subagent_trajectories", [])
 
-    assert text == trajectory(told, attempt())
+    assert text == whole(told, attempt())
     text.encode("utf-8")
 
 

@@ -26,13 +26,18 @@ from kbsite.model.event import (
 )
 from kbsite.model.run import Metrics, ShapeMetrics
 from kbsite.model.status import Status
+from kbsite.model.transcript import Transcript
 from tests.exports.hostile import ODD, TEXTS, TRANSCRIPTS
 from tests.exports.telling import attempt, every_capture
 from tests.fold.making import Log, folded
 
 
+def file(told: Transcript | None, run: Attempt) -> str:
+    return "".join(page(told, run))
+
+
 def written(*events: Any, **run: Any) -> str:
-    return page(folded(*events), attempt(**run))
+    return file(folded(*events), attempt(**run))
 
 
 def headings(text: str) -> list[str]:
@@ -71,7 +76,7 @@ def test_what_is_not_known_is_not_told() -> None:
 def test_the_verdict_is_told_with_what_it_rests_on() -> None:
     quote = Quote(file="solution.py", lines=(3, 9), label="the cheat", text="return cached")
     told = audited(Verdict.REWARD_HACK, quotes=(quote,), date=date(2026, 1, 3), implication="Void.")
-    text = page(None, told)
+    text = file(None, told)
 
     assert "**reward_hack**: It games the evaluation" in text
     assert "- implication: `Void.`" in text
@@ -80,14 +85,14 @@ def test_the_verdict_is_told_with_what_it_rests_on() -> None:
 
 
 def test_a_run_that_nobody_audited_says_so() -> None:
-    assert "Nobody has audited this run." in page(None, attempt())
+    assert "Nobody has audited this run." in file(None, attempt())
 
 
 def test_the_grade_is_told_shape_by_shape() -> None:
     shapes = (ShapeMetrics(shape="n=1", ms=1.5, peak_fraction=0.25), ShapeMetrics(shape="n=2"))
     metrics = Metrics(format=1, status=Status.PASSED, peak_fraction=0.25, interval=(0.2, 0.3),
                       shapes=shapes)  # fmt: skip
-    text = page(None, Attempt(attempt().run, metrics, None))
+    text = file(None, Attempt(attempt().run, metrics, None))
 
     assert "- peak_fraction: `0.25`" in text
     assert "- interval: `0.2 to 0.3`" in text
@@ -153,11 +158,11 @@ def test_an_end_that_another_file_tells_is_told() -> None:
     end = Finish(source=Source("stdout.jsonl", 9), ok=True, reason="end_turn", text="All done.")
     object.__setattr__(told, "finish", end)
 
-    assert "`stdout.jsonl` · finish (`end_turn`)\n```text\nAll done." in page(told, attempt())
+    assert "`stdout.jsonl` · finish (`end_turn`)\n```text\nAll done." in file(told, attempt())
 
 
 def test_a_run_without_transcript_says_so() -> None:
-    assert "There is no transcript of this run." in page(None, attempt())
+    assert "There is no transcript of this run." in file(None, attempt())
 
 
 # What is left out
@@ -244,15 +249,15 @@ def test_what_cannot_be_seen_is_written_out() -> None:
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TRANSCRIPTS, st.sampled_from(ODD))
 def test_nothing_hostile_stops_it(told: Any, word: str) -> None:
-    text = page(told, attempt(model=word, notes=[word]))
+    text = file(told, attempt(model=word, notes=[word]))
 
     text.encode("utf-8")
-    assert text == page(told, attempt(model=word, notes=[word]))
+    assert text == file(told, attempt(model=word, notes=[word]))
     assert headings(text).count("Verdict") == 1
 
 
 def test_captures_are_told_whole_and_short() -> None:
     for name, told in every_capture():
-        text = page(told, attempt())
+        text = file(told, attempt())
         assert len(headings(text)) >= 5, name
         assert len(text) < 200_000, name

@@ -30,6 +30,7 @@ COLLECT_AFTER = 50_000
     "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
 )
 @click.option("--search", is_flag=True, help="Make all texts searchable; needs kbsite[search].")
+@click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
 @click.option("--strict", is_flag=True, help="Exit 1 if anything is wrong with the input.")
 def build(  # noqa: PLR0913 - each option is an argument
     config: Path | None,
@@ -39,9 +40,10 @@ def build(  # noqa: PLR0913 - each option is an argument
     *,
     single: str | None,
     search: bool,
+    fresh: bool,
     strict: bool,
 ) -> None:
-    """Make the site of a folder of runs.
+    """Make the site of a folder of runs, or what has changed of it.
 
     Bad input never stops it: what cannot be read is left out and named, here and on the site.
 
@@ -76,11 +78,17 @@ def build(  # noqa: PLR0913 - each option is an argument
         def tick(path: str, done: int, count: int) -> None:
             progress.update(task, completed=done, total=count, description=path)
 
-        built = make(chosen, tick)
+        built = make(chosen, tick, fresh=fresh)
     for finding in built.findings:
         tell(finding)
     seen = Counter(finding.severity for finding in built.findings)
+    work = built.work
     click.echo(f"{built.pages} pages, {tally(seen)}", err=True)
+    click.echo(
+        f"{work.parsed} transcripts read, {work.rendered} pages rendered,"
+        f" {work.written} files written, {work.kept} kept",
+        err=True,
+    )
     click.echo(built.out / "index.html")
     if strict and built.findings:
         sys.exit(1)

@@ -27,8 +27,8 @@ NOTHING = "The transcript tells no step of this agent."
 Json = dict[str, object]
 
 
-def trajectory(told: Transcript, attempt: Attempt) -> str:
-    """The whole document, on one line."""
+def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
+    """The whole document on one line, in pieces: a transcript is never one text."""
     run, session = attempt.run, told.session
     agent = filled({
         "name": run.harness,
@@ -53,8 +53,21 @@ def trajectory(told: Transcript, attempt: Attempt) -> str:
         "subagent_trajectories": below,
         "extra": _facts(told, attempt),
     }
-    tidy = plain(filled(document), -DEEPEST)
-    return json.dumps(tidy, ensure_ascii=False, allow_nan=False) + "\n"
+    for number, (key, value) in enumerate(filled(document).items()):
+        yield f'{", " if number else "{"}"{key}": '
+        yield from _list(value) if isinstance(value, list) else [_json(value)]
+    yield "}\n"
+
+
+def _list(values: list[object]) -> Iterator[str]:
+    for number, value in enumerate(values):
+        yield ", " if number else "["
+        yield _json(value)
+    yield "]"
+
+
+def _json(value: object) -> str:
+    return json.dumps(plain(value, 1 - DEEPEST), ensure_ascii=False, allow_nan=False)
 
 
 DEEPEST = 128

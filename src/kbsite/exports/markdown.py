@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from unicodedata import category
 
-from kbsite.exports.plain import filled, iso, whole
+from kbsite.exports.plain import filled, iso, ordinary, whole
 from kbsite.harnesses.lines import dump
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
@@ -60,11 +61,13 @@ class Left:
     pictures: int = 0
 
 
-def page(told: Transcript | None, attempt: Attempt) -> str:
-    """The whole file."""
+def page(told: Transcript | None, attempt: Attempt) -> Iterator[str]:
+    """The whole file, in pieces that end in line ends: a transcript is never one text."""
     left = Left()
     steps = list(_transcript(told, left)) if told else ["There is no transcript of this run."]
-    return "\n".join([*_head(told, attempt), *_left(told, left), "", "## Steps", "", *steps, ""])
+    for line in chain(_head(told, attempt), _left(told, left), ["", "## Steps", ""], steps):
+        yield line
+        yield "\n"
 
 
 def _head(told: Transcript | None, attempt: Attempt) -> Iterator[str]:
@@ -320,11 +323,15 @@ def code(text: str) -> str:
 
 
 def _longest_ticks(text: str) -> int:
+    if "`" not in text:
+        return 0
     return max((len(found) for found in _TICKS.findall(text)), default=0)
 
 
 def shown(text: str) -> str:
     """`text` with what has no shape of its own, or turns text around, written as an escape."""
+    if ordinary(text):
+        return text
     text = whole(text).replace("\r\n", "\n")
     odd = {char for char in set(text) if char not in "\n\t" and category(char) in _ODD}
     table = {ord(char): f"\\u{ord(char):04x}" if ord(char) > 255 else f"\\x{ord(char):02x}"

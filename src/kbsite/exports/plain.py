@@ -12,12 +12,20 @@ from kbsite.harnesses.lines import dump
 DEPTH = 64
 """Data nested deeper than this is written as JSON within a string."""
 
+_ORDINARY = bytes(range(0x20, 0x7F)) + b"\t\n"
+
+
+def ordinary(text: str) -> bool:
+    """Whether a text is ASCII without any control but tabs and line ends, as most are."""
+    return text.isascii() and not text.encode("ascii").translate(None, _ORDINARY)
+
+
 _HALF = re.compile("[\ud800-\udfff]")
 
 
 def whole(text: str) -> str:
     r"""`text` without halves of characters: a byte that is no UTF-8 reads `\xff`."""
-    return _HALF.sub(_escaped, text)
+    return text if text.isascii() else _HALF.sub(_escaped, text)
 
 
 def _escaped(half: re.Match[str]) -> str:

@@ -33,15 +33,20 @@ class Grade:
     samples_file: str = SAMPLES
 
 
-def grade(site: Site, stored: StoredRun) -> Grade:
-    """The grade of a run; the raw samples are read here."""
+def floors_of(site: Site, stored: StoredRun) -> tuple[Floor, ...]:
+    """The floors of a run's problem on its board."""
     board = site.board_of.get(stored.run.id)
-    floors = tuple(
+    return tuple(
         floor
         for row in (board.floors if board else ())
         for floor in row.floors
         if floor is not None and floor.problem == stored.run.problem
     )
+
+
+def grade(site: Site, stored: StoredRun) -> Grade:
+    """The grade of a run; the raw samples are read here."""
+    floors = floors_of(site, stored)
     file = stored.file(SAMPLES)
     samples = read_samples(file) if file else ReadSamples((), ())
     shapes = stored.metrics.shapes

@@ -62,6 +62,16 @@ class LongTexts:
         text = "\n".join(sign + line.text for sign, line in zip(signs, lines, strict=True))
         return self.ends(text, anchor)
 
+    @property
+    def held(self) -> Sequence[LongText]:
+        """The texts that were collected since the last time they were taken."""
+        return self._held
+
+    def drop(self, anchor: str) -> None:
+        """Forget the texts of a step, which is rendered again."""
+        self._held = [text for text in self._held if text.anchor != anchor]
+        self._seen.pop(anchor, None)
+
     def take(self) -> Iterator[LongText]:
         """The texts that were collected since the last time."""
         held, self._held = self._held, []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -17,6 +17,8 @@ from kbsite.model.finding import Finding
 from kbsite.model.price import Cost, PriceTable, cost
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
+from kbsite.store.files import Stored
+from kbsite.store.inputs import Input
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
@@ -103,6 +105,25 @@ class Renderer(Protocol):
         """A whole page that stands at `path`."""
         ...
 
+    def transcript(self, stored: StoredRun) -> Transcript | None:
+        """The transcript of a run, read anew; None if it has none to show."""
+        ...
+
+    def made(self, path: str, page: str) -> Made | None:
+        """What a file of a page was made of the last time; None if it cannot stay as it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a file that can stay as it is while others of its page change was made of."""
+
+    digest: str
+    items: int
+    """How many items of the transcript it holds."""
+    others: tuple[str, ...] = ()
+    """The files that were made with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -110,7 +131,12 @@ class File:
 
     path: str
     """Within the site, with forward slashes, not yet quoted."""
-    text: str
+    text: str = ""
+    pieces: Iterable[str] | None = None
+    """The text where it is too long to be held at once; to be gone through once."""
+    made: Made | None = None
+    stays: bool = False
+    """Whether it is what it was the last time; it has no text then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +147,9 @@ class Page:
     """Within the site, with forward slashes, not yet quoted."""
     files: Callable[[Renderer], Iterator[File]]
     """Makes its files, one at a time; called when they are written, and dropped after."""
+    depends: Callable[[Mapping[str, Input]], object] | None = None
+    """All that its files depend on beside code, titles and settings, as plain data; given the files
+    that the build reads. A page without this is made anew by every build."""
 
 
 def templated(path: str, template: str, values: Callable[[], Mapping[str, object]]) -> Page:
@@ -199,6 +228,18 @@ def raw_path(run_id: str, name: str) -> str:
         own = _longer(own, ".txt")
     parts = [_longer(part, ".d") if _TEXT_FOLDER.search(part) else part for part in folders]
     return "/".join(["runs", run_id, "raw", *parts, own])
+
+
+LARGE = 1_000_000
+"""Bytes from which on a run's own file is there compressed too."""
+
+
+def gzip_path(run_id: str, file: Stored) -> str | None:
+    """Where a run's own file stands compressed, to download; None for one that is not large."""
+    if file.size < LARGE:
+        return None
+    folder, _, own = raw_path(run_id, file.name).rpartition("/")
+    return f"{folder}/{_longer(own, '.gz')}"
 
 
 def _longer(name: str, suffix: str) -> str:

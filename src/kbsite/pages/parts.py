@@ -6,14 +6,15 @@ last part, since a part ends as soon as the next item does not fit into it any m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from kbsite.model.audit import Quote
 from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
 from kbsite.pages.long_text import LongTexts
-from kbsite.pages.page import INDEX, File, Renderer
+from kbsite.pages.page import INDEX, File, Made, Renderer, run_path
 from kbsite.pages.readable import readable
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item, items, line_ranges
@@ -34,6 +35,8 @@ class Reading:
     side_file: Callable[[str], str | None]
     """The address of a file that the CLI names."""
     long_texts: LongTexts
+    files: tuple[str, ...] = ()
+    """The names of the run's files, which a CLI may name."""
     quotes: tuple[Quote, ...] = ()
     """Passages that the audit of the run cites."""
     cited: dict[int, str] = field(default_factory=dict)
@@ -73,6 +76,10 @@ class Part:
         """File name of its page, in the folder of the run's page."""
         return INDEX if self.number == 1 else f"steps-{self.number:04}.html"
 
+    def path(self, run_id: str) -> str:
+        """Where its page stands within the site."""
+        return f"runs/{run_id}/{self.page}"
+
     @property
     def end(self) -> int:
         """Which item it ends with."""
@@ -93,39 +100,84 @@ class Part:
 def cut(
     transcript: Transcript, parts: list[Part], reading: Reading, renderer: Renderer
 ) -> Iterator[File]:
-    """The pages of all parts but the first, and of long texts; `parts` is filled on the way."""
-    part, size = Part(1, 1), 0
+    """The pages of all parts but the first, and of long texts; `parts` is filled on the way.
+
+    A part that is what it was when the site was made the last time is not made again.
+    """
+    row = list(items(transcript))
+    at = 0
+    while at < len(row) or not parts:
+        part = Part(len(parts) + 1, at + 1)
+        parts.append(part)
+        stays = _as_it_was(part, row, reading, renderer)
+        if stays:
+            for item in part.items:
+                reading.cites(item)
+            yield from (File(path, made=None, stays=True) for path in stays.others)
+            yield File(part.path(reading.run_id), made=stays, stays=True)
+        else:
+            yield from _made(part, row, reading, renderer)
+        at = part.end
+
+
+def _as_it_was(
+    part: Part, row: Sequence[Item], reading: Reading, renderer: Renderer
+) -> Made | None:
+    """What a part was made of, if that is what it would be made of now; fills it then."""
+    if part.number == 1:
+        return None
+    made = renderer.made(part.path(reading.run_id), run_path(reading.run_id))
+    if not made or not made.digest or made.digest != _digest(row, part.start, made.items, reading):
+        return None
+    part.items += row[part.start - 1 : part.start - 1 + made.items]
+    return made
+
+
+def _digest(row: Sequence[Item], start: int, count: int, reading: Reading) -> str:
+    """A digest of what a part is made of; of the next item too, which did not fit into it.
+
+    Empty where that cannot be told.
+    """
+    held = row[start - 1 : start + count]
+    last = start - 1 + count >= len(row)
+    whole = sha256(repr((start, last, reading.quotes, reading.files)).encode("utf-8", "replace"))
+    for item in held:
+        if item.packed is None:
+            return ""
+        whole.update(item.packed)
+    return whole.hexdigest()
+
+
+def _made(part: Part, row: Sequence[Item], reading: Reading, renderer: Renderer) -> Iterator[File]:
+    """The page of a part, filled with as many items as fit, and of its long texts."""
     shown: list[str] = []
-    for item in items(transcript):
+    size = 0
+    for item in row[part.start - 1 :]:
         html = item_html(item, reading)
         if part.items and not _fits(part, size + len(html)):
-            yield from _closed(part, "".join(shown), reading, renderer, last=False)
-            parts.append(part)
-            part, shown, size = Part(part.number + 1, part.end + 1), [], 0
+            reading.long_texts.drop(item.anchor)
+            break
         part.items.append(item)
         shown.append(html)
         size += len(html)
-        yield from _long(reading, renderer)
-    yield from _closed(part, "".join(shown), reading, renderer, last=True)
-    parts.append(part)
+    longs = [f"runs/{reading.run_id}/{text.page}" for text in reading.long_texts.held]
+    yield from _long(reading, renderer)
+    last = part.end >= len(row)
+    if part.number == 1:
+        part.html = "".join(shown)
+        return
+    path = part.path(reading.run_id)
+    values = {"title": f"steps {part.start} to {part.end}", "part": part, "html": "".join(shown)}
+    values |= {"last": last, "before": Part(part.number - 1, 1), "after": Part(part.number + 1, 1)}
+    html = readable(renderer.page("pages/part.html", path, values))
+    made = Made(_digest(row, part.start, len(part.items), reading), len(part.items), tuple(longs))
+    yield File(path, html, made=made)
 
 
 def _fits(part: Part, size: int) -> bool:
     first = part.number == 1
     steps, room = (FIRST_STEPS, FIRST_BYTES) if first else (PART_STEPS, PART_BYTES)
     return len(part.items) < steps and size <= room
-
-
-def _closed(
-    part: Part, html: str, reading: Reading, renderer: Renderer, *, last: bool
-) -> Iterator[File]:
-    if part.number == 1:
-        part.html = html
-        return
-    path = f"runs/{reading.run_id}/{part.page}"
-    values = {"title": f"steps {part.start} to {part.end}", "part": part, "html": html}
-    values |= {"last": last, "before": Part(part.number - 1, 1), "after": Part(part.number + 1, 1)}
-    yield File(path, readable(renderer.page("pages/part.html", path, values)))
 
 
 def _long(reading: Reading, renderer: Renderer) -> Iterator[File]:

@@ -15,9 +15,9 @@ from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
-from kbsite.pages.filters import filters
 from kbsite.pages.facts import money
-from kbsite.pages.grade import grade
+from kbsite.pages.filters import filters
+from kbsite.pages.grade import floors_of, grade
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
 from kbsite.pages.page import (
@@ -37,9 +37,9 @@ from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.source import source_files, source_places, sources
 from kbsite.pages.steps import counts
+from kbsite.store.inputs import Input
 from kbsite.store.runs import LOGS, StoredRun
 from kbsite.trajectories import trajectory
-from kbsite.transcripts import transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,33 @@ class Neighbours:
 def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
     for stored in site.runs:
-        yield Page(run_path(stored.run.id), partial(_files, site, stored))
+        files, depends = partial(_files, site, stored), partial(_depends, site, stored)
+        yield Page(run_path(stored.run.id), files, depends)
+
+
+def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> object:
+    """What the files of a run are made of: its own files, and what they show of other runs."""
+    run = stored.run
+    board = site.board_of.get(run.id)
+    own = [(file.name, inputs.get(str(file.path.absolute()))) for file in stored.files]
+    rivals = [attempt.run.id for attempt in site.rivals.get(run.id, ())]
+    return (
+        [(name, held.digest if held else None) for name, held in own],
+        [(finding.severity, finding.message) for finding in stored.findings],
+        [attempt.run.id for attempt in site.attempts[run.id]],
+        rivals,
+        board.config if board else None,
+        neighbours(board, run.id) if board else None,
+        floors_of(site, stored),
+        _refusal(site, run.id),
+        site.problem_title(run.problem),
+        run.problem in site.problems,
+    )
 
 
 def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     """The exports, the transcript's pages, then the run's own page, which links them all."""
-    shown = transcript(stored.run.harness, stored.transcripts)
+    shown = renderer.transcript(stored)
     yield from _exports(stored, shown)
     parts: list[Part] = []
     reading = _reading(stored)
@@ -97,14 +118,15 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
 def _exports(stored: StoredRun, shown: Transcript | None) -> Iterator[File]:
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
-    yield File(markdown_path(stored.run.id), markdown.page(shown, attempt))
+    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt))
     if shown is not None:
-        yield File(trajectory_path(stored.run.id), atif.trajectory(shown, attempt))
+        yield File(trajectory_path(stored.run.id), pieces=atif.trajectory(shown, attempt))
 
 
 def _reading(stored: StoredRun) -> Reading:
     quotes = stored.audit.quotes if stored.audit else ()
-    return Reading(stored.run.id, partial(side_file, stored), LongTexts(), quotes)
+    names = tuple(file.name for file in stored.files)
+    return Reading(stored.run.id, partial(side_file, stored), LongTexts(), names, quotes)
 
 
 def _addresses(parts: list[Part]) -> dict[str, str]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
+
 from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.pages.in_diff import is_in_diffs
@@ -101,6 +103,19 @@ class Item:
         told = {"error": self.failed, "edit": self.edits, "slow": self.slow}
         told |= {"solution": self.edits_solution, "sub": self.depth > 0}
         return [self.kind, *(f"is-{name}" for name, held in told.items() if held)]
+
+    @property
+    def packed(self) -> bytes | None:
+        """All that it shows, as bytes that are the same for the same; None if it cannot be told."""
+        opens = self.opens and (
+            self.opens.id, self.opens.title, len(self.opens.steps), self.opens.usage
+        )  # fmt: skip
+        told = (self.anchor, self.depth, self.agent, self.step, self.rows, opens)
+        try:
+            return msgspec.msgpack.encode(told)
+        except (OverflowError, TypeError, ValueError, RecursionError):
+            # Halves of characters, numbers of any length, nesting: all of that may stand in a run.
+            return None
 
     @property
     def sources(self) -> list[Source]:
@@ -231,4 +246,5 @@ def _is_told(step: Step, key: str, value: object) -> bool:
     if isinstance(value, list | Mapping) and value and value in asked:
         return True
     told_by_diff = key in _COPIES or (key in _IN_DIFF and _diffs_show(step, value))
-    return bool(step.diffs) and (told_by_diff or (key in _IN_DIFF and value in asked))
+    own = any(not change.replayed for change in step.diffs)
+    return own and (told_by_diff or (key in _IN_DIFF and value in asked))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -17,9 +18,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole: beside its place first, then moved there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Of one length for every name, and no name that a file of the folder could have itself.
-    short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
-    partial = path.with_name(f".{short}.partial")
+    partial = _partial(path)
     partial.write_bytes(data)
     partial.replace(path)
 
@@ -27,6 +26,26 @@ def write_bytes(path: Path, data: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text, whole, with line ends as they are."""
     write_bytes(path, text.encode("utf-8"))
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> str:
+    """Write UTF-8 text that comes in pieces, whole; its SHA-256, in hexadecimal."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = _partial(path)
+    digest = hashlib.sha256()
+    with partial.open("wb") as stream:
+        for piece in pieces:
+            data = piece.encode("utf-8")
+            digest.update(data)
+            stream.write(data)
+    partial.replace(path)
+    return digest.hexdigest()
+
+
+def _partial(path: Path) -> Path:
+    # Of one length for every name, and no name that a file of the folder could have itself.
+    short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    return path.with_name(f".{short}.partial")
 
 
 def json_text(value: object) -> str:

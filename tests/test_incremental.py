@@ -1,0 +1,299 @@
+"""A build makes what changed, and what comes out is what a build from nothing makes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbsite.build import MARKER, Built, build
+from kbsite.output import Work
+from kbsite.record import record_path
+from kbsite.store.settings import Settings
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+
+Change = Callable[[Path], None]
+ROUNDS = 150
+
+
+def row(number: int) -> str:
+    text = f"Round {number} begins."
+    message = {"id": f"m{number}", "content": [{"type": "text", "text": text}]}
+    return json.dumps({"type": "assistant", "message": message})
+
+
+def session(rounds: int = ROUNDS) -> bytes:
+    """A session of one message a line."""
+    return "".join(f"{row(number)}\n" for number in range(1, rounds + 1)).encode()
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Every file below a folder, with the hash of what it holds."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    """The files that two sites do not have alike."""
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def from_nothing(settings: Settings) -> dict[str, str]:
+    """What a build that knows of none before makes of the same input."""
+    out = settings.out.with_name("from_nothing")
+    shutil.rmtree(out, ignore_errors=True)
+    record_path(out).unlink(missing_ok=True)
+    return tree(build(replace(settings, out=out)).out)
+
+
+@pytest.fixture(name="settings")
+def _settings(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    make_floors: MakeFloors,
+    make_problem: MakeProblem,
+) -> Settings:
+    board = tmp_path / "runs" / "demo"
+    make_problem(tmp_path / "problems", "softmax")
+    make_run(board, model="long", transcript={"stdout.jsonl": session()}, audit={})
+    make_run(board, model="short", transcript={"stdout.jsonl": session(3)})
+    make_run(board, model="other", problem="matmul", transcript={"stdout.jsonl": session(2)})
+    make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.1})
+    return make_settings(tmp_path)
+
+
+def folder_of(settings: Settings, model: str) -> Path:
+    return next(settings.runs.glob(f"demo/*_{model}_*"))
+
+
+def transcript_of(settings: Settings, model: str) -> Path:
+    return folder_of(settings, model) / "transcript" / "stdout.jsonl"
+
+
+def test_nothing_to_do_is_no_parse_no_rendering_and_no_write(settings: Settings) -> None:
+    first = build(settings)
+    site, stamp = tree(first.out), (first.out / MARKER).stat().st_mtime_ns
+    again = build(settings)
+
+    assert first.work.parsed == 3
+    assert first.work.kept == 0
+    assert again.work == Work(parsed=0, rendered=0, written=0, kept=0)
+    assert (again.pages, again.findings) == (first.pages, first.findings)
+    assert (tree(again.out), (again.out / MARKER).stat().st_mtime_ns) == (site, stamp)
+
+
+def test_files_that_were_touched_and_not_changed_are_nothing_to_do(settings: Settings) -> None:
+    build(settings)
+    for path in settings.runs.rglob("*"):
+        os.utime(path, ns=(1, 1))
+
+    assert build(settings).work == Work(parsed=0, rendered=0, written=0, kept=0)
+
+
+def test_an_appended_line_rewrites_the_last_part_the_run_s_page_and_the_indices(
+    settings: Settings,
+) -> None:
+    before = tree(build(settings).out)
+    name = folder_of(settings, "long").name
+    parts = sorted(path for path in before if path.startswith(f"runs/{name}/steps-"))
+    with transcript_of(settings, "long").open("a") as stream:
+        stream.write(f"{row(ROUNDS + 1)}\n")
+    built = build(settings)
+    after = tree(built.out)
+    own = {path for path in changed(before, after) if path.startswith(f"runs/{name}/")}
+
+    assert len(parts) > 2
+    assert own == {
+        parts[-1],
+        f"runs/{name}/index.html",
+        # These hold all of the run, each in one file.
+        f"runs/{name}/run.md",
+        f"runs/{name}/trajectory.json",
+        f"runs/{name}/raw/transcript/stdout.jsonl",
+    }
+    assert built.work.parsed == 1
+    # The last part, the run's page, and the pages that stand once on the site.
+    assert built.work.rendered == 2 + indices(built)
+    assert built.work.written == len(changed(before, after))
+    assert after == from_nothing(settings)
+
+
+def indices(built: Built) -> int:
+    """How many pages do not belong to a single run."""
+    pages = [path for path in built.out.rglob("*.html") if path.parent.parent.name != "runs"]
+    return len(pages)
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    held = json.loads(path.read_text())
+    change(held)
+    path.write_text(json.dumps(held))
+
+
+def _score(runs: Path) -> None:
+    path = next(runs.glob("demo/*_short_*")) / "metrics.json"
+    edit(path, lambda held: held.update(peak_fraction=0.9))
+
+
+def _problem_of_another(runs: Path) -> None:
+    path = next(runs.glob("demo/*_other_*")) / "run.json"
+    edit(path, lambda held: held.update(problem="softmax"))
+
+
+def _another_verdict(runs: Path) -> None:
+    path = next(runs.glob("demo/*_long_*")) / "audit.yaml"
+    path.write_text("verdict: bug\nsummary: s\nimplication: i\nauditor: a\n")
+
+
+def _no_audit(runs: Path) -> None:
+    (next(runs.glob("demo/*_long_*")) / "audit.yaml").unlink()
+
+
+def _cited(runs: Path) -> None:
+    path = next(runs.glob("demo/*_long_*")) / "audit.yaml"
+    quote = "quotes: [{file: transcript/stdout.jsonl, lines: [60], text: x}]\n"
+    path.write_text(f"verdict: clean\nsummary: s\nauditor: a\n{quote}")
+
+
+def _cut_short(runs: Path) -> None:
+    path = next(runs.glob("demo/*_long_*")) / "transcript" / "stdout.jsonl"
+    path.write_bytes(session(ROUNDS - 1))
+
+
+def _row_within(runs: Path) -> None:
+    path = next(runs.glob("demo/*_long_*")) / "transcript" / "stdout.jsonl"
+    path.write_bytes(session().replace(b"Round 75 begins.", b"Round 75 begins again."))
+
+
+def _grown_at_once(runs: Path) -> None:
+    path = next(runs.glob("demo/*_long_*")) / "transcript" / "stdout.jsonl"
+    path.write_bytes(session(ROUNDS * 2))
+
+
+def _long_text(runs: Path) -> None:
+    path = next(runs.glob("demo/*_long_*")) / "transcript" / "stdout.jsonl"
+    path.write_bytes(session().replace(b"Round 75 begins.", b"Round 75 begins. " * 2_000))
+
+
+def _gone(runs: Path) -> None:
+    shutil.rmtree(next(runs.glob("demo/*_short_*")))
+
+
+def _broken(runs: Path) -> None:
+    (next(runs.glob("demo/*_short_*")) / "run.json").write_text("{")
+
+
+def _floors(runs: Path) -> None:
+    path = runs / "demo" / "floors.json"
+    path.write_text(path.read_text().replace("0.1", "0.2"))
+
+
+def _title(runs: Path) -> None:
+    path = next((runs.parent / "problems").glob("softmax/problem.yaml"))
+    path.write_text(path.read_text().replace("title:", "title: New"))
+
+
+CHANGES: list[Change] = [
+    _score, _problem_of_another, _cited, _another_verdict, _no_audit, _cut_short, _row_within,
+    _grown_at_once, _long_text, _broken, _gone, _floors, _title,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+def test_whatever_changes_the_site_is_the_one_that_a_build_from_nothing_makes(
+    settings: Settings, change: Change
+) -> None:
+    before = tree(build(settings).out)
+    change(settings.runs)
+    after = tree(build(settings).out)
+
+    assert after == from_nothing(settings)
+    assert changed(before, after)
+
+
+def test_all_changes_one_after_the_other_come_to_the_same(settings: Settings) -> None:
+    build(settings)
+    for change in CHANGES:
+        change(settings.runs)
+        assert tree(build(settings).out) == from_nothing(settings), change.__name__
+
+
+def test_a_change_of_one_run_parses_no_other(settings: Settings, make_run: MakeRun) -> None:
+    build(settings)
+    with transcript_of(settings, "other").open("a") as stream:
+        stream.write(f"{row(9)}\n")
+
+    assert build(settings).work.parsed == 1
+
+    make_run(settings.runs / "demo", model="new", problem="sort", transcript={})
+    assert build(settings).work.parsed == 1
+
+
+def test_settings_count_as_well(settings: Settings) -> None:
+    before = tree(build(settings).out)
+    renamed = replace(settings, config=replace(settings.config, title="Renamed"))
+    after = tree(build(renamed).out)
+
+    assert after == from_nothing(renamed)
+    assert {"index.html", "runs/index.html"} <= changed(before, after)
+
+
+def test_a_fresh_build_makes_everything_and_changes_nothing(settings: Settings) -> None:
+    first = build(settings)
+    site = tree(first.out)
+    again = build(settings, fresh=True)
+
+    assert again.work.parsed == 3
+    assert again.work.rendered == first.work.rendered
+    assert tree(again.out) == site
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "other", "marker"])
+def test_without_a_record_that_fits_everything_is_made(settings: Settings, damage: str) -> None:
+    first = build(settings)
+    site, record = tree(first.out), record_path(settings.out)
+    match damage:
+        case "gone":
+            record.unlink()
+        case "cut":
+            record.write_text(record.read_text()[:-40])
+        case "other":
+            record.write_text('{"frame": 3}')
+        case _:
+            os.utime(first.out / MARKER, ns=(1, 1))
+    again = build(settings)
+
+    assert again.work.parsed == 3
+    assert tree(again.out) == site
+
+
+def test_a_file_of_the_site_that_is_gone_is_made_again(settings: Settings) -> None:
+    first = build(settings)
+    site = tree(first.out)
+    lost = next(first.out.glob("runs/*_long_*/steps-0002.html"))
+    lost.unlink()
+    with transcript_of(settings, "short").open("a") as stream:
+        stream.write(f"{row(4)}\n")
+    again = build(settings)
+
+    assert lost.is_file()
+    assert site.keys() == tree(again.out).keys()
+    assert tree(again.out) == from_nothing(settings)
+
+
+def test_the_record_does_not_stand_in_the_site(settings: Settings) -> None:
+    built = build(settings)
+
+    assert record_path(settings.out).parent == built.out.parent
+    assert not [path for path in tree(built.out) if path.endswith("build.json")]
