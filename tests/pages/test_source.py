@@ -121,6 +121,12 @@ def test_what_nobody_can_read_is_named_only(
     assert found.page is None
 
 
+def test_a_stray_nul_does_not_hide_a_file(stored: Any) -> None:
+    found = sources(stored({"solution.py": b"x = 1\n" * 20 + b"y = '\0'\n"}))
+
+    assert "␀" in found.here[0].file.lines[20].html
+
+
 def test_no_lexer_sees_what_no_person_wrote(stored: Any) -> None:
     long = b"x = " + b"(" * (module.WIDEST + 1) + b"\ndef f(): pass\n"
     many = b"def f(): pass\n" * (module.COLOURED // 10)

@@ -174,7 +174,8 @@ def _read(file: Stored, prefix: str, quoted: frozenset[int]) -> Source:
     if file.size > LONGEST:
         return Source(file.name, prefix, file.size, (), "too long to be shown", quoted)
     data = file.path.read_bytes()
-    if b"\0" in data:
+    # A few stand in texts by mistake, or to hide something; machine code is full of them.
+    if data.count(b"\0") * 20 > len(data):
         return Source(file.name, prefix, file.size, (), "not a text", quoted)
     text = data.decode("utf-8", "surrogateescape")
     plain = len(text) > COLOURED or max(map(len, text.split("\n"))) > WIDEST

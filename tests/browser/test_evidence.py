@@ -1,0 +1,120 @@
+"""The grade, its raw samples and the solution's files, as a reader meets them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from kbsite.build import build
+from tests.browser.test_accessibility import CUT, SCREENS, broken, open_all
+from tests.browser.witness import Witness
+from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.pages.changing import LOG, changing, version
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e\0"
+KERNEL = f"#include <cuda.h>\n// {HOSTILE}\n__global__ void k(float *x) {{ x[0] = 1.0f; }}\n"
+LINES = 600
+
+
+def samples() -> bytes:
+    rows = [
+        {"round": number, "shape": shape, "ms": [1.0 + 0.01 * n * number for n in range(100)]}
+        for shape in ("n=1024", HOSTILE)
+        for number in range(1, 6)
+    ]
+    return "\n".join([*map(json.dumps, rows), HOSTILE]).encode()
+
+
+@pytest.fixture(name="run")
+def _run(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, make_floors: MakeFloors
+) -> Path:
+    """The folder of the pages of a run with all there is to show."""
+    settings = make_settings(tmp_path)
+    board = tmp_path / "runs" / "demo"
+    make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.2})
+    shapes = [{"shape": name, "ms": 1.0, "ceiling_ms": 0.42, "peak_fraction": 0.42}
+              for name in ("n=1024", HOSTILE)]  # fmt: skip
+    solution = "".join(f"x{number} = {number}  # {HOSTILE}\n" for number in range(LINES))
+    quotes = [{"file": "solution.py", "lines": [300, 301], "label": "it", "text": "x"},
+              {"file": "files/k.cu", "lines": [2, 2], "label": "it", "text": "x"}]  # fmt: skip
+    make_run(
+        board, run_id="r", metrics={"shapes": shapes}, audit={"quotes": quotes}, cost_usd=1.25,
+        transcript={LOG: changing([version(1), version(2)], (1, 2))},
+        files={"samples.jsonl": samples(), "files/k.cu": KERNEL.encode("utf-8"),
+               "solution.py": solution.encode("utf-8")},
+    )  # fmt: skip
+    return build(settings).out / "runs" / "r"
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_quote_leads_to_its_lines_and_a_gap_to_what_it_leaves_out(
+    script: bool, run: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    page = context_of(java_script_enabled=script).new_page()
+    witness.watch(page)
+    page.goto((run / "index.html").as_uri())
+    page.locator(".quote .place a").first.click()
+    expect(page.locator("#solution-L300")).to_be_in_viewport()
+    expect(page.locator("#solution-L300")).to_have_class("quoted")
+    page.locator(".quote .place a").last.click()
+    expect(page.locator("#file-1-L2")).to_be_in_viewport()
+
+    page.locator("#solution tr.gap a").first.click()
+    expect(page).to_have_url(f"{(run / 'solution.html').as_uri()}#solution-L114")
+    expect(page.locator("#solution-L114")).to_be_in_viewport()
+    expect(page.locator(f"#solution-L{LINES}")).to_be_attached()
+    assert witness.errors == []
+    assert witness.dialogs == []
+    assert page.locator("main img").count() == 0
+
+
+def test_the_raw_samples_open_to_strips_and_a_table_without_javascript(
+    run: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(java_script_enabled=False).new_page()
+    page.goto((run / "index.html").as_uri())
+    grade = page.locator("section.grade")
+    expect(grade.locator(".chart-sample").first).to_be_hidden()
+    grade.locator("summary", has_text="raw samples: 1,000 times of 10 rounds").click()
+
+    expect(grade.locator(".chart-sample")).to_have_count(10)
+    grade.locator("summary", has_text="as a table").click()
+    expect(grade.locator(".chart-table tbody tr")).to_have_count(10)
+    expect(grade.locator(".tone-warn", has_text="samples.jsonl line 11")).to_be_visible()
+    expect(grade.locator(".chart-bar")).to_have_count(2)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_page_of_evidence_breaks_a_rule(
+    screen: dict[str, Any], run: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, **screen).new_page()
+    wrong = []
+    for name in ("index.html", "solution.html"):
+        page.goto((run / name).as_uri())
+        open_all(page)
+        wrong += broken(page)
+        width = screen["viewport"]["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+    assert wrong == []
+
+
+def test_evidence_is_whole_on_paper(
+    run: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 720, "height": 1000}).new_page()
+    page.emulate_media(media="print")
+    for name in ("solution.html", "snapshots.html"):
+        page.goto((run / name).as_uri())
+
+        assert page.evaluate(CUT) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= 720, name
