@@ -425,6 +425,7 @@
 
   for (const field of [choice, from, to]) {
     field.addEventListener("input", () => {
+      if (field === from && Number(to.value) < Number(from.value)) to.value = from.value;
       const [text, low, high] = address();
       if (Number.isFinite(text.count)) show(text, low, high);
     });

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from kbsite.build import build, override
 from kbsite.store.settings import CONFIG, read_settings
+from tests.browser.long_session import QUOTED, SOLUTION, child, line_of, session
 from tests.browser.server import serving
 from tests.browser.witness import Opened, Witness
+from tests.conftest import MakeRun, MakeSettings
+
+Open = Callable[..., Page]
+"""Opens the page of a run, with what follows its address and the options of a context."""
+
+CHILD = "home/.claude/projects/-w/s/subagents/agent-a1.jsonl"
 
 ROOT = Path(__file__).parents[2]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
@@ -92,3 +99,45 @@ def _opened(
     page = context_of(java_script_enabled=script).new_page()
     witness.watch(page)
     return Opened(page, f"{site.as_uri()}/" if way == "file" else served)
+
+
+@pytest.fixture(name="run_folder")
+def _run_folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+    settings = make_settings(tmp_path, problems=[])
+    log = "home/.claude/projects/-w/s.jsonl"
+    board = tmp_path / "runs" / "demo"
+    make_run(board, model="a-left", metrics={"peak_fraction": 0.9})
+    at = line_of(QUOTED)
+    quotes = [
+        {"file": f"transcript/{log}", "lines": [at, at + 1], "label": "the round", "text": "Round"},
+        {"file": "solution.py", "lines": [1, 1], "label": "the line", "text": "def solve(x):"},
+    ]
+    run = make_run(
+        board, transcript={log: session(), CHILD: child()}, audit={"quotes": quotes},
+        files={"solution.py": SOLUTION.encode()},
+    )  # fmt: skip
+    return build(settings).out / "runs" / run.name
+
+
+@pytest.fixture(name="open_run", params=["file", "http"])
+def _open_run(
+    request: pytest.FixtureRequest,
+    run_folder: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Iterator[Open]:
+    """Opens the run's page, from disk or from a server, and expects no error to the end."""
+    site = run_folder.parents[1]
+    with serving(site) as served:
+        start = f"{site.as_uri()}/" if request.param == "file" else served
+
+        def opened(rest: str = "", **options: object) -> Page:
+            page = context_of(**options).new_page()
+            witness.watch(page)
+            page.goto(f"{start}runs/{run_folder.name}/index.html{rest}")
+            return page
+
+        yield opened
+
+    assert witness.errors == []
+    assert witness.foreign(start) == set()

@@ -16,16 +16,26 @@ EDITED = (10, 90)
 """Rounds that change solution.py."""
 AGENT_ROUND = 60
 """The round that starts a sub-agent."""
+QUOTED = 111
+"""The round that the audit of the run quotes."""
+PAUSED = 140
+"""The round before which nothing happens for a while."""
+PAUSE = timedelta(minutes=5)
+SOLUTION = (
+    "def solve(x):\n" + "".join(f"    x = x + {n}\n" for n in range(2, 120)) + "    return x\n"
+)
+"""120 lines: line n adds n."""
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LONG = "".join(f"needle-{number:05} of the long output\n" for number in range(4000))
 
 
 def _row(number: int, kind: str, message: dict[str, object], **more: object) -> str:
-    at = (START + timedelta(seconds=number)).isoformat().replace("+00:00", "Z")
+    paused = PAUSE if number > 4 * PAUSED else timedelta()
+    at = (START + timedelta(seconds=number) + paused).isoformat().replace("+00:00", "Z")
     return json.dumps(
         {"type": kind, "timestamp": at, "uuid": f"u{number}", "parentUuid": None,
-         "sessionId": "s", "version": "2.1.0", "cwd": "/w", "isSidechain": False,
-         "message": {"role": kind, **message}, **more}
+         "sessionId": "s", "version": "2.1.0", "cwd": "/w",
+         "message": {"role": kind, **message}, "isSidechain": False, **more}
     )  # fmt: skip
 
 
@@ -47,6 +57,17 @@ def _result(number: int) -> str:
 def session() -> bytes:
     """The session log, a line each; line 4 n + 2 is the text of round n."""
     return "\n".join(_lines()).encode() + b"\n"
+
+
+def child() -> bytes:
+    """The log of a sub-agent that nothing ties to a call: two texts and a call of its own tool."""
+    search = {"type": "tool_use", "id": "k", "name": "Grep", "input": {"pattern": "kernel"}}
+    held = [{"type": "text", "text": "A child begins."}, search, {"type": "text", "text": "Done."}]
+    rows = [
+        _row(n, "assistant", {"id": f"k{n}", "content": [one]}, isSidechain=True, agentId="a1")
+        for n, one in enumerate(held, start=900)
+    ]
+    return "\n".join(rows).encode() + b"\n"
 
 
 def _lines() -> Iterator[str]:

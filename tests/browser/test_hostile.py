@@ -25,6 +25,8 @@ ATTACKS = [
     '`</code><script>alert(8)</script>` "onmouseover="alert(9)',
     "<iframe srcdoc='<script>alert(10)</script>'></iframe><base href=//evil.example/>",
     "<!--<script>alert(11)</script>--><meta http-equiv=refresh content=0;url=//evil.example>",
+    "${alert(20)}",
+    "\\`);alert(21);//",
 ]
 ATTACK = " ".join(ATTACKS)
 
@@ -107,6 +109,34 @@ def test_nothing_hostile_is_executed_or_fetched_on_any_page(
     assert len(pages) >= 7
     assert witness.dialogs == []
     assert witness.foreign(f"{hostile.as_uri()}/") == set()
+    assert witness.errors == []
+
+
+def test_a_page_that_is_read_as_a_script_from_disk_executes_nothing(
+    tmp_path: Path,
+    make_run: MakeRun,
+    make_settings: MakeSettings,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> None:
+    settings = make_settings(tmp_path, site={"title": ATTACK})
+    long = f"{ATTACK}\n" * 40
+    transcript = b"\n".join([stream(ATTACK)] * 20 + [stream(long)])
+    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": transcript})
+    folder = build(settings).out / "runs" / run.name
+    page = context_of(bypass_csp=True).new_page()
+    witness.watch(page)
+    page.goto(f"{(folder / 'index.html').as_uri()}?q=alert(21)")
+    page.wait_for_function("/ of \\d+$/.test(document.getElementById('found').textContent)")
+
+    parts = list(folder.glob("steps-*.html"))
+    texts = list(folder.glob("text-*.html"))
+    assert len(parts) > 2
+    assert len(texts) > 2
+    found = page.locator("#found").inner_text().rpartition(" ")[2]
+    assert int(found) > 40 * len(texts)
+    assert {path.as_uri() for path in [*parts, *texts]} <= witness.addresses
+    assert witness.dialogs == []
     assert witness.errors == []
 
 

@@ -2,73 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
-from kbsite.build import build
+from tests.browser.conftest import Open
 from tests.browser.long_session import (
     AGENT_ROUND,
     EDITED,
     FAILED,
     LONG_ROUND,
+    QUOTED,
     ROUNDS,
     line_of,
-    session,
 )
-from tests.browser.server import serving
-from tests.browser.witness import Witness
-from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
-
-QUOTED = 111
-"""The round that the audit quotes."""
-
-Open = Callable[..., Page]
-
-
-@pytest.fixture(name="run_folder")
-def _run_folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
-    settings = make_settings(tmp_path, problems=[])
-    log = "home/.claude/projects/-w/s.jsonl"
-    board = tmp_path / "runs" / "demo"
-    make_run(board, model="a-left", metrics={"peak_fraction": 0.9})
-    at = line_of(QUOTED)
-    quotes = [
-        {"file": f"transcript/{log}", "lines": [at, at + 1], "label": "the round", "text": "Round"},
-        {"file": "solution.py", "lines": [1, 1], "label": "the line", "text": "def solve(x):"},
-    ]
-    run = make_run(board, transcript={log: session()}, audit={"quotes": quotes})
-    return build(settings).out / "runs" / run.name
-
-
-@pytest.fixture(name="open_run", params=["file", "http"])
-def _open_run(
-    request: pytest.FixtureRequest,
-    run_folder: Path,
-    context_of: functools.partial[BrowserContext],
-    witness: Witness,
-) -> Iterator[Open]:
-    """Opens the run's page, from disk or from a server, and expects no error to the end."""
-    site = run_folder.parents[1]
-    with serving(site) as served:
-        start = f"{site.as_uri()}/" if request.param == "file" else served
-
-        def opened(rest: str = "", **options: object) -> Page:
-            page = context_of(**options).new_page()
-            witness.watch(page)
-            page.goto(f"{start}runs/{run_folder.name}/index.html{rest}")
-            return page
-
-        yield opened
-
-    assert witness.errors == []
-    assert witness.foreign(start) == set()
 
 
 def top_of(page: Page, anchor: str) -> float:

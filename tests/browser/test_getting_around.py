@@ -1,0 +1,254 @@
+"""Getting around in a long transcript with the keyboard alone, from disk and from a server."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.long_session import EDITED, LONG_ROUND, PAUSED, ROUNDS, line_of
+
+pytestmark = pytest.mark.browser
+
+NEEDLE = line_of(LONG_ROUND) + 2
+"""The line of the result that is too long for its place."""
+MARKED = "() => [...(CSS.highlights.get('lines') ?? [])].map(String).join('')"
+BELOW_TOOLS = (
+    "() => [...CSS.highlights.get('lines')][0].getBoundingClientRect().top"
+    " - document.getElementById('tools').getBoundingClientRect().bottom"
+)
+
+
+def marked(page: Page, text: str) -> None:
+    """Wait until the lines that stand out are these; newlines at their end do not count."""
+    page.wait_for_function(f"(text) => ({MARKED})().trimEnd() === text", arg=text)
+
+
+def find(page: Page, text: str) -> None:
+    page.keyboard.press("/")
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
+
+
+def test_find_counts_each_text_once_wherever_it_stands(open_run: Open) -> None:
+    page = open_run("?regex=1&case=1")
+    found = page.locator("#found")
+    find(page, r"secret thought \d+|Round \d+ begins|--round \d+|result of round \d+")
+    expect(found).to_have_text(f"1 of {4 * ROUNDS - len(EDITED) - 2}", timeout=15000)
+    find(page, r"needle-\d+ of the long output")
+    expect(found).to_have_text("1 of 4000", timeout=15000)
+    find(page, "A child begins")
+    expect(found).to_have_text("1 of 1")
+
+    expect(page.locator(".step.here")).to_contain_text("A child begins.")
+
+
+def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
+    page = open_run()
+    find(page, "needle-02345")
+    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+
+    page.wait_for_function("() => [...(CSS.highlights.get('found') ?? [])].join('') !== ''")
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "needle-02345"
+    page.wait_for_timeout(900)
+    top = page.evaluate("[...CSS.highlights.get('found')][0].getBoundingClientRect().top")
+    assert 0 < top < page.viewport_size["height"]  # type: ignore[index]
+
+
+def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
+    page = open_run()
+    find(page, "secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
+    expect(page.locator(".step.here")).to_contain_text("secret thought 1")
+    page.keyboard.press("p")
+
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
+
+
+def test_lines_of_an_output_are_linked_with_the_keyboard_alone(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(LONG_ROUND) + 1}")
+    expect(page.locator(".step.here")).to_contain_text("needle-00000")
+    page.keyboard.press("l")
+    expect(page.locator("#lines-from")).to_be_focused()
+    page.keyboard.type("2001")
+    page.keyboard.press("Tab")
+    page.keyboard.type("2003")
+    marked(page, "\n".join(f"needle-0{n} of the long output" for n in (2000, 2001, 2002)))
+    page.keyboard.press("Enter")
+
+    assert page.url.endswith(f"#L{NEEDLE}:2001-2003")
+    expect(page.locator("#lines")).to_be_hidden()
+    expect(page.locator(".step.here")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_link_to_lines_leads_to_them_also_in_a_long_text(open_run: Open, width: int) -> None:
+    page = open_run(f"#L{NEEDLE}:3000-3001", viewport={"width": width, "height": 800})
+
+    marked(page, "needle-02999 of the long output\nneedle-03000 of the long output")
+    page.wait_for_timeout(900)
+    assert 0 <= page.evaluate(BELOW_TOOLS) <= 50
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_link_to_lines_of_a_diff_marks_them(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(EDITED[0]) + 1}:2")
+
+    marked(page, f"+version = {EDITED[0]}")
+
+
+def test_a_link_beyond_the_end_of_a_text_marks_its_last_line(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(75) + 2}:500-900")
+
+    marked(page, "result of round 75")
+
+
+def test_lines_of_the_solution_are_linked_and_found_again(open_run: Open) -> None:
+    page = open_run("#solution-L12-14")
+    page.wait_for_function("() => CSS.highlights.has('lines')")
+    held = page.evaluate(MARKED)
+    assert [n for n in range(100) if f"x + {n}\n" in f"{held}\n"] == [12, 13, 14]
+
+    page.locator("#solution-L20 a").focus()
+    page.keyboard.press("l")
+    page.keyboard.press("Tab")
+    page.keyboard.type("21")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#solution-L20-21")
+
+
+SELECT = """([id, pre, from, to]) => {
+  const text = document.getElementById(id).querySelectorAll("pre")[pre].firstChild;
+  getSelection().setBaseAndExtent(text, text.data.indexOf(from), text, text.data.indexOf(to) + 3);
+}"""
+
+
+def test_selected_lines_are_offered_as_a_link_counted_from_the_whole_text(open_run: Open) -> None:
+    page = open_run(f"#L{NEEDLE}")
+    expect(page.locator(".step.here")).to_contain_text("needle-00000")
+    link = page.locator("#lines-link")
+    page.evaluate(SELECT, [f"L{NEEDLE}", 0, "needle-00004", "needle-00006"])
+    expect(link).to_have_text(f"#L{NEEDLE}:5-7")
+    page.evaluate(SELECT, [f"L{NEEDLE}", 1, "needle-03990", "needle-03999"])
+
+    expect(link).to_have_text(f"#L{NEEDLE}:3991-4000")
+
+
+def test_the_map_has_axes_that_the_address_keeps(open_run: Open) -> None:
+    page = open_run()
+    marks = page.locator("#minimap g[data-time]").first.locator("rect[class]")
+    by_steps = [mark.get_attribute("x") for mark in marks.all()]
+    expect(page.locator("#axis-ends")).to_have_text(f"{3 * ROUNDS + 6} steps")
+    page.keyboard.press("m")
+    expect(page.locator("#axis-ends")).to_have_text("20:01")
+    assert "axis=time" in page.url
+    assert page.locator("#minimap rect.m-pause").count() == 1
+    assert [mark.get_attribute("x") for mark in marks.all()] != by_steps
+    page.reload()
+    expect(page.locator("#axis-ends")).to_have_text("20:01")
+    page.keyboard.press("m")
+    expect(page.locator("#axis-ends")).to_have_text(re.compile("tokens$"))
+    page.keyboard.press("m")
+
+    expect(page.locator("#minimap rect.m-pause")).to_have_count(0)
+    assert [float(m.get_attribute("x") or -1) for m in marks.all()] == [
+        float(x or -2) for x in by_steps
+    ]
+
+
+def test_a_pause_is_told_where_it_ends(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(PAUSED) - 1}")
+    step = page.locator(f"#L{line_of(PAUSED) - 1}")
+
+    expect(step).to_have_attribute("data-pause", "05:01")
+    assert "05:01" in step.evaluate("(step) => getComputedStyle(step, '::before').content")
+    expect(page.locator("[data-pause]")).to_have_count(1)
+
+
+def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
+    page = open_run()
+    tool = page.locator("#tool")
+    assert f"Write {len(EDITED)}" in tool.inner_text()
+    tool.focus()
+    page.keyboard.type("Write")
+    expect(page.locator(".step:visible")).to_have_count(len(EDITED), timeout=10000)
+    assert "tool=Write" in page.url
+    page.reload()
+    expect(page.locator(".step:visible")).to_have_count(len(EDITED), timeout=10000)
+    tool.focus()
+    page.keyboard.type("any")
+    agent = page.locator("#agent")
+    agent.focus()
+    page.keyboard.press("End")
+
+    expect(page.locator(".step:visible")).to_have_count(5, timeout=10000)
+    expect(page.get_by_text("A child begins.")).to_be_visible()
+
+
+def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
+    page = open_run(f"#L{line_of(100)}")
+    step = page.locator(f"#L{line_of(103)}")
+    page.wait_for_timeout(900)
+    page.keyboard.press("PageDown")
+    page.wait_for_timeout(500)
+    before = page.evaluate("document.querySelector('.step.here').getBoundingClientRect().top")
+    page.reload()
+    expect(step).to_be_attached()
+    page.wait_for_timeout(900)
+    after = page.evaluate(
+        "(id) => document.getElementById(id).getBoundingClientRect().top", f"L{line_of(100)}"
+    )
+
+    assert before < 0
+    assert abs(after - before) <= 50
+
+
+def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> None:
+    page = open_run()
+    thought = page.locator(".step.thought details").first
+    expect(thought).not_to_have_attribute("open", "")
+    page.keyboard.press("f")
+    page.keyboard.press("f")
+    expect(thought).to_have_attribute("open", "")
+    page.keyboard.press("t")
+    expect(page.locator(".step > a").first).to_have_text("03:04:06")
+    page.keyboard.press("?")
+    page.locator("#keys").focus()
+    page.keyboard.press("Space")
+    page.reload()
+    expect(page.locator(".step > a").first).to_have_text("03:04:06")
+    expect(thought).to_have_attribute("open", "")
+    expect(page.locator("#keys")).not_to_be_checked()
+    page.keyboard.press("j")
+
+    assert "#" not in page.url
+
+
+def test_a_browser_that_keeps_nothing_shows_all_the_same(open_run: Open) -> None:
+    page = open_run()
+    page.add_init_script(
+        "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name,"
+        " { get() { throw new DOMException('refused', 'SecurityError'); } });"
+    )
+    page.reload()
+    page.keyboard.press("j")
+    expect(page.locator(".step.here")).to_be_focused()
+    page.keyboard.press("f")
+
+    expect(page.locator("#fold")).to_have_value("shut")
+
+
+def test_the_page_asks_for_six_files_at_most(open_run: Open) -> None:
+    page = open_run()
+    page.wait_for_load_state("networkidle")
+
+    names = page.evaluate(
+        "performance.getEntriesByType('resource').map(({ name }) => name)"
+        ".filter((name) => !/steps-\\d+\\.html$/.test(name))"
+    )
+    assert len(names) <= 5, names  # beside the page itself

@@ -1,0 +1,197 @@
+"""What the run's page is told to get around: pages as scripts, tools and agents, axes, pauses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import html5lib
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.model.event import Message, Role, Source, ToolCall, ToolKind, ToolResult, Trace
+from kbsite.model.transcript import AgentLog, Step
+from kbsite.model.usage import Usage
+from kbsite.pages.axes import Axes
+from kbsite.pages.filters import InPart, Named, filters
+from kbsite.pages.parts import Part
+from kbsite.pages.pauses import ended, with_pauses
+from kbsite.pages.readable import readable
+from kbsite.pages.steps import Item, items
+from kbsite.text import plain
+from tests.fold.making import folded
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def said(line: int, at: float | None = None, **more: object) -> Step:
+    when = None if at is None else START + timedelta(seconds=at)
+    event = Message(source=Source("s.jsonl", line), at=when, role=Role.ASSISTANT, text="hello")
+    return Step(event=event, anchor=f"L{line}", elapsed=at, **more)  # type: ignore[arg-type]
+
+
+def called(line: int, tool: str, at: float = 0.0, took: float = 0.0) -> Step:
+    when = START + timedelta(seconds=at)
+    call = ToolCall(
+        source=Source("s.jsonl", line), at=when, call_id="c", tool=tool,
+        tool_kind=ToolKind.RUN, arguments={}, summary="",
+    )  # fmt: skip
+    result = ToolResult(
+        source=Source("s.jsonl", line + 1), at=when + timedelta(seconds=took), call_id="c",
+        output="", is_error=False,
+    )  # fmt: skip
+    return Step(event=call, anchor=f"L{line}", elapsed=at, result=result)
+
+
+def item(step: Step, depth: int = 0, pause: float = 0.0) -> Item:
+    return Item(anchor=step.anchor, depth=depth, agent="", step=step, pause=pause)
+
+
+def opening(anchor: str, title: str, depth: int) -> Item:
+    log = AgentLog(id=title, title=title, steps=(), usage=Usage())
+    return Item(anchor=anchor, depth=depth, agent=title, opens=log)
+
+
+# Pages as scripts ------------------------------------------------------------------------------
+
+
+def script_of(page: str) -> str:
+    """The text that the page's script hands on, by the rules of a raw template literal."""
+    head, _, rest = page.partition("kbsite(String.raw`")
+    assert head.startswith("<!--")
+    assert head.count("\n") == 1
+    text, _, end = rest.partition("`")
+    assert end == ")\n-->\n"
+    return text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"])) | st.text("`${}\\<>!-\n"))
+def test_a_readable_page_shows_the_same_and_its_script_holds_only_text(text: str) -> None:
+    shown = str(plain(text))
+    html = f'<!doctype html><html><body title="{shown}"><p>{shown}</p></body></html>'
+    page = readable(html)
+    held = script_of(page)
+
+    assert "`" not in held
+    assert "${" not in held
+    body = html5lib.parse(page, namespaceHTMLElements=False).find("body")
+    assert body.get("title") == html5lib.parse(html, namespaceHTMLElements=False).find("body").get(
+        "title"
+    )
+    assert (
+        body.find("p").text == html5lib.parse(html, namespaceHTMLElements=False).find(".//p").text
+    )
+
+
+def test_a_readable_page_is_no_page_of_quirks() -> None:
+    parser = html5lib.HTMLParser()
+    parser.parse(readable("<!doctype html><html><title>x</title><body>x</body></html>"))
+
+    assert parser.tree.document is not None
+    assert parser.compatMode == "no quirks"
+
+
+# Tools and agents ------------------------------------------------------------------------------
+
+
+def test_tools_and_agents_are_counted_for_all_and_for_each_part() -> None:
+    first = Part(1, 1, [item(called(1, "Bash")), item(called(3, "Read")), item(called(5, "Bash"))])
+    second = Part(2, 4, [
+        opening("agent-L7", "look", 1), item(said(8), 1), opening("agent-L8", "deeper", 2),
+        item(called(9, "Read"), 2),
+    ])  # fmt: skip
+    third = Part(3, 8, [item(said(20), 2), item(said(21), 1), item(said(22))])
+    held = filters([first, second, third])
+
+    assert held.tools == (Named("1", "Bash", 2), Named("2", "Read", 2))
+    assert held.agents == (
+        Named("main", "main", 4), Named("agent-L7", "look", 3), Named("agent-L8", "deeper", 3),
+    )  # fmt: skip
+    assert held.parts == (
+        InPart("1:2 2:1", "main:3", ""),
+        InPart("2:1", "agent-L7:2 agent-L8:2", ""),
+        InPart("", "agent-L8:1 agent-L7:1 main:1", "agent-L7 agent-L8"),
+    )
+
+
+def test_a_transcript_without_calls_has_no_tools() -> None:
+    held = filters([Part(1, 1, [item(said(1))])])
+
+    assert held.tools == ()
+    assert held.agents == (Named("main", "main", 1),)
+
+
+# Pauses ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "end"),
+    [
+        (said(1), None),
+        (said(1, 5.0), 5.0),
+        (called(1, "Bash", 5.0, 7.0), 12.0),
+        (called(1, "Bash", 5.0, -7.0), 5.0),
+    ],
+)
+def test_a_step_ends_with_its_result(step: Step, end: float | None) -> None:
+    assert ended(step) == end
+
+
+def test_a_pause_counts_from_the_end_of_all_that_was_before() -> None:
+    steps = [said(1, 0.0), called(2, "Bash", 10.0, 500.0), said(4, 300.0), said(5), said(6, 600.0)]
+    pauses = [pause for _, pause in with_pauses(steps)]
+
+    assert pauses == [0.0, 0.0, 0.0, 0.0, 90.0]
+
+
+def test_a_minute_is_no_pause_yet() -> None:
+    assert [pause for _, pause in with_pauses([said(1, 0.0), said(2, 60.0)])] == [0.0, 0.0]
+    assert [pause for _, pause in with_pauses([said(1, 0.0), said(2, 60.5)])] == [0.0, 60.5]
+
+
+# Axes --------------------------------------------------------------------------------------------
+
+
+def test_marks_stand_on_the_axes_where_their_steps_begin_and_end() -> None:
+    axes = Axes()
+    axes.add(item(said(1, 0.0, usage=Usage(input=60, output=40))), "", 0)
+    axes.add(item(called(2, "Bash", 10.0, 15.0)), "", 0)
+    axes.add(item(said(4, 50.0, usage=Usage(input=200, cache_read=50, output=50))), "a", 1)
+    axes.add(item(said(5, 100.0), pause=75.0), "", 1)
+
+    assert axes.time("", [0, 1]) == "0-250 1000-1000"
+    assert axes.time("a", [1]) == "500-500"
+    assert axes.spent("", [0, 1]) == "0-250 1000-1000"
+    assert axes.spent("a", [1]) == "250-1000"
+    assert axes.pauses("") == "250-1000"
+    assert axes.pauses("a") == ""
+    assert (axes.time_end, axes.tokens_end) == ("01:40", "400 tokens")
+
+
+def test_a_step_without_a_time_stands_where_the_one_before_ends() -> None:
+    axes = Axes()
+    axes.add(item(said(1, 50.0)), "", 0)
+    axes.add(item(said(2)), "", 1)
+    axes.add(item(said(3, 100.0)), "", 2)
+
+    assert axes.time("", [0, 1, 2]) == "500-500 500-500 1000-1000"
+
+
+def test_what_nothing_tells_is_no_axis() -> None:
+    axes = Axes()
+    axes.add(item(said(1)), "", 0)
+    rows = (said(2), said(3))
+    axes.add(Item(anchor="L2", depth=0, agent="", rows=rows), "", 1)
+
+    assert axes.time("", [0, 1]) == ""
+    assert axes.spent("", [0, 1]) == ""
+
+
+def test_bookkeeping_is_split_at_a_pause() -> None:
+    rows = [
+        Trace(source=Source("s", n), at=START + timedelta(seconds=at), type="x", raw="{}")
+        for n, at in [(1, 0), (2, 1), (3, 200), (4, 201)]
+    ]
+    held = [(one.anchor, len(one.rows), one.pause) for one in items(folded(*rows))]
+
+    assert held == [("L1", 2, 0.0), ("L3", 2, 199.0)]
