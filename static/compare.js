@@ -11,7 +11,7 @@
   const LETTERS = ["A", "B", "C", "D"];
   const WIDTHS = ["", "", "two", "three", "four"];
   const UNFOLDED = 60;
-  const LONGEST_MATCH = 1e6;
+  const LONGEST_MATCH = 4e6;
 
   const told = document.getElementById("told");
   const place = document.getElementById("comparison");

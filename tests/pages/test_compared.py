@@ -129,6 +129,9 @@ def test_a_run_leads_to_the_best_other_run_of_its_problem(
     assert led(second) == [f"{second.name},{best.name}"]
     assert led(wrong) == [f"{wrong.name},{best.name}"]
     assert led(alone) == []
+    for place in ("demo", "problems/softmax"):
+        text = (out / place / "index.html").read_text("utf-8")
+        assert f'compare/index.html?runs={best.name},{second.name}"' in text
     page = (out / "compare" / "index.html").read_text("utf-8")
     listed = re.findall(r'<a class="run" href="\.\./runs/([^/]+)/index\.html">', page)
     assert listed == [best.name, second.name, wrong.name]

@@ -32,7 +32,7 @@ LEAST = 4_000
 LONGEST_SOLUTION = 400_000
 """Characters of solution.py from which it is told to be too long to be compared."""
 
-_FITS = ((100, 1000, 300), (60, 1000, 150), (36, 200, 60), (36, 60, 60), (24, 20, 30), (16, 6, 12),
+_FITS = ((100, 3000, 300), (60, 3000, 150), (36, 900, 60), (36, 200, 60), (24, 60, 30), (16, 16, 12),
          (0, 2, 6))  # fmt: skip
 """Characters of a summary, calls of a phase, points of a curve: tried until it is small enough."""
 
