@@ -36,6 +36,8 @@ _SCRIPT = re.compile(r'<script src="[^"]*static/([\w.-]+)" defer></script>\n?')
 _ICON = re.compile(r'(?<=<link rel="icon" href=")[^"]*static/([\w.-]+)')
 _PART = re.compile(r'<section class="part" id="([^"]*)" data-page="([^"]*)"')
 _EXPORTS = re.compile(r'<p class="exports">.*?</p>\n?', re.DOTALL)
+_SAYS_NOTHING = re.compile(r'class="(step-link|packed)"')
+"""What is no text of its own where it is no link: a step to a neighbour, a compressed file."""
 _STEPS = re.compile(r'<ol class="steps"[^>]*>(.*)</ol>', re.DOTALL)
 _MAIN = re.compile(r'<main id="main"[^>]*>(.*)</main>', re.DOTALL)
 _CRUMBS = re.compile(r'<nav class="crumbs".*?</nav>\n?', re.DOTALL)
@@ -136,8 +138,7 @@ class _Inside:
         if target is not None:
             told = _HREF.sub(lambda _: f'href="{escape(target)}"', attributes, count=1)
             return f"<a {told}>{content}</a>"
-        # A step to a neighbour says nothing where it cannot be taken.
-        return "" if "step-link" in attributes else content
+        return "" if _SAYS_NOTHING.search(attributes) else content
 
     def _target(self, address: str) -> str | None:
         page, hash_sign, anchor = address.partition("#")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import os
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,3 +89,12 @@ def folder_digest(folder: Path) -> str:
         if not any(part.startswith((".", "__pycache__")) for part in file.name.split("/")):
             whole.update(f"{digest(file.path)}  {file.name}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
+
+
+def gzipped(path: Path) -> bytes:
+    """A file, compressed; the same bytes for the same content, whatever its name and its age."""
+    packed = io.BytesIO()
+    # Level 4: less than a tenth larger than the smallest, in a third of the time and less.
+    with path.open("rb") as source, gzip.GzipFile("", "wb", 4, packed, mtime=0) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    return packed.getvalue()
