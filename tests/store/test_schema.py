@@ -94,3 +94,11 @@ def test_times_have_a_zone() -> None:
     for name, key in (("run", "started"), ("run", "ended"), ("metrics", "graded")):
         options = schema(name)["properties"][key]["anyOf"]
         assert {"type": "string", "format": "date-time"} in options
+
+
+def test_a_line_of_samples_fits_and_a_spoilt_one_does_not() -> None:
+    line = {"round": 1, "shape": "n=8", "ms": [0.5, 1]}
+
+    assert valid("samples", line)
+    assert not valid("samples", {**line, "ms": ["fast"]})
+    assert not valid("samples", {"round": 1, "shape": "n=8"})

@@ -15,14 +15,21 @@ import msgspec
 from kbsite.model.audit import Audit, Quote
 from kbsite.model.listing import ListedRun, Listing
 from kbsite.model.run import Host, Metrics, Run, ShapeMetrics
+from kbsite.model.samples import Samples
 from kbsite.model.usage import Usage
 
-SCHEMAS: dict[str, type] = {"run": Run, "metrics": Metrics, "audit": Audit, "runs": Listing}
-"""The published schemas, by name of the file that they describe."""
+SCHEMAS: dict[str, type] = {
+    "run": Run,
+    "metrics": Metrics,
+    "audit": Audit,
+    "runs": Listing,
+    "samples": Samples,
+}
+"""The published schemas, by name of the file that they describe; of samples.jsonl, a line."""
 
 _RECORDS: dict[str, type] = {
     kind.__name__: kind
-    for kind in (Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage, Listing, ListedRun)
+    for kind in (Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage, Listing, ListedRun, Samples)
 }
 
 
