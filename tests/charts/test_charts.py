@@ -26,6 +26,7 @@ from kbsite.charts.drawing import (
 )
 from kbsite.model.event import Edit, ToolKind, Topic
 from kbsite.model.trajectory import Point, PointKind, Trajectory
+from kbsite.model.usage import Usage
 from kbsite.text import plain
 from tests.trajectories.sessions import Work, graded, session
 
@@ -141,6 +142,21 @@ def test_without_tokens_there_is_no_lane_for_them() -> None:
 
     assert not shapes(chart, "chart-tokens")
     assert float(parsed(chart.svg).get("height", "0")) < 310
+
+
+def test_the_table_tells_what_was_spent_until_each_point_where_there_are_prices() -> None:
+    def so_far(used: Usage) -> str:
+        return f"${used.output}"
+
+    found = session().trajectory(graded(0.35))
+    chart = score_chart(found, href, so_far=so_far)
+    plain = score_chart(found, href)
+    assert chart is not None
+    assert plain is not None
+
+    assert [row[-1] for row in rows(chart)] == [f"${point.used.output}" for point in found.points]
+    assert "cost until then, estimated" in chart.table
+    assert "cost until then" not in plain.table
 
 
 def test_the_table_leads_to_the_solution_as_it_stood_where_there_is_one() -> None:

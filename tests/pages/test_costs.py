@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,9 @@ import html5lib
 import pytest
 
 from kbsite.build import build
+from kbsite.model.price import Cost, Price, PriceTable, estimate
+from kbsite.model.usage import Usage
+from kbsite.pages.costs import in_words
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeRun, MakeSettings
@@ -115,3 +121,43 @@ def test_the_board_holds_scores_against_both_and_marks_estimates(out: Path) -> N
         "shown": "$1.50 (estimate)",
         "partly": "$0.0000 (estimate)",
     }
+
+
+def test_the_figure_to_compare_by_says_what_it_is() -> None:
+    price = Price(
+        models=("m",), input=Decimal(2), output=Decimal(4), source="https://a.example/x",
+        looked_up=date(2026, 1, 1),
+    )  # fmt: skip
+    guess = estimate(Usage(input=1_000_000, output=0), "m", None, PriceTable(prices=(price,)))
+
+    assert in_words(Cost(4.1, guess)) == "$4.10"
+    assert in_words(Cost(None, guess)) == "estimate $2.00"
+    assert in_words(Cost(None, None)) == ""
+
+
+def test_a_run_s_chart_tells_what_was_spent_until_each_point(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    usage = {"input_tokens": 500_000, "output_tokens": 100_000}
+    rows = []
+    for number in range(2):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": {"command": "x"}}
+        message = {"id": f"m{number}", "usage": usage, "content": [call], "stop_reason": "tool_use"}
+        held = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "PASS\n"}
+        rows += [{"type": "assistant", "message": message},
+                 {"type": "user", "message": {"role": "user", "content": [held]}}]  # fmt: skip
+    stream = "\n".join(map(json.dumps, rows)).encode()
+    for run_id, model in (("r", "priced"), ("s", "unheard-of")):
+        make_run(
+            tmp_path / "runs" / "demo",
+            run_id=run_id, model=model, usage=USAGE, transcript={"stdout.jsonl": stream},
+        )  # fmt: skip
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+    tables = [t for t in page(out, "r").iter("table") if t.get("class") == "chart-table"]
+    heads, *body = [[said(cell) for cell in row] for row in tables[0].iter("tr")]
+    at = heads.index("cost until then, estimated")
+
+    assert [row[at] for row in body] == ["$2.00", "$4.00", "$4.00"]
+    assert "cost until then" not in (out / "runs" / "s" / "index.html").read_text("utf-8")

@@ -46,6 +46,14 @@ def test_tokens_so_far_are_those_sent_and_got() -> None:
     assert [p.tokens for p in Work().run("check", "PASS").trajectory().points] == [None, None]
 
 
+def test_tokens_so_far_are_told_by_kind_too() -> None:
+    found = session().trajectory()
+    summed = [(p.used.sent or 0) + (p.used.output or 0) for p in found.points]
+
+    assert summed == [p.tokens for p in found.points]
+    assert not Work().run("check", "PASS").trajectory().points[0].used.known
+
+
 def test_the_best_score_is_the_first_of_the_highest() -> None:
     best = session().trajectory(graded(0.9)).best
     assert best is not None

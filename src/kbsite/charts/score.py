@@ -32,6 +32,7 @@ from kbsite.charts.drawing import (
     table,
 )
 from kbsite.model.trajectory import Point, PointKind, Trajectory
+from kbsite.model.usage import Usage
 from kbsite.text import plain
 
 Href = Callable[[str], str]
@@ -41,6 +42,9 @@ StateHref = Callable[[int | None], str | None]
 """The address of the solution as it stood at a point, by `Point.state`; None where there is none.
 
 Its last part, behind the last hyphen, is what a reader calls the state by."""
+
+SoFar = Callable[[Usage], str]
+"""What tokens cost, in words; empty where that cannot be told."""
 
 _LANES = 44
 """Height of the two lanes below the plot: checks and edits."""
@@ -55,7 +59,11 @@ _LONGEST_BUDGET = 366 * 86400
 
 
 def score_chart(
-    trajectory: Trajectory, href: Href, state: StateHref | None = None, cost: str = ""
+    trajectory: Trajectory,
+    href: Href,
+    state: StateHref | None = None,
+    cost: str = "",
+    so_far: SoFar | None = None,
 ) -> Chart | None:
     """Scores, checks, edits and tokens over time; None where the transcript tells of none.
 
@@ -75,7 +83,7 @@ def score_chart(
     ]
     title = "Score over time, as the agent saw it"
     svg = picture(title, _description(trajectory, plot), content, _height(plot))
-    return Chart(svg, _table(title, trajectory.points, href, state))
+    return Chart(svg, _table(title, trajectory.points, href, state, so_far))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +244,25 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
     return " ".join(told)
 
 
-def _table(title: str, points: Sequence[Point], href: Href, state: StateHref | None) -> Markup:
+def _table(
+    title: str,
+    points: Sequence[Point],
+    href: Href,
+    state: StateHref | None,
+    so_far: SoFar | None,
+) -> Markup:
     heads = ["when", "tokens", "what", "score", "told", "step"]
     held = list(_rows(points))
     rows = [_row(several, href) for several in held]
-    if state is None:
-        return table(title, heads, rows)
-    linked = [[*r, _solution(state(h[-1].state))] for r, h in zip(rows, held, strict=True)]
-    return table(title, [*heads, "solution"], linked)
+    if so_far is not None:
+        heads.append("cost until then, estimated")
+        for row, several in zip(rows, held, strict=True):
+            row.append(plain(so_far(several[-1].used)))
+    if state is not None:
+        heads.append("solution")
+        for row, several in zip(rows, held, strict=True):
+            row.append(_solution(state(several[-1].state)))
+    return table(title, heads, rows)
 
 
 def _rows(points: Sequence[Point]) -> Iterator[list[Point]]:

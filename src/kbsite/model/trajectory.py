@@ -7,7 +7,7 @@ Seconds count from the first moment that the transcript tells, as `Step.elapsed`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
@@ -39,6 +39,8 @@ class Point:
     elapsed: float | None
     tokens: int | None
     """Tokens that the main agent had sent and got until then; None where none were counted."""
+    used: Usage = field(default_factory=Usage)
+    """The same by kind."""
     passed: bool | None = None
     """What a check said, or the grade for the end of the session; None where nothing says it."""
     score: float | None = None

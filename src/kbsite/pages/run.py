@@ -15,7 +15,7 @@ from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
-from kbsite.pages.facts import money
+from kbsite.pages.costs import in_words, so_far
 from kbsite.pages.filters import filters
 from kbsite.pages.grade import floors_of, grade
 from kbsite.pages.long_text import LongTexts
@@ -104,7 +104,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     href = partial(_href, addresses)
     yield from snapshot_files(stored.run, stood, href, renderer)
     values |= {"told": told, "snapshots": stood, "href": href}
-    values["charts"] = _charts(stored.run, told, stood, href) if told else {}
+    values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     found = sources(stored)
     yield from source_files(stored, found, renderer)
@@ -143,12 +143,13 @@ def _href(addresses: Mapping[str, str], anchor: str) -> str:
 
 
 def _charts(
-    run: Run, told: Trajectory, stood: Snapshots, href: Callable[[str], str]
+    site: Site, run: Run, told: Trajectory, stood: Snapshots, href: Callable[[str], str]
 ) -> dict[str, Chart | None]:
     """The charts of how the run came to its solution."""
-    cost = money(run.cost_usd) if run.cost_usd is not None else ""
+    cost = in_words(site.cost(run))
+    state = partial(state_address, stood)
     return {
-        "score": score_chart(told, href, partial(state_address, stood), cost),
+        "score": score_chart(told, href, state, cost, so_far(site, run)),
         "work": work_chart(told.signs),
         "context": context_chart(told.signs, href),
     }

@@ -66,6 +66,7 @@ def _point(moment: Moment, kind: PointKind, text: str, state: int | None = None)
         at=moment.end,
         elapsed=moment.elapsed,
         tokens=moment.tokens,
+        used=moment.used,
         text=text,
         state=state,
     )
@@ -97,6 +98,7 @@ def _submitted(
         _point(moment, PointKind.SUBMIT, "the session ended"),
         elapsed=end if moment.elapsed is None else moment.elapsed,
         tokens=steps[-1].tokens,
+        used=steps[-1].used,
     )
     if metrics is None or not metrics.status.attempted:
         return point

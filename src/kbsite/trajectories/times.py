@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kbsite.model.transcript import AgentLog, Step, Transcript
+from kbsite.model.usage import Usage, total
 
 LONGEST = 366 * 86400
 """Seconds from which a duration is taken for a mistake."""
@@ -22,6 +23,8 @@ class Moment:
     elapsed: float | None
     tokens: int | None
     """Tokens that the main agent had sent and got until then; None where none were counted."""
+    used: Usage
+    """The same by kind."""
 
 
 def elapsed(transcript: Transcript, at: datetime | None) -> float | None:
@@ -64,9 +67,11 @@ def _steps(log: AgentLog, *, main: bool) -> Iterator[tuple[bool, Step]]:
 
 def _counted(transcript: Transcript, timed: list[tuple[float, bool, Step]]) -> Iterator[Moment]:
     tokens: int | None = None
+    used = Usage()
     for _, main, step in timed:
-        used = [n for n in (step.usage.sent, step.usage.output) if n is not None]
-        if main and used:
-            tokens = (tokens or 0) + sum(used)
+        known = [n for n in (step.usage.sent, step.usage.output) if n is not None]
+        if main and known:
+            tokens = (tokens or 0) + sum(known)
+            used = total([used, step.usage])
         end = ended(step)
-        yield Moment(step, end, elapsed(transcript, end), tokens)
+        yield Moment(step, end, elapsed(transcript, end), tokens, used)

@@ -1,0 +1,31 @@
+"""What a run cost, as the charts of its page say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kbsite.model.price import Cost, estimate
+from kbsite.model.run import Run
+from kbsite.model.usage import Usage
+from kbsite.pages.facts import money
+from kbsite.pages.page import Site
+
+
+def in_words(cost: Cost) -> str:
+    """The figure to compare runs by: "$4.10", "estimate $4.12"; empty where nobody knows."""
+    if cost.usd is None:
+        return ""
+    return f"{'estimate ' if cost.estimated else ''}{money(cost.usd)}"
+
+
+def so_far(site: Site, run: Run) -> Callable[[Usage], str] | None:
+    """Tells what tokens of a run cost by the table of prices; None where its model has no price."""
+    day = run.started.date() if run.started else None
+    if site.prices.price(run.model, day) is None:
+        return None
+
+    def told(used: Usage) -> str:
+        found = estimate(used, run.model, day, site.prices)
+        return "" if found is None else money(float(found.usd))
+
+    return told
