@@ -19,6 +19,7 @@ from kbsite.harnesses import ALL
 from kbsite.harnesses.form import matches
 from kbsite.importers.transcript import import_transcripts
 from kbsite.model.event import (
+    AgentStart,
     Event,
     Finish,
     Malformed,
@@ -259,8 +260,11 @@ def check(stored: StoredRun, pages: Pages, account: Account) -> None:
     form, files = found
     for file in files:
         quiet: dict[int, bool] = {}
+        repeats = False
         for event in events(form, [file]):
-            line = event.source.line
+            # What a file repeats is shown where another file tells it.
+            repeats = repeats or (isinstance(event, AgentStart) and event.repeats)
+            line = -1 if repeats else event.source.line
             quiet[line] = quiet.get(line, True) and isinstance(event, Trace)
             for text, prose in told(event):
                 account.events += 1
@@ -271,7 +275,7 @@ def check(stored: StoredRun, pages: Pages, account: Account) -> None:
 
 
 def _found(text: str, prose: bool, line: int, pages: Pages) -> bool:
-    near = pages.lines.get(line, [])
+    near = pages.lines.get(line, []) if line >= 0 else list(pages.steps.values())
     if prose:
         return any(step.says(text) or step.tells(text) for step in near)
     return any(step.says(text) for step in near) or pages.every.says(text) or pages.rest.says(text)

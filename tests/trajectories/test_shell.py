@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.fold.replay import command_text
 from kbsite.model.event import Source, ToolCall, ToolKind
-from kbsite.trajectories.shell import LONGEST, Written, command_text, understood
+from kbsite.trajectories.shell import LONGEST, Written, understood
 
 
 def written(command: str, *, succeeded: bool = True) -> list[Written]:

@@ -59,7 +59,7 @@ def test_here_documents_are_replayed_among_edits() -> None:
 @pytest.mark.parametrize("exit_code", [0, 1])
 def test_a_command_that_cannot_be_told_is_named_and_forgets(exit_code: int) -> None:
     work = Work().edit(Edit(PATH, None, "a = 1\n"))
-    work.run("sed -i s/1/2/ solution.py", exit_code=exit_code).edit(Edit(PATH, "a", "b"))
+    work.run("perl -pi -e s/1/2/ solution.py", exit_code=exit_code).edit(Edit(PATH, "a", "b"))
     states = work.trajectory().states
     assert [state.content for state in states] == ["a = 1\n", None, None]
     assert states[1].text == "a command may have changed it"

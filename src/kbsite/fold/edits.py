@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import posixpath
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kbsite.fold.patches import moved_to, patch_lines, patched
 from kbsite.model.event import Edit
@@ -21,20 +22,41 @@ MATCHES = 500_000
 class Files:
     """The content of each file, as far as edits in the order of one transcript file tell it."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "") -> None:
         self._known: dict[str, str] = {}
+        self._folder = folder
+
+    @property
+    def known(self) -> Mapping[str, str]:
+        """The files whose content is known, by their whole paths as far as the folder is known."""
+        return self._known
+
+    def _key(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._folder, path)) if self._folder else path
 
     def content(self, path: str) -> str | None:
         """The content of a file; None where it cannot be told, or the file is gone."""
-        return self._known.get(path)
+        return self._known.get(self._key(path))
 
     def contents(self, edits: tuple[Edit, ...]) -> tuple[str | None, ...]:
         """What the diffs of `edits` hang on: the content of each of their files."""
-        return tuple(self._known.get(edit.path) for edit in edits)
+        return tuple(self.content(edit.path) for edit in edits)
+
+    def replayed(self, path: str, after: str | None) -> FileDiff:
+        """What a shell command made of a file, taken as done; None where that cannot be told."""
+        key = self._key(path)
+        before = self._known.pop(key, None)
+        if after is None:
+            return FileDiff(path, "unknown", (), replayed=True)
+        self._known[key] = after
+        action = "write" if before is None else "update"
+        return FileDiff(
+            path, action, tuple(_changed(before or "", after)), replayed=True, after=after
+        )
 
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
-        before = self._known.get(edit.path)
+        before = self.content(edit.path)
         if edit.patch:
             return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
         if edit.action == "delete":
@@ -50,7 +72,7 @@ class Files:
 
     def diffs(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
         """What edits would change, one after the other; nothing is changed yet."""
-        trial = Files()
+        trial = Files(self._folder)
         trial._known = dict(self._known)
         return trial.applied(edits)
 
@@ -64,11 +86,11 @@ class Files:
 
     def apply(self, edit: Edit) -> None:
         """Take an edit as done; a file that can no longer be told is forgotten."""
-        after = _after(edit, self._known.pop(edit.path, None))
+        after = _after(edit, self._known.pop(self._key(edit.path), None))
         target = moved_to(edit.patch) if edit.action == "move" else edit.path
-        self._known.pop(target, None)
+        self._known.pop(self._key(target), None)
         if target and after is not None:
-            self._known[target] = after
+            self._known[self._key(target)] = after
 
 
 def _after(edit: Edit, before: str | None) -> str | None:

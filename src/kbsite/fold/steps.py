@@ -7,12 +7,14 @@ rows of parallel sub-agents are mixed.
 from __future__ import annotations
 
 import hashlib
+import posixpath
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from kbsite.fold.edits import Files
+from kbsite.fold.replay import command_text, folder_of, outcome
 from kbsite.fold.tokens import Ledger
 from kbsite.model.event import (
     AgentStart,
@@ -25,6 +27,7 @@ from kbsite.model.event import (
     Source,
     TokenUse,
     ToolCall,
+    ToolKind,
     ToolResult,
     Unknown,
 )
@@ -33,6 +36,9 @@ from kbsite.model.usage import Usage, total
 
 SYNTHETIC = "<synthetic>"
 """What Claude Code names as the model of rows that it made up itself."""
+
+BACKGROUND = "run_in_background"
+"""What CLIs call the argument of a command that they do not wait for."""
 
 MAX_DEPTH = 16
 """Sub-agents nested deeper than this are shown beside, not below, the call that started them."""
@@ -86,6 +92,7 @@ class Fold:
         self._last: datetime | None = None
         self._main_file: str | None = None
         self._anchors: Counter[str] = Counter()
+        self._folders: dict[str, str | None] = {}
         self._repeats: dict[str, tuple[str, list[Event]]] = {}
 
     def add(self, event: Event) -> None:
@@ -183,6 +190,8 @@ class Fold:
     def _join(self, draft: _Draft, call: ToolCall, result: ToolResult, anchor: str) -> None:
         draft.result, draft.result_anchor = result, anchor
         before, draft.before = draft.before, ()
+        if call.tool_kind is ToolKind.RUN and not call.edits:
+            self._replay(draft, call, result)
         if not call.edits or result.is_error:
             return
         known = self._known(call)
@@ -194,7 +203,24 @@ class Fold:
 
     def _known(self, call: ToolCall) -> Files:
         # Only the rows of one file stand in the order in which they happened.
-        return self._files.setdefault(call.source.file, Files())
+        folder = self._session.cwd if self._session else ""
+        return self._files.setdefault(call.source.file, Files(folder))
+
+    def _replay(self, draft: _Draft, call: ToolCall, result: ToolResult) -> None:
+        """Take in what a shell command made of the files, as far as that can be told."""
+        known, script = self._known(call), command_text(call)
+        home = self._session.cwd if self._session else ""
+        named = folder_of(call.arguments)
+        folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)
+        failed = bool(result.is_error or result.exit_code)
+        # A command that was refused never ran, and one in the background may still run.
+        apart = isinstance(call.arguments, Mapping) and bool(call.arguments.get(BACKGROUND))
+        ran = not apart and (not failed or bool(result.exit_code))
+        left = outcome(script, folder or None, known.known, ran=ran, succeeded=not failed)
+        if not named:
+            self._folders[call.agent] = left.folder
+        draft.diffs = [known.replayed(path, after) for path, after in left.contents.items()]
+        draft.diffs = [d for d in draft.diffs if d.lines or d.action == "unknown"]
 
     def _count(self, use: TokenUse) -> None:
         self._ledger.add(use)

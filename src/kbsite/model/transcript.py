@@ -25,8 +25,22 @@ class FileDiff:
 
     path: str
     action: str
-    """add, update, delete or move; write where the file's earlier content is not known."""
+    """add, update, delete or move; write where the file's earlier content is not known; unknown
+    where a shell command may have changed it."""
     lines: tuple[DiffLine, ...]
+    replayed: bool = False
+    """Whether it was told from a shell command, and not by the CLI."""
+    after: str | None = None
+    """What the file holds after a shell command that was replayed."""
+
+    @property
+    def told(self) -> str:
+        """The action in words, and where it is known from."""
+        if not self.replayed:
+            return self.action
+        if self.action == "unknown":
+            return "may have been changed by the shell command: unknown from here on"
+        return f"{self.action}, replayed from the shell command"
 
     @property
     def added(self) -> int:

@@ -75,7 +75,7 @@ def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
     body = "".join(_stretch(held, far=far) for far, held in stretches)
     return (
         f'<figure class="diff"><figcaption>{texts.content(change.path)}'
-        f" <span>{texts.content(change.action)}</span>"
+        f" <span>{texts.content(change.told)}</span>"
         f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>\n"
         f"{body}{more}</figure>\n"
     )

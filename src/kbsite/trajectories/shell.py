@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from kbsite.model.event import ToolCall
 
 LONGEST = 2_000_000
 """Characters of a command from which it is not read."""
@@ -81,35 +79,6 @@ class Command:
             or any(map(_CODE.search, self.lines))
             or any(map(_changes, parts))
         )
-
-
-def command_text(call: ToolCall) -> str:
-    """The shell command of a call; empty where it has none."""
-    given = call.arguments
-    if isinstance(given, str):
-        return given
-    for key in ("command", "cmd", "code", "script", "input"):
-        value = given.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list):
-            return _of_words([word for word in value if isinstance(word, str)])
-    return ""
-
-
-def folder_of(given: Mapping[str, object] | str) -> str:
-    """The folder that a call says its command runs in; empty where it says none."""
-    if isinstance(given, str):
-        return ""
-    named = (given.get(key) for key in ("workdir", "cwd", "working_directory", "directory"))
-    return next((value for value in named if isinstance(value, str)), "")
-
-
-def _of_words(words: list[str]) -> str:
-    """The script of `bash -lc SCRIPT`; other words as one line."""
-    if len(words) == 3 and words[1] in ("-c", "-lc", "-cl") and words[0].endswith("sh"):
-        return words[2]
-    return " ".join(words)
 
 
 def understood(text: str, folder: str = "", *, succeeded: bool = True) -> Command:

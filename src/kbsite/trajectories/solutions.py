@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to
+from kbsite.fold.replay import command_text, folder_of
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
-from kbsite.model.transcript import Step
-from kbsite.trajectories.shell import command_text, folder_of, understood
+from kbsite.model.transcript import FileDiff, Step
+from kbsite.trajectories.shell import understood
 from kbsite.trajectories.times import Moment
 
 NAME = "solution.py"
+MAYBE = "a command may have changed it"
 
 HELD = 20_000_000
 """Characters of solutions that are kept; later ones are told without their text."""
@@ -94,8 +96,11 @@ def _told(step: Step, call: ToolCall) -> str:
 
 
 def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
+    replayed = [d for d in moment.step.diffs if d.replayed and _is_solution(d.path)]
+    for change in replayed:
+        yield _of_replay(moment, change, cwd)
     text = command_text(call)
-    if NAME not in text:
+    if replayed or NAME not in text:
         return
     result = moment.step.result
     succeeded = result is not None and not result.is_error and not result.exit_code
@@ -108,14 +113,23 @@ def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
             continue
         path = _path(written.path, cwd)
         if not (written.sure and ran):
-            yield _Change(moment, path, "a command may have changed it")
+            yield _Change(moment, path, MAYBE)
         elif written.append:
             yield _Change(moment, path, "a command appended to it", append=written.text)
         else:
             edit = Edit(path, None, written.text)
             yield _Change(moment, path, "written by a command", (edit,))
     if command.changes_solution:
-        yield _Change(moment, NAME, "a command may have changed it")
+        yield _Change(moment, NAME, MAYBE)
+
+
+def _of_replay(moment: Moment, change: FileDiff, cwd: str) -> _Change:
+    path = _path(change.path, cwd)
+    if change.after is None:
+        return _Change(moment, path, MAYBE)
+    told = f"changed by a command: +{change.added} \N{MINUS SIGN}{change.removed}"
+    told = "written by a command" if change.action == "write" else told
+    return _Change(moment, path, told, (Edit(path, None, change.after),))
 
 
 def _folder(named: str, cwd: str) -> str:

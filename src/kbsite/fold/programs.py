@@ -1,0 +1,139 @@
+"""What programs that stand in shell commands print, edit, or may change."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kbsite.fold.shell_words import Simple
+
+_EVERYWHERE = re.compile(
+    r"\bgit\b[^\n]*\b(?:checkout|restore|stash|reset|apply|am|pull|merge|rebase|clean|switch|"
+    r"revert|cherry-pick|mv|rm)\b|\b(?:patch|xargs|rsync|tar|unzip|black|isort|autopep8|yapf|"
+    r"prettier|clang-format|dos2unix)\b|\bruff\b[^\n]*(?:\bformat\b|--fix)|"
+    r"\bfind\b[^\n]*-(?:exec|ok|delete)|\b(?:rglob|glob|walk|listdir|argv)\b[^\0]*(?:write|open)"
+)
+"""What may change files that it does not name."""
+_WRITES = re.compile(
+    r">(?!&|[ \t]*/dev/null)|\b(?:sed|perl|ruby|awk|gawk)\b[^\n;|&]*[ \t](?:-\w*i|--in-place)|"
+    r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink)\b|\.write\w*\(|writeFile|\bshutil\b|"
+    r"['\"][wax]\+?b?\+?['\"]|[ \t](?:-o|--output|--out|--write|-w|-i|--in-place|--fix)\b"
+)
+"""What may change files that it names."""
+_PRINTED = {"n": "\n", "t": "\t", "\\": "\\"}
+
+
+def concerned(text: str, paths: Sequence[str]) -> list[str]:
+    """The files that a part of a command may change, told by its words alone."""
+    if _EVERYWHERE.search(text):
+        return list(paths)
+    if not _WRITES.search(text):
+        return []
+    named = [path for path in paths if posixpath.basename(path) in text]
+    # What is written to has a name that is put together, or matches several.
+    hidden = re.search(r">[ \t]*[\"']?[^\s;|&]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]", text)
+    return list(paths) if hidden else named
+
+
+def printed(command: Simple, content: Callable[[str | None], str | None]) -> str | None:
+    """What a command prints; None where that cannot be told. `content` knows files by name."""
+    reads = [r for r in command.redirects if r.into.startswith("<")]
+    words = command.words[1:]
+    if None in words or (reads and command.name != "cat"):
+        return None
+    given = [word for word in words if word is not None]
+    match command.name:
+        case "cat" if len(reads) == 1 and not given and reads[0].into in ("<<", "<<-"):
+            return reads[0].target
+        case "cat" if given and not reads and not any(word.startswith("-") for word in given):
+            texts = [content(word) for word in given]
+            return None if None in texts else "".join(filter(None, texts))
+        case "echo":
+            return _echoed(given)
+        case "printf":
+            return _formatted(given)
+        case "true" | ":":
+            return ""
+        case _:
+            return None
+
+
+def _echoed(words: list[str]) -> str | None:
+    closed = "\n"
+    if words[:1] == ["-n"]:
+        words, closed = words[1:], ""
+    # Shells do not agree on backslashes and other flags.
+    if any("\\" in word for word in words) or (words and words[0].startswith("-")):
+        return None
+    return " ".join(words) + closed
+
+
+def _formatted(words: list[str]) -> str | None:
+    if not words or words[0].startswith("-"):
+        return None
+    form, rest = words[0], words[1:]
+    if re.search(r"\\[^nt\\]|\\\Z", form):
+        return None
+    if form in ("%s", "%s\\n") and rest:
+        return "".join(word + ("\n" if form.endswith("n") else "") for word in rest)
+    if "%" in form or rest:
+        return None
+    return re.sub(r"\\([nt\\])", lambda match: _PRINTED[match[1]], form)
+
+
+@dataclass(slots=True)
+class Sed:
+    """A call of sed that edits files in place."""
+
+    scripts: list[str] | None
+    """None where they cannot be told."""
+    files: list[str | None]
+    extended: bool = False
+    suffix: str | None = ""
+    """What is put behind the names of copies; empty for no copies, None where it is not known."""
+
+
+def sed_call(words: Sequence[str | None]) -> Sed | None:
+    """What a call of sed edits; None where it edits no file."""
+    flags = [word for word in words[1:] if word is not None and re.match(r"-\w*i|--in-place", word)]
+    if not flags:
+        return None
+    found = _options(words[1:])
+    if found is not None:
+        return found
+    # Every word may be a file, and what becomes of it is not known.
+    return Sed(None, [word for word in words[1:] if word is None or not word.startswith("-")])
+
+
+def _options(words: Sequence[str | None]) -> Sed | None:
+    scripts: list[str] = []
+    plain: list[str | None] = []
+    call = Sed(scripts, [])
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word is None or not word.startswith("-") or word == "-":
+            plain.append(word)
+            continue
+        flags = re.fullmatch(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", word, re.DOTALL)
+        if word == "--in-place":
+            continue
+        if flags is None:
+            return None
+        call.extended = call.extended or bool(set("Er") & set(flags[1]))
+        if flags[2]:
+            call.suffix = flags[3]
+        elif flags[4]:
+            script = flags[5] or (left.pop(0) if left else None)
+            if script is None:
+                return None
+            scripts.append(script)
+    if not scripts:
+        script = plain.pop(0) if plain else None
+        if script is None:
+            return None
+        scripts.append(script)
+    call.files = plain
+    return call

@@ -1,0 +1,299 @@
+"""What shell commands make of files that are known, told without running them.
+
+Where it is not sure that a command was reached, or what it did, its files are no longer known.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kbsite.fold.programs import Sed, concerned, printed, sed_call
+from kbsite.fold.sed import edited
+from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
+from kbsite.model.event import ToolCall
+
+_HINT = re.compile(
+    r">|\b(?:sed|tee|cp|mv|rm|cd|git|patch|perl|ruby|awk|truncate|dd|ln|install|rsync|tar|unzip|"
+    r"find|xargs|unlink|black|isort|ruff|yapf|autopep8|prettier|clang-format|dos2unix)\b|"
+    r"write|open\(|shutil|[ \t](?:-o|-w|-i|--out|--fix|--in-place)\b"
+)
+"""What every command that changes a file has in it."""
+_COPY_FLAGS = {"-f", "-p", "-v", "-a", "-fv", "-vf", "--"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command left behind."""
+
+    contents: Mapping[str, str | None]
+    """The files that it changed, by path; None where one is gone, or not known any more."""
+    folder: str | None
+    """The folder that it ended in; None where that is not known."""
+
+
+def command_text(call: ToolCall) -> str:
+    """The shell command of a call; empty where it has none."""
+    given = call.arguments
+    if isinstance(given, str):
+        return given
+    for key in ("command", "cmd", "code", "script", "input"):
+        value = given.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return _of_words([word for word in value if isinstance(word, str)])
+    return ""
+
+
+def folder_of(given: Mapping[str, object] | str) -> str:
+    """The folder that a call says its command runs in; empty where it says none."""
+    if isinstance(given, str):
+        return ""
+    named = (given.get(key) for key in ("workdir", "cwd", "working_directory", "directory"))
+    return next((value for value in named if isinstance(value, str)), "")
+
+
+def _of_words(words: list[str]) -> str:
+    """The script of `bash -lc SCRIPT`; other words as one line."""
+    if len(words) == 3 and words[1] in ("-c", "-lc", "-cl") and words[0].endswith("sh"):
+        return words[2]
+    return " ".join(words)
+
+
+def outcome(
+    script: str, folder: str | None, known: Mapping[str, str], *, ran: bool, succeeded: bool
+) -> Outcome:
+    """What a script that began in a folder made of the files that are known, and of new ones.
+
+    `ran` is whether it is sure to have run at all.
+    """
+    if not _HINT.search(script):
+        return Outcome({}, folder)
+    replay = _Replay(folder, folder, known, ran, succeeded)
+    found, rest = chains(script)
+    for number, chain in enumerate(found):
+        replay.chain(chain, last=not rest and number == len(found) - 1)
+    if not (succeeded or rest or replay.blamed):
+        # Something failed, and it can only be what was taken to have gone well.
+        replay.forget(list(replay.changed))
+    if rest:
+        replay.forget(concerned(rest, list(replay.there)))
+        replay.folder = None if re.search(r"\bcd\b|pushd|popd", rest) else replay.folder
+    return Outcome(replay.changed, replay.folder)
+
+
+@dataclass(slots=True)
+class _Replay:
+    """The files while a script is gone through."""
+
+    start: str | None
+    folder: str | None
+    known: Mapping[str, str]
+    reached: bool
+    succeeded: bool
+    stops: bool = False
+    """Whether it ends at the first command that fails."""
+    whole: bool = False
+    """Whether all of the chain is sure to have gone well."""
+    blamed: bool = False
+    """Whether there is a command of which it is not known whether it went well."""
+    changed: dict[str, str | None] = field(default_factory=dict)
+
+    @property
+    def there(self) -> dict[str, str]:
+        """The files whose content is known now."""
+        held = {**self.known, **self.changed}
+        return {path: content for path, content in held.items() if content is not None}
+
+    def chain(self, chain: Chain, *, last: bool) -> None:
+        """Go through commands that hang on each other."""
+        before, sure = self.reached, True
+        self.blamed = self.blamed and self.stops
+        self.whole = self.succeeded and (last or self.stops)
+        self.whole = self.whole and all(item.after != "||" for item in chain)
+        for item in chain:
+            if item.after:
+                self.reached = self.reached and item.after == "&&" and (sure or self.whole)
+            sure = self._pipeline(item.commands) and sure
+            self.blamed = self.blamed or not sure
+        self.reached = before and (sure or not self.stops or self.succeeded)
+
+    def forget(self, paths: list[str]) -> None:
+        """Take note that files are not known any more."""
+        self.changed.update(dict.fromkeys(paths))
+
+    def _pipeline(self, commands: list[Simple]) -> bool:
+        """Whether a pipeline is sure to have gone well, once it was reached."""
+        if len(commands) == 1:
+            return self._simple(commands[0])
+        first, second = commands[0], commands[1]
+        text = printed(first, self._content) if not first.redirects[1:] else None
+        if len(commands) == 2 and second.name == "tee":
+            self._redirected(first)
+            return self._tee(second, text)
+        for command in commands:
+            self._simple(command, piped=True)
+        return False
+
+    def _simple(self, command: Simple, *, piped: bool = False) -> bool:
+        sure = False
+        match command.name:
+            case "sed" if found := sed_call(command.words):
+                sure = self._sed(found)
+            case "cp" | "mv":
+                sure = self._copy(command)
+            case "rm" | "unlink":
+                self._removed(command)
+            case "cd":
+                sure = self._enter(command)
+            case "tee":
+                texts = [r.target for r in command.redirects if r.into in ("<<", "<<-")]
+                sure = self._tee(command, texts[-1] if texts and not piped else None)
+            case "set":
+                self.stops = self.stops or any(
+                    re.match(r"-\w*e", word or "") for word in command.words[1:2]
+                )
+                sure = len(command.words) <= 2 and None not in command.words
+            case "echo" | "printf" | "cat" | "true" | ":" | "pwd":
+                sure = printed(command, self._content) is not None
+            case _:
+                self._other(command)
+        text = None if piped else printed(command, self._content)
+        return self._redirected(command, text) and sure
+
+    def _path(self, word: str | None) -> str | None:
+        """The whole path that a word names; None where the folder is not known."""
+        if word is None:
+            return None
+        if not word.startswith("/") and self.folder is None:
+            return None
+        return posixpath.normpath(posixpath.join(self.folder or "", word))
+
+    def _content(self, word: str | None) -> str | None:
+        path = self._path(word)
+        return None if path is None else self.there.get(path)
+
+    def _is_there(self, folder: str) -> bool:
+        return folder in (self.start, "/tmp", "") or any(  # noqa: S108 - a path of the transcript
+            path.startswith(folder.rstrip("/") + "/") for path in self.there
+        )
+
+    def _put(self, word: str | None, content: str | None) -> bool:
+        """Take a file as written; whether that is sure to have gone well."""
+        path = self._path(word)
+        if path is None:
+            name = posixpath.basename(word or "")
+            self.forget([p for p in self.there if word is None or posixpath.basename(p) == name])
+            return False
+        if (word or "").endswith("/") or (path not in self.there and self._is_there(path)):
+            return False  # a folder
+        sure = self.whole or path in self.there or self._is_there(posixpath.dirname(path))
+        if self.reached and sure and content is not None:
+            self.changed[path] = content
+            return True
+        if path in self.there:
+            self.changed[path] = None
+        return False
+
+    def _redirected(self, command: Simple, text: str | None = None) -> bool:
+        sure = True
+        for redirect in command.redirects:
+            if ">" in redirect.into and not _is_aside(redirect):
+                plain = redirect.into in (">", "1>", ">|", ">>", "1>>")
+                # A command that reads what it writes finds it empty.
+                reads = [self._path(word) for word in command.words[1:]]
+                plain = plain and self._path(redirect.target) not in reads
+                content = text if plain and len(_outputs(command)) == 1 else None
+                sure = self._write(redirect.target, content, redirect.into.endswith(">>")) and sure
+        return sure
+
+    def _write(self, word: str | None, text: str | None, append: bool) -> bool:  # noqa: FBT001
+        if append:
+            before = self._content(word)
+            text = None if before is None or text is None else before + text
+        return self._put(word, text)
+
+    def _tee(self, command: Simple, text: str | None) -> bool:
+        words, append = command.words[1:], False
+        if words[:1] == ["-a"]:
+            words, append = words[1:], True
+        plain = all(word is None or not word.startswith("-") for word in words)
+        sure = [self._write(word, text if plain else None, append) for word in words]
+        return self._redirected(command) and all(sure)
+
+    def _sed(self, call: Sed) -> bool:
+        sure = call.scripts is not None
+        for word in call.files:
+            path, before = self._path(word), self._content(word)
+            if call.suffix is None or (call.suffix and word is not None):
+                self._put(word + call.suffix if word and call.suffix else None, None)
+            after = None
+            # A file that cannot be edited ends it, and those behind stay as they are.
+            if before is not None and call.scripts is not None and (sure or self.whole):
+                after = edited(before, call.scripts, extended=call.extended)
+            if path is None or before is not None:
+                self._put(word, after)
+            sure = sure and after is not None
+        return sure
+
+    def _copy(self, command: Simple) -> bool:
+        words = [word for word in command.words[1:] if word not in _COPY_FLAGS]
+        if len(words) != 2 or any(word is None or word.startswith("-") for word in words):
+            self._forget_named(command)
+            return False
+        source, target = words
+        content, path = self._content(source), self._path(target)
+        assert target is not None
+        if path is None or content is None or target.endswith((".", "/")) or "." not in target:
+            self._forget_named(command)
+            return False
+        if path not in self.there and self._is_there(path):
+            self._forget_named(command)
+            return False
+        sure = self._put(target, content)
+        if command.name == "mv":
+            self._put(source, None)
+        return sure
+
+    def _removed(self, command: Simple) -> None:
+        self._forget_named(command)
+
+    def _forget_named(self, command: Simple) -> None:
+        """Forget the files that a command names, that stand in a folder that it names, or may."""
+        if None in command.words[1:]:
+            self.forget(list(self.there))
+            return
+        for word in command.words[1:]:
+            assert word is not None
+            path, name = self._path(word), posixpath.basename(word)
+            self.forget([
+                p for p in self.there
+                if p == path or posixpath.basename(p) == name
+                or (path is not None and p.startswith(path.rstrip("/") + "/"))
+            ])  # fmt: skip
+
+    def _enter(self, command: Simple) -> bool:
+        words = command.words[1:]
+        word = words[0] if len(words) == 1 else None
+        path = None if word in (None, "-") else self._path(word)
+        there = path is not None and self._is_there(path)
+        self.folder = path if self.reached and (there or self.whole) else None
+        return there
+
+    def _other(self, command: Simple) -> None:
+        text = " ".join(word if word is not None else "$" for word in command.words)
+        read = [r.target or "" for r in command.redirects if r.into.startswith("<")]
+        self.forget(concerned("\n".join([text, *read]), list(self.there)))
+
+
+def _outputs(command: Simple) -> list[Redirect]:
+    """The redirects of what a command prints."""
+    return [r for r in command.redirects if r.into in (">", "1>", ">|", ">>", "1>>", "&>", "&>>")]
+
+
+def _is_aside(redirect: Redirect) -> bool:
+    """Whether a redirect writes no file."""
+    return redirect.into.endswith("&") or redirect.target == "/dev/null"

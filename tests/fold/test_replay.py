@@ -1,0 +1,211 @@
+"""Files as shell commands leave them, told without a shell."""
+
+from __future__ import annotations
+
+import pytest
+
+from kbsite.fold.replay import outcome
+from kbsite.fold.shell_words import LONGEST, chains
+from kbsite.fold.steps import Fold
+from kbsite.model.event import Edit, Event, Session, Source, ToolCall, ToolKind, ToolResult
+from kbsite.model.transcript import FileDiff
+
+KNOWN = {"/w/a.py": "a = 1\n", "/w/sub/b.py": "b\n"}
+
+
+def left(script: str, *, succeeded: bool = True, ran: bool = True) -> dict[str, str | None]:
+    return dict(outcome(script, "/w", KNOWN, ran=ran, succeeded=succeeded).contents)
+
+
+@pytest.mark.parametrize(
+    ("script", "contents"),
+    [
+        ("sed -i 's/1/2/' a.py", {"/w/a.py": "a = 2\n"}),
+        ("cd /w && sed -i -e 's/1/2/' -e 's/a/b/' ./a.py && python a.py", {"/w/a.py": "b = 2\n"}),
+        ("sed -i.bak s/1/2/ a.py", {"/w/a.py": "a = 2\n"}),
+        ("sed -Ei 's/(1)/\\1\\1/' a.py", {"/w/a.py": "a = 11\n"}),
+        ("cat > a.py <<'EOF'\n$x\nEOF", {"/w/a.py": "$x\n"}),
+        ("cat <<EOF > c.py\nplain\nEOF\nls", {"/w/c.py": "plain\n"}),
+        ("cat >> a.py <<'EOF'\nb\nEOF", {"/w/a.py": "a = 1\nb\n"}),
+        ("cat <<'E' | tee a.py >/dev/null\nx\nE", {"/w/a.py": "x\n"}),
+        ("tee sub/c.py <<-'E'\n\tx\n\tE", {"/w/sub/c.py": "x\n"}),
+        ("echo 'x y' > a.py", {"/w/a.py": "x y\n"}),
+        ("echo -n x >> a.py", {"/w/a.py": "a = 1\nx"}),
+        ("printf 'a\\nb' > a.py", {"/w/a.py": "a\nb"}),
+        ("printf '%s\\n' a b > a.py", {"/w/a.py": "a\nb\n"}),
+        ("cp a.py c.py", {"/w/c.py": "a = 1\n"}),
+        ("mv -f a.py sub/b.py", {"/w/sub/b.py": "a = 1\n", "/w/a.py": None}),
+        ("cat a.py sub/b.py > c.py", {"/w/c.py": "a = 1\nb\n"}),
+        ("cd sub && echo c > b.py", {"/w/sub/b.py": "c\n"}),
+        ("echo one > a.py; sed -i s/one/two/ a.py", {"/w/a.py": "two\n"}),
+    ],
+)
+def test_plain_commands_are_told(script: str, contents: dict[str, str | None]) -> None:
+    assert left(script) == contents
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sed -i \"s/1/$x/\" a.py", "sed -i s/1/2/w a.py", "sed -ni s/1/2/p a.py",
+        "perl -pi -e x a.py",
+        "cat > a.py <<EOF\n$x\nEOF", "echo $x > a.py", "echo -e 'x' > a.py", "echo 'a\\n' > a.py",
+        "printf '%d' 1 > a.py", "python gen.py > a.py", "date | tee a.py", "cp c.py a.py",
+        "mv c.py a.py", "cp -r c a.py", "rm a.py", "patch < p", "git checkout a.py",
+        "ruff format .",
+        "black a.py", "if true; then sed -i s/1/2/ a.py; fi",
+        "for f in *.py; do sed -i s/1/2/ $f; done",
+        "test -f x && sed -i s/1/2/ a.py; true", "true || echo x > a.py", "sed -i s/1/2/ *.py",
+        "python - <<'E'\nopen('a.py', 'w').write('x')\nE", "python -c \"open('a.py', 'w')\"",
+        "find . -name '*.py' -exec sed -i s/1/2/ {} +", "(cd x; echo y > a.py)", "echo x > a.py &",
+        "cat a.py > a.py", "python x.py 2> a.py", "echo x &> a.py", "clang -o a.py x.c",
+        "cd /elsewhere; cp a.py b; echo x > /w/a.py <<< y", "sed -i s/1/2/ c.py a.py; true",
+        "echo 'unclosed > a.py", "cat > a.py <<'E'\nno end",
+    ],
+)  # fmt: skip
+def test_what_is_not_sure_leaves_the_file_unknown(script: str) -> None:
+    assert left(script)["/w/a.py"] is None
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "python a.py", "cat a.py", "grep -n x a.py | head", "python check.py a.py > /dev/null 2>&1",
+        "diff a.py sub/b.py", "sed -n 1,5p a.py", "sed s/1/2/ a.py", "ls > out.log",
+        "git diff a.py",
+        "wc -l a.py 2>/dev/null", "echo 'sed -i s/1/2/ a.py'", "cat <<'E'\necho x > a.py\nE",
+    ],
+)  # fmt: skip
+def test_what_only_reads_a_file_leaves_it_known(script: str) -> None:
+    assert "/w/a.py" not in left(script)
+
+
+def test_a_command_that_failed_alone_changed_who_knows_what() -> None:
+    assert left("sed -i s/1/2/ a.py", succeeded=False) == {"/w/a.py": None}
+    assert left("sed -i s/1/2/ a.py && python check.py", succeeded=False) == {"/w/a.py": "a = 2\n"}
+    assert left("make && sed -i s/1/2/ a.py", succeeded=False) == {"/w/a.py": None}
+    assert left("make && sed -i s/1/2/ a.py") == {"/w/a.py": "a = 2\n"}
+
+
+def test_a_command_that_may_not_have_run_leaves_files_unknown() -> None:
+    assert left("sed -i s/1/2/ a.py", ran=False) == {"/w/a.py": None}
+
+
+def test_what_comes_after_the_first_failure_depends_on_set_e() -> None:
+    assert left("set -e\nmake\nmake && echo x > a.py\nls") == {"/w/a.py": "x\n"}
+    assert left("make && echo x > a.py\nls") == {"/w/a.py": None}
+    assert left("set -e\nmake\necho x > a.py\nmake", succeeded=False) == {"/w/a.py": None}
+
+
+def test_a_folder_that_is_not_known_makes_its_files_unknown() -> None:
+    found = outcome("echo x > a.py; echo y > /w/sub/b.py", None, KNOWN, ran=True, succeeded=True)
+
+    assert dict(found.contents) == {"/w/a.py": None, "/w/sub/b.py": "y\n"}
+    assert outcome("cd sub", "/w", KNOWN, ran=True, succeeded=True).folder == "/w/sub"
+    assert outcome("cd $x", "/w", KNOWN, ran=True, succeeded=True).folder is None
+    assert outcome("cd x; make", "/w", KNOWN, ran=True, succeeded=False).folder is None
+
+
+def test_what_stands_before_the_first_unclear_line_is_told() -> None:
+    script = "cat > a.py <<'E'\nx\nE\nfor i in 1 2; do\n  python a.py\ndone"
+
+    assert left(script) == {"/w/a.py": "x\n"}
+
+
+def test_a_script_that_is_too_long_is_not_read() -> None:
+    assert chains("x" * (LONGEST + 1)) == ([], "x" * (LONGEST + 1))
+    assert left("echo x > a.py\n" + "#" * LONGEST) == {"/w/a.py": None}
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("a 'b c' \"d e\" f\\ g", ["a", "b c", "d e", "f g"]),
+        ('a "$b" $c `d` *.py ~ {x,y}', ["a", None, None, None, None, None, None]),
+        ("a 'it'\"'\"'s' \"\\\"\" '$x'", ["a", "it's", '"', "$x"]),
+        ("a \\\n  b # c", ["a", "b"]),
+    ],
+)
+def test_words_are_those_of_the_shell(script: str, words: list[str | None]) -> None:
+    ((chain,), rest) = chains(script)
+
+    assert (chain[0].commands[0].words, rest) == (words, "")
+
+
+def folded(*events: Event) -> list[FileDiff]:
+    fold = Fold()
+    for event in events:
+        fold.add(event)
+    steps = fold.transcript("f", "t", ()).main.steps
+    return [diff for step in steps for diff in step.diffs]
+
+
+def session() -> Session:
+    return Session(source=Source("f", 1), cwd="/w")
+
+
+def called(line: int, command: str, *, failed: bool = False, **more: object) -> list[Event]:
+    call = ToolCall(
+        source=Source("f", line), call_id=f"c{line}", tool="Bash", tool_kind=ToolKind.RUN,
+        arguments={"command": command, **more},
+    )  # fmt: skip
+    code = int(failed)
+    return [call, ToolResult(source=Source("f", line + 1), call_id=f"c{line}", output="",
+                             exit_code=code, is_error=failed)]  # fmt: skip
+
+
+def written(line: int, *edits: Edit) -> list[Event]:
+    call = ToolCall(
+        source=Source("f", line), call_id=f"c{line}", tool="Edit", tool_kind=ToolKind.EDIT,
+        arguments={}, edits=edits,
+    )  # fmt: skip
+    return [call, ToolResult(source=Source("f", line + 1), call_id=f"c{line}", output="")]
+
+
+def test_a_replayed_command_shows_what_it_changed_and_says_so() -> None:
+    _, diff = folded(
+        session(), *written(2, Edit("/w/a.py", None, "a\nb\n")), *called(4, "sed -i 2d a.py")
+    )
+
+    assert [(line.sign, line.text) for line in diff.lines[1:]] == [(" ", "a"), ("-", "b")]
+    assert (diff.path, diff.replayed, diff.after) == ("/w/a.py", True, "a\n")
+    assert diff.told == "update, replayed from the shell command"
+
+
+def test_the_next_edit_is_shown_against_what_the_command_left() -> None:
+    diffs = folded(
+        session(), *called(2, "cat > a.py <<'E'\na = 1\nb = 2\nE"),
+        *written(4, Edit("/w/a.py", "1", "9")), *called(6, "python gen.py > a.py"),
+        *written(8, Edit("/w/a.py", "b", "c")),
+    )  # fmt: skip
+
+    made, edit, unknown, blind = diffs
+    assert (made.action, made.added) == ("write", 2)
+    assert [line.text for line in edit.lines if line.sign == " "] == ["b = 2"]
+    assert (unknown.action, unknown.lines) == ("unknown", ())
+    assert "unknown from here on" in unknown.told
+    assert [line.text for line in blind.lines[1:]] == ["b", "c"]
+
+
+def test_a_command_in_the_background_and_one_that_was_refused_tell_nothing() -> None:
+    first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
+    apart = called(4, "sed -i s/a/b/ a.py", run_in_background=True)
+    refused = called(4, "sed -i s/a/b/ a.py", failed=True)
+
+    assert folded(*first, *apart)[1].action == "unknown"
+    assert folded(*first, *refused)[1].action == "unknown"
+
+
+def test_a_command_that_changes_no_byte_has_no_diff() -> None:
+    first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
+
+    assert len(folded(*first, *called(4, "sed -i s/x/y/ a.py"))) == 1
+
+
+def test_where_a_command_ended_the_next_one_begins() -> None:
+    first = [session(), *written(2, Edit("/w/sub/a.py", None, "a\n"))]
+    moved = [*called(4, "cd sub"), *called(6, "sed -i s/a/b/ a.py")]
+    lost = [*called(4, "cd $x"), *called(6, "sed -i s/a/b/ a.py")]
+
+    assert folded(*first, *moved)[1].after == "b\n"
+    assert folded(*first, *lost)[1].action == "unknown"
