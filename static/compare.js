@@ -19,25 +19,33 @@
   const TITLE = document.title;
   const PHASES = place.dataset.phases.split("|");
 
-  // Which runs there are, by their id as it stands in addresses -----------------------------------
+  // Which runs there are, by their id, and how it stands in addresses -------------------------------
+
+  function plain(written) {
+    try {
+      return decodeURIComponent(written);
+    } catch {
+      return written; // An id that is no UTF-8.
+    }
+  }
+  const written = (link) => link.getAttribute("href").split("/").at(-2);
+  const idOf = (link) => plain(written(link));
 
   const known = new Map();
-  for (const link of document.querySelectorAll(".contest a.run")) {
-    known.set(link.getAttribute("href").split("/").at(-2), link);
-  }
+  for (const link of document.querySelectorAll(".contest a.run")) known.set(idOf(link), link);
 
   let chosen = [];
 
   function asked() {
     const named = /[?&]runs=([^&]*)/.exec(location.search);
-    return named ? [...new Set(named[1].split(",").filter(Boolean))] : [];
+    return named ? [...new Set(named[1].split(",").filter(Boolean).map(plain))] : [];
   }
 
   // What a run hands over ---------------------------------------------------------------------------
 
   const waiting = new Map();
   const held = new Map();
-  window.kbsiteRun = (data) => waiting.get(data?.id)?.(data);
+  window.kbsiteRun = (data) => waiting.get(plain(data?.id))?.(data);
 
   function load(key) {
     if (!held.has(key)) {
@@ -368,7 +376,7 @@
   }
 
   function box(link) {
-    const key = link.getAttribute("href").split("/").at(-2);
+    const key = idOf(link);
     const made = element("input", { type: "checkbox", value: key, "aria-label": `choose ${link.textContent}` });
     made.addEventListener("change", () => {
       chosen = chosen.filter((other) => other !== key);
@@ -413,7 +421,7 @@
     contest.addEventListener("toggle", () => contest.open && arm(contest));
   }
   document.getElementById("show").addEventListener("click", () => {
-    history.pushState(null, "", `?runs=${chosen.join(",")}`);
+    history.pushState(null, "", `?runs=${chosen.map((key) => written(known.get(key))).join(",")}`);
     show().then(() => {
       const heading = document.getElementById("facts");
       if (!heading) return;

@@ -44,7 +44,7 @@ def _contest(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> 
     make_run(board, run_id=HOSTILE_ID, model=ATTACK, effort=ATTACK, metrics={"peak_fraction": 0.1},
              transcript={"stdout.jsonl": stream(ATTACK)},
              files={"solution.py": f"# {ATTACK}\n".encode()})  # fmt: skip
-    make_run(board, run_id="bare", model="bare", metrics=None, transcript=None)
+    make_run(board, run_id="bare(1)!", model="bare", metrics=None, transcript=None)
     calls: list[Call] = [READ, *(("run", f"python work.py {n}", "o" * 4000) for n in range(300))]
     for name in ("far", "away"):
         log = {LOG: session(calls, pause=1)}
@@ -257,7 +257,7 @@ def test_a_phase_with_many_calls_opens_when_it_is_asked_for(open_page: Open) -> 
 
 
 def test_a_run_without_a_transcript_is_compared_by_what_there_is(open_page: Open) -> None:
-    page = open_page(side_by_side("hasty", "bare"))
+    page = open_page("compare/index.html?runs=hasty,bare(1)!")  # as a browser writes it
 
     expect(page.locator("#facts")).to_be_visible()
     assert cells(page, "calls") == ["4", "unknown"]
