@@ -287,7 +287,8 @@
     const link = event.target.closest("a")?.getAttribute("href") ?? "";
     const [page, place] = link.split("#");
     const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? place;
-    if (!anchor || (page && !parts.some((part) => part.page === page))) return;
+    if (!LINE.test(decodeURIComponent(anchor ?? ""))) return;
+    if (page && !parts.some((part) => part.page === page)) return;
     event.preventDefault();
     note(anchor);
     goTo(decodeURIComponent(anchor));
