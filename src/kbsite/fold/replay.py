@@ -16,11 +16,12 @@ from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
 from kbsite.model.event import ToolCall
 
 _HINT = re.compile(
-    r">|\b(?:sed|tee|cp|mv|rm|cd|git|patch|perl|ruby|awk|truncate|dd|ln|install|rsync|tar|unzip|"
-    r"find|xargs|unlink|black|isort|ruff|yapf|autopep8|prettier|clang-format|dos2unix)\b|"
+    r">(?!&\d|[ \t]*/dev/null)|\b(?:sed|tee|cp|mv|rm|cd|git|patch|perl|ruby|awk|truncate|dd|ln|"
+    r"install|rsync|tar|unzip|find|xargs|unlink|black|isort|ruff|yapf|autopep8|prettier|clang-format|dos2unix)\b|"
     r"write|open\(|shutil|[ \t](?:-o|-w|-i|--out|--fix|--in-place)\b"
 )
-"""What every command that changes a file has in it."""
+"""What every command that changes a file, or the folder, has in it."""
+_ENTERS = re.compile(r"cd[ \t]+(/[\w./-]+)[ \t]*&&")
 _COPY_FLAGS = {"-f", "-p", "-v", "-a", "-fv", "-vf", "--"}
 
 
@@ -72,6 +73,10 @@ def outcome(
     """
     if not _HINT.search(script):
         return Outcome({}, folder)
+    enters = _ENTERS.match(script)
+    if enters and not _HINT.search(script, enters.end()):
+        sure = succeeded and ran
+        return Outcome({}, posixpath.normpath(enters[1]) if sure or enters[1] == folder else None)
     replay = _Replay(folder, folder, known, ran, succeeded)
     found, rest = chains(script)
     for number, chain in enumerate(found):
