@@ -16,10 +16,25 @@
     else document.addEventListener("DOMContentLoaded", resolve, { once: true });
   });
 
+  const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;.=>?@^_`{|}~";
+  const digits = new Uint8Array(128);
+  [...DIGITS].forEach((digit, value) => { digits[digit.charCodeAt(0)] = value; });
+
+  function bytesOf(text) {
+    const missing = (5 - (text.length % 5)) % 5;
+    const whole = text + "~".repeat(missing);
+    const bytes = new Uint8Array((whole.length / 5) * 4);
+    const view = new DataView(bytes.buffer);
+    for (let from = 0, to = 0; from < whole.length; from += 5, to += 4) {
+      let group = 0;
+      for (let at = from; at < from + 5; at++) group = group * 85 + digits[whole.charCodeAt(at)];
+      view.setUint32(to, group);
+    }
+    return bytes.subarray(0, bytes.length - missing);
+  }
+
   async function inflated(element) {
-    const packed = atob(element.textContent);
-    const bytes = new Uint8Array(packed.length);
-    for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
+    const bytes = bytesOf(element.textContent);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     const plain = await new Response(stream).arrayBuffer();
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(plain);

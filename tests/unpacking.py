@@ -6,9 +6,9 @@ import html
 import json
 import re
 import zlib
-from base64 import b64decode
+from base64 import b85decode
 
-from kbsite.packed import SEPARATOR, Block, Packed
+from kbsite.packed import OPENS, SEPARATOR, Block, Packed
 
 STARTS = "".join(map(chr, [*range(1, 8), *range(14, 32)]))
 CODE = re.compile(f"([{STARTS}])([!-~])")
@@ -18,7 +18,8 @@ _BLOCK = re.compile(
 
 
 def inflated(data: str) -> str:
-    plain: bytes = zlib.decompress(b64decode(data, validate=True), -zlib.MAX_WBITS)
+    packed = b85decode(data.encode("ascii").replace(OPENS, b"<"))
+    plain: bytes = zlib.decompress(packed, -zlib.MAX_WBITS)
     return plain.decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Pages packed into a few blocks of base64 that a file can hold and its script can unpack.
+"""Pages packed into a few blocks of text that a file can hold and its script can unpack.
 
 Deflate looks back 32 kB only, and the words of a transcript come back again and again over
 megabytes: so the most frequent words are first replaced by codes of two characters. Characters that
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from base64 import b64encode
+from base64 import b85encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,9 @@ SEPARATOR = "\x08"
 
 BLOCK = 400_000
 """Characters of pages from which on a block is closed: what is unpacked at a time."""
+
+OPENS = b"."
+"""What stands for the one digit of base 85 that could end a block within HTML."""
 
 _FIRST = "".join(map(chr, [*range(0x01, 0x08), *range(0x0E, 0x20)]))
 _SECOND = "".join(map(chr, range(ord("!"), ord("~") + 1)))
@@ -34,7 +37,7 @@ class Block:
 
     names: tuple[str, ...]
     data: str
-    """Base64 of raw deflate of UTF-8 of the coded pages, with the separator between them."""
+    """Base 85 of raw deflate of UTF-8 of the coded pages, with the separator between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +88,5 @@ def _blocks(pages: Mapping[str, str], codes: Mapping[str, str]) -> Iterator[Bloc
 
 def _squeezed(text: str) -> str:
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return b64encode(deflate.compress(text.encode("utf-8")) + deflate.flush()).decode("ascii")
+    packed = b85encode(deflate.compress(text.encode("utf-8")) + deflate.flush())
+    return packed.replace(b"<", OPENS).decode("ascii")

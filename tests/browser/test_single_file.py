@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,18 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.single_file import write
 from kbsite.store.settings import CONFIG, read_settings
-from tests.browser import test_transcript
-from tests.browser.long_session import LONG, LONG_ROUND, ROUNDS, line_of
+from tests.browser import test_getting_around, test_transcript
+from tests.browser.conftest import Open
+from tests.browser.long_session import LONG, LONG_ROUND, QUOTED, ROUNDS, line_of
 from tests.browser.server import serving
 from tests.browser.test_accessibility import SCREENS, broken, open_all
 from tests.browser.test_hostile import ATTACKS, _hostile
-from tests.browser.test_transcript import _run_folder
 from tests.browser.witness import Witness
 from tests.unpacking import carried
 
 pytestmark = pytest.mark.browser
 
-Open = Callable[..., Page]
-
-__all__ = ["_hostile", "_run_folder"]
+__all__ = ["_hostile"]
 
 WITH_PAGES = {
     "test_without_a_script_the_parts_are_pages_that_lead_on",
@@ -38,8 +36,8 @@ WITH_PAGES = {
 
 # The same tests as on the site: here `open_run` opens the file.
 globals().update({
-    name: held for name, held in vars(test_transcript).items()
-    if name.startswith("test_") and name not in WITH_PAGES
+    name: held for module in (test_transcript, test_getting_around)
+    for name, held in vars(module).items() if name.startswith("test_") and name not in WITH_PAGES
 })  # fmt: skip
 
 
@@ -136,7 +134,7 @@ def test_a_quote_of_the_audit_leads_to_its_lines_in_the_file(open_run: Open) -> 
     page = open_run()
     page.locator(".quote .place a").nth(0).click()
     step = page.locator(".step.here")
-    expect(step).to_have_id(f"L{line_of(test_transcript.QUOTED)}")
+    expect(step).to_have_id(f"L{line_of(QUOTED)}")
     expect(step).to_have_class(re.compile(r"\bquoted\b"))
     expect(step).to_be_in_viewport()
 
