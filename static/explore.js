@@ -4,7 +4,7 @@
 (() => {
   const runs = window.kbsiteExplored;
   const chart = document.getElementById("chart");
-  if (!runs || !chart || !window.Plotly) return;
+  if (!runs?.length || !chart || !window.Plotly) return;
 
   const MEASURES = {
     score: { name: "score", told: (value) => value.toFixed(3).replace(/^0\./, ".") },

@@ -161,3 +161,18 @@ def test_a_run_s_chart_tells_what_was_spent_until_each_point(
 
     assert [row[at] for row in body] == ["$2.00", "$4.00", "$4.00"]
     assert "cost until then" not in (out / "runs" / "s" / "index.html").read_text("utf-8")
+
+
+def test_a_new_price_is_told_by_the_next_build(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo", run_id="r", model="priced", usage=USAGE)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    out = build(read_settings(tmp_path / "kbsite.yaml")).out
+    before = facts(out, "r")
+    (tmp_path / "prices.yaml").write_text(PRICES.replace("output: 10", "output: 10.5"))
+    build(read_settings(tmp_path / "kbsite.yaml"))
+
+    assert "estimate: $1.50" in before
+    assert "estimate: $1.52" in facts(out, "r")

@@ -122,15 +122,17 @@ def test_quarters_are_those_of_the_scores_themselves() -> None:
     assert Spread(contender, [0.5]).quarters == (0.5, 0.5, 0.5)
 
 
-def test_every_page_leads_there_and_none_where_there_are_no_runs(
+def test_every_page_leads_there_also_where_there_are_no_runs(
     out: Path, tmp_path: Path, make_settings: MakeSettings
 ) -> None:
     for path in (out / "index.html", out / "runs" / "best" / "index.html"):
         assert "explore/index.html" in path.read_text("utf-8")
     empty = build(make_settings(tmp_path / "empty")).out
 
-    assert not (empty / "explore").exists()
-    assert "explore" not in (empty / "index.html").read_text("utf-8")
+    assert "explore/index.html" in (empty / "index.html").read_text("utf-8")
+    assert "There is no run yet." in (empty / "explore" / "index.html").read_text("utf-8")
+    assert tables(empty) == []
+    assert handed(empty) == {}
 
 
 def test_of_many_runs_the_best_stand_in_the_table_and_all_are_drawn(

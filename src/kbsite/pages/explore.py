@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from statistics import quantiles
 
@@ -44,9 +45,8 @@ class Spread:
 
 
 def pages(site: Site) -> Iterator[Page]:
-    """One page, if there is any run to draw."""
-    if site.runs:
-        yield Page(EXPLORE, lambda renderer: _files(site, renderer))
+    """One page, also of a site without runs: every page leads there."""
+    yield Page(EXPLORE, partial(_files, site))
 
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
