@@ -176,3 +176,14 @@ def test_a_new_price_is_told_by_the_next_build(
 
     assert "estimate: $1.50" in before
     assert "estimate: $1.52" in facts(out, "r")
+
+
+def test_the_published_list_has_both_figures_and_the_tokens(out: Path) -> None:
+    listed = json.loads((out / "data" / "runs.json").read_text("utf-8"))["runs"]
+    found = {run["id"]: (run["cost_usd"], run["estimate_usd"]) for run in listed}
+
+    assert found["told"] == (1.25, 1.5)
+    assert found["guessed"] == (None, 1.5)
+    assert found["unknown"] == (None, None)
+    [usage] = [run["usage"] for run in listed if run["id"] == "told"]
+    assert usage == {**USAGE, "reasoning": None}

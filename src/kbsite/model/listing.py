@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from kbsite.model.audit import Verdict
 from kbsite.model.status import EndReason, Status
+from kbsite.model.usage import Usage
 
 FORMAT: Final = 1
 """Version of the format of data/runs.json."""
@@ -45,6 +46,10 @@ class ListedRun:
     """How long the session took."""
     cost_usd: float | None
     """What the run itself tells of its cost."""
+    estimate_usd: float | None
+    """What it cost by the site's table of prices; null without a price or counts of tokens."""
+    usage: Usage
+    """Tokens by kind, of all agents."""
     attempt: int
     """Which attempt of its cell it is, from 1."""
     attempts: int

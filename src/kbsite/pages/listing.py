@@ -109,6 +109,7 @@ def files(site: Site) -> Iterator[File]:
 
 def _listed(site: Site, stored: StoredRun) -> ListedRun:
     run, attempt = stored.run, attempt_of(stored)
+    spent = site.cost(run)
     number, count = _attempt(site, stored)
     known = attempt.score is not None and isfinite(attempt.score)
     return ListedRun(
@@ -131,6 +132,8 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
         started=run.started,
         seconds=run.elapsed_seconds,
         cost_usd=run.cost_usd,
+        estimate_usd=None if spent.estimate is None else float(spent.estimate.usd),
+        usage=run.usage,
         attempt=number,
         attempts=count,
     )
