@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbsite.build import build
+from kbsite.model.price import Price, PriceTable
 from kbsite.pages.compared import LEAST, SHARE, script
 from kbsite.pages.page import comparison, run_key
 from kbsite.trajectories.phases import Phase
@@ -84,6 +88,22 @@ def test_runs_tell_the_same_facts_in_the_same_order(
     assert len(dict(one)) == len(one)
 
 
+def test_a_cost_that_no_cli_tells_is_the_estimate_of_the_run_s_own_page(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(board.parents[1], problems=[])
+    price = Price(
+        models=("opus-x",), input=Decimal(5), output=Decimal(50), source="https://host.example/",
+        looked_up=date(2026, 1, 1),
+    )  # fmt: skip
+    for model in ("opus-x", "other"):
+        make_run(board, model=model, usage={"input": 1_000_000, "output": 100_000})
+    out = build(replace(settings, prices=PriceTable(prices=(price,)))).out
+    told = [dict(handed_over(path)["facts"])["cost"] for path in sorted(out.glob("runs/*/*.js"))]
+
+    assert told == ["estimate $10.00", "unknown"]
+
+
 def test_only_runs_that_something_can_be_compared_with_have_data(
     board: Path, make_run: MakeRun, make_settings: MakeSettings
 ) -> None:
@@ -140,11 +160,35 @@ def test_a_run_leads_to_the_best_other_run_of_its_problem(
 def test_a_site_without_two_runs_of_a_problem_has_nothing_to_compare(
     board: Path, make_run: MakeRun, make_settings: MakeSettings
 ) -> None:
-    make_run(board)
+    run = make_run(board)
     out = built(board, make_settings)
 
     assert "nothing to compare yet" in (out / "compare" / "index.html").read_text("utf-8")
-    assert ">compare</a>" not in (out / "index.html").read_text("utf-8")
+    for page in ("demo", f"runs/{run.name}", "problems/softmax"):
+        assert "?runs=" not in (out / page / "index.html").read_text("utf-8")
+
+
+def test_a_rival_that_came_later_is_led_to_where_what_did_not_change_is_taken_over(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    run = make_run(board, transcript={LOG: session(STEADY)})
+    alone = make_run(board, problem="lonely", transcript={LOG: session(STEADY)})
+    first = built(board, make_settings)
+    assert not (first / "runs" / run.name / "compare.js").exists()
+    rival = make_run(board, model="rival", metrics={"peak_fraction": 0.9})
+    later = built(board, make_settings)
+    kept = {
+        path.name: path.read_bytes()
+        for path in (later / "runs" / run.name).iterdir()
+        if path.is_file()
+    }
+    lonely = (later / "runs" / alone.name / "index.html").read_bytes()
+    anew = build(make_settings(board.parents[1], problems=[]), fresh=True).out
+
+    assert f"?runs={run.name},{rival.name}" in kept["index.html"].decode()
+    assert (anew / "runs" / run.name / "compare.js").read_bytes() == kept["compare.js"]
+    assert (anew / "runs" / run.name / "index.html").read_bytes() == kept["index.html"]
+    assert (anew / "runs" / alone.name / "index.html").read_bytes() == lonely
 
 
 def test_a_long_session_is_cut_to_its_share_and_says_how_much_is_left_out(

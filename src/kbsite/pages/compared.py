@@ -18,6 +18,7 @@ from kbsite.model.run import Run
 from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.model.transcript import Step, Transcript
 from kbsite.pages import facts
+from kbsite.pages.costs import in_words
 from kbsite.pages.page import File, Site, attempt_of, compared_path, run_key
 from kbsite.store.runs import SOLUTION, StoredRun
 from kbsite.text import visible
@@ -32,8 +33,10 @@ LEAST = 4_000
 LONGEST_SOLUTION = 400_000
 """Characters of solution.py from which it is told to be too long to be compared."""
 
-_FITS = ((100, 3000, 300), (60, 3000, 150), (36, 900, 60), (36, 200, 60), (24, 60, 30), (16, 16, 12),
-         (0, 2, 6))  # fmt: skip
+_FITS = (
+    (100, 3000, 300), (60, 3000, 150), (36, 900, 60), (36, 200, 60), (24, 60, 30), (16, 16, 12),
+    (0, 2, 6),
+)  # fmt: skip
 """Characters of a summary, calls of a phase, points of a curve: tried until it is small enough."""
 
 Row = list[object]
@@ -84,7 +87,7 @@ def _head(
         "id": run_key(run.id),
         "label": visible(label(site, run)),
         "problem": run.problem,
-        "facts": [[name, visible(value)] for name, value in _facts(attempt, shown, told)],
+        "facts": [[name, visible(value)] for name, value in _facts(site, attempt, shown, told)],
         "budget": _number(run.budget_seconds),
         "solution": _solution(stored),
     }
@@ -99,7 +102,7 @@ def label(site: Site, run: Run) -> str:
 
 
 def _facts(
-    attempt: Attempt, shown: Transcript | None, told: Trajectory | None
+    site: Site, attempt: Attempt, shown: Transcript | None, told: Trajectory | None
 ) -> Iterator[tuple[str, str]]:
     """Names and values: the same names in the same order for every run."""
     run, metrics, audit = attempt.run, attempt.metrics, attempt.audit
@@ -115,7 +118,7 @@ def _facts(
     usage = shown.usage if shown and shown.usage.known else run.usage
     yield "tokens sent", facts.count(usage.sent)
     yield "tokens generated", facts.count(usage.output)
-    yield "cost", facts.money(run.cost_usd)
+    yield "cost", in_words(site.cost(run, shown)) or "unknown"
     yield "model", run.model
     yield "effort", run.effort or "not asked for"
     yield "harness", f"{run.harness} {run.harness_version or '(version unknown)'}"
