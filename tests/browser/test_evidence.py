@@ -68,8 +68,8 @@ def test_a_quote_leads_to_its_lines_and_a_gap_to_what_it_leaves_out(
     expect(page.locator("#file-1-L2")).to_be_in_viewport()
 
     page.locator("#solution tr.gap a").first.click()
-    expect(page).to_have_url(f"{(run / 'solution.html').as_uri()}#solution-L114")
-    expect(page.locator("#solution-L114")).to_be_in_viewport()
+    expect(page).to_have_url(f"{(run / 'solution.html').as_uri()}#solution-L46")
+    expect(page.locator("#solution-L46")).to_be_in_viewport()
     expect(page.locator(f"#solution-L{LINES}")).to_be_attached()
     assert witness.errors == []
     assert witness.dialogs == []

@@ -80,7 +80,8 @@ def test_a_quote_of_very_many_lines_leads_to_where_they_are(stored: Any) -> None
     assert source_places(run, found) == {0: "#solution-L400", 1: "solution.html#solution-L690"}
 
 
-def test_sidecars_follow_and_share_the_room(stored: Any) -> None:
+def test_sidecars_follow_and_share_the_room(stored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HERE", 150)
     files = {"solution.py": numbered(100), "files/a.cu": numbered(200), "files/b.h": b"int x;\n",
              "files/deep/c.txt": b"text\n"}  # fmt: skip
     found = sources(stored(files, quote("files/a.cu", 2)))

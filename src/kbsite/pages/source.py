@@ -17,7 +17,7 @@ from kbsite.text import CodeLine, code_lines
 
 PAGE = "solution.html"
 SIDECARS = "files/"
-HERE = 150
+HERE = 60
 """Lines of all files together that the run's page shows."""
 
 WHOLE = 10_000
@@ -41,7 +41,7 @@ WIDEST = 2_000
 AROUND = 3
 """Lines shown before and after one that the audit quotes."""
 
-QUOTED = 200
+QUOTED = 100
 """Quoted lines, with those around them, that the run's page shows."""
 
 _LANGUAGES = {
