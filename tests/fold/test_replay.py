@@ -87,6 +87,11 @@ def test_a_command_that_failed_alone_changed_who_knows_what() -> None:
     assert left("make && sed -i s/1/2/ a.py") == {"/w/a.py": "a = 2\n"}
 
 
+def test_a_copy_of_a_file_onto_itself_fails_and_changes_nothing() -> None:
+    assert left("cp a.py ./a.py && echo x > c.py\nls") == {}
+    assert left("mv /w/a.py a.py") == {}
+
+
 def test_a_command_that_may_not_have_run_leaves_files_unknown() -> None:
     assert left("sed -i s/1/2/ a.py", ran=False) == {"/w/a.py": None}
 

@@ -252,6 +252,8 @@ class _Replay:
         source, target = words
         content, path = self._content(source), self._path(target)
         assert target is not None
+        if path is not None and path == self._path(source):
+            return False  # that is an error, and changes nothing
         if path is None or content is None or target.endswith((".", "/")) or "." not in target:
             self._forget_named(command)
             return False
