@@ -3,9 +3,9 @@
 "use strict";
 
 (() => {
-  const form = document.getElementById("asking");
+  const asking = document.getElementById("asking");
   const table = document.getElementById("runs");
-  if (!form || !table) return;
+  if (!asking || !table) return;
 
   // As src/kbsite/pages/listing.py writes a row.
   const FIELDS = [
@@ -14,11 +14,12 @@
   ];
   const FILTERS = ["board", "model", "harness", "problem", "verdict", "status", "cut"];
   const AT_ONCE = 100;
-  const root = form.dataset.root;
+  const root = asking.dataset.root;
   const told = document.getElementById("told");
   const more = document.getElementById("more");
   const pages = document.getElementById("pages");
   const query = document.getElementById("query");
+  const fields = Object.fromEntries([...asking.querySelectorAll("select")].map((one) => [one.name, one]));
   const asWritten = [...table.tBodies];
   let known = null;
   let sort = "";
@@ -35,7 +36,7 @@
         resolve(data);
       };
       const script = document.createElement("script");
-      script.src = form.dataset.runs;
+      script.src = asking.dataset.runs;
       script.addEventListener("error", () => reject(new Error(script.src)));
       document.head.append(script);
     });
@@ -54,7 +55,7 @@
 
   function asked() {
     const filters = {};
-    for (const name of FILTERS) if (form.elements[name].value) filters[name] = form.elements[name].value;
+    for (const name of FILTERS) if (fields[name].value) filters[name] = fields[name].value;
     return { query: query.value.trim(), filters, sort };
   }
 
@@ -63,7 +64,7 @@
     query.value = state.get("q") ?? "";
     for (const name of FILTERS) {
       const value = state.get(name) ?? "";
-      const select = form.elements[name];
+      const select = fields[name];
       select.value = [...select.options].some((option) => option.value === value) ? value : "";
     }
     sort = COMPARE[(state.get("sort") ?? "").replace(/^-/, "")] ? state.get("sort") : "";
@@ -136,7 +137,7 @@
 
   function counts(words, filters, data) {
     for (const name of FILTERS) {
-      const select = form.elements[name];
+      const select = fields[name];
       const held = new Map();
       for (const run of data?.runs ?? []) {
         if (fits(run, words, filters, name)) held.set(run[name], (held.get(run[name]) ?? 0) + 1);
@@ -231,7 +232,7 @@
 
   function headings() {
     const by = sort.replace(/^-/, "");
-    form.elements.sort.value = by;
+    fields.sort.value = by;
     for (const th of table.tHead.rows[0].cells) {
       const down = DOWN.has(by) !== sort.startsWith("-");
       if (th.textContent === by) th.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -257,22 +258,22 @@
     clearTimeout(waiting);
     waiting = setTimeout(show, 150);
   });
-  form.addEventListener("change", (event) => {
-    if (event.target === query) return;
-    if (event.target === form.elements.sort) sort = event.target.value;
-    show();
-  });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  query.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
     clearTimeout(waiting);
     show();
   });
-  form.addEventListener("reset", () => {
+  asking.addEventListener("change", (event) => {
+    if (event.target === query) return;
+    if (event.target === fields.sort) sort = event.target.value;
+    show();
+  });
+  document.getElementById("clear").addEventListener("click", () => {
+    query.value = "";
     sort = "";
-    setTimeout(() => {
-      show();
-      query.focus();
-    });
+    for (const select of Object.values(fields)) select.value = "";
+    show();
+    query.focus();
   });
   more.addEventListener("click", async () => {
     const first = drawn;
@@ -293,7 +294,7 @@
   });
 
   recall();
-  form.hidden = false;
+  asking.hidden = false;
   // search.js, the next script, has to be there to hear what is asked.
   window.addEventListener("DOMContentLoaded", show);
 })();

@@ -4,8 +4,8 @@
 
 (() => {
   const section = document.getElementById("texts");
-  const form = document.getElementById("asking");
-  if (!section || !form) return;
+  const asking = document.getElementById("asking");
+  if (!section || !asking) return;
 
   const PAGES = 10;
   const HITS = 3;
@@ -16,7 +16,7 @@
   const list = document.getElementById("texts-found");
   const more = document.getElementById("texts-more");
   const byName = document.getElementById("runs-title");
-  const root = form.dataset.root;
+  const root = asking.dataset.root;
   let engine = null;
   let question = null;
   let results = [];

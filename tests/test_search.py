@@ -151,8 +151,9 @@ def test_options_from_outside_do_not_matter(
     monkeypatch.setenv("PAGEFIND_EXCLUDE_SELECTORS", "main")
     (settings.path.parent / "pagefind.toml").write_text('root_selector = "footer"\n')
     monkeypatch.chdir(settings.path.parent)
+    again = override(settings, None, None, settings.out.with_name("again"))
 
-    assert tree(build(settings).out) == first
+    assert tree(build(again).out) == first
 
 
 def test_a_site_without_runs_has_an_index(tmp_path: Path, make_settings: MakeSettings) -> None:
@@ -183,9 +184,10 @@ def test_a_program_that_is_not_there_is_told(
 
 
 def test_a_program_that_fails_leaves_the_old_site(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, make_run: MakeRun
 ) -> None:
     before = tree(build(settings).out)
+    make_run(settings.runs / "demo", run_id="new")
     broken = settings.path.parent / "broken"
     broken.write_text("#!/bin/sh\necho no disk left >&2\nexit 7\n")
     broken.chmod(0o755)

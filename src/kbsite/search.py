@@ -33,7 +33,7 @@ _NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.
 _UNQUOTED = "!'()*"
 """What encodeURIComponent leaves as it is, beside what `quote` does."""
 
-_NO_TEXT = "nav, svg, form, .drawn, .tools, .minimap, .step > a"
+_NO_TEXT = "nav, svg, .drawn, .tools, .minimap, .step > a"
 """What stands on pages to get around, and would be found on every one of them."""
 
 _BLOCK = re.compile(
