@@ -1,54 +1,169 @@
-"""What a page costs the browser that opens it first."""
+"""What a page costs the browser that opens it, and what it lets others do there."""
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+SLOW = 4
+"""How many times slower the processor of a phone is taken to be."""
+MINUTES = 120_000
+"""Milliseconds that a page may take: some take half a minute."""
+
+WATCH = """() => {
+  window.blocked = 0;
+  new PerformanceObserver((list) => {
+    for (const task of list.getEntries()) window.blocked += Math.max(0, task.duration - 50);
+  }).observe({ type: "longtask", buffered: true });
+}"""
+"""Adds up for how long tasks kept the reader waiting: total blocking time."""
+
+TIMES = """() => {
+  const [page] = performance.getEntriesByType("navigation");
+  const [paint] = performance.getEntriesByName("first-contentful-paint");
+  return { load: page.loadEventEnd, text: paint ? paint.startTime : page.loadEventEnd,
+           elements: document.querySelectorAll("*").length, blocked: window.blocked,
+           probes: (window.probes ?? []).length };
+}"""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a page costs when it is opened."""
+    """What opening a page costs and shows."""
 
     elements: int
-    size: int
-    """Bytes of the page itself."""
+    requests: int
+    weight: int
+    """Bytes of everything that is loaded, compressed."""
+    text: float
+    """Milliseconds until text is on the screen, of the fastest opening; likewise below."""
     load: float
-    """Milliseconds until everything is loaded, of the fastest of all openings."""
+    """Milliseconds until everything is loaded."""
+    blocked: float
+    """Milliseconds of total blocking time."""
+    slow: float
+    """Milliseconds until everything is loaded where the processor is SLOW times slower."""
+    heap: float
+    """MB of JavaScript's memory."""
+    probes: int
+    """Scripts out of the transcript that were executed."""
+    foreign: int
+    """Requests to other hosts."""
+    violations: int
+    """Rules of WCAG 2.1 AA that the page breaks."""
 
 
 def openings(pages: Mapping[str, Path], times: int) -> dict[str, Opening]:
-    """What each page costs, by its name; nothing where there is no browser."""
-    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if path is None:
-        return {}
-    with _browser(path) as browser:
-        return {name: _opening(browser, page, times) for name, page in pages.items()}
+    """What each page costs, by its name, from a server on this machine; nothing without a browser.
+
+    A page is served with all that lies in the folder two above a run's page, or in its own.
+    """
+    with browser() as driven:
+        if driven is None:
+            return {}
+        found = {}
+        for name, page in pages.items():
+            root = page.parents[2] if page.parent.parent.name == "runs" else page.parent
+            with serving(root) as start:
+                url = f"{start}{page.relative_to(root).as_posix()}"
+                found[name] = _opening(driven, url, times)
+        return found
 
 
 @contextmanager
-def _browser(path: str) -> Iterator[Browser]:
+def browser() -> Iterator[Browser | None]:
+    """The system's Chromium; None where there is none."""
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        yield None
+        return
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        driven = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield driven
+        driven.close()
 
 
-def _opening(browser: Browser, path: Path, times: int) -> Opening:
-    loads: list[float] = []
-    elements = 0
-    for _ in range(times):
-        page = browser.new_page()
-        page.goto(path.as_uri(), wait_until="load", timeout=120_000)
-        timing = "performance.getEntriesByType('navigation')[0].loadEventStart"
-        loads.append(float(page.evaluate(timing)))
-        elements = int(page.evaluate("document.querySelectorAll('*').length"))
-        page.close()
-    return Opening(elements, path.stat().st_size, min(loads))
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the tables do."""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address at which a folder is served until the end of the block."""
+
+    def handler(*args: object) -> _Quiet:
+        return _Quiet(*args, directory=str(folder))  # type: ignore[arg-type]
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _opening(driven: Browser, url: str, times: int) -> Opening:
+    told = [_timed(driven, url, 1) for _ in range(times)]
+    slow = min(_timed(driven, url, SLOW)["load"] for _ in range(times))
+    context = driven.new_context()
+    page = context.new_page()
+    asked: list[Request] = []
+    # A function of its own: the driver cannot hang its mark on one of a list.
+    page.on("request", lambda request: asked.append(request))  # noqa: PLW0108
+    page.goto(url, wait_until="load", timeout=MINUTES)
+    page.wait_for_timeout(500)
+    heap = _heap(page)
+    loaded = [request for request in asked if not request.url.startswith(("data:", "blob:"))]
+    own = [request for request in loaded if urlsplit(request.url).hostname == "127.0.0.1"]
+    answers = [answer for request in own if (answer := request.response())]
+    weight = sum(len(gzip.compress(answer.body(), 6, mtime=0)) for answer in answers if answer.ok)
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+    violations = Axe().run(page, options=rules).violations_count
+    context.close()
+    return Opening(
+        elements=int(told[-1]["elements"]),
+        requests=len(own),
+        weight=weight,
+        text=min(one["text"] for one in told),
+        load=min(one["load"] for one in told),
+        blocked=min(one["blocked"] for one in told),
+        slow=slow,
+        heap=heap,
+        probes=int(max(one["probes"] for one in told)),
+        foreign=len([request for request in loaded if request not in own]),
+        violations=violations,
+    )
+
+
+def _timed(driven: Browser, url: str, slower: int) -> Mapping[str, float]:
+    context = driven.new_context()
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    page.add_init_script(f"({WATCH})()")
+    page.goto(url, wait_until="load", timeout=MINUTES)
+    page.wait_for_timeout(300)
+    told: Mapping[str, float] = page.evaluate(TIMES)
+    context.close()
+    return told
+
+
+def _heap(page: Page) -> float:
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    session.send("HeapProfiler.collectGarbage")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return float(next(m["value"] for m in metrics if m["name"] == "JSHeapUsedSize")) / 1e6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -29,6 +29,26 @@ def write_session(path: Path, size: int) -> None:
                 out.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
+PROBES = [
+    "<script>(window.probes ??= []).push(1)</script>",
+    '<img src="x" onerror="(window.probes ??= []).push(2)">',
+    "[link](javascript:(window.probes??=[]).push(3)) <svg onload=(window.probes??=[]).push(4)>",
+    "```html\n</code></pre><script>(window.probes ??= []).push(5)</script>\n```",
+]
+"""What a page that takes text for HTML would execute; said by user, model and tool."""
+
+
+def _probes() -> Iterator[dict[str, object]]:
+    text = "\n\n".join(PROBES)
+    asked = {"command": "cat page.html", "description": text}
+    used = {"type": "tool_use", "id": "toolu_probe", "name": "Bash", "input": asked}
+    result = {"type": "tool_result", "tool_use_id": "toolu_probe", "content": text}
+    yield _row(0, 5, "user", {"role": "user", "content": text})
+    yield _row(0, 6, "assistant", _said(0, {"type": "text", "text": text}))
+    yield _row(0, 7, "assistant", _said(0, used))
+    yield _row(0, 8, "user", {"role": "user", "content": [result]})
+
+
 def _round(number: int, chance: random.Random) -> Iterator[dict[str, object]]:
     """A thought, a remark and a call, with what comes back."""
     call = f"toolu_{number:08}"
@@ -42,6 +62,8 @@ def _round(number: int, chance: random.Random) -> Iterator[dict[str, object]]:
     yield _row(number, 3, "assistant", _said(number, used))
     result = {"type": "tool_result", "tool_use_id": call, "content": _log(chance)}
     yield _row(number, 4, "user", {"role": "user", "content": [result]})
+    if number == 0:
+        yield from _probes()
 
 
 def _row(number: int, part: int, kind: str, message: dict[str, object]) -> dict[str, object]:
@@ -52,7 +74,7 @@ def _row(number: int, part: int, kind: str, message: dict[str, object]) -> dict[
             "message": message}  # fmt: skip
 
 
-def _said(number: int, block: dict[str, object]) -> dict[str, object]:
+def _said(number: int, block: Mapping[str, object]) -> dict[str, object]:
     usage = {"input_tokens": 9, "cache_read_input_tokens": 40_000 + number, "output_tokens": 300}
     return {"id": f"msg_{number:08}", "type": "message", "role": "assistant", "model": "made-up",
             "content": [block], "stop_reason": None, "usage": usage}  # fmt: skip

@@ -9,7 +9,7 @@ import argparse
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.builds import Cost, Program, cost
-from benchmarks.opening import Opening, openings
+from benchmarks.moving import Moving, movings
+from benchmarks.opening import SLOW, Opening, openings
 from benchmarks.session import write_session
 
 ROOT = Path(__file__).parents[1]
@@ -36,11 +37,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         programs = [_kbsite(session, home / "runs"), *_peers(session, options.peers)]
         costs = [cost(held, home / "out" / held.name, options.times) for held in programs]
         pages = {held.name: held.page(home / "out" / held.name) for held in programs}
-        opened = openings({n: page for n, page in pages.items() if page}, options.times)
+        found = {name: page for name, page in pages.items() if page}
+        opened = openings(found, options.times)
+        moved = movings(found["kbsite"]) if "kbsite" in found else []
     console = Console(width=max(110, Console().width))
     console.print(building(costs, size))
     if opened:
         console.print(opening(opened))
+        console.print(safety(opened))
+    if moved:
+        console.print(moving(moved))
 
 
 def _options() -> argparse.ArgumentParser:
@@ -101,13 +107,51 @@ def building(costs: Sequence[Cost], size: int) -> Table:
     return table
 
 
-def opening(opened: dict[str, Opening]) -> Table:
+def opening(opened: Mapping[str, Opening]) -> Table:
     """What the first page of each costs the browser."""
-    table = Table(title="opening the first page, from disk")
-    for head in ("", "elements", "page MB", "load min ms"):
-        table.add_column(head, justify="left" if not head else "right")
+    table = _table(
+        "opening the first page, from a server on this machine",
+        "elements", "requests", "kB gzipped", "text ms", "load ms", "blocked ms",
+        f"load ms, {SLOW}x slower", "heap MB",
+    )  # fmt: skip
     for name, held in opened.items():
-        table.add_row(name, f"{held.elements:,}", f"{held.size / 1e6:.2f}", f"{held.load:.0f}")
+        table.add_row(
+            name, f"{held.elements:,}", f"{held.requests}", f"{held.weight / 1e3:,.0f}",
+            f"{held.text:,.0f}", f"{held.load:,.0f}", f"{held.blocked:,.0f}", f"{held.slow:,.0f}",
+            f"{held.heap:.1f}",
+        )  # fmt: skip
+    return table
+
+
+def safety(opened: Mapping[str, Opening]) -> Table:
+    """What the first page of each lets others do, and whom it shuts out."""
+    table = _table(
+        "the same pages",
+        "scripts of the transcript executed", "requests to other hosts", "WCAG 2.1 AA rules broken",
+    )  # fmt: skip
+    for name, held in opened.items():
+        table.add_row(name, str(held.probes), str(held.foreign), str(held.violations))
+    return table
+
+
+def moving(moved: Sequence[Moving]) -> Table:
+    """How long a reader of kbsite's page waits for a place in the transcript."""
+    table = _table(
+        "getting to a place in the transcript, kbsite",
+        "first find ms", "hits", "next ms", "link to a step ms", "px off at most",
+    )  # fmt: skip
+    for held in moved:
+        table.add_row(
+            f"from {held.opened}", f"{held.found:.0f}", f"{held.hits:,}", f"{held.following:.0f}",
+            f"{held.linked:.0f}", f"{held.off:.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _table(title: str, *heads: str) -> Table:
+    table = Table(title=title)
+    for head in ("", *heads):
+        table.add_column(head, justify="left" if not head else "right")
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from io import StringIO
 from pathlib import Path
@@ -11,14 +12,18 @@ import pytest
 from rich.console import Console
 
 from benchmarks.builds import Cost, Program, cost
-from benchmarks.opening import Opening
-from benchmarks.session import write_session
-from benchmarks.transcripts import building, opening
+from benchmarks.moving import WORD, movings
+from benchmarks.opening import Opening, openings
+from benchmarks.session import PROBES, write_session
+from benchmarks.transcripts import building, moving, opening, safety
+from kbsite.build import build, override
 from kbsite.importers.transcript import import_transcripts
 from kbsite.store.runs import read_run
+from kbsite.store.settings import CONFIG, read_settings
 from kbsite.transcripts import transcript
 
 MB = 1_000_000
+ROOT = Path(__file__).parents[1]
 
 
 def printed(*tables: object) -> str:
@@ -90,8 +95,49 @@ def test_the_table_tells_what_part_of_a_peers_time_is_ours() -> None:
 
 
 def test_the_table_of_openings_names_every_page() -> None:
-    text = printed(opening({"ours": Opening(1614, 80_000, 82.4), "peer": Opening(35_453, MB, 900)}))
+    ours = Opening(1614, 6, 81_000, 150.2, 82.4, 0, 301, 1.3, 0, 0, 0)
+    peer = Opening(35_453, 1, MB, 400, 900, 512, 4_100, 9.8, 2, 3, 4)
+    text = printed(opening({"ours": ours, "peer": peer}), safety({"ours": ours, "peer": peer}))
 
-    assert "1,614" in text
-    assert "35,453" in text
-    assert "82" in text
+    for told in ("1,614", "35,453", "82", "4,100", "1.3"):
+        assert told in text
+    assert re.search(r"peer\W+2\W+3\W+4\b", text)
+
+
+@pytest.fixture(scope="module", name="site")
+def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of a short session: those of the run, and one that executes what it is told."""
+    home = tmp_path_factory.mktemp("measured")
+    write_session(home / "session.jsonl", MB)
+    runs = home / "runs" / "bench"
+    run = import_transcripts([home / "session.jsonl"], runs)
+    chosen = override(read_settings(ROOT / CONFIG), home / "runs", home / "problems", home / "site")
+    return build(chosen).out / "runs" / run.name / "index.html"
+
+
+def test_a_page_that_executes_its_transcript_is_told_from_one_that_does_not(
+    site: Path, tmp_path: Path
+) -> None:
+    naive = tmp_path / "naive.html"
+    naive.write_text(f"<title>x</title><body>{''.join(PROBES)}<img src='https://host.example/x'>")
+    found = openings({"kbsite": site, "naive": naive}, 1)
+
+    ours, peer = found["kbsite"], found["naive"]
+    assert (ours.probes, ours.foreign, ours.violations) == (0, 0, 0)
+    assert peer.probes > 0
+    assert peer.foreign == 1
+    assert peer.violations > 0
+    assert ours.requests <= 6
+    assert ours.weight <= 100_000
+    assert ours.elements <= 3_000
+
+
+def test_moving_finds_every_hit_and_lands_on_the_steps_that_are_linked(site: Path) -> None:
+    session = (site.parent / "raw").rglob("*.jsonl")
+    said = next(session).read_text().casefold().count(WORD)
+    served, from_disk = movings(site)
+
+    assert (served.opened, from_disk.opened) == ("server", "disk")
+    assert served.hits == from_disk.hits >= said
+    assert max(served.off, from_disk.off) <= 50
+    assert "px off" in printed(moving([served, from_disk]))
