@@ -149,7 +149,7 @@ def test_only_lines_that_took_the_place_of_others_are_compared() -> None:
     assert "<b>" not in diff(apart)
     assert "<b>" not in diff(added_first)
     assert diff([*lines("-", "x = f(1)"), *lines("+", "x = f(2)")]) == (
-        '<span class="del">-x = f(<b>1</b>)\n</span><span class="add">+x = f(<b>2</b>)\n</span>'
+        "<del>-x = f(<b>1</b>)\n</del><ins>+x = f(<b>2</b>)\n</ins>"
     )
 
 
@@ -158,4 +158,4 @@ def test_an_edit_of_a_known_file_has_its_words_marked() -> None:
     files.apply(Edit("k.py", None, "a = 1\nblock = 64\nb = 2\n"))
     change = files.diff(Edit("k.py", "64", "128"))
 
-    assert '<span class="del">-block = <b>64</b>\n</span>' in diff(change.lines)
+    assert "<del>-block = <b>64</b>\n</del>" in diff(change.lines)
