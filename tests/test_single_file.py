@@ -8,6 +8,7 @@ import re
 from base64 import b64encode
 from pathlib import Path
 
+import html5lib
 import pytest
 from click.testing import CliRunner
 
@@ -69,6 +70,18 @@ def test_every_step_and_every_long_text_of_the_site_is_in_the_file(
 def test_the_run_page_is_plain_html_in_the_file(whole: str) -> None:
     for said in ("Round <strong>0</strong> begins.", "x.softmax", "all is well", "opus-x"):
         assert said in html.unescape(re.sub(r"</?(span|code)[^>]*>", "", whole)), said
+
+
+def test_the_file_and_all_that_it_carries_are_sound_html(whole: str) -> None:
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(whole)
+    ids = [node.get("id") for node in tree.iter() if node.get("id")]
+
+    assert [code for _, code, _ in parser.errors] == []
+    assert len(ids) == len(set(ids))
+    for name, page in carried(whole).items():
+        parser.parse(f"<!doctype html><title>x</title><ol>{page}</ol>")
+        assert [code for _, code, _ in parser.errors] == [], name
 
 
 def test_no_link_leads_to_a_page_that_is_not_there(whole: str) -> None:
