@@ -162,11 +162,13 @@
 
   // The same as a table -----------------------------------------------------------------------------
 
-  function row(cells, kind = "td") {
+  function row(cells, heads) {
     const made = document.createElement("tr");
-    for (const cell of cells) {
-      const held = document.createElement(kind);
-      if (kind === "th") held.scope = "col";
+    for (const [at, cell] of cells.entries()) {
+      const held = document.createElement(heads ? "td" : "th");
+      // On a telephone each cell stands in a line of its own, behind its label.
+      if (heads) held.dataset.label = heads[at];
+      else held.scope = "col";
       held.append(cell);
       made.append(held);
     }
@@ -209,8 +211,8 @@
     const [heads, rows] = (state.chart === "spread" ? ofGroups : ofRuns)(state, held);
     const head = document.createElement("thead");
     const body = document.createElement("tbody");
-    head.append(row(heads, "th"));
-    body.append(...rows.map((cells) => row(cells)));
+    head.append(row(heads));
+    body.append(...rows.map((cells) => row(cells, heads)));
     const caption = document.createElement("caption");
     const left = held.length > rows.length && state.chart !== "spread" ? `; the first ${rows.length}` : "";
     caption.textContent = `${held.length} runs${left}`;
