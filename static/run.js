@@ -204,12 +204,13 @@
   let here = null;
   let settling = 0;
 
-  const edge = () => tools.getBoundingClientRect().bottom;
+  const header = document.querySelector("header.top");
+  const edge = () => Math.max(...[header, tools].map((one) => one.getBoundingClientRect().bottom));
 
   function settle(place, top = null, until = performance.now() + 700) {
     // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
     cancelAnimationFrame(settling);
-    const wanted = top ?? Math.max(70, edge() + 8);
+    const wanted = top ?? edge() + 4;
     const off = place.getBoundingClientRect().top - wanted;
     if (Math.abs(off) > 4) window.scrollBy(0, off);
     if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
