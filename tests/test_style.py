@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kbsite.model.status import Tone
-from kbsite.text import terminal
+from kbsite.terminal import terminal
 
 CSS = (Path(__file__).parents[1] / "static" / "kbsite.css").read_text("utf-8")
 PLAIN = re.sub(r"/\*.*?\*/", "", CSS, flags=re.DOTALL)

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from kbsite.text import banner, code_lines, json, markdown, picture, plain, terminal, visible
+from kbsite.terminal import terminal
+from kbsite.text import banner, code_lines, json, markdown, picture, plain, visible
 
 ROOT = Path(__file__).parents[1]
 CSS = (ROOT / "static" / "kbsite.css").read_text("utf-8")

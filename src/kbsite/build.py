@@ -46,6 +46,7 @@ from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run, run
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.settings import Settings
 from kbsite.store.writing import json_text, write_text
+from kbsite.terminal import terminal
 from kbsite.transcripts import transcript
 
 MARKER = ".kbsite"
@@ -276,7 +277,7 @@ def environment(site: Site) -> jinja2.Environment:
         visible=text.visible,
         content=text.content,
         markdown=text.markdown,
-        terminal=text.terminal,
+        terminal=terminal,
         json=lambda value: text.visible(value if isinstance(value, str) else text.json(value)),
         diff=text.diff,
         rendered=Markup,

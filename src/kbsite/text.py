@@ -10,7 +10,7 @@ import binascii
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape as escape_content
@@ -41,10 +41,7 @@ _HIDDEN = re.compile(
     f"\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f{_NONCHARACTERS}]"
     r"|\r(?!\n)"
 )
-_SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _LINK = re.compile(r"(https?://|mailto:)[^/]", re.IGNORECASE)
-_COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-_STYLES = {1: "bold", 2: "faint", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
 
 
 _ORDINARY = bytes(range(0x20, 0x7F)) + b"\t\n"
@@ -85,66 +82,6 @@ def plain(text: str) -> Markup:
 def content(text: str) -> Markup:
     """`text` for the content of an element, never for an attribute: its quotes stay as they are."""
     return Markup(escape_content(visible(text), quote=False))  # noqa: S704 - it is escaped here
-
-
-def terminal(text: str) -> Markup:
-    """Terminal output: colours and weights of ANSI sequences as spans, all else as plain text."""
-    if "\x1b[" not in text:
-        return content(text)
-    pieces: list[str] = []
-    style: set[str] = set()
-    end = 0
-    for match in _SGR.finditer(text):
-        pieces.append(_styled(text[end : match.start()], style))
-        _restyle(style, match[1])
-        end = match.end()
-    pieces.append(_styled(text[end:], style))
-    return Markup("").join(map(Markup, pieces))
-
-
-def _styled(text: str, style: set[str]) -> str:
-    if not text or not style:
-        return str(content(text))
-    names = " ".join(f"a-{name}" for name in sorted(style))
-    return f'<i class="{names}">{content(text)}</i>'
-
-
-def _restyle(style: set[str], codes: str) -> None:
-    numbers = iter([int(code.lstrip("0")[:4] or 0) for code in codes.split(";")])
-    for number in numbers:
-        if number == 0:
-            style.clear()
-        elif number in _STYLES:
-            style.add(_STYLES[number])
-        elif number == 22:
-            style.difference_update({"bold", "faint"})
-        elif number - 20 in _STYLES:
-            style.discard(_STYLES[number - 20])
-        elif number in (38, 48):
-            _indexed(style, number, numbers)
-        elif 30 <= number <= 49 or 90 <= number <= 97 or 100 <= number <= 107:
-            _colour(style, number)
-
-
-def _indexed(style: set[str], number: int, numbers: Iterator[int]) -> None:
-    """The colours that take arguments; only the 16 that have a name are shown."""
-    _colour(style, number + 1)
-    kind = next(numbers, 0)
-    if kind == 2:
-        for _ in range(3):
-            next(numbers, 0)
-    elif kind == 5:
-        index = next(numbers, 16)
-        if index < 16:
-            base = number - 8 if index < 8 else number + 52
-            _colour(style, base + index % 8)
-
-
-def _colour(style: set[str], number: int) -> None:
-    on = "on-" if 40 <= number <= 49 or number >= 100 else ""
-    style.difference_update(f"{on}{name}" for name in _COLOURS)
-    if number not in (39, 49):
-        style.add(f"{on}{_COLOURS[number % 10]}")
 
 
 class _Renderer(RendererHTML):

@@ -15,6 +15,7 @@ from kbsite.model.event import Image, ToolResult
 from kbsite.model.transcript import DiffLine, FileDiff
 from kbsite.pages.facts import count, duration
 from kbsite.pages.long_text import WHOLE
+from kbsite.terminal import terminal
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading
@@ -33,7 +34,7 @@ def long(
     text: str, anchor: str, reading: Reading, *, coloured: bool = False, failed: bool = False
 ) -> str:
     """A text, whole, or by its ends with a link to the page that holds the whole."""
-    shown = texts.terminal if coloured else texts.content
+    shown = terminal if coloured else texts.content
     # The line end after the tag is HTML's own: it keeps one that the text starts with.
     opened = '<pre class="tone-bad">\n' if failed else "<pre>\n"
     ends = reading.long_texts.ends(text, anchor)
@@ -63,7 +64,14 @@ def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
 
 
 def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
-    """What a call changed in a file."""
+    """What a call changed in a file; only that it did, where its command says the rest."""
+    head = (
+        f'<figure class="diff"><figcaption>{texts.content(change.path)}'
+        f" <span>{texts.content(change.told)}</span>"
+        f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>"
+    )
+    if change.replayed and not change.removed and change.action != "update":
+        return f"{head}</figure>\n"
     stretches = list(_stretches(change.lines))
     ends = reading.long_texts.diff_ends(change.lines, anchor)
     more = ""
@@ -73,12 +81,7 @@ def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
         told = f"open all {count(len(change.lines))} lines of this change"
         more = f'<p class="left-out"><a href="{texts.plain(ends.page)}">{told}</a></p>'
     body = "".join(_stretch(held, far=far) for far, held in stretches)
-    return (
-        f'<figure class="diff"><figcaption>{texts.content(change.path)}'
-        f" <span>{texts.content(change.told)}</span>"
-        f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>\n"
-        f"{body}{more}</figure>\n"
-    )
+    return f"{head}\n{body}{more}</figure>\n"
 
 
 def _stretches(change: Sequence[DiffLine]) -> Iterator[tuple[bool, list[DiffLine]]]:

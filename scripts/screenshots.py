@@ -1,0 +1,90 @@
+"""Make the pictures in docs/screenshots from the repository's own site: `screenshots.py [OUT]`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, sync_playwright
+
+from kbsite.build import build, override
+from kbsite.errors import MachineError
+from kbsite.store.settings import CONFIG, read_settings
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "docs" / "screenshots"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+WIDTHS = {1400: 900, 390: 844}
+"""The heights of the screens, by their widths in pixels: a desk's and a phone's."""
+SCHEMES = ("dark", "light")
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A page, and the place in it that a picture shows."""
+
+    name: str
+    address: str
+    place: str = "body"
+    """The element that stands at the top."""
+
+
+def main(out: Path = OUT) -> None:
+    """Write a picture of each page in each width and colour scheme, and say where."""
+    with TemporaryDirectory() as name:
+        settings = override(read_settings(ROOT / CONFIG), None, None, Path(name) / "site")
+        site = build(settings).out
+        with sync_playwright() as driver:
+            path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+            if path is None:
+                raise MachineError("pictures need Chromium: install the package chromium")
+            browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            for shot in shots(site):
+                for path_made in _taken(browser, site, shot, out):
+                    print(path_made)  # noqa: T201 - the result of the script
+            browser.close()
+
+
+def shots(site: Path) -> Iterator[Shot]:
+    """What is shown: the board, one run from three places, two runs side by side, all runs."""
+    runs = sorted(path.parent for path in site.glob("runs/*/index.html"))
+    # The run of Claude Code that says most; the other one was killed after its first call.
+    claude = max((run for run in runs if "_claude_" in run.name), key=_size).name
+    codex = next(run.name for run in runs if "_codex_" in run.name)
+    yield Shot("board", "demo/index.html")
+    yield Shot("run", f"runs/{claude}/index.html")
+    yield Shot("trajectory", f"runs/{claude}/index.html", "#trajectory")
+    yield Shot("transcript", f"runs/{claude}/index.html", "#transcript")
+    yield Shot("compare", f"compare/index.html?runs={claude},{codex}")
+    yield Shot("runs", "runs/index.html")
+    yield Shot("explore", "explore/index.html")
+
+
+def _size(run: Path) -> int:
+    return (run / "run.md").stat().st_size
+
+
+def _taken(browser: Browser, site: Path, shot: Shot, out: Path) -> Iterator[Path]:
+    for width, height in WIDTHS.items():
+        for scheme in SCHEMES:
+            page = browser.new_page(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if scheme == "dark" else "light",
+                reduced_motion="reduce",
+            )
+            page.goto(f"{site.as_uri()}/{shot.address}", wait_until="load")
+            page.locator(shot.place).first.evaluate("held => held.scrollIntoView()")
+            page.wait_for_timeout(1000)
+            path = out / f"{shot.name}-{width}-{scheme}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=path)
+            page.close()
+            yield path
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:2]))
