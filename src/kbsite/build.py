@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -120,14 +121,18 @@ class _Making:
 
     def make(self, tick: Tick | None) -> Iterator[Finding]:
         """Put every file of the site in its place; what could not be made is found."""
-        self._copy_files()
+        self._copy_static()
         earlier = self.before if self.before.frame == self.frame else Record()
         templates = Templates(environment(self.site), earlier, self.output)
         pages = list(every(self.site))
-        for done, page in enumerate(pages, start=1):
-            yield from self._page(page, templates, earlier)
-            if tick:
-                tick(page.path, done, len(pages))
+        with ThreadPoolExecutor(1) as beside:
+            # Compressing needs no interpreter: it takes no time of the pages on a second core.
+            copied = beside.submit(self._copy_raw)
+            for done, page in enumerate(pages, start=1):
+                yield from self._page(page, templates, earlier)
+                if tick:
+                    tick(page.path, done, len(pages))
+            copied.result()
 
     def _page(self, page: Page, templates: Templates, earlier: Record) -> Iterator[Finding]:
         key = digest(self.frame, page.depends(self.inputs)) if page.depends else ""
@@ -149,7 +154,7 @@ class _Making:
             key = ""
         self.pages[page.path] = PageRecord(key, files)
 
-    def _copy_files(self) -> None:
+    def _copy_static(self) -> None:
         static = assets.folder("static")
         for path in sorted(static.rglob("*")):
             if path.is_file():
@@ -158,6 +163,9 @@ class _Making:
         for name in sorted(SCHEMAS):
             text = json_text(schema(name))
             self.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
+
+    def _copy_raw(self) -> None:
+        """Put the runs' own files in their places."""
         for stored in self.site.runs:
             for file in stored.files:
                 name = str(file.path.absolute())

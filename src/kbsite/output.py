@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from kbsite.pages.page import File
 from kbsite.store.files import digest
@@ -37,6 +38,7 @@ class Output:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
+        self._counting = Lock()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
 
@@ -52,7 +54,7 @@ class Output:
                 target.unlink()
                 self.keep([file.path])
             else:
-                self.work.written += 1
+                self._count(written=1)
         else:
             self.write_bytes(file.path, file.text.encode("utf-8"))
 
@@ -63,7 +65,7 @@ class Output:
             self.keep([path])
             return
         write_bytes(self.folder / path, data)
-        self.work.written += 1
+        self._count(written=1)
 
     def copy(self, source: Path, path: str, *, same: bool) -> None:
         """Put a copy of a file in its place; `same` says that the one standing there is one."""
@@ -72,7 +74,7 @@ class Output:
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target, follow_symlinks=False)
-        self.work.written += 1
+        self._count(written=1)
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
@@ -82,8 +84,14 @@ class Output:
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             _link(self.out / path, target)
-            self.work.kept += 1
+            self._count(kept=1)
         return True
+
+    def _count(self, *, written: int = 0, kept: int = 0) -> None:
+        # Pages and the files of runs are written side by side.
+        with self._counting:
+            self.work.written += written
+            self.work.kept += kept
 
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""

@@ -10,6 +10,7 @@ import pytest
 
 from kbsite import harnesses
 from kbsite.harnesses.form import Format, matches
+from kbsite.harnesses.lines import lines
 from kbsite.importers.transcript import _head
 from tests.harnesses.reading import BESIDE, CORPUS, beside
 from tests.harnesses.test_transcripts_beside import CAPTURES
@@ -28,7 +29,7 @@ def stored(form: Format, scenario: Path) -> Iterator[Path]:
         name = str(path.relative_to(scenario))
         note = name.endswith(".meta.json")
         found = path.is_file() and any(matches(name, glob) for glob in form.globs)
-        if found and not note and _head(path):
+        if found and not note and _head(path, lines):
             yield path
 
 
@@ -63,12 +64,12 @@ OTHERS = [
 
 @pytest.mark.parametrize(("form", "path"), HERE, ids=lambda value: getattr(value, "name", value))
 def test_a_captured_file_is_claimed_by_its_format_alone(form: str, path: Path) -> None:
-    assert claimed(_head(path)) == [form]
+    assert claimed(_head(path, lines)) == [form]
 
 
 @beside
 def test_each_captured_file_beside_the_checkout_is_claimed_by_its_format_alone() -> None:
-    found = {str(path.relative_to(BESIDE)): claimed(_head(path)) for _, path in THERE}
+    found = {str(path.relative_to(BESIDE)): claimed(_head(path, lines)) for _, path in THERE}
 
     assert found == {str(path.relative_to(BESIDE)): [form] for form, path in THERE}
     assert {form for form, _ in THERE} >= {"qwen-session", "claude-session", "gemini-chat"}
@@ -76,14 +77,14 @@ def test_each_captured_file_beside_the_checkout_is_claimed_by_its_format_alone()
 
 @beside
 def test_each_file_of_the_corpus_is_claimed_by_its_format_alone() -> None:
-    found = {str(path.relative_to(CORPUS)): claimed(_head(path)) for _, path in CORPUS_FILES}
+    found = {str(path.relative_to(CORPUS)): claimed(_head(path, lines)) for _, path in CORPUS_FILES}
 
     assert found == {str(path.relative_to(CORPUS)): [form] for form, path in CORPUS_FILES}
 
 
 @beside
 def test_no_other_file_is_claimed_by_two_formats() -> None:
-    found = {str(path): claimed(_head(path)) for path in OTHERS}
+    found = {str(path): claimed(_head(path, lines)) for path in OTHERS}
 
     assert {path: forms for path, forms in found.items() if len(forms) > 1} == {}
 
