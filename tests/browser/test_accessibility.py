@@ -183,7 +183,7 @@ def test_everything_that_takes_the_focus_shows_it(
 ) -> None:
     page = context_of().new_page()
     seen = set()
-    for name in ("index.html", "demo/index.html", "runs/kinds/index.html"):
+    for name in ("index.html", "demo/index.html", "runs/kinds/index.html", "explore/index.html"):
         page.goto((full / name).as_uri())
         for _ in range(120):
             page.keyboard.press("Tab")
@@ -193,7 +193,7 @@ def test_everything_that_takes_the_focus_shows_it(
             seen.add(focused)
             assert outline == "solid 2px", (name, focused)
 
-    assert seen == {"A", "BUTTON", "DIV", "INPUT", "SUMMARY"}
+    assert seen == {"A", "BUTTON", "DIV", "INPUT", "SELECT", "SUMMARY"}
 
 
 def test_nothing_blinks_for_more_than_five_seconds_or_for_who_wants_less_motion(
