@@ -64,7 +64,9 @@ def facts(out: Path, run_id: str) -> str:
 
 
 def rows(out: Path, run_id: str) -> list[list[str]]:
-    [table] = [node for node in page(out, run_id).iter("table") if node.get("class") == "chart-table cost"]
+    [table] = [
+        node for node in page(out, run_id).iter("table") if node.get("class") == "chart-table cost"
+    ]
     return [[said(cell) for cell in row.iter("td")] for row in table.iter("tr")][1:]
 
 
