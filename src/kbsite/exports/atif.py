@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kbsite.exports.plain import filled, iso, plain
+from kbsite.exports.plain import filled, is_whole, iso, plain
 from kbsite.exports.steps import Turn, groups
 from kbsite.model.board import Attempt
 from kbsite.model.event import Event, Finish, Image, Message, Notice, Role, ToolCall, ToolResult
@@ -67,6 +67,13 @@ def _list(values: list[object]) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = ""
+    if text and is_whole(text):
+        return text
+    # Rare: numbers without end, halves of characters.
     return json.dumps(plain(value, 1 - DEEPEST), ensure_ascii=False, allow_nan=False)
 
 
@@ -261,7 +268,7 @@ def _call(call: ToolCall, call_id: str) -> Json:
     asked: Json = {
         "tool_call_id": call_id,
         "function_name": call.tool,
-        "arguments": {"input": given} if isinstance(given, str) else dict(given),
+        "arguments": {"input": given} if isinstance(given, str) else plain(dict(given)),
     }
     if isinstance(given, str):
         asked["extra"] = {"arguments": "text"}

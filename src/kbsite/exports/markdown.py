@@ -289,6 +289,8 @@ def _block(text: str, bound: Bound, left: Left) -> Iterator[str]:
 
 def excerpt(text: str, bound: Bound, left: Left) -> str:
     """`text`, or its head and tail with a line between them that counts what is missing."""
+    if len(text) <= bound.characters and text.count("\n") < bound.lines:
+        return text
     head, tail = _ends(text, bound)
     missing = text[len(head) : len(text) - len(tail)]
     if len(head) + len(tail) >= len(text) or len(missing) < 200:

@@ -28,6 +28,11 @@ def whole(text: str) -> str:
     return text if text.isascii() else _HALF.sub(_escaped, text)
 
 
+def is_whole(text: str) -> bool:
+    """Whether a text has no halves of characters."""
+    return text.isascii() or not _HALF.search(text)
+
+
 def _escaped(half: re.Match[str]) -> str:
     code = ord(half[0])
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"

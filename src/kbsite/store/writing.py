@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -34,12 +34,29 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> str:
     partial = _partial(path)
     digest = hashlib.sha256()
     with partial.open("wb") as stream:
-        for piece in pieces:
-            data = piece.encode("utf-8")
+        for text in _together(pieces):
+            data = text.encode("utf-8")
             digest.update(data)
             stream.write(data)
     partial.replace(path)
     return digest.hexdigest()
+
+
+def _together(pieces: Iterable[str]) -> Iterator[str]:
+    """Small pieces put together, since each that is written costs as much as a large one."""
+    held: list[str] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _AT_ONCE:
+            yield "".join(held)
+            held, size = [], 0
+    yield "".join(held)
+
+
+_AT_ONCE = 100_000
+"""Characters that are written at once."""
 
 
 def _partial(path: Path) -> Path:
