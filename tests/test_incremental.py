@@ -194,6 +194,11 @@ def _broken(runs: Path) -> None:
     (next(runs.glob("demo/*_short_*")) / "run.json").write_text("{")
 
 
+def _alone(runs: Path) -> None:
+    for run in sorted(runs.glob("demo/*/"))[1:]:
+        shutil.rmtree(run)
+
+
 def _floors(runs: Path) -> None:
     path = runs / "demo" / "floors.json"
     path.write_text(path.read_text().replace("0.1", "0.2"))
@@ -206,7 +211,7 @@ def _title(runs: Path) -> None:
 
 CHANGES: list[Change] = [
     _score, _problem_of_another, _cited, _another_verdict, _no_audit, _cut_short, _row_within,
-    _grown_at_once, _long_text, _broken, _gone, _floors, _title,
+    _grown_at_once, _long_text, _broken, _gone, _floors, _title, _alone,
 ]  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
         return Built(out, len(before.pages), before.findings, Work())
     site = read(settings)
     shown = replace(site, findings=_published(site.findings, settings))
-    frame = digest(code, settings.config, shown.prices, [board.config for board in shown.boards])
+    frame = digest(code, settings.config, shown.prices, *shown.frame)
     making = _Making(shown, before, held, frame, Output(out, Work()))
     findings = [*site.findings, *making.make(tick)]
     output = making.output

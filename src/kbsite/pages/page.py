@@ -88,6 +88,11 @@ class Site:
         """What a run cost: as its CLI says, and by the site's table of prices."""
         return cost(run, self.prices, shown)
 
+    @property
+    def frame(self) -> tuple[object, ...]:
+        """What the frame of every page shows of the site beside its settings."""
+        return [board.config for board in self.boards], bool(self.contests)
+
     def problem_title(self, problem: str) -> str:
         """The title of a problem; its id if it is not in the repository."""
         stored = self.problems.get(problem)
