@@ -12,6 +12,9 @@
   const BEFORE = 8;
   const WORDS = 32;
   const LINE = /^(.*?)L(\d+)(?:-\d+)?$/;
+  // As src/kbsite/search.py takes the words of code apart.
+  const JOINT = /(?<=[\p{L}\p{N}_])(?=['-]*[^\p{L}\p{N}_\s'-])[^\p{L}\p{N}_\s]+(?=[\p{L}\p{N}_])/gu;
+  const JOINER = "\u2060";
   const told = document.getElementById("texts-told");
   const list = document.getElementById("texts-found");
   const more = document.getElementById("texts-more");
@@ -45,7 +48,7 @@
     told.textContent = "…";
     let found;
     try {
-      found = await (await load()).search(query, { filters: indexed(filters) });
+      found = await (await load()).search(terms(query), { filters: indexed(filters) });
     } catch (error) {
       show(`The texts cannot be searched here (${error.message}). The list below is of runs whose names fit.`);
       return;
@@ -55,6 +58,12 @@
     const count = results.length;
     show(count ? `${count} page${count === 1 ? "" : "s"} of transcripts and problems, the best first` : "nothing found in the texts");
     await draw(mine);
+  }
+
+  function terms(query) {
+    const apart = query.replace(JOINT, " ");
+    // One word of code is a row of words in the index.
+    return apart === query || /\s/.test(query) ? apart : `"${apart}"`;
   }
 
   // In the index each value is a filter of its own, as src/kbsite/search.py says.
@@ -180,7 +189,8 @@
     const made = element("span", { class: "excerpt" });
     for (let at = start; at < Math.min(start + WORDS, data.words.length); at += 1) {
       const text = data.words[at].length > 120 ? `${data.words[at].slice(0, 120)}…` : data.words[at];
-      made.append(data.marked.has(at) ? element("mark", {}, text) : text, " ");
+      const whole = text.replace(JOINER, "");
+      made.append(data.marked.has(at) ? element("mark", {}, whole) : whole, text.endsWith(JOINER) ? "" : " ");
     }
     return made;
   }

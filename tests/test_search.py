@@ -113,8 +113,32 @@ def test_words_of_neighbouring_elements_stay_apart(settings: Settings) -> None:
     held = fragments(build(settings).out).values()
     (short,) = [page for page in held if page["meta"]["at"] == "runs/short/index.html"]
 
-    words = set(short["content"].replace(".", " ").split())
+    words = set(short["content"].replace(f"{search.JOINER} ", "").replace(".", " ").split())
     assert {"says", "First", "<b>bold</b>", "second"} <= words
+
+
+CODE = b"""\
+{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"It's\
+ torch.nn.functional(x_ptr,\\"a\\")<b>1.25 x[-1] a-b sub-agent"}]}}
+"""
+
+
+def test_words_of_code_are_words_of_the_index(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(tmp_path / "runs/demo", run_id="code", transcript={"stdout.jsonl": CODE})
+    held = fragments(build(searching(settings)).out).values()
+    (page,) = [page for page in held if page["meta"]["at"] == "runs/code/index.html"]
+    content = page["content"]
+    start = content.index("It's")
+
+    said = content[start : content.index("sub-agent")].split()
+    assert [word.strip(f"{search.JOINER}.,()<>[-\"") for word in said] == [
+        "It's", "torch", "nn", "functional", "x_ptr", "a", "b", "1", "25", "x", "1]", "a-b",
+    ]  # fmt: skip
+    whole = content.replace(f"{search.JOINER} ", "")
+    assert 'It\'s torch.nn.functional(x_ptr,"a")<b>1.25 x[-1] a-b sub-agent' in whole
 
 
 def test_pages_carry_nothing_of_the_index(settings: Settings) -> None:

@@ -42,6 +42,18 @@ _BLOCK = re.compile(
 )
 """Where a word ends: Pagefind takes what stands on both sides of most tags for one word."""
 
+_SPAN = re.compile(r"</?span\b[^>]*>")
+"""Colours of letters, which may stand within a word."""
+
+_TEXT = re.compile(r">[^<]+")
+_JOINT = re.compile(
+    r"(?<=\w)(?=['-]*(?:&(?!#39;|#x27;)|[^\w\s<>&'-]))(?:&#?\w+;|[^\w\s<>&])+(?=\w)"
+)
+"""What stands between two words of code: Pagefind would take `torch.nn(x` for one word."""
+
+JOINER = "\u2060"
+"""What a joint ends with, before a space that pages do not have: static/search.js drops both."""
+
 _PLACE = re.compile(r'href="index\.html#([^"]*)"')
 """Where a page that holds a long text says which step it is from."""
 
@@ -203,9 +215,14 @@ def _marked(text: str, page: _Indexed) -> str:
         told |= {"anchor": place[1], "whole": _from_top(page.file)}
     lines = [_line("meta", name, value) for name, value in told.items()]
     lines += [_line("filter", _filter(*held), "1") for held in page.filters.items()]
-    spaced = _BLOCK.sub(r" \g<0>", text)
+    spaced = _TEXT.sub(_apart, _BLOCK.sub(r" \g<0>", _SPAN.sub("", text)))
     marked = spaced.replace("</head>", f"{''.join(lines)}</head>", 1)
     return marked.replace("<main ", "<main data-pagefind-body ", 1)
+
+
+def _apart(held: re.Match[str]) -> str:
+    """A text with the words of its code apart."""
+    return _JOINT.sub(rf"\g<0>{JOINER} ", held[0])
 
 
 def _filter(name: str, value: str) -> str:

@@ -235,6 +235,17 @@ def test_a_hit_in_a_long_text_leads_to_its_step_and_to_the_text(found_at: str, p
     assert place.endswith(f"L{line_of(LONG_ROUND) + 1}")
 
 
+@pytest.mark.parametrize("asked", ["x.softmax(-1)", "softmax", "return x.softmax"])
+def test_words_of_code_are_found_and_shown_as_they_stand(
+    asked: str, found_at: str, page: Page
+) -> None:
+    page.goto(f"{found_at}runs/index.html")
+    page.fill("#query", asked)
+    hits = page.locator("#texts-found .hits li", has_text="return x.softmax(-1)")
+
+    expect(hits.first).to_be_visible()
+
+
 def test_more_pages_of_hits_come_when_asked_for(found_at: str, page: Page) -> None:
     page.goto(f"{found_at}runs/index.html?q=softmax&board=demo")
     expect(page.locator("#texts-found > li")).to_have_count(10)
