@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kbsite.fold.shell_words import Simple
+from kbsite.fold.shell_words import Redirect, Simple
 
 _EVERYWHERE = re.compile(
     r"\bgit\b[^\n]*\b(?:checkout|restore|stash|reset|apply|am|pull|merge|rebase|clean|switch|"
@@ -23,6 +23,11 @@ _WRITES = re.compile(
 )
 """What may change files that it names."""
 _PRINTED = {"n": "\n", "t": "\t", "\\": "\\"}
+_FLAGS = re.compile(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", re.DOTALL)
+"""Flags of sed in one word: of the last one, -i or -e, with what is stuck to it."""
+
+Content = Callable[[str | None], str | None]
+"""The content of a file, by its name; None where it is not known."""
 
 
 def concerned(text: str, paths: Sequence[str]) -> list[str]:
@@ -37,25 +42,35 @@ def concerned(text: str, paths: Sequence[str]) -> list[str]:
     return list(paths) if hidden else named
 
 
-def printed(command: Simple, content: Callable[[str | None], str | None]) -> str | None:
-    """What a command prints; None where that cannot be told. `content` knows files by name."""
-    reads = [r for r in command.redirects if r.into.startswith("<")]
-    words = command.words[1:]
-    if None in words or (reads and command.name != "cat"):
-        return None
+def printed(command: Simple, content: Content) -> str | None:
+    """What a command prints; None where that cannot be told."""
+    words, reads = command.words[1:], command.reads
     given = [word for word in words if word is not None]
+    if len(given) < len(words):
+        return None
     match command.name:
-        case "cat" if len(reads) == 1 and not given and reads[0].into in ("<<", "<<-"):
-            return reads[0].target
-        case "cat" if given and not reads and not any(word.startswith("-") for word in given):
-            texts = [content(word) for word in given]
-            return None if None in texts else "".join(filter(None, texts))
+        case "cat":
+            return _joined(given, reads, content)
+        case _ if reads:
+            return None
         case "echo":
             return _echoed(given)
         case "printf":
             return _formatted(given)
         case "true" | ":":
             return ""
+        case _:
+            return None
+
+
+def _joined(names: list[str], reads: list[Redirect], content: Content) -> str | None:
+    """What cat prints: the text that stands in the script, or the files that are named."""
+    match reads:
+        case [Redirect("<<" | "<<-", text)] if not names:
+            return text
+        case [] if names and not any(name.startswith("-") for name in names):
+            texts = [content(name) for name in names]
+            return None if None in texts else "".join(filter(None, texts))
         case _:
             return None
 
@@ -108,32 +123,30 @@ def sed_call(words: Sequence[str | None]) -> Sed | None:
 
 
 def _options(words: Sequence[str | None]) -> Sed | None:
-    scripts: list[str] = []
-    plain: list[str | None] = []
-    call = Sed(scripts, [])
+    """A call by its words; None where it has flags that are not known, or its scripts are not."""
+    call = Sed(None, [])
+    scripts: list[str | None] = []
     left = list(words)
     while left:
         word = left.pop(0)
         if word is None or not word.startswith("-") or word == "-":
-            plain.append(word)
-            continue
-        flags = re.fullmatch(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", word, re.DOTALL)
-        if word == "--in-place":
-            continue
-        if flags is None:
-            return None
-        call.extended = call.extended or bool(set("Er") & set(flags[1]))
-        if flags[2]:
-            call.suffix = flags[3]
-        elif flags[4]:
-            script = flags[5] or (left.pop(0) if left else None)
-            if script is None:
+            call.files.append(word)
+        elif word != "--in-place":
+            flags = _FLAGS.fullmatch(word)
+            if flags is None:
                 return None
-            scripts.append(script)
+            scripts += _flagged(call, flags, left)
     if not scripts:
-        script = plain.pop(0) if plain else None
-        if script is None:
-            return None
-        scripts.append(script)
-    call.files = plain
-    return call
+        scripts, call.files = call.files[:1], call.files[1:]
+    call.scripts = [script for script in scripts if script is not None]
+    return call if scripts and None not in scripts else None
+
+
+def _flagged(call: Sed, flags: re.Match[str], left: list[str | None]) -> list[str | None]:
+    """Take in a word of flags; the script that it gives, which may be the first word `left`."""
+    call.extended = call.extended or bool(set("Er") & set(flags[1]))
+    if flags[2]:
+        call.suffix = flags[3]
+    if not flags[4]:
+        return []
+    return [flags[5] or (left.pop(0) if left else None)]

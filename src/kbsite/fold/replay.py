@@ -77,17 +77,7 @@ def outcome(
     if enters and not _HINT.search(script, enters.end()):
         sure = succeeded and ran
         return Outcome({}, posixpath.normpath(enters[1]) if sure or enters[1] == folder else None)
-    replay = _Replay(folder, folder, known, ran, succeeded)
-    found, rest = chains(script)
-    for number, chain in enumerate(found):
-        replay.chain(chain, last=not rest and number == len(found) - 1)
-    if not (succeeded or rest or replay.blamed):
-        # Something failed, and it can only be what was taken to have gone well.
-        replay.forget(list(replay.changed))
-    if rest:
-        replay.forget(concerned(rest, list(replay.there)))
-        replay.folder = None if re.search(r"\bcd\b|pushd|popd", rest) else replay.folder
-    return Outcome(replay.changed, replay.folder)
+    return _Replay(folder, folder, known, ran, succeeded).outcome(script)
 
 
 @dataclass(slots=True)
@@ -113,12 +103,24 @@ class _Replay:
         held = {**self.known, **self.changed}
         return {path: content for path, content in held.items() if content is not None}
 
-    def chain(self, chain: Chain, *, last: bool) -> None:
+    def outcome(self, script: str) -> Outcome:
+        """Go through a whole script."""
+        found, rest = chains(script)
+        for number, chain in enumerate(found):
+            self._chain(chain, last=not rest and number == len(found) - 1)
+        if not (self.succeeded or rest or self.blamed):
+            # Something failed, and it can only be what was taken to have gone well.
+            self._forget(list(self.changed))
+        if rest:
+            self._forget(concerned(rest, list(self.there)))
+            self.folder = None if re.search(r"\bcd\b|pushd|popd", rest) else self.folder
+        return Outcome(self.changed, self.folder)
+
+    def _chain(self, chain: Chain, *, last: bool) -> None:
         """Go through commands that hang on each other."""
         before, sure = self.reached, True
         self.blamed = self.blamed and self.stops
-        self.whole = self.succeeded and (last or self.stops)
-        self.whole = self.whole and all(item.after != "||" for item in chain)
+        self.whole = self._went_well(chain, last=last)
         for item in chain:
             if item.after:
                 self.reached = self.reached and item.after == "&&" and (sure or self.whole)
@@ -126,7 +128,12 @@ class _Replay:
             self.blamed = self.blamed or not sure
         self.reached = before and (sure or not self.stops or self.succeeded)
 
-    def forget(self, paths: list[str]) -> None:
+    def _went_well(self, chain: Chain, *, last: bool) -> bool:
+        """Whether a chain is sure to have gone well as a whole, told by how the script ended."""
+        counts = self.succeeded and (last or self.stops)
+        return counts and all(item.after != "||" for item in chain)
+
+    def _forget(self, paths: list[str]) -> None:
         """Take note that files are not known any more."""
         self.changed.update(dict.fromkeys(paths))
 
@@ -144,30 +151,35 @@ class _Replay:
         return False
 
     def _simple(self, command: Simple, *, piped: bool = False) -> bool:
-        sure = False
-        match command.name:
-            case "sed" if found := sed_call(command.words):
-                sure = self._sed(found)
-            case "cp" | "mv":
-                sure = self._copy(command)
-            case "rm" | "unlink":
-                self._removed(command)
-            case "cd":
-                sure = self._enter(command)
-            case "tee":
-                texts = [r.target for r in command.redirects if r.into in ("<<", "<<-")]
-                sure = self._tee(command, texts[-1] if texts and not piped else None)
-            case "set":
-                self.stops = self.stops or any(
-                    re.match(r"-\w*e", word or "") for word in command.words[1:2]
-                )
-                sure = len(command.words) <= 2 and None not in command.words
-            case "echo" | "printf" | "cat" | "true" | ":" | "pwd":
-                sure = printed(command, self._content) is not None
-            case _:
-                self._other(command)
+        sure = self._called(command, piped=piped)
         text = None if piped else printed(command, self._content)
         return self._redirected(command, text) and sure
+
+    def _called(self, command: Simple, *, piped: bool) -> bool:
+        """Take in what a program does, its redirects aside; whether it is sure to go well."""
+        match command.name:
+            case "sed" if found := sed_call(command.words):
+                return self._sed(found)
+            case "cp" | "mv":
+                return self._copy(command)
+            case "rm" | "unlink":
+                self._forget_named(command)
+            case "cd":
+                return self._enter(command)
+            case "tee":
+                return self._tee(command, None if piped else _fed(command))
+            case "set":
+                return self._set(command)
+            case "echo" | "printf" | "cat" | "true" | ":" | "pwd":
+                return printed(command, self._content) is not None
+            case _:
+                self._other(command)
+        return False
+
+    def _set(self, command: Simple) -> bool:
+        flags = command.words[1:2]
+        self.stops = self.stops or any(re.match(r"-\w*e", word or "") for word in flags)
+        return len(command.words) <= 2 and None not in command.words
 
     def _path(self, word: str | None) -> str | None:
         """The whole path that a word names; None where the folder is not known."""
@@ -186,15 +198,17 @@ class _Replay:
             path.startswith(folder.rstrip("/") + "/") for path in self.there
         )
 
+    def _is_folder(self, path: str) -> bool:
+        return path not in self.there and self._is_there(path)
+
     def _put(self, word: str | None, content: str | None) -> bool:
         """Take a file as written; whether that is sure to have gone well."""
         path = self._path(word)
         if path is None:
-            name = posixpath.basename(word or "")
-            self.forget([p for p in self.there if word is None or posixpath.basename(p) == name])
+            self._forget_alike(word)
             return False
-        if (word or "").endswith("/") or (path not in self.there and self._is_there(path)):
-            return False  # a folder
+        if (word or "").endswith("/") or self._is_folder(path):
+            return False
         sure = self.whole or path in self.there or self._is_there(posixpath.dirname(path))
         if self.reached and sure and content is not None:
             self.changed[path] = content
@@ -233,8 +247,7 @@ class _Replay:
         sure = call.scripts is not None
         for word in call.files:
             path, before = self._path(word), self._content(word)
-            if call.suffix is None or (call.suffix and word is not None):
-                self._put(word + call.suffix if word and call.suffix else None, None)
+            self._backed_up(word, call.suffix)
             after = None
             # A file that cannot be edited ends it, and those behind stay as they are.
             if before is not None and call.scripts is not None and (sure or self.whole):
@@ -244,20 +257,18 @@ class _Replay:
             sure = sure and after is not None
         return sure
 
+    def _backed_up(self, word: str | None, suffix: str | None) -> None:
+        """Take in the copy of a file, if any, that sed leaves beside it."""
+        if suffix is None or (suffix and word is not None):
+            self._put(word + suffix if word and suffix else None, None)
+
     def _copy(self, command: Simple) -> bool:
-        words = [word for word in command.words[1:] if word not in _COPY_FLAGS]
-        if len(words) != 2 or any(word is None or word.startswith("-") for word in words):
-            self._forget_named(command)
-            return False
-        source, target = words
-        content, path = self._content(source), self._path(target)
-        assert target is not None
+        source, target = _copied(command)
+        path = self._path(target)
         if path is not None and path == self._path(source):
             return False  # that is an error, and changes nothing
-        if path is None or content is None or target.endswith((".", "/")) or "." not in target:
-            self._forget_named(command)
-            return False
-        if path not in self.there and self._is_there(path):
+        content = self._content(source)
+        if content is None or not self._is_file(target):
             self._forget_named(command)
             return False
         sure = self._put(target, content)
@@ -265,18 +276,27 @@ class _Replay:
             self._put(source, None)
         return sure
 
-    def _removed(self, command: Simple) -> None:
-        self._forget_named(command)
+    def _is_file(self, word: str | None) -> bool:
+        """Whether what something is copied to is a file, and no folder, by all that is known."""
+        path = self._path(word)
+        if word is None or path is None or self._is_folder(path):
+            return False
+        return "." in word and not word.endswith((".", "/"))
+
+    def _forget_alike(self, word: str | None) -> None:
+        """Forget the files of a name in any folder; all files where the name is not known."""
+        name = posixpath.basename(word or "")
+        self._forget([p for p in self.there if word is None or posixpath.basename(p) == name])
 
     def _forget_named(self, command: Simple) -> None:
         """Forget the files that a command names, that stand in a folder that it names, or may."""
         if None in command.words[1:]:
-            self.forget(list(self.there))
+            self._forget(list(self.there))
             return
         for word in command.words[1:]:
             assert word is not None
             path, name = self._path(word), posixpath.basename(word)
-            self.forget([
+            self._forget([
                 p for p in self.there
                 if p == path or posixpath.basename(p) == name
                 or (path is not None and p.startswith(path.rstrip("/") + "/"))
@@ -292,8 +312,22 @@ class _Replay:
 
     def _other(self, command: Simple) -> None:
         text = " ".join(word if word is not None else "$" for word in command.words)
-        read = [r.target or "" for r in command.redirects if r.into.startswith("<")]
-        self.forget(concerned("\n".join([text, *read]), list(self.there)))
+        read = [redirect.target or "" for redirect in command.reads]
+        self._forget(concerned("\n".join([text, *read]), list(self.there)))
+
+
+def _copied(command: Simple) -> tuple[str | None, str | None]:
+    """What is copied, and to where; None, twice, where it is not one file or has other flags."""
+    words = [word for word in command.words[1:] if word not in _COPY_FLAGS]
+    if len(words) != 2 or any(word is None or word.startswith("-") for word in words):
+        return None, None
+    return words[0], words[1]
+
+
+def _fed(command: Simple) -> str | None:
+    """The text of the script that a command reads; None where it reads none."""
+    texts = [redirect.target for redirect in command.reads if redirect.into in ("<<", "<<-")]
+    return texts[-1] if texts else None
 
 
 def _outputs(command: Simple) -> list[Redirect]:

@@ -52,6 +52,11 @@ class Simple:
         """What it calls; empty where that cannot be told."""
         return (self.words[0] or "") if self.words else ""
 
+    @property
+    def reads(self) -> list[Redirect]:
+        """The redirects that it reads from."""
+        return [redirect for redirect in self.redirects if redirect.into.startswith("<")]
+
 
 @dataclass(slots=True)
 class Chained:

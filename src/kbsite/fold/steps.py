@@ -212,11 +212,8 @@ class Fold:
         home = self._session.cwd if self._session else ""
         named = folder_of(call.arguments)
         folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)
-        failed = bool(result.is_error or result.exit_code)
-        # A command that was refused never ran, and one in the background may still run.
-        apart = isinstance(call.arguments, Mapping) and bool(call.arguments.get(BACKGROUND))
-        ran = not apart and (not failed or bool(result.exit_code))
-        left = outcome(script, folder or None, known.known, ran=ran, succeeded=not failed)
+        ran, succeeded = _has_run(call, result), not (result.is_error or result.exit_code)
+        left = outcome(script, folder or None, known.known, ran=ran, succeeded=succeeded)
         if not named:
             self._folders[call.agent] = left.folder
         draft.diffs = [known.replayed(path, after) for path, after in left.contents.items()]
@@ -325,3 +322,10 @@ class Fold:
             agents=agents,
             usage=total(draft.usages.values()),
         )
+
+
+def _has_run(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a command is sure to have run, and to have come to its end."""
+    # A command that was refused never ran, and one in the background may still run.
+    apart = isinstance(call.arguments, Mapping) and bool(call.arguments.get(BACKGROUND))
+    return not apart and (not result.is_error or bool(result.exit_code))
