@@ -19,6 +19,9 @@ _ESCAPED = {
     "n": "\n", "t": "\t",
     "s": _CLASSES["[:space:]"], "w": _CLASSES["[:alnum:]"] + "_",
 }  # fmt: skip
+_BASIC = ".*[]^$/\\"
+"""What stands for itself behind a backslash."""
+_EXTENDED = _BASIC + "(){}+?|"
 _MANY = 1 << 30
 
 Spans = list[tuple[int, int]]
@@ -206,15 +209,17 @@ class _Reader:
     def _escaped(self) -> None:
         letter = self.source[self.at : self.at + 1]
         self.at += 1
+        if not letter:
+            raise UnclearError
         if letter == self.mark:
             if letter in "()+?|{}*.^$[]&" or letter.isalnum():
                 raise UnclearError
             self._add(_Atom(letter))
-        elif not self.extended and letter and letter in "()+?":
+        elif not self.extended and letter in "()+?":
             self._sign(letter)
-        elif letter and letter in _ESCAPED:
+        elif letter in _ESCAPED:
             self._add(_Atom(_ESCAPED[letter]))
-        elif letter and (letter in ".*[]^$/\\" or (self.extended and letter in "(){}+?|")):
+        elif letter in (_EXTENDED if self.extended else _BASIC):
             self._add(_Atom(letter))
         else:
             raise UnclearError
@@ -235,20 +240,24 @@ class _Reader:
         if self.source[first : first + 1] in (":", ".", "="):
             raise UnclearError  # sed takes some of these for a class without its brackets
         while at < len(self.source) and (at == first or self.source[at] != "]"):
-            name = next((n for n in _CLASSES if self.source.startswith(n, at)), "")
-            piece = self.source[at : at + 3]
-            if name:
-                letters, at = letters + _CLASSES[name], at + len(name)
-            elif len(piece) == 3 and piece[1] == "-" and piece[2] != "]":
-                letters, at = letters + _range(piece[0], piece[2]), at + 3
-            elif piece[0] in "\\[":
-                raise UnclearError
-            else:
-                letters, at = letters + piece[0], at + 1
+            meant, length = self._member(at)
+            letters, at = letters + meant, at + length
         if at >= len(self.source):
             raise UnclearError
         self.at = at + 1
         self._add(_Atom(letters, but=but))
+
+    def _member(self, at: int) -> tuple[str, int]:
+        """What a class, a range or a letter in a bracket means, and the characters it takes."""
+        name = next((n for n in _CLASSES if self.source.startswith(n, at)), "")
+        if name:
+            return _CLASSES[name], len(name)
+        piece = self.source[at : at + 3]
+        if len(piece) == 3 and piece[1] == "-" and piece[2] != "]":
+            return _range(piece[0], piece[2]), 3
+        if piece[0] in "\\[":
+            raise UnclearError
+        return piece[0], 1
 
     def _add(self, atom: _Atom) -> None:
         self.made.atoms.append(atom)
