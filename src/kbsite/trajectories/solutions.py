@@ -13,7 +13,7 @@ from kbsite.fold.replay import command_text, folder_of
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
-from kbsite.trajectories.shell import understood
+from kbsite.trajectories.shell import Written, understood
 from kbsite.trajectories.times import Moment
 
 NAME = "solution.py"
@@ -99,28 +99,32 @@ def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     replayed = [d for d in moment.step.diffs if d.replayed and _is_solution(d.path)]
     for change in replayed:
         yield _of_replay(moment, change, cwd)
-    text = command_text(call)
-    if replayed or NAME not in text:
-        return
+    if not replayed and NAME in command_text(call):
+        yield from _understood(moment, call, cwd)
+
+
+def _understood(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
+    """What a command did that could not be replayed, as far as its words tell."""
     result = moment.step.result
     succeeded = result is not None and not result.is_error and not result.exit_code
-    folder = _folder(folder_of(call.arguments), cwd)
-    command = understood(text, folder, succeeded=succeeded)
     # A call that has no result, or that was refused, may never have run.
     ran = succeeded or (result is not None and bool(result.exit_code))
+    folder = _folder(folder_of(call.arguments), cwd)
+    command = understood(command_text(call), folder, succeeded=succeeded)
     for written in command.written:
-        if not _is_solution(written.path):
-            continue
-        path = _path(written.path, cwd)
-        if not (written.sure and ran):
-            yield _Change(moment, path, MAYBE)
-        elif written.append:
-            yield _Change(moment, path, "a command appended to it", append=written.text)
-        else:
-            edit = Edit(path, None, written.text)
-            yield _Change(moment, path, "written by a command", (edit,))
+        if _is_solution(written.path):
+            yield _of_written(moment, written, cwd, ran=ran)
     if command.changes_solution:
         yield _Change(moment, NAME, MAYBE)
+
+
+def _of_written(moment: Moment, written: Written, cwd: str, *, ran: bool) -> _Change:
+    path = _path(written.path, cwd)
+    if not (written.sure and ran):
+        return _Change(moment, path, MAYBE)
+    if written.append:
+        return _Change(moment, path, "a command appended to it", append=written.text)
+    return _Change(moment, path, "written by a command", (Edit(path, None, written.text),))
 
 
 def _of_replay(moment: Moment, change: FileDiff, cwd: str) -> _Change:
