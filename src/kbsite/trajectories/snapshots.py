@@ -70,16 +70,15 @@ def _replayed(told: Trajectory) -> Iterator[Snapshot]:
 
 def _hold_against(places: list[_Place], copy: Recorded, last: int, start: datetime | None) -> int:
     """Take up a copy behind the place `last` of the one before; the place where it stands."""
-    same = [n for n in range(last + 1, len(places)) if _says(places[n].snapshot, copy)]
+    behind = range(last + 1, len(places))
+    same = [n for n in behind if _says(places[n].snapshot, copy)]
     if same:
-        before = [n for n in same if _not_after(places[n].snapshot, copy)]
-        found = before[-1] if before else same[0]
+        found = _latest(places, same, copy, otherwise=same[0])
         places[found].snapshot = replace(places[found].snapshot, origin=copy.name)
         return found
     if last >= 0 and places[last].snapshot.content == copy.content:
         return last
-    behind = [n for n in range(last + 1, len(places)) if _not_after(places[n].snapshot, copy)]
-    found = behind[-1] if behind else last
+    found = _latest(places, behind, copy, otherwise=last)
     if found > last and places[found].snapshot.content is None:
         snapshot = places[found].snapshot
         places[found].snapshot = replace(snapshot, content=copy.content, origin=copy.name)
@@ -87,6 +86,14 @@ def _hold_against(places: list[_Place], copy: Recorded, last: int, start: dateti
     elapsed = (copy.at - start).total_seconds() if copy.at and start else None
     places.insert(found + 1, _beside(places[: found + 1], copy, elapsed))
     return found + 1
+
+
+def _latest(
+    places: Sequence[_Place], numbers: Iterable[int], copy: Recorded, *, otherwise: int
+) -> int:
+    """The last of some places that is not after a copy; `otherwise` where all are."""
+    before = (number for number in numbers if _not_after(places[number].snapshot, copy))
+    return max(before, default=otherwise)
 
 
 def _says(snapshot: Snapshot, copy: Recorded) -> bool:
