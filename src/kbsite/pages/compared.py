@@ -206,24 +206,30 @@ def _line(text: str, length: int) -> str:
 def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
     """Values over time: [seconds, value], for scores [seconds, score, anchor, 1 if graded]."""
     timed = [point for point in told.points if point.elapsed is not None]
-    scores = [p for p in timed if p.score is not None]
-    graded = PointKind.SUBMIT
-    counted: dict[str, list[Row]] = {
-        "tokens": [[_number(p.elapsed), p.tokens] for p in timed if p.tokens is not None],
-        "edits": _counts(p for p in timed if p.kind is PointKind.EDIT),
-        "checks": _counts(p for p in timed if p.kind is PointKind.CHECK),
+    tokens: list[Row] = [[_number(p.elapsed), p.tokens] for p in timed if p.tokens is not None]
+    return {
+        "score": _scores([point for point in timed if point.score is not None], most),
+        "tokens": _thinned(tokens, most),
+        "edits": _thinned(_counts(timed, PointKind.EDIT), most),
+        "checks": _thinned(_counts(timed, PointKind.CHECK), most),
     }
-    best = max((_number(p.score) or 0.0 for p in scores), default=0.0)
+
+
+def _scores(points: Sequence[Point], most: int) -> list[Row]:
+    """The scores, thinned; the best one is always among them, at the end if need be."""
     rows: list[Row] = [
-        [_number(p.elapsed), _number(p.score), p.anchor, int(p.kind is graded)] for p in scores
+        [_number(p.elapsed), _number(p.score), p.anchor, int(p.kind is PointKind.SUBMIT)]
+        for p in points
     ]
+    best = max((_number(p.score) or 0.0 for p in points), default=0.0)
     kept = _thinned(rows, most)
-    kept += [row for row in rows if row[1] == best and row not in kept][:1]
-    return {"score": kept, **{name: _thinned(held, most) for name, held in counted.items()}}
+    return kept + [row for row in rows if row[1] == best and row not in kept][:1]
 
 
-def _counts(points: Iterable[Point]) -> list[Row]:
-    return [[_number(point.elapsed), number] for number, point in enumerate(points, start=1)]
+def _counts(points: Iterable[Point], kind: PointKind) -> list[Row]:
+    """How many points of a kind there were by then."""
+    ours = (point for point in points if point.kind is kind)
+    return [[_number(point.elapsed), number] for number, point in enumerate(ours, start=1)]
 
 
 def _thinned(rows: Sequence[Row], most: int) -> list[Row]:
