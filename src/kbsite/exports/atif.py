@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 from kbsite.exports.plain import filled, is_whole, iso, plain
 from kbsite.exports.steps import Turn, groups
 from kbsite.model.board import Attempt
-from kbsite.model.event import Event, Finish, Image, Message, Notice, Role, ToolCall, ToolResult
+from kbsite.model.event import (
+    Event,
+    Finish,
+    Image,
+    Message,
+    Notice,
+    Role,
+    Session,
+    ToolCall,
+    ToolResult,
+)
+from kbsite.model.run import Run
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage
 
@@ -30,13 +41,7 @@ Json = dict[str, object]
 def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
     """The whole document on one line, in pieces: a transcript is never one text."""
     run, session = attempt.run, told.session
-    agent = filled({
-        "name": run.harness,
-        "version": run.harness_version or (session.harness_version if session else "") or "unknown",
-        "model_name": run.model,
-        "tool_definitions": _tools(session.tools if session else ()),
-        "extra": filled({"reasoning_effort": run.effort}),
-    })  # fmt: skip
+    agent = _agent(run, session)
     usage = told.usage if told.usage.known else run.usage
     cost = run.cost_usd if told.cost_usd is None else told.cost_usd
     writer = _Writer(agent)
@@ -57,6 +62,18 @@ def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
         yield f'{", " if number else "{"}"{key}": '
         yield from _list(value) if isinstance(value, list) else [_json(value)]
     yield "}\n"
+
+
+def _agent(run: Run, session: Session | None) -> Json:
+    """The CLI that ran, and its model."""
+    version = session.harness_version if session else ""
+    return filled({
+        "name": run.harness,
+        "version": run.harness_version or version or "unknown",
+        "model_name": run.model,
+        "tool_definitions": _tools(session.tools if session else ()),
+        "extra": filled({"reasoning_effort": run.effort}),
+    })  # fmt: skip
 
 
 def _list(values: list[object]) -> Iterator[str]:
