@@ -48,11 +48,25 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
 
 
 def recognises(head: Sequence[Mapping[str, object]]) -> bool:
-    """Whether this is a log."""
+    """Whether this is a plain log: one document."""
+    return _starts(head) and not _of_archive(head)
+
+
+def recognises_archive(head: Sequence[Mapping[str, object]]) -> bool:
+    """Whether these are the members of an archive: what a plain log holds as one is apart."""
+    return _starts(head) and _of_archive(head)
+
+
+def _starts(head: Sequence[Mapping[str, object]]) -> bool:
     if not head or "status" not in head[0]:
         return False
     told = mapping(head[0].get("eval"))
     return "task" in told and "model" in told
+
+
+def _of_archive(head: Sequence[Mapping[str, object]]) -> bool:
+    # A plain log that has no samples yet says as much as an archive's header, but stands alone.
+    return len(head) > 1 and "samples" not in head[0]
 
 
 @dataclass(slots=True)
@@ -107,13 +121,15 @@ class _Reader:
             value = self._value(member, name)
             if isinstance(value, Malformed):
                 yield value
-            elif name == HEADER and isinstance(value, dict):
+            elif not isinstance(value, dict):
+                yield self._beside(name, member.text)
+            elif name == HEADER:
                 header = value
                 yield self._head(value)
-            elif name == START and header is None and isinstance(value, dict):
+            elif name == START and header is None:
                 yield self._head(value)
                 yield self.row({}).notice(Topic.INTERRUPTION, UNFINISHED)
-            elif name.startswith(SAMPLES) and value and isinstance(value, dict):
+            elif name.startswith(SAMPLES) and value:
                 yield from self._sample(value)
             else:
                 yield self._beside(name, member.text)
