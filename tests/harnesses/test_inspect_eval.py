@@ -251,6 +251,24 @@ def test_another_archive_is_not_imported(tmp_path: Path, held: bytes) -> None:
         import_transcripts([path], tmp_path / "mine")
 
 
+@pytest.mark.parametrize("more", [{}, {"samples": None}, {"samples": []}, log(sample())])
+def test_a_plain_log_is_no_archive_even_if_it_has_no_samples(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(HEADER | more))
+    run = read_run(import_transcripts([path], tmp_path / "mine"))
+
+    assert [file.name for file in run.transcripts] == ["log/a.json"]
+    assert not EVAL_LOG.recognises([HEADER | more])
+
+
+def test_members_of_an_archive_are_no_plain_log() -> None:
+    members_of_it = [HEADER, {"version": 2, "eval": EVAL}, sample()]
+
+    assert [form.id for form in FORMATS if form.recognises(members_of_it)] == ["inspect-eval"]
+
+
 @beside
 @pytest.mark.parametrize(
     "path", sorted((CORPUS / "inspect-eval").rglob("*.eval")), ids=lambda path: path.name[:40]

@@ -15,7 +15,7 @@ FORMATS: list[Format] = [
         title="log (.eval)",
         globs=("logs/**/*.eval", "eval/**/*"),
         parse=log.parse,
-        recognises=log.recognises,
+        recognises=log.recognises_archive,
         stored_as="eval",
         read=members,
     ),
