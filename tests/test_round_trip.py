@@ -193,6 +193,8 @@ TEXTS: Mapping[str, tuple[set[str], set[str]]] = {
     "cursor-stream": ({"text", "stdout", "stderr"}, {"args"}),
     "cursor-transcript": ({"text"}, {"input"}),
     "droid-session": ({"text", "thinking"}, {"input"}),
+    "copilot-session": ({"content", "detailedContent", "reasoningText"}, {"arguments"}),
+    "pi-session": ({"content", "summary", "text", "thinking"}, {"arguments"}),
     "atif": ({"message", "reasoning_content", "content"}, {"arguments"}),
 }
 """The fields of each format's raw rows that hold texts, and those below which all strings count."""

@@ -12,6 +12,7 @@ import pytest
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses.form import Format
 from kbsite.model.event import Event, TokenUse
+from tests.harnesses.test_transcripts_beside import OTHER
 
 BESIDE = Path(__file__).parents[2].parent / "shared"
 CORPUS = BESIDE / "corpus"
@@ -43,3 +44,9 @@ def ledger(events: list[Event]) -> Ledger:
     for event in of(TokenUse, events):
         held.add(event)
     return held
+
+
+def corpus(form: str) -> list[Path]:
+    """The files of a format in the corpus."""
+    named = [*(CORPUS / form).rglob("*"), *(CORPUS.glob(OTHER[form]) if form in OTHER else ())]
+    return sorted(path for path in named if path.suffix in {".json", ".jsonl", ".eval"})

@@ -16,7 +16,7 @@ from kbsite.harnesses.form import Format, HarnessModule, matches
 from kbsite.importers.transcript import import_transcripts
 from kbsite.model.event import Event, Malformed
 from kbsite.store.runs import read_run
-from tests.harnesses.reading import BESIDE, CORPUS, beside, read
+from tests.harnesses.reading import BESIDE, CORPUS, beside, corpus, read
 
 FORMS = [form for module in harnesses.ALL for form in module.FORMATS]
 every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.id)
@@ -27,6 +27,10 @@ WORDS = [
     "session_start", "result", "success", "usage", "args", "shellToolCall", "editToolCall", "id",
     "steps", "source", "agent", "observation", "results", "tool_calls", "metrics", "extra",
     "schema_version", "ATIF-v1.7", "final_metrics", "subagent_trajectories", "trajectory_id",
+    "data", "toolCallId", "agentId", "assistant.message", "user.message", "toolRequests",
+    "tool.execution_start", "tool.execution_complete", "toolResult", "toolCall", "session",
+    "properties", "part", "info", "sessionID", "messageID", "message.updated",
+    "message.part.updated", "session.updated",
     "samples", "messages", "events", "eval", "event", "attachments", "input", "output", "model",
 ]  # fmt: skip
 """Keys and values that mean something to one parser or another."""
@@ -104,6 +108,13 @@ DEEP = [
             {"function_name": "bash", "arguments": {"command": 0}}]}]},
     {"status": "success", "eval": {"task": "t"}, "samples": [{"messages": [
         {"role": "assistant", "content": 0, "tool_calls": [{"arguments": {"command": 0}}]}]}]},
+    {"type": "assistant.message", "data": {"toolRequests": [
+        {"toolCallId": "c", "name": "bash", "arguments": {"command": 0}}]}},
+    {"type": "tool.execution_start", "data": {"toolCallId": "c", "arguments": {"command": 0}}},
+    {"type": "tool.execution_complete", "data": {"toolCallId": "c", "result": {"contents": [0]}}},
+    {"type": "message", "id": 0, "message": {"role": "toolResult", "content": 0, "details": 0}},
+    {"type": "message", "parentId": 0, "message": {"role": "assistant", "content": [
+        {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": 0}}]}},
 ]  # fmt: skip
 """Rows whose zeros stand for values that are nested as deeply as JSON can be read, or deeper."""
 
@@ -127,13 +138,8 @@ def test_no_two_formats_of_a_cli_are_stored_alike(module: HarnessModule) -> None
 # Imports
 
 
-CLAIMED = [
-    path
-    for form in FORMS
-    for path in sorted((CORPUS / form.id).rglob("*"))
-    if path.suffix in {".json", ".jsonl", ".eval"}
-]
-OTHER = sorted(path for path in (CORPUS / "other").rglob("*") if path.is_file())
+CLAIMED = {path: form.id for form in FORMS for path in corpus(form.id)}
+OTHER = sorted(p for p in (CORPUS / "other").rglob("*") if p.is_file() and p not in CLAIMED)
 
 
 def name(path: object) -> str:
@@ -143,8 +149,7 @@ def name(path: object) -> str:
 @beside
 @pytest.mark.parametrize("path", CLAIMED, ids=name)
 def test_a_file_of_the_corpus_imports_as_the_cli_that_wrote_it(tmp_path: Path, path: Path) -> None:
-    folder = path.relative_to(CORPUS).parts[0]
-    (wrote,) = [m for m in harnesses.ALL if folder in {form.id for form in m.FORMATS}]
+    (wrote,) = [m for m in harnesses.ALL if CLAIMED[path] in {form.id for form in m.FORMATS}]
     run = read_run(import_transcripts([path], tmp_path / "mine"))
 
     assert run.run.harness == wrote.HARNESS.id

@@ -12,7 +12,7 @@ from kbsite import harnesses
 from kbsite.harnesses.form import Format, matches
 from kbsite.harnesses.lines import lines
 from kbsite.importers.transcript import _head
-from tests.harnesses.reading import BESIDE, CORPUS, beside
+from tests.harnesses.reading import BESIDE, CORPUS, beside, corpus
 from tests.harnesses.test_transcripts_beside import CAPTURES
 
 FORMS = [form for module in harnesses.ALL for form in module.FORMATS]
@@ -49,10 +49,7 @@ HERE = of_captures(
 )
 THERE = of_captures(BESIDE / "captures", {key: f"{value}*/*/" for key, value in CAPTURES.items()})
 CORPUS_FILES = [
-    (form.id, path)
-    for form in FORMS
-    for path in sorted((CORPUS / form.id).rglob("*"))
-    if path.suffix in {".json", ".jsonl"}
+    (form.id, path) for form in FORMS for path in corpus(form.id) if path.suffix != ".eval"
 ]
 OTHERS = [
     path

@@ -22,6 +22,13 @@ from kbsite.harnesses import ALL, HarnessModule
 from kbsite.harnesses.form import Format, matches
 from kbsite.model.event import Event, TokenUse, Unknown
 
+OTHER = {
+    "copilot-session": "other/*/copilot-cli__*.jsonl",
+    "opencode-server": "other/rivet-dev+sandbox-agent/all-events.json",
+    "pi-session": "other/*/[ps]*.jsonl",
+}
+"""Where the corpus holds formats that have no folder of their own."""
+
 ROOT = Path(__file__).parents[2]
 BESIDE = ROOT.parent / "shared"
 EXPECTED = Path(__file__).parent / "expected"
@@ -37,6 +44,8 @@ def files_of(form: Format) -> Iterator[Path]:
     """The files of one format beside the checkout: corpus folders are named by format."""
     for folder in [BESIDE / "corpus" / form.id, BESIDE / "corpus" / "derived" / form.id]:
         yield from sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS)
+    if form.id in OTHER:
+        yield from sorted((BESIDE / "corpus").glob(OTHER[form.id]))
     mutated = BESIDE / "corpus" / "derived" / "mutations"
     yield from sorted(mutated.glob(f"{form.id}__*"))
     yield from sorted((BESIDE / "corpus" / "derived" / "large").glob(f"{form.id}__*"))

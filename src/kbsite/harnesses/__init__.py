@@ -9,12 +9,14 @@ from kbsite.harnesses import (
     atif,
     claude,
     codex,
+    copilot,
     cursor,
     droid,
     gemini,
     inspect,
     kimi,
     opencode,
+    pi,
     qwen,
 )
 from kbsite.harnesses.form import Format, HarnessModule
@@ -29,6 +31,8 @@ ALL: list[HarnessModule] = [
     qwen,
     cursor,
     droid,
+    copilot,
+    pi,
     atif,
     inspect,
 ]

@@ -11,11 +11,11 @@ from kbsite.harnesses.lines import mapping, sequence, text
 from kbsite.model.event import Edit, ToolCall, ToolKind
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
-_OLD = ("old_string", "oldString", "old", "old_str")
-_NEW = ("new_string", "newString", "new", "new_str", "insert_text", "new_source")
+_OLD = ("old_string", "oldString", "old", "old_str", "oldText")
+_NEW = ("new_string", "newString", "new", "new_str", "newText", "insert_text", "new_source")
 _SUBJECTS = (
     "command", "cmd", *_PATHS, "pattern", "globPattern", "glob_pattern", "query", "search_term",
-    "searchTerm", "url", "description", "title", "name", "prompt",
+    "searchTerm", "url", "description", "title", "name", "prompt", "intent",
 )  # fmt: skip
 _CONTENT = ("content", "contents", "file_text", "fileText")
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
