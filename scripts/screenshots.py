@@ -21,6 +21,7 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = {1400: 900, 390: 844}
 """The heights of the screens, by their widths in pixels: a desk's and a phone's."""
 SCHEMES = ("dark", "light")
+CENTRE = "held => held.scrollIntoView({ block: 'center' })"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Shot:
 
     name: str
     address: str
-    place: str = "body"
-    """The element that stands at the top."""
+    place: str = ""
+    """The element in the middle of the picture; empty for the start of the page."""
 
 
 def main(out: Path = OUT) -> None:
@@ -50,15 +51,14 @@ def main(out: Path = OUT) -> None:
 
 
 def shots(site: Path) -> Iterator[Shot]:
-    """What is shown: the board, one run from three places, two runs side by side, all runs."""
+    """What is shown: the board, one run from two places, two runs side by side, all runs."""
     runs = sorted(path.parent for path in site.glob("runs/*/index.html"))
     # The run of Claude Code that says most; the other one was killed after its first call.
     claude = max((run for run in runs if "_claude_" in run.name), key=_size).name
     codex = next(run.name for run in runs if "_codex_" in run.name)
     yield Shot("board", "demo/index.html")
     yield Shot("run", f"runs/{claude}/index.html")
-    yield Shot("trajectory", f"runs/{claude}/index.html", "#trajectory")
-    yield Shot("transcript", f"runs/{claude}/index.html", "#transcript")
+    yield Shot("transcript", f"runs/{claude}/index.html", "ol.steps > .is-edit")
     yield Shot("compare", f"compare/index.html?runs={claude},{codex}")
     yield Shot("runs", "runs/index.html")
     yield Shot("explore", "explore/index.html")
@@ -77,7 +77,8 @@ def _taken(browser: Browser, site: Path, shot: Shot, out: Path) -> Iterator[Path
                 reduced_motion="reduce",
             )
             page.goto(f"{site.as_uri()}/{shot.address}", wait_until="load")
-            page.locator(shot.place).first.evaluate("held => held.scrollIntoView()")
+            if shot.place:
+                page.locator(shot.place).first.evaluate(CENTRE)
             page.wait_for_timeout(1000)
             path = out / f"{shot.name}-{width}-{scheme}.png"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,9 @@
     tokens: { name: "all tokens", told: (value) => value.toLocaleString("en-US") },
     cost: { name: "cost", told: (value) => `$${value.toFixed(value < 1 ? 4 : 2)}` },
   };
-  const DEFAULTS = { chart: "against", x: "time", y: "score", by: "harness", board: "", problem: "" };
+  // What is drawn at first is what there are figures of: runs that nobody graded have no score.
+  const known = (names) => names.find((name) => runs.some((run) => run[name] != null)) ?? names[0];
+  const DEFAULTS = { chart: "against", x: known(["time", "cost"]), y: known(["score", "output"]), by: "harness", board: "", problem: "" };
   const FLAGS = ["logx", "logy"];
   const COLOURS = ["green", "yellow", "cyan", "magenta", "blue", "red", "white", "warn"];
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon"];
