@@ -16,7 +16,7 @@ from kbsite.model.event import (
     TokenUse,
 )
 
-EXPORT, RUN = FORMATS
+EXPORT, SERVER, RUN = FORMATS
 CAPTURES = Path(__file__).parent / "captures" / "opencode"
 
 E_ = TypeVar("E_", bound=Event)

@@ -39,7 +39,7 @@ from tests.harnesses.opencode_rows import (
     tool,
     user,
 )
-from tests.harnesses.reading import BESIDE, beside
+from tests.harnesses.reading import BESIDE, beside, corpus
 
 # The shape of files
 
@@ -189,7 +189,7 @@ def test_each_captured_file_is_recognised_by_its_own_format_only(path: Path) -> 
 @beside
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.id)
 def test_the_corpus_is_recognised_by_its_own_format_only(form: Format) -> None:
-    paths = [path for path in (BESIDE / "corpus" / form.id).rglob("*") if path.is_file()]
+    paths = corpus(form.id)
 
     assert paths
     for path in paths:
@@ -219,6 +219,8 @@ def test_what_says_nothing_is_not_claimed(head: Any) -> None:
         ("export/ses_1.json", "opencode-export"),
         ("export/full.jsonl", "opencode-export"),
         ("export.json", "opencode-export"),
+        ("events/all.json", "opencode-server"),
+        ("events.json", "opencode-server"),
         ("stdout.jsonl", "opencode-run"),
         ("stream/log.txt", "opencode-run"),
         ("home/.local/share/opencode/tool-output/tool_1", None),

@@ -1,9 +1,9 @@
-"""opencode: session exports (`opencode export`) and what `opencode run --format json` prints."""
+"""opencode: session exports, what its server sends, and what `run --format json` prints."""
 
 from __future__ import annotations
 
 from kbsite.harnesses.form import Format
-from kbsite.harnesses.opencode import export, run
+from kbsite.harnesses.opencode import export, run, server
 from kbsite.model.harness import Harness
 
 HARNESS = Harness("opencode", "opencode", maker="Anomaly")
@@ -16,6 +16,14 @@ FORMATS: list[Format] = [
         parse=export.parse,
         recognises=export.recognises,
         stored_as="export",
+    ),
+    Format(
+        id="opencode-server",
+        title="events of the server",
+        globs=("events/*", "events.json"),
+        parse=server.parse,
+        recognises=server.recognises,
+        stored_as="events",
     ),
     Format(
         id="opencode-run",

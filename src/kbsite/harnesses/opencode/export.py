@@ -40,7 +40,7 @@ from kbsite.model.event import (
 
 def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one file."""
-    reader = _Reader(file)
+    reader = Reader(file)
     for record in _objects(lines, file):
         if isinstance(record, Malformed):
             yield replace(record, source=reader.row().source())
@@ -78,7 +78,7 @@ def _joined(lines: list[Line]) -> Line:
 
 
 @dataclass(slots=True)
-class _Reader:
+class Reader:
     """The state of reading one file: how far it is, and which session this is."""
 
     file: str
