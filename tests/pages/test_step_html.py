@@ -206,3 +206,23 @@ def test_what_is_no_plain_list_of_points_is_shown_as_arguments(arguments: object
     (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=arguments, summary="")])
 
     assert "<summary>arguments</summary>" in html
+
+
+def test_a_file_that_a_shell_command_writes_anew_is_shown_once() -> None:
+    def wrote(line: int, text: str) -> list[Event]:
+        script = f"cat > solution.py <<'EOF'\n{text}EOF"
+        asked = call(line, call_id=str(line), arguments={"command": script}, summary="cat")
+        return [asked, ToolResult(source=at(line + 1), call_id=str(line), output="", exit_code=0)]
+
+    session = Session(source=at(1), cwd="/w")
+    lines = "".join(f"line {n}\n" for n in range(12))
+    rewritten = "".join(f"row {n}\n" for n in range(12))
+    made = [session, *wrote(2, lines), *wrote(4, lines.replace("6", "six")), *wrote(6, rewritten)]
+    first, mended, anew = shown(made)[1:]
+
+    for html in (first, anew):
+        assert "replayed from the shell command" in html
+        assert "<ins>" not in html
+    assert "+line <b>six</b>" in mended
+    assert text(first).count("line 3\n") == 1
+    assert text(anew).count("row 3\n") == 1

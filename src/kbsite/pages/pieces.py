@@ -70,7 +70,7 @@ def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
         f" <span>{texts.content(change.told)}</span>"
         f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>"
     )
-    if change.replayed and not change.removed and change.action != "update":
+    if change.replayed and _is_rewrite(change):
         return f"{head}</figure>\n"
     stretches = list(_stretches(change.lines))
     ends = reading.long_texts.diff_ends(change.lines, anchor)
@@ -82,6 +82,11 @@ def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
         more = f'<p class="left-out"><a href="{texts.plain(ends.page)}">{told}</a></p>'
     body = "".join(_stretch(held, far=far) for far, held in stretches)
     return f"{head}\n{body}{more}</figure>\n"
+
+
+def _is_rewrite(change: FileDiff) -> bool:
+    """Whether less stayed than changed: the shell command shows the new text better then."""
+    return 2 * len(change.lines) < 3 * (change.added + change.removed)
 
 
 def _stretches(change: Sequence[DiffLine]) -> Iterator[tuple[bool, list[DiffLine]]]:
