@@ -17,6 +17,7 @@ import pytest
 from kbsite.build import build
 from kbsite.harnesses import ALL
 from kbsite.harnesses.form import matches
+from kbsite.importers.harbor import import_trials
 from kbsite.importers.transcript import import_transcripts
 from kbsite.model.event import (
     AgentStart,
@@ -392,3 +393,18 @@ def test_every_string_of_every_transcript_beside_the_checkout_stands_in_the_page
     assert found.lost == []
     assert found.events > 20_000
     assert found.rows > 20_000
+
+
+@pytest.mark.skipif(not BESIDE.is_dir(), reason="no trials beside this checkout")
+def test_every_string_of_a_trial_of_harbors_stands_in_the_pages(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    board = settings.runs / "demo"
+    trials = list(import_trials([BESIDE / "corpus" / "harbor-trial"], board))
+    found = account(board, build(settings).out)
+
+    assert all(trial.folder for trial in trials)
+    assert found.lost == []
+    assert found.events > 150
+    assert found.rows > 150

@@ -35,13 +35,21 @@ def wheel(folder: Path) -> Path | None:
 @contextmanager
 def trajectory_model(path: Path) -> Iterator[Any]:
     """The class Trajectory of a wheel, whose packages are not run, only those of the model."""
+    with module(path, "harbor.models.trajectories") as loaded:
+        yield loaded.Trajectory
+
+
+@contextmanager
+def module(path: Path, wanted: str) -> Iterator[Any]:
+    """A module of a wheel, without what the packages around it run."""
     before = set(sys.modules)
-    for name in ("harbor", "harbor.models"):
+    around = wanted.split(".")[:-1]
+    for name in (".".join(around[:end]) for end in range(1, len(around) + 1)):
         package = ModuleType(name)
         package.__path__ = [f"{path}/{name.replace('.', '/')}"]
         sys.modules[name] = package
     try:
-        yield importlib.import_module("harbor.models.trajectories").Trajectory
+        yield importlib.import_module(wanted)
     finally:
         for name in set(sys.modules) - before:
             if name.split(".")[0] == "harbor":

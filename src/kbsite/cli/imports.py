@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FOLDER
+from kbsite.cli.options import FOLDER, tally, tell
+from kbsite.model.finding import one_line
 
 
 @click.group("import")
@@ -62,3 +65,58 @@ def kernelbench_hard(source: Path, out: Path) -> None:
 
     report = import_board(source, out)
     click.echo(report.text())
+
+
+@imports.command("harbor")
+@click.argument(
+    "sources",
+    nargs=-1,
+    required=True,
+    metavar="TRIAL_OR_JOB_DIR...",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+@click.option("--out", type=FOLDER, required=True, help="Folder of the board to put the runs in.")
+def harbor(sources: tuple[Path, ...], out: Path) -> None:
+    """Make a run of each trial of Harbor's in the folders given: of a trial, a job, or many jobs.
+
+    Shown is what the agent itself logged, else Harbor's trajectory. A reward of 1 passes, 0 fails;
+    no reward is a score. A trial that was imported before is skipped, one that is broken is named
+    (exit code 1); the others are imported.
+
+    \b
+    Example:
+      kbsite import harbor jobs/2026-01-02__03-04-05 --out runs/mine
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from kbsite.importers.harbor import import_trials
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    console = Console(stderr=True)
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        task = progress.add_task("looking for trials", total=None)
+
+        def tick(name: str, done: int, count: int) -> None:
+            told = one_line(name)
+            progress.update(task, completed=done, total=count, description=told)
+
+        trials = list(import_trials(sources, out, tick))
+    for trial in trials:
+        for finding in trial.findings:
+            tell(finding)
+        if trial.there:
+            click.echo(one_line(f"{trial.source}: already there: {trial.folder}"), err=True)
+        elif trial.folder is not None:
+            click.echo(trial.folder)
+    there = sum(trial.there for trial in trials)
+    lost = [trial for trial in trials if trial.folder is None]
+    made = len(trials) - there - len(lost)
+    left_out = sum(len(trial.left_out) for trial in trials)
+    seen = Counter(finding.severity for trial in trials for finding in trial.findings)
+    counted = f"{made} imported, {there} already there, {len(lost)} left out"
+    click.echo(f"{len(trials)} trials: {counted}; {left_out} of their files are no logs and left out;"
+               f" {tally(seen)}", err=True)  # fmt: skip
+    if lost:
+        sys.exit(1)

@@ -155,7 +155,7 @@ def _sorted(folder: Path) -> tuple[list[Stored], list[Refused]]:
     kept = []
     for file in files:
         name = _place(file.name)
-        reason = "not of the run" if name is None else _private(file)
+        reason = "not of the run" if name is None else private(file)
         if name is None or reason:
             left_out.append(Refused(file.name, reason or ""))
         else:
@@ -174,7 +174,7 @@ def _place(name: str) -> str | None:
     return None
 
 
-def _private(file: Stored) -> str | None:
+def private(file: Stored) -> str | None:
     """Why a file must not be published; None if it may be."""
     for pattern, reason in _PRIVATE:
         if pattern.fullmatch(file.name):

@@ -18,7 +18,6 @@ from kbsite.errors import InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, Record, records
 from kbsite.importers.run_ids import board_name, free_run_id
-from kbsite.model.event import Finish
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
@@ -83,7 +82,7 @@ def import_transcripts(
         started=shown.first,
         ended=shown.last,
         seconds=shown.finish.seconds if shown.finish else None,
-        end_reason=_end(shown.finish),
+        end_reason=told_end(shown),
         usage=shown.usage,
         usage_source=usage_source(shown),
         cost_usd=shown.cost_usd,
@@ -124,14 +123,20 @@ def _files(shown: Transcript) -> str:
     return f"{shown.title} ({shown.files[0]}{more})"
 
 
+def recognised(path: Path, form: Format) -> bool:
+    """Whether a file starts like one of a format."""
+    return form.recognises(_head(path, form.read))
+
+
 def copy(source: Path, to: Path) -> None:
     """Copy a file's bytes, and no more of it."""
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, to)
 
 
-def _end(finish: Finish | None) -> EndReason:
-    match finish.ok if finish else None:
+def told_end(shown: Transcript) -> EndReason:
+    """Why the session ended, as the CLI tells it."""
+    match shown.finish.ok if shown.finish else None:
         case True:
             return EndReason.FINISHED
         case False:

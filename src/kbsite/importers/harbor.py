@@ -1,0 +1,229 @@
+"""Harbor's trials as run directories: `jobs/<job>/<trial>/`, one run a trial.
+
+A trial holds result.json, config.json, agent/ (what the agent logged), verifier/ and artifacts/.
+One that cannot be used is named and left out; the others are imported all the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbsite.errors import InputError, UsageError
+from kbsite.importers.harbor_grade import REWARD_JSON, REWARD_TEXT, metrics, read_rewards
+from kbsite.importers.harbor_logs import STDOUT, Logs, laid_out
+from kbsite.importers.harbor_result import CONFIG, RESULT, TrialResult, read_result
+from kbsite.importers.harbor_run import Told, harness, model, origin, run_of, span
+from kbsite.importers.run_ids import board_name, free_run_id
+from kbsite.importers.transcript import copy
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.run import Run
+from kbsite.store.files import Refused, Stored, contents
+from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
+from kbsite.store.records import json_record
+from kbsite.store.runs import (
+    RUN,
+    SOLUTION,
+    TRANSCRIPT,
+    as_findings,
+    complete,
+    new_run_folder,
+    run_folders,
+)
+from kbsite.transcripts import transcript
+
+CHECK_LOG = "check.log"
+_CHECKED = ("verifier/test-stdout.txt", "verifier/test-stderr.txt")
+"""What the verifier printed; the first that says anything is the run's check.log."""
+_READ = (RESULT, CONFIG, REWARD_TEXT, REWARD_JSON)
+"""Files that are not of the run because run.json and metrics.json tell what they say of it."""
+_PARTS = ("agent", "verifier", "steps")
+_JSON_BYTES = 4_000_000
+
+Tick = Callable[[str, int, int], None]
+"""Told of the trial that comes next, how many are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of one trial."""
+
+    source: Path
+    folder: Path | None
+    """The run; None if there is none."""
+    there: bool = False
+    """Whether an earlier import made the run."""
+    left_out: tuple[Refused, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A trial, read and ready to be written."""
+
+    source: Path
+    result: TrialResult
+    rewards: Mapping[str, float]
+    told: Told
+    copies: Mapping[str, Stored]
+    """Files of the trial by the names that they get in the run."""
+
+
+def import_trials(
+    sources: Sequence[Path], out: Path, tick: Tick = lambda *_: None
+) -> Iterator[Trial]:
+    """What comes of each trial in `sources`, folders of trials or of jobs, as a run below `out`.
+
+    UsageError if a source holds no trial.
+    """
+    board = board_name(out)
+    found: dict[Path, None] = {}
+    for source in sources:
+        inside = list(_trials(source))
+        if not inside:
+            message = f"no Harbor trial in it: no folder with {RESULT} or {CONFIG} and agent/"
+            raise UsageError(f"{source}: {message}")
+        found.update(dict.fromkeys(path.resolve() for path in inside))
+    known = _imported(out)
+    for number, path in enumerate(found):
+        tick(path.name, number, len(found))
+        yield _outcome(path, out, board, known)
+
+
+def _trials(folder: Path) -> Iterator[Path]:
+    """The trials in a folder, itself one or not, in order of path; links are not followed."""
+    if _is_trial(folder):
+        yield folder
+        return
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
+            yield from _trials(path)
+
+
+def _is_trial(folder: Path) -> bool:
+    records = [folder / name for name in (RESULT, CONFIG) if (folder / name).is_file()]
+    if records and any((folder / part).is_dir() for part in _PARTS):
+        return True
+    return any(_names_a_trial(path) for path in records)
+
+
+def _names_a_trial(path: Path) -> bool:
+    """Whether a record is one of a trial: those of a job name none. A broken one names nothing."""
+    try:
+        data = json_data(path, read_text(path, _JSON_BYTES))
+    except InvalidFileError:
+        return False
+    return isinstance(data, dict) and "trial_name" in data
+
+
+def _imported(out: Path) -> dict[str, Path]:
+    """The runs below a folder by their origin, which names the trial."""
+    found = {}
+    for folder in run_folders(out):
+        try:
+            told = json_record(folder / RUN, Run).origin
+        except InvalidFileError:
+            continue  # no run that could be a trial's: it is named when the site is built
+        if told is not None:
+            found[told] = folder
+    return found
+
+
+def _outcome(source: Path, out: Path, board: str, known: dict[str, Path]) -> Trial:
+    try:
+        result = _result(source)
+        named = origin(result)
+        if named in known:
+            return Trial(source, known[named], there=True)
+        read, left_out, findings = _read(source, result)
+        known[named] = folder = _written(read, out, board)
+        return Trial(source, folder, left_out=tuple(left_out), findings=tuple(findings))
+    except InvalidFileError as error:
+        return Trial(source, None, findings=tuple(as_findings(error)))
+    except InputError as error:
+        finding = Finding(Severity.ERROR, str(error.path), error.message, error.line, error.key)
+        return Trial(source, None, findings=(finding,))
+    except (UsageError, OSError) as error:
+        return Trial(source, None, findings=(Finding(Severity.ERROR, str(source), str(error)),))
+
+
+def _result(source: Path) -> TrialResult:
+    if not (source / RESULT).exists():
+        message = "missing: the trial still runs, or was broken off; import its logs by themselves"
+        raise invalid(message, source / RESULT)
+    result = read_result(source)
+    if result.step_results:
+        message = "a trial of several steps cannot be imported: it is more than one session"
+        raise invalid(message, source / RESULT, key="step_results")
+    return result
+
+
+def _read(source: Path, result: TrialResult) -> tuple[_Read, list[Refused], list[Finding]]:
+    files, refused = contents(source)
+    findings = [
+        Finding(Severity.WARNING, str(source / item.name), f"left out: {item.reason}")
+        for item in refused
+    ]
+    rewards, odd = read_rewards(source, result)
+    if odd:
+        findings.append(Finding(Severity.WARNING, str(source), odd))
+    logged = [
+        Stored(file.name.removeprefix("agent/"), file.path, file.size)
+        for file in files
+        if file.name.startswith("agent/")
+    ]
+    logs = laid_out(result.agent_info.name, logged)
+    copies = dict(_copies(files, logs))
+    taken = {file.path for file in copies.values()}
+    left_out = [] if logs is None else list(logs.left_out)
+    named = {item.name for item in left_out}
+    left_out += [
+        Refused(file.name, "not of the run")
+        for file in files
+        if file.path not in taken and file.name not in {*named, *_READ}
+    ]
+    return _Read(source, result, rewards, _told(logs), copies), left_out, findings
+
+
+def _told(logs: Logs | None) -> Told:
+    if logs is None:
+        return Told(None, None)
+    shown = transcript(logs.harness, logs.files)
+    printed = [file for file in logs.files if file.name == STDOUT]
+    if shown is None or shown.cost_usd is not None or STDOUT in shown.files:
+        printed = []
+    return Told(logs, shown, transcript(logs.harness, printed) if printed else None)
+
+
+def _copies(files: Sequence[Stored], logs: Logs | None) -> Iterator[tuple[str, Stored]]:
+    """The files of a trial that are of the run, by the names that they get."""
+    for file in logs.files if logs else ():
+        yield TRANSCRIPT + file.name, file
+    held = {file.name: file for file in files if file.size}
+    if checked := next((held[name] for name in _CHECKED if name in held), None):
+        yield CHECK_LOG, checked
+    solutions = [
+        file
+        for file in files
+        if file.name.startswith("artifacts/") and file.name.endswith(f"/{SOLUTION}")
+    ]
+    if len(solutions) == 1:  # which of two were the solution, nothing tells
+        yield SOLUTION, solutions[0]
+
+
+def _written(read: _Read, out: Path, board: str) -> Path:
+    """The run's folder, which is whole or not there."""
+    result, told = read.result, read.told
+    start, _ = span(result, told.shown)
+    wrote, drove = harness(result, told.logs), model(result, told.shown)
+    run_id = free_run_id(out, start, wrote, drove, result.problem)
+    partial = new_run_folder(out, run_id)
+    try:
+        for name, file in read.copies.items():
+            copy(file.path, partial / name)
+        run = run_of(result, told, run_id, board)
+        return complete(partial, run, metrics(result, read.rewards))
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
