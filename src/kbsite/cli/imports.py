@@ -116,7 +116,7 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
     left_out = sum(len(trial.left_out) for trial in trials)
     seen = Counter(finding.severity for trial in trials for finding in trial.findings)
     counted = f"{made} imported, {there} already there, {len(lost)} left out"
-    click.echo(f"{len(trials)} trials: {counted}; {left_out} of their files are no logs and left out;"
-               f" {tally(seen)}", err=True)  # fmt: skip
+    beside = f"{left_out} of their files are no logs and left out"
+    click.echo(f"{len(trials)} trials: {counted}; {beside}; {tally(seen)}", err=True)
     if lost:
         sys.exit(1)
