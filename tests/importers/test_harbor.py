@@ -52,7 +52,7 @@ def only(source: Path) -> StoredRun:
     return read_run(made.folder)
 
 
-def told(made: Trial) -> list[str]:
+def said_of(made: Trial) -> list[str]:
     return [finding.text for finding in made.findings]
 
 
@@ -158,7 +158,29 @@ def test_config_json_tells_what_the_result_does_not_repeat(tmp_path: Path) -> No
     source = trial(tmp_path / "t", {**CLAUDE, "config.json": json.dumps(config)}, told=held)
     run = only(source).run
 
-    assert (run.budget_seconds, run.model, run.harness_version) == (60, "lab/x", "2.1.0")
+    assert (run.budget_seconds, run.harness_version) == (60, "2.1.0")
+    assert (run.provider, run.model) == ("lab", "x")
+
+
+@pytest.mark.parametrize(
+    ("info", "asked", "told"),
+    [
+        ({"name": "x", "provider": "lab"}, "other/y", ("lab", "x")),
+        ({"name": "x"}, "lab/y", (None, "x")),
+        (None, "lab/deep/x", ("lab", "deep/x")),
+        (None, "x", (None, "x")),
+        ({"name": ""}, "", (None, "opus-x-20260101")),
+        (None, None, (None, "opus-x-20260101")),
+    ],
+)
+def test_the_model_is_the_one_that_harbor_names(
+    tmp_path: Path, info: Any, asked: str | None, told: tuple[str | None, str]
+) -> None:
+    agent = {"name": "claude-code", "model_info": info}
+    config = {"agent": {"model_name": asked}}
+    run = only(trial(tmp_path / "t", agent_info=agent, config=config)).run
+
+    assert (run.provider, run.model) == told
 
 
 @pytest.mark.parametrize(
@@ -258,10 +280,18 @@ def test_a_trial_without_any_log_is_a_run_all_the_same(tmp_path: Path) -> None:
     assert stored.transcripts == []
 
 
+def test_what_an_agent_printed_is_kept_even_if_nothing_can_be_shown(tmp_path: Path) -> None:
+    stored = only(trial(tmp_path / "t", {"agent/claude-code.txt": "Invalid API key\n"}))
+
+    assert stored.run.notes == (NO_LOG,)
+    assert (stored.folder / "transcript/agent/claude-code.txt").read_text() == "Invalid API key\n"
+    assert transcript("claude", stored.transcripts) is None
+
+
 def test_a_file_called_trajectory_need_not_be_one(tmp_path: Path) -> None:
     run = only(trial(tmp_path / "t", {"agent/trajectory.json": '{"steps": []}'}, agent="x")).run
 
-    assert run.notes == (NO_LOG,)
+    assert (run.harness, run.variant, run.notes) == ("atif", "x", (NO_LOG,))
 
 
 def test_the_verifiers_errors_are_its_log_where_it_said_nothing_else(tmp_path: Path) -> None:
@@ -419,7 +449,7 @@ def test_bad_trials_are_named_and_the_others_are_imported(tmp_path: Path) -> Non
     assert set(made) == {*reasons, "first", "zlast"}
     for name, reason in reasons.items():
         assert made[name].folder is None
-        assert told(made[name])[0].startswith(f"{tmp_path}/job/{reason}"), told(made[name])
+        assert said_of(made[name])[0].startswith(f"{tmp_path}/job/{reason}"), said_of(made[name])
     assert made["first"].folder
     assert made["zlast"].folder
     assert len(list((tmp_path / "mine").iterdir())) == 2
@@ -463,8 +493,8 @@ def test_links_and_pipes_of_a_trial_are_named_and_not_followed(tmp_path: Path) -
     assert made.folder is not None
     assert read_run(made.folder).file("check.log") is None
     assert [finding.severity for finding in made.findings] == [Severity.WARNING] * 2
-    assert "l.jsonl: warning: left out: a symbolic link" in told(made)[0]
-    assert "test-stdout.txt: warning: left out: neither a file" in told(made)[1]
+    assert "l.jsonl: warning: left out: a symbolic link" in said_of(made)[0]
+    assert "test-stdout.txt: warning: left out: neither a file" in said_of(made)[1]
 
 
 def test_a_trial_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -473,7 +503,7 @@ def test_a_trial_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (made,) = imported(source)
 
     assert made.folder is None
-    assert "was broken off; delete it to start anew" in told(made)[0]
+    assert "was broken off; delete it to start anew" in said_of(made)[0]
 
 
 # Beside the checkout

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from kbsite.errors import InputError, UsageError
 from kbsite.importers.harbor_grade import REWARD_JSON, REWARD_TEXT, metrics, read_rewards
-from kbsite.importers.harbor_logs import STDOUT, Logs, laid_out
+from kbsite.importers.harbor_logs import STDOUT, Logs, Shown, laid_out
 from kbsite.importers.harbor_result import CONFIG, RESULT, TrialResult, read_result
-from kbsite.importers.harbor_run import Told, harness, model, origin, run_of, span
+from kbsite.importers.harbor_run import Told, model, origin, run_of, span
 from kbsite.importers.run_ids import board_name, free_run_id
 from kbsite.importers.transcript import copy
 from kbsite.model.finding import Finding, Severity
@@ -177,7 +177,7 @@ def _read(source: Path, result: TrialResult) -> tuple[_Read, list[Refused], list
     logs = laid_out(result.agent_info.name, logged)
     copies = dict(_copies(files, logs))
     taken = {file.path for file in copies.values()}
-    left_out = [] if logs is None else list(logs.left_out)
+    left_out = list(logs.left_out)
     named = {item.name for item in left_out}
     left_out += [
         Refused(file.name, "not of the run")
@@ -187,9 +187,9 @@ def _read(source: Path, result: TrialResult) -> tuple[_Read, list[Refused], list
     return _Read(source, result, rewards, _told(logs), copies), left_out, findings
 
 
-def _told(logs: Logs | None) -> Told:
-    if logs is None:
-        return Told(None, None)
+def _told(logs: Logs) -> Told:
+    if logs.shown is Shown.NOTHING:
+        return Told(logs, None)
     shown = transcript(logs.harness, logs.files)
     printed = [file for file in logs.files if file.name == STDOUT]
     if shown is None or shown.cost_usd is not None or STDOUT in shown.files:
@@ -197,9 +197,9 @@ def _told(logs: Logs | None) -> Told:
     return Told(logs, shown, transcript(logs.harness, printed) if printed else None)
 
 
-def _copies(files: Sequence[Stored], logs: Logs | None) -> Iterator[tuple[str, Stored]]:
+def _copies(files: Sequence[Stored], logs: Logs) -> Iterator[tuple[str, Stored]]:
     """The files of a trial that are of the run, by the names that they get."""
-    for file in logs.files if logs else ():
+    for file in logs.files:
         yield TRANSCRIPT + file.name, file
     held = {file.name: file for file in files if file.size}
     if checked := next((held[name] for name in _CHECKED if name in held), None):
@@ -217,8 +217,8 @@ def _written(read: _Read, out: Path, board: str) -> Path:
     """The run's folder, which is whole or not there."""
     result, told = read.result, read.told
     start, _ = span(result, told.shown)
-    wrote, drove = harness(result, told.logs), model(result, told.shown)
-    run_id = free_run_id(out, start, wrote, drove, result.problem)
+    drove = model(result, told.shown)
+    run_id = free_run_id(out, start, told.logs.harness, drove, result.problem)
     partial = new_run_folder(out, run_id)
     try:
         for name, file in read.copies.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from kbsite.harnesses import BY_ID, atif
 from kbsite.harnesses.form import Format, matches
@@ -43,8 +44,18 @@ _AGENTS = {
                                   "qwen-sessions/": "home/.qwen/projects/",
                                   "qwen-code.txt": STDOUT}),
     "cursor-cli": _Agent("cursor", {"cursor-cli.txt": STDOUT}),
+    "copilot-cli": _Agent("copilot", {"copilot-cli.jsonl": "session/copilot-cli.jsonl"}),
+    "pi": _Agent("pi", {"pi/sessions/": "home/.pi/agent/sessions/"}),
 }  # fmt: skip
 """The agents whose own logs are read; a place that is more exact comes first."""
+
+
+class Shown(Enum):
+    """What the page of a trial's run shows."""
+
+    OWN = "the agent's own log"
+    TRAJECTORY = "Harbor's trajectory"
+    NOTHING = "nothing, for there is no log that can be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +64,24 @@ class Logs:
 
     harness: str
     """Whose formats read them: that of the agent, else ATIF."""
-    own: bool
-    """Whether the agent's own logs are shown, not Harbor's trajectory."""
+    shown: Shown
     files: tuple[Stored, ...]
     """Named from transcript/."""
     left_out: tuple[Refused, ...]
 
 
-def harness_of(agent: str) -> str:
-    """The harness that an agent of Harbor's is: ATIF for one whose own logs nothing reads."""
-    known = _AGENTS.get(agent)
-    return known.harness if known is not None and known.harness in BY_ID else ATIF
-
-
-def laid_out(agent: str, files: Sequence[Stored]) -> Logs | None:
-    """The logs among the files of agent/, named from there; None if no format reads any."""
-    harness = harness_of(agent)
-    if harness != ATIF:
-        kept, left_out = _sorted(files, _AGENTS[agent], BY_ID[harness].FORMATS)
-        if _read(harness, kept):
-            return Logs(harness, own=True, files=tuple(kept), left_out=tuple(left_out))
-    kept, left_out = _sorted(files, _Agent(ATIF, {}), atif.FORMATS)
-    if any(recognised(file.path, atif.FORMATS[0]) for file in _read(ATIF, kept)):
-        return Logs(ATIF, own=False, files=tuple(kept), left_out=tuple(left_out))
-    return None
+def laid_out(name: str, files: Sequence[Stored]) -> Logs:
+    """The logs among the files of agent/, named from there, of the agent of this name."""
+    agent = _AGENTS.get(name)
+    if agent is None or agent.harness not in BY_ID:
+        agent = _Agent(ATIF, {})
+    kept, left_out = _sorted(files, agent, [*BY_ID[agent.harness].FORMATS, *atif.FORMATS])
+    harness, shows = agent.harness, Shown.NOTHING
+    if harness != ATIF and _read(harness, kept):
+        shows = Shown.OWN
+    elif any(recognised(file.path, atif.FORMATS[0]) for file in _read(ATIF, kept)):
+        harness, shows = ATIF, Shown.TRAJECTORY
+    return Logs(harness, shows, tuple(kept), tuple(left_out))
 
 
 def _read(harness: str, kept: Sequence[Stored]) -> list[Stored]:
@@ -94,7 +99,7 @@ def _sorted(
     for file in files:
         placed = replace(file, name=_place(file, agent, forms))
         reason = private(replace(placed, name=_home(placed.name)))
-        if not reason and not _is_log(placed.name, forms):
+        if not reason and not _is_log(placed.name, agent, forms):
             reason = "no log"
         if reason or placed.name in kept:
             left_out.append(Refused(f"agent/{file.name}", reason or "another file has its place"))
@@ -108,7 +113,8 @@ def _place(file: Stored, agent: _Agent, forms: Sequence[Format]) -> str:
         if file.name.startswith(start):
             name = place + file.name.removeprefix(start)
             # What a CLI printed is read only if it is what the format says: it may be prose.
-            if name != STDOUT or any(recognised(file.path, form) for form in _of(STDOUT, forms)):
+            folder = start.endswith("/")
+            if folder or any(recognised(file.path, form) for form in _of(name, forms)):
                 return name
     return file.name if _of(file.name, atif.FORMATS) else REST + file.name
 
@@ -121,7 +127,10 @@ def _home(name: str) -> str:
     return name if name.startswith("home/") else f"home/{name}"
 
 
-def _is_log(name: str, forms: Sequence[Format]) -> bool:
+def _is_log(name: str, agent: _Agent, forms: Sequence[Format]) -> bool:
     """Whether a file is read by a format, is a trajectory, or is what a CLI printed."""
-    beside = name.startswith(REST) and name.count("/") == 1 and name.endswith((".txt", ".log"))
-    return beside or bool(_of(name, [*forms, *atif.FORMATS]))
+    own = name.removeprefix(REST)
+    printed = own != name and "/" not in own
+    named = any(own.startswith(start) for start in agent.places if not start.endswith("/"))
+    beside = printed and (named or own.endswith((".txt", ".log")))
+    return beside or bool(_of(name, forms))

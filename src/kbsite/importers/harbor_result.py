@@ -189,15 +189,22 @@ class TrialResult:
     @property
     def model(self) -> str | None:
         """The model that the agent was to drive."""
-        info = self.agent_info.model_info
-        asked = self.config.agent.model_name if self.config else None
-        return (info.name if info else None) or asked or None
+        return self._asked[1]
 
     @property
     def provider(self) -> str | None:
         """Who served the model."""
+        return self._asked[0]
+
+    @property
+    def _asked(self) -> tuple[str | None, str | None]:
+        """Provider and model, taken apart as Harbor does it where it tells only both as one."""
         info = self.agent_info.model_info
-        return (info.provider if info else None) or None
+        if info is not None and info.name:
+            return info.provider or None, info.name
+        named = (self.config.agent.model_name if self.config else None) or ""
+        provider, slash, name = named.partition("/")
+        return (provider or None, name or None) if slash else (None, named or None)
 
     @property
     def problem(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from kbsite.importers.harbor_logs import ATIF, Logs, harness_of
+from kbsite.importers.harbor_logs import ATIF, Logs, Shown
 from kbsite.importers.harbor_result import RESULT, AgentResult, Timing, TrialResult, ended
 from kbsite.importers.transcript import (
     UNKNOWN_MODEL,
@@ -32,7 +32,7 @@ HARBORS = f"{RESULT}: what Harbor says"
 class Told:
     """What the agent logged."""
 
-    logs: Logs | None
+    logs: Logs
     shown: Transcript | None
     printed: Transcript | None = None
     """What its CLI printed, where that is not shown: some tell only there what it cost."""
@@ -59,7 +59,7 @@ def run_of(result: TrialResult, told: Told, run_id: str, board: str) -> Run:
         problem=result.problem,
         problem_hash=None,
         prompt_hash=None,
-        harness=harness(result, told.logs),
+        harness=told.logs.harness,
         harness_version=result.version or (told_version(shown) if shown else None),
         model=model(result, shown),
         effort=asked or (shown.session.effort if shown and shown.session else "") or None,
@@ -78,19 +78,13 @@ def run_of(result: TrialResult, told: Told, run_id: str, board: str) -> Run:
         cost_usd=cost,
         cost_source=cost_from,
         origin=origin(result),
-        notes=_notes(result, told.logs, start),
+        notes=_notes(result, told.logs.shown, start),
     )
 
 
-def harness(result: TrialResult, logs: Logs | None) -> str:
-    """The CLI of a trial: whose logs are shown, else the one that the agent is."""
-    return logs.harness if logs else harness_of(result.agent_info.name)
-
-
-def _variant(result: TrialResult, logs: Logs | None) -> str | None:
-    """The agent's own name where its trajectory is shown: as a harness all those are one."""
-    own = logs.own if logs else harness_of(result.agent_info.name) != ATIF
-    return None if own else one_line(result.agent_info.name)
+def _variant(result: TrialResult, logs: Logs) -> str | None:
+    """The agent's own name where its harness is ATIF: as that, all those agents are one."""
+    return one_line(result.agent_info.name) if logs.harness == ATIF else None
 
 
 def model(result: TrialResult, shown: Transcript | None) -> str:
@@ -125,12 +119,15 @@ def _cost(result: TrialResult, told: Told) -> tuple[float | None, str | None]:
     return cost, None if cost is None else HARBORS
 
 
-def _notes(result: TrialResult, logs: Logs | None, start: datetime | None) -> tuple[str, ...]:
+def _notes(result: TrialResult, shows: Shown, start: datetime | None) -> tuple[str, ...]:
     found = []
-    if logs is None:
-        found.append(NO_LOG)
-    elif not logs.own:
-        found.append(TRAJECTORY)
+    match shows:
+        case Shown.NOTHING:
+            found.append(NO_LOG)
+        case Shown.TRAJECTORY:
+            found.append(TRAJECTORY)
+        case Shown.OWN:
+            pass
     if start is None and result.agent_execution and result.agent_execution.started_at:
         found.append(NO_ZONE)
     if result.exception_info is not None:
