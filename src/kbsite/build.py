@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from kbsite import __version__, assets, search, text
+from kbsite.beside import beside
 from kbsite.boards import board
 from kbsite.errors import InputError, UsageError
 from kbsite.model.board import Board
@@ -19,10 +19,11 @@ from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor
 from kbsite.model.transcript import Transcript
-from kbsite.output import Output, Work
+from kbsite.output import Copy, Output, Work
 from kbsite.pages import every, facts, step_html, steps
 from kbsite.pages.page import (
     INDEX,
+    LARGE,
     File,
     Made,
     Page,
@@ -39,7 +40,6 @@ from kbsite.pages.page import (
     trajectory_path,
 )
 from kbsite.record import PageRecord, Record, code_digest, digest, read_record, write_record
-from kbsite.store.files import gzipped
 from kbsite.store.inputs import Input, inputs
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
@@ -125,14 +125,15 @@ class _Making:
         earlier = self.before if self.before.frame == self.frame else Record()
         templates = Templates(environment(self.site), earlier, self.output)
         pages = list(every(self.site))
-        with ThreadPoolExecutor(1) as beside:
-            # Compressing needs no interpreter: it takes no time of the pages on a second core.
-            copied = beside.submit(self._copy_raw)
-            for done, page in enumerate(pages, start=1):
-                yield from self._page(page, templates, earlier)
-                if tick:
-                    tick(page.path, done, len(pages))
-            copied.result()
+        copies = list(self._raw())
+        large = sum(held.file.stat().st_size for held in copies if not held.same) > LARGE
+        copying = partial(self.output.copy, copies)
+        copied = beside(copying) if large else copying
+        for done, page in enumerate(pages, start=1):
+            yield from self._page(page, templates, earlier)
+            if tick:
+                tick(page.path, done, len(pages))
+        self.output.count(copied())
 
     def _page(self, page: Page, templates: Templates, earlier: Record) -> Iterator[Finding]:
         key = digest(self.frame, page.depends(self.inputs)) if page.depends else ""
@@ -145,6 +146,7 @@ class _Making:
             for file in page.files(templates):
                 self.output.write(file)
                 files[file.path] = file.made
+            self.output.settle()
         except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
             message = f"the page cannot be made: {type(error).__name__}: {error}"
             values = {"title": page.path, "message": message}
@@ -164,17 +166,17 @@ class _Making:
             text = json_text(schema(name))
             self.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
 
-    def _copy_raw(self) -> None:
-        """Put the runs' own files in their places."""
+    def _raw(self) -> Iterator[Copy]:
+        """The runs' own files, as they stand in the site."""
         for stored in self.site.runs:
             for file in stored.files:
                 name = str(file.path.absolute())
                 old, new = self.before.inputs.get(name), self.inputs.get(name)
                 same = old is not None and new is not None and old.digest == new.digest
-                self.output.copy(file.path, raw_path(stored.run.id, file.name), same=same)
+                yield Copy(file.path, raw_path(stored.run.id, file.name), same)
                 packed = gzip_path(stored.run.id, file)
-                if packed and not (same and self.output.keep([packed])):
-                    self.output.write_bytes(packed, gzipped(file.path))
+                if packed:
+                    yield Copy(file.path, packed, same, compressed=True)
 
 
 def read(settings: Settings) -> Site:

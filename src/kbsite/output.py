@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Lock
 
+from kbsite.beside import beside
 from kbsite.pages.page import File
-from kbsite.store.files import digest
+from kbsite.store.files import digest, gzipped
 from kbsite.store.writing import write_bytes, write_pieces
 
 
@@ -28,6 +29,21 @@ class Work:
     """Files that are what they were."""
 
 
+Counts = tuple[int, int]
+"""How many files were written, and how many kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A file that is copied into the site."""
+
+    file: Path
+    path: str
+    same: bool
+    """Whether it is what it was when the site that stands was made."""
+    compressed: bool = False
+
+
 class Output:
     """A folder that takes the place of `out` when it is whole; what did not change is taken over.
 
@@ -38,25 +54,29 @@ class Output:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
-        self._counting = Lock()
+        self._beside: list[Callable[[], Counts]] = []
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
 
     def write(self, file: File) -> None:
-        """Put a file in its place."""
+        """Put a file in its place; one that comes in pieces, when `settle` is called."""
         if file.stays:
             self.keep([file.path])
-            return
-        target = self.folder / file.path
-        if file.pieces is not None:
-            written = write_pieces(target, file.pieces)
-            if self.stand([file.path]) and digest(self.out / file.path) == written:
-                target.unlink()
-                self.keep([file.path])
-            else:
-                self._count(written=1)
-        else:
+        elif file.pieces is None:
             self.write_bytes(file.path, file.text.encode("utf-8"))
+        else:
+            work = partial(self._pieces, file)
+            self._beside.append(beside(work) if file.large else work)
+
+    def _pieces(self, file: File) -> Counts:
+        """Write a file in pieces, or keep the one that stands there if it holds the same."""
+        target = self.folder / file.path
+        written = write_pieces(target, file.pieces or ())
+        if not self.stand([file.path]) or digest(self.out / file.path) != written:
+            return 1, 0
+        target.unlink()
+        _link(self.out / file.path, target)
+        return 0, 1
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Put a file in its place: the one that stands there, if it holds the same."""
@@ -65,38 +85,52 @@ class Output:
             self.keep([path])
             return
         write_bytes(self.folder / path, data)
-        self._count(written=1)
+        self.work.written += 1
 
-    def copy(self, source: Path, path: str, *, same: bool) -> None:
-        """Put a copy of a file in its place; `same` says that the one standing there is one."""
-        if same and self.keep([path]):
-            return
-        target = self.folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target, follow_symlinks=False)
-        self._count(written=1)
+    def copy(self, sources: Sequence[Copy]) -> Counts:
+        """Put copies of files in their places, some of them compressed; how many were new."""
+        kept = 0
+        for source in sources:
+            if source.same and self.stand([source.path]):
+                self._take_over(source.path)
+                kept += 1
+            elif source.compressed:
+                write_bytes(self.folder / source.path, gzipped(source.file))
+            else:
+                target = self.folder / source.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source.file, target, follow_symlinks=False)
+        return len(sources) - kept, kept
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
         if not self.stand(paths):
             return False
         for path in paths:
-            target = self.folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _link(self.out / path, target)
-            self._count(kept=1)
+            self._take_over(path)
+            self.work.kept += 1
         return True
 
-    def _count(self, *, written: int = 0, kept: int = 0) -> None:
-        # Pages and the files of runs are written side by side.
-        with self._counting:
-            self.work.written += written
-            self.work.kept += kept
+    def _take_over(self, path: str) -> None:
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link(self.out / path, target)
 
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
         held = (self.out / path for path in paths)
         return all(old.is_file() and not old.is_symlink() for old in held)
+
+    def settle(self) -> None:
+        """Wait for the files that are written beside; what went wrong with one is raised here."""
+        waiting, self._beside = self._beside, []
+        for counts in waiting:
+            self.count(counts())
+
+    def count(self, counts: Counts) -> None:
+        """Take down how many files were written and kept."""
+        self.work.written += counts[0]
+        self.work.kept += counts[1]
 
     def replace(self) -> None:
         """Let the folder take the place of the site that stood; until now that was untouched."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,9 +54,6 @@ def build(  # noqa: PLR0913 - each option is an argument
       kbsite build --runs runs --out site
       kbsite build --single-file runs/mine/20260102_030405_claude_opus_softmax
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     from kbsite.build import build as make
     from kbsite.build import override
 
@@ -69,15 +68,7 @@ def build(  # noqa: PLR0913 - each option is an argument
     # A build makes many objects and hardly any cycle: looking for those often is a tenth of it.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    console = Console(stderr=True)
-    hidden = not sys.stderr.isatty()
-    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task("reading", total=None)
-
-        def tick(path: str, done: int, count: int) -> None:
-            progress.update(task, completed=done, total=count, description=path)
-
+    with _progress() as tick:
         built = make(chosen, tick, fresh=fresh)
     for finding in built.findings:
         tell(finding)
@@ -92,6 +83,25 @@ def build(  # noqa: PLR0913 - each option is an argument
     click.echo(built.out / "index.html")
     if strict and built.findings:
         sys.exit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """What shows how far a build is; None where nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=None)
+
+        def tick(path: str, done: int, count: int) -> None:
+            progress.update(task, completed=done, total=count, description=path)
+
+        yield tick
 
 
 def _single(chosen: Settings, named: str, out: Path | None, *, strict: bool) -> None:

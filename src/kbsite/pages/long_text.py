@@ -67,6 +67,10 @@ class LongTexts:
         """The texts that were collected since the last time they were taken."""
         return self._held
 
+    def put(self, texts: Sequence[LongText]) -> None:
+        """Take in texts that were collected elsewhere."""
+        self._held += texts
+
     def drop(self, anchor: str) -> None:
         """Forget the texts of a step, which is rendered again."""
         self._held = [text for text in self._held if text.anchor != anchor]

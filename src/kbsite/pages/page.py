@@ -139,6 +139,8 @@ class File:
     text: str = ""
     pieces: Iterable[str] | None = None
     """The text where it is too long to be held at once; to be gone through once."""
+    large: bool = False
+    """Whether the pieces take a while."""
     made: Made | None = None
     stays: bool = False
     """Whether it is what it was the last time; it has no text then."""
@@ -236,7 +238,7 @@ def raw_path(run_id: str, name: str) -> str:
 
 
 LARGE = 1_000_000
-"""Bytes from which on a run's own file is there compressed too."""
+"""Bytes from which on a run's own file is there compressed too, and exports take a while."""
 
 
 def gzip_path(run_id: str, file: Stored) -> str | None:

@@ -16,7 +16,7 @@ from kbsite.model.transcript import Transcript
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import INDEX, File, Made, Renderer, run_path
 from kbsite.pages.readable import readable
-from kbsite.pages.step_html import item as item_html
+from kbsite.pages.rendered import Rendered
 from kbsite.pages.steps import Item, items, line_ranges
 from kbsite.store.runs import TRANSCRIPT
 
@@ -105,6 +105,9 @@ def cut(
     A part that is what it was when the site was made the last time is not made again.
     """
     row = list(items(transcript))
+    # Where the site stands already, few parts have to be made: not half of them beside.
+    known = renderer.made(Part(2, 1).path(reading.run_id), run_path(reading.run_id))
+    rendered = Rendered(row, reading, ahead=known is None)
     at = 0
     while at < len(row) or not parts:
         part = Part(len(parts) + 1, at + 1)
@@ -116,7 +119,7 @@ def cut(
             yield from (File(path, made=None, stays=True) for path in stays.others)
             yield File(part.path(reading.run_id), made=stays, stays=True)
         else:
-            yield from _made(part, row, reading, renderer)
+            yield from _made(part, row, rendered, reading, renderer)
         at = part.end
 
 
@@ -148,12 +151,14 @@ def _digest(row: Sequence[Item], start: int, count: int, reading: Reading) -> st
     return whole.hexdigest()
 
 
-def _made(part: Part, row: Sequence[Item], reading: Reading, renderer: Renderer) -> Iterator[File]:
+def _made(
+    part: Part, row: Sequence[Item], rendered: Rendered, reading: Reading, renderer: Renderer
+) -> Iterator[File]:
     """The page of a part, filled with as many items as fit, and of its long texts."""
     shown: list[str] = []
     size = 0
-    for item in row[part.start - 1 :]:
-        html = item_html(item, reading)
+    for index in range(part.start - 1, len(row)):
+        item, html = row[index], rendered.html(index)
         if part.items and not _fits(part, size + len(html)):
             reading.long_texts.drop(item.anchor)
             break

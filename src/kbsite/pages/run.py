@@ -22,6 +22,7 @@ from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
 from kbsite.pages.page import (
     INDEX,
+    LARGE,
     File,
     Page,
     Renderer,
@@ -118,9 +119,11 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
 def _exports(stored: StoredRun, shown: Transcript | None) -> Iterator[File]:
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
-    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt))
+    large = sum(file.size for file in stored.transcripts) >= LARGE
+    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt), large=large)
     if shown is not None:
-        yield File(trajectory_path(stored.run.id), pieces=atif.trajectory(shown, attempt))
+        pieces = atif.trajectory(shown, attempt)
+        yield File(trajectory_path(stored.run.id), pieces=pieces, large=large)
 
 
 def _reading(stored: StoredRun) -> Reading:

@@ -1,0 +1,94 @@
+"""Work in a copy of the process gives what it gives here; what goes wrong there is told here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kbsite.beside import beside
+from kbsite.fold.steps import Fold
+from kbsite.model.event import Message, Role, Source
+from kbsite.pages.long_text import LongTexts
+from kbsite.pages.parts import Reading
+from kbsite.pages.rendered import LONG, Rendered
+from kbsite.pages.steps import Item, items
+
+
+@pytest.fixture(name="cores", params=[1, 2])
+def _cores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A machine of one core, where all is done here, and one of two."""
+    cores: int = request.param
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    return cores
+
+
+def test_what_work_gives_comes_back_and_what_it_writes_stays(cores: int, tmp_path: Path) -> None:
+    def work() -> tuple[int, str]:
+        (tmp_path / "written").write_text("x" * 300_000)
+        return os.getpid(), "é" * 300_000
+
+    process, text = beside(work)()
+
+    assert (process == os.getpid()) == (cores == 1)
+    assert text == "é" * 300_000
+    assert (tmp_path / "written").stat().st_size == 300_000
+
+
+def test_what_goes_wrong_beside_is_raised_where_it_is_waited_for(cores: int) -> None:
+    def work() -> int:
+        raise ZeroDivisionError(f"on {cores}")
+
+    waited_for = beside(work)
+    with pytest.raises(ZeroDivisionError, match=str(cores)):
+        waited_for()
+
+
+def test_work_whose_copy_is_killed_is_done_here() -> None:
+    here = os.getpid()
+
+    def work() -> str:
+        if os.getpid() != here:
+            os.kill(os.getpid(), 9)
+        return "done"
+
+    assert beside(work)() == "done"
+
+
+def test_nothing_of_the_copy_s_own_state_comes_back() -> None:
+    held: list[int] = []
+
+    def work() -> int:
+        held.append(1)
+        return len(held)
+
+    assert beside(work)() == 1
+    assert held == []
+
+
+def row(number: int) -> list[Item]:
+    fold = Fold()
+    for line in range(1, number + 1):
+        text = f"line {line} " * (2_000 if line % 400 == 0 else 1)
+        fold.add(Message(source=Source("f", line), role=Role.USER, text=text))
+    return list(items(fold.transcript("f", "F", ("f",))))
+
+
+@pytest.mark.usefixtures("cores")
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("number", [3, LONG + 401])
+def test_items_and_their_long_texts_are_the_same_wherever_they_are_rendered(
+    number: int, *, ahead: bool
+) -> None:
+    def told(*, beside_: bool) -> list[tuple[str, list[str]]]:
+        held, reading = row(number), Reading("run", lambda _: None, LongTexts())
+        rendered = Rendered(held, reading, ahead=beside_)
+        return [
+            (rendered.html(index), [text.page for text in reading.long_texts.take()])
+            for index in range(number)
+        ]
+
+    assert told(beside_=ahead) == told(beside_=False)
+    longs = [page for _, pages in told(beside_=ahead) for page in pages]
+    assert longs == [f"text-L{line}-1.html" for line in range(400, number + 1, 400)]
