@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.importers import harbor as importer
 from kbsite.importers.harbor import Trial, import_trials
 from kbsite.importers.harbor_run import NO_LOG, NO_ZONE, TRAJECTORY
@@ -323,6 +323,18 @@ def test_trials_are_found_in_jobs_and_named_once(tmp_path: Path) -> None:
 
     assert [one.source.name for one in made] == ["a__1", "b__1"]
     assert all(one.folder for one in made)
+
+
+def test_a_folder_that_cannot_be_listed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    trial(tmp_path / "job" / "t")
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(InputError, match=r"job: cannot be read: Permission denied"):
+        imported(tmp_path / "job")
 
 
 def test_a_trial_whose_empty_folders_are_gone_is_still_one(tmp_path: Path) -> None:

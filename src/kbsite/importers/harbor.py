@@ -81,7 +81,7 @@ def import_trials(
     board = board_name(out)
     found: dict[Path, None] = {}
     for source in sources:
-        inside = list(_trials(source))
+        inside = _trials(source)
         if not inside:
             message = f"no Harbor trial in it: no folder with {RESULT} or {CONFIG} and agent/"
             raise UsageError(f"{source}: {message}")
@@ -92,14 +92,24 @@ def import_trials(
         yield _outcome(path, out, board, known)
 
 
-def _trials(folder: Path) -> Iterator[Path]:
+def _trials(source: Path) -> list[Path]:
     """The trials in a folder, itself one or not, in order of path; links are not followed."""
-    if _is_trial(folder):
-        yield folder
-        return
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
-            yield from _trials(path)
+    found, waiting = [], [source]
+    try:
+        while waiting:
+            folder = waiting.pop()
+            if _is_trial(folder):
+                found.append(folder)
+            else:
+                waiting += sorted(filter(_may_hold_trials, folder.iterdir()), reverse=True)
+    except OSError as error:
+        message = f"cannot be read: {error.strerror}"
+        raise InputError(message, path=error.filename or source) from error
+    return found
+
+
+def _may_hold_trials(path: Path) -> bool:
+    return not path.name.startswith(".") and not path.is_symlink() and path.is_dir()
 
 
 def _is_trial(folder: Path) -> bool:
