@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 from pathlib import Path
@@ -16,21 +15,13 @@ from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Severity
 from kbsite.store.runs import read_run
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.trees import tree
 
 STREAM = b"""\
 {"type":"system","subtype":"init","session_id":"s","model":"opus-x","cwd":"/w","tools":["Bash"]}
 {"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look first."}]}}
 {"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}
 """
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """Every file below a folder, with the hash of what it holds."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_two_builds_of_the_same_input_are_the_same_to_the_byte(

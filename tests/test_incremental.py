@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from kbsite.output import Work
 from kbsite.record import record_path
 from kbsite.store.settings import Settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+from tests.trees import tree
 
 Change = Callable[[Path], None]
 ROUNDS = 150
@@ -32,15 +32,6 @@ def row(number: int) -> str:
 def session(rounds: int = ROUNDS) -> bytes:
     """A session of one message a line."""
     return "".join(f"{row(number)}\n" for number in range(1, rounds + 1)).encode()
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """Every file below a folder, with the hash of what it holds."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:

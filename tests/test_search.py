@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -21,6 +20,7 @@ from kbsite.errors import MachineError
 from kbsite.store.settings import Settings
 from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.conftest import MakeRun, MakeSettings
+from tests.trees import tree
 
 LOG = "home/.claude/projects/-w/s.jsonl"
 HOSTILE = 'm"><script>alert(1)</script>'
@@ -41,14 +41,6 @@ def fragments(site: Path) -> dict[str, dict[str, Any]]:
         held = json.loads(gzip.decompress(path.read_bytes()).removeprefix(b"pagefind_dcd"))
         found[held["url"]] = held
     return dict(sorted(found.items()))
-
-
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture(name="settings")
