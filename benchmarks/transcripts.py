@@ -130,7 +130,12 @@ def safety(opened: Mapping[str, Opening]) -> Table:
         "scripts of the transcript executed", "requests to other hosts", "WCAG 2.1 AA rules broken",
     )  # fmt: skip
     for name, held in opened.items():
-        table.add_row(name, str(held.probes), str(held.foreign), str(held.violations))
+        table.add_row(
+            name,
+            str(held.probes),
+            str(held.foreign),
+            "–" if held.violations is None else str(held.violations),
+        )
     return table
 
 
