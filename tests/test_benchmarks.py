@@ -136,7 +136,7 @@ def test_a_page_that_executes_its_transcript_is_told_from_one_that_does_not(
     assert (ours.probes, ours.foreign, ours.violations) == (0, 0, 0)
     assert peer.probes > 0
     assert peer.foreign == 1
-    assert peer.violations > 0
+    assert peer.violations
     assert ours.requests <= 6
     assert ours.weight <= 100_000
     assert ours.elements <= 3_000
