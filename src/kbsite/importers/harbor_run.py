@@ -51,7 +51,6 @@ def run_of(result: TrialResult, told: Told, run_id: str, board: str) -> Run:
     start, end = span(result, shown)
     usage, usage_from = _usage(result, shown)
     cost, cost_from = _cost(result, told)
-    asked = config.effort if config else None
     return Run(
         format=FORMAT,
         id=run_id,
@@ -62,7 +61,7 @@ def run_of(result: TrialResult, told: Told, run_id: str, board: str) -> Run:
         harness=told.logs.harness,
         harness_version=result.version or (told_version(shown) if shown else None),
         model=model(result, shown),
-        effort=asked or (shown.session.effort if shown and shown.session else "") or None,
+        effort=_effort(result, shown),
         variant=_variant(result, told.logs),
         provider=result.provider,
         environment=config.environment if config else None,
@@ -80,6 +79,13 @@ def run_of(result: TrialResult, told: Told, run_id: str, board: str) -> Run:
         origin=origin(result),
         notes=_notes(result, told.logs.shown, start),
     )
+
+
+def _effort(result: TrialResult, shown: Transcript | None) -> str | None:
+    """What was asked for; else what the CLI says of itself."""
+    asked = result.config.effort if result.config else None
+    told = shown.session.effort if shown and shown.session else ""
+    return asked or told or None
 
 
 def _variant(result: TrialResult, logs: Logs) -> str | None:

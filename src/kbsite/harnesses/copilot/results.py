@@ -40,16 +40,17 @@ def _recorded(
 ) -> Mapping[str, object] | str:
     """What a result holds beyond its output: a diff, the whole of what was cut, odd blocks."""
     more = {k: v for k, v in held.items() if v and k not in _SHOWN and v != output}
-    told = {"type": "text", "text": output}
-    odd = [
-        block
-        for block in sequence(held.get("contents"))
-        if block != told and mapping(block).get("type") != "image"
-    ]
-    if odd:
+    if odd := _odd(held, output):
         more["contents"] = odd
     wrong = {key: value for key, value in error.items() if key != "message"}
     return {**more, "error": wrong} if wrong else more or ""
+
+
+def _odd(held: Mapping[str, object], output: str) -> list[object]:
+    """The blocks of a result that are neither its output nor pictures."""
+    told = {"type": "text", "text": output}
+    blocks = [block for block in sequence(held.get("contents")) if block != told]
+    return [block for block in blocks if mapping(block).get("type") != "image"]
 
 
 def _images(held: Mapping[str, object]) -> tuple[Image, ...]:
