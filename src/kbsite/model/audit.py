@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
-from datetime import date
 from enum import Enum
 
 from kbsite.model.status import Tone
@@ -33,6 +33,43 @@ class Verdict(Enum):
         """What it means, in one plain sentence."""
         return _FACE[self][2]
 
+    @property
+    def effect(self) -> Effect:
+        """What it does to the ranking where the audit does not say otherwise."""
+        out = self in (Verdict.REWARD_HACK, Verdict.BUG)
+        return Effect.DOES_NOT_COUNT if out else Effect.COUNTS
+
+
+class Effect(Enum):
+    """What a verdict does to the ranking."""
+
+    COUNTS = "counts"
+    DOES_NOT_COUNT = "does_not_count"
+
+
+class Validity(Enum):
+    """Whether the solution computes what the problem asks for, on all inputs that it allows."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    DOUBTFUL = "doubtful"
+
+
+class Measurement(Enum):
+    """Whether the figure is what the solution takes."""
+
+    SOUND = "sound"
+    NOISY = "noisy"
+    DISTORTED = "distorted"
+
+
+class Provenance(Enum):
+    """Where the solution comes from."""
+
+    OWN = "own"
+    THIRD_PARTY = "third_party"
+    CONTAMINATED = "contaminated"
+
 
 _FACE: dict[Verdict, tuple[str, Tone, str]] = {
     Verdict.CLEAN: ("★", Tone.GOOD, "The solution does the work that the problem names."),
@@ -53,17 +90,41 @@ class Quote:
     """A passage that the auditor holds against, or for, the run."""
 
     file: str
-    """solution.py, check.log, or a file under transcript/."""
-    lines: tuple[int, ...]
+    """A file of the run: solution.py, check.log, one under files/, snapshots/ or transcript/; the
+    name of a snapshot with .diff after it is what changed since the one before."""
+    lines: tuple[int, ...] = ()
     """First and last line, from 1, both included; one number for one line."""
+    event: str = ""
+    """In place of lines, for a transcript: the anchor of an event on the run's page."""
     label: str = ""
     text: str
     """The passage, verbatim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """A verdict that was replaced: what was published is never taken back in silence."""
+
+    verdict: Verdict
+    effect: Effect | None = None
+    summary: str
+    auditor: str
+    date: datetime.date | None = None
+    """When it was judged."""
+    replaced: datetime.date
+    """When it was replaced."""
+    by: str
+    """Who replaced it."""
+    why: str
+    """What was wrong with it, or what is known now and was not then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """audit.yaml: written by a person, the only file of a run that changes afterwards."""
+    """audit.yaml: written by a person, the only file of a run that changes afterwards.
+
+    It repeats no figure and no name: score and contender come from the run.
+    """
 
     verdict: Verdict
     summary: str
@@ -72,7 +133,22 @@ class Audit:
     implication: str = ""
     """What follows from it; needed unless the verdict is clean."""
     auditor: str
-    date: date | None = None
+    date: datetime.date | None = None
     """When it was judged; null for an imported audit that does not say."""
+    leak: str = ""
+    """The leak of kbsite.yaml that it is an instance of, by id."""
+    effect: Effect | None = None
+    """What it does to the ranking; null: what its verdict does."""
+    validity: Validity | None = None
+    """Null where it was not judged, as for the next two."""
+    measurement: Measurement | None = None
+    provenance: Provenance | None = None
+    history: tuple[Earlier, ...] = ()
+    """The verdicts before this one, the oldest first."""
     origin: str = ""
     """Where an imported audit comes from; empty for one of our own."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run's score counts in the ranking."""
+        return (self.effect or self.verdict.effect) is Effect.COUNTS

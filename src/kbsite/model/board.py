@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Audit
 from kbsite.model.config import BoardConfig
 from kbsite.model.floor import Floor, FloorKind
@@ -19,11 +20,27 @@ class Attempt:
     run: Run
     metrics: Metrics
     audit: Audit | None
+    alarms: tuple[Alarm, ...] = ()
 
     @property
     def score(self) -> float | None:
         """Its peak_fraction; None unless it passed with one."""
         return self.metrics.peak_fraction if self.metrics.status is Status.PASSED else None
+
+    @property
+    def counts(self) -> bool:
+        """Whether no verdict takes it out of the ranking."""
+        return self.audit is None or self.audit.counts
+
+    @property
+    def counted_score(self) -> float | None:
+        """Its score in the ranking; None where it has none, or a verdict takes it out."""
+        return self.score if self.counts else None
+
+    @property
+    def flagged(self) -> bool:
+        """Whether an alarm says that somebody has to look."""
+        return any(alarm.level is not Level.NOTE for alarm in self.alarms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

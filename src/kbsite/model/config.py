@@ -31,6 +31,20 @@ _RULES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Leak:
+    """A shortcut that a rubric failed to forbid. Its runs, figures and quotes come from audits."""
+
+    id: str
+    title: str
+    problem: str = ""
+    """The problem whose rubric leaks; empty where it is not one problem's."""
+    meant: str
+    """What the problem was meant to measure; Markdown."""
+    happened: str
+    """What passes instead; Markdown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoardConfig:
     """A board: which runs make it, and what they must have in common."""
 
@@ -74,3 +88,5 @@ class Config:
     search: bool = False
     """Whether the texts of all runs can be searched; needs the extra `search`."""
     boards: tuple[BoardConfig, ...] = ()
+    leaks: tuple[Leak, ...] = ()
+    """What audits name under `leak`."""

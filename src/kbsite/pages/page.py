@@ -11,10 +11,12 @@ from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import quote
 
+from kbsite.model.alarm import Alarm
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding
 from kbsite.model.price import Cost, PriceTable, cost
+from kbsite.model.proof import Proof
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
@@ -46,6 +48,10 @@ class Site:
     findings: tuple[Finding, ...]
     """What was wrong with the input, and did not stop the build."""
     prices: PriceTable = field(default_factory=PriceTable)
+    alarms: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
+    """What detectors noticed about a run, by the run's id; only of runs with any."""
+    proofs: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
+    """What became of the quotes of a run's audit, in their order, by the run's id."""
 
     @cached_property
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:

@@ -1,0 +1,61 @@
+"""What detectors look at: a run with its sources, its problem and its transcript."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from kbsite.model.transcript import Transcript
+from kbsite.store.problems import StoredProblem
+from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.transcripts import transcript
+
+SIDECARS = "files/"
+
+LONGEST = 2_000_000
+"""Bytes from which a source is not looked into: no person and no model wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text file of the solution."""
+
+    name: str
+    """Within the run: solution.py, or a file under files/."""
+    text: str
+
+    @property
+    def suffix(self) -> str:
+        """The end of its name, in lower case, with the dot."""
+        return PurePosixPath(self.name).suffix.lower()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run, as detectors see it. What is costly is made once, when a detector asks for it."""
+
+    stored: StoredRun
+    problem: StoredProblem | None = None
+    """Its problem, if that is in the repository."""
+    eager: float | None = None
+    """The score of the eager reference on its hardware, if that was measured."""
+    shared: dict[str, object] = field(default_factory=dict, compare=False)
+    """What detectors of one kind make of the sources and share."""
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """solution.py and its sidecars, as text, in order of name; without what is no text."""
+        names = (SOLUTION, SIDECARS)
+        read = []
+        for file in self.stored.files:
+            if file.name.startswith(names) and 0 < file.size <= LONGEST:
+                data = file.path.read_bytes()
+                if b"\0" not in data:
+                    read.append(Source(file.name, data.decode("utf-8", "replace")))
+        return tuple(sorted(read, key=lambda source: (source.name != SOLUTION, source.name)))
+
+    @cached_property
+    def transcript(self) -> Transcript | None:
+        """The whole transcript; None if there is none to show. It can take seconds to read."""
+        return transcript(self.stored.run.harness, self.stored.transcripts)
