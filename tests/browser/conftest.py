@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,30 @@ def _run_folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) 
     return build(settings).out / "runs" / run.name
 
 
+@contextmanager
+def opening(
+    way: str, site: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> Iterator[Open]:
+    """Opens pages of a site from disk or behind a server, given what follows the site's address.
+
+    When the block ends, no page may have met an error, opened a dialog or asked another host.
+    """
+    with serving(site) as served:
+        start = f"{site.as_uri()}/" if way == "file" else served
+
+        def opened(rest: str, **options: object) -> Page:
+            page = context_of(**options).new_page()
+            witness.watch(page)
+            page.goto(f"{start}{rest}")
+            return page
+
+        yield opened
+
+    assert witness.errors == []
+    assert witness.dialogs == []
+    assert witness.foreign(start) == set()
+
+
 @pytest.fixture(name="open_run", params=["file", "http"])
 def _open_run(
     request: pytest.FixtureRequest,
@@ -126,18 +151,7 @@ def _open_run(
     context_of: functools.partial[BrowserContext],
     witness: Witness,
 ) -> Iterator[Open]:
-    """Opens the run's page, from disk or from a server, and expects no error to the end."""
-    site = run_folder.parents[1]
-    with serving(site) as served:
-        start = f"{site.as_uri()}/" if request.param == "file" else served
-
-        def opened(rest: str = "", **options: object) -> Page:
-            page = context_of(**options).new_page()
-            witness.watch(page)
-            page.goto(f"{start}runs/{run_folder.name}/index.html{rest}")
-            return page
-
-        yield opened
-
-    assert witness.errors == []
-    assert witness.foreign(start) == set()
+    """Opens the run's page, given what follows its address."""
+    with opening(request.param, run_folder.parents[1], context_of, witness) as opened:
+        page = f"runs/{run_folder.name}/index.html"
+        yield lambda rest="", **options: opened(f"{page}{rest}", **options)

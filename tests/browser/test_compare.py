@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from kbsite.pages.page import run_key
-from tests.browser.server import serving
+from tests.browser.conftest import Open, opening
 from tests.browser.test_hostile import ATTACK, ATTACKS, stream
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
@@ -25,8 +25,6 @@ NEW = (
     "import torch\n\ndef solve(x):\n    return x.softmax(dim=-1)\n" + "# kept\n" * 20 + "DONE = 1\n"
 )
 HOSTILE_ID = "20260102_030405_claude_x'><script>alert(13)<,_softmax"
-
-Open = Callable[..., Page]
 
 
 @pytest.fixture(name="contest")
@@ -59,22 +57,11 @@ def _open_page(
     context_of: functools.partial[BrowserContext],
     witness: Witness,
 ) -> Iterator[Open]:
-    """Opens a page of the site, from disk or below a sub-path; expects no error to the end."""
-    with serving(contest.parents[1]) as served:
-        way = request.param
-        start = f"{contest.as_uri()}/" if way == "file" else f"{served}sub%20path/site/"
-
-        def opened(rest: str = "compare/index.html", **options: object) -> Page:
-            page = context_of(**options).new_page()
-            witness.watch(page)
-            page.goto(f"{start}{rest}")
-            return page
-
-        yield opened
-
-    assert witness.errors == []
-    assert witness.dialogs == []
-    assert witness.foreign(start) == set()
+    """Opens a page of the site, from disk or below a sub-path."""
+    below = "sub%20path/site/"
+    with opening(request.param, contest.parents[1], context_of, witness) as opened:
+        page = "compare/index.html"
+        yield lambda rest=page, **options: opened(f"{below}{rest}", **options)
 
 
 def side_by_side(*runs: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from kbsite.store.problems import read_problem
-from tests.browser.server import serving
+from tests.browser.conftest import Open, opening
 from tests.browser.test_accessibility import broken, open_all
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
@@ -27,8 +27,6 @@ REFUSED = """document.addEventListener("securitypolicyviolation", (event) => {
     console.error("refused", event.violatedDirective, event.sourceFile, event.sample);
 });"""
 POINTS = "#chart .points path.point"
-
-Open = Callable[..., Page]
 
 
 @pytest.fixture(name="folder")
@@ -56,21 +54,16 @@ def _open_page(
     context_of: functools.partial[BrowserContext],
     witness: Witness,
 ) -> Iterator[Open]:
-    """Opens the page, and expects to the end that nothing was refused and no other host asked."""
-    with serving(folder.parents[1]) as served:
-        start = f"{folder.as_uri()}/" if request.param == "file" else f"{served}sub%20path/site/"
+    """Opens the page, and tells of what its policy refused as of an error."""
 
-        def opened(query: str = "", **options: object) -> Page:
-            page = context_of(**options).new_page()
-            page.add_init_script(REFUSED)
-            witness.watch(page)
-            page.goto(f"{start}explore/index.html{query}")
-            return page
+    def telling(**options: object) -> BrowserContext:
+        context = context_of(**options)
+        context.add_init_script(REFUSED)
+        return context
 
-        yield opened
-    assert witness.errors == []
-    assert witness.dialogs == []
-    assert witness.foreign(start) == set()
+    with opening(request.param, folder.parents[1], functools.partial(telling), witness) as opened:
+        page = "sub%20path/site/explore/index.html"
+        yield lambda query="", **options: opened(f"{page}{query}", **options)
 
 
 def rows(page: Page) -> list[list[str]]:
