@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from kbsite import build as pipeline
-from kbsite.build import MARKER, board_configs, build, override, read
+from kbsite.build import build, override
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Severity
+from kbsite.reading import MARKER, board_configs, read
 from kbsite.store.runs import read_run
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 from tests.trees import tree

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from kbsite.build import MARKER, Built, build
+from kbsite.build import Built, build
 from kbsite.output import Work
+from kbsite.reading import MARKER
 from kbsite.record import record_path
 from kbsite.store.settings import Settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings

@@ -12,9 +12,10 @@ import html5lib
 import pytest
 from click.testing import CliRunner
 
-from kbsite.build import build, override, read
+from kbsite.build import build, override
 from kbsite.cli import kbsite
 from kbsite.errors import KbsiteError
+from kbsite.reading import read
 from kbsite.single_file import text, write
 from kbsite.store.settings import Settings
 from tests.browser.long_session import LONG, ROUNDS, line_of, session

@@ -12,17 +12,13 @@ from markupsafe import Markup
 
 from kbsite import __version__, assets, search, text
 from kbsite.beside import beside
-from kbsite.boards import board
-from kbsite.errors import InputError, UsageError
-from kbsite.model.board import Board
-from kbsite.model.config import BoardConfig, Config
+from kbsite.errors import UsageError
+from kbsite.lookout import Lookout
 from kbsite.model.finding import Finding, Severity
-from kbsite.model.floor import Floor
 from kbsite.model.transcript import Transcript
 from kbsite.output import Copy, Output, Work
 from kbsite.pages import every, facts, step_html, steps
 from kbsite.pages.page import (
-    INDEX,
     LARGE,
     File,
     Made,
@@ -39,22 +35,15 @@ from kbsite.pages.page import (
     run_path,
     trajectory_path,
 )
+from kbsite.reading import MARKER, read_noticing
 from kbsite.record import PageRecord, Record, code_digest, digest, read_record, write_record
 from kbsite.store.inputs import Input, inputs
-from kbsite.store.problems import StoredProblem, problem_folders, read_problem
-from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run, run_folders
+from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.settings import Settings
 from kbsite.store.writing import json_text, write_text
 from kbsite.terminal import terminal
 from kbsite.transcripts import transcript
-
-MARKER = ".kbsite"
-"""File that says that a folder was made by a build, so that the next one may replace it."""
-
-RESERVED = {INDEX, "404.html", "compare", "data", "explore", "problems", "runs", "search", "static"}
-"""What no board can be called: the site's own folders and pages."""
 
 Tick = Callable[[str, int, int], None]
 """Told the path of each page as it is written, how many are done, and how many there are."""
@@ -85,7 +74,8 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     code, chosen = code_digest(), digest(settings)
     if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
         return Built(out, len(before.pages), before.findings, Work())
-    site = read(settings)
+    lookout = Lookout(held, before.noticed if before.code == code else {})
+    site, seen = read_noticing(settings, lookout)
     shown = replace(site, findings=_published(site.findings, settings))
     frame = digest(code, settings.config, shown.prices, *shown.frame)
     making = _Making(shown, before, held, frame, Output(out, Work()))
@@ -97,7 +87,8 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     output.replace()
     marker = (out / MARKER).stat().st_mtime_ns
     found = tuple(findings)
-    write_record(out, Record(code, frame, chosen, marker, held, making.pages, found))
+    noticed = dict(seen.noticed)
+    write_record(out, Record(code, frame, chosen, marker, held, making.pages, found, noticed))
     return Built(out, len(making.pages), found, output.work)
 
 
@@ -179,21 +170,6 @@ class _Making:
                     yield Copy(file.path, packed, same, compressed=True)
 
 
-def read(settings: Settings) -> Site:
-    """Everything but the transcripts; what cannot be read is left out, and in the findings."""
-    findings: list[Finding] = []
-    runs = tuple(_runs(settings.runs, findings))
-    problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
-    hashes = {stored.id: stored.hash for stored in problems.values()}
-    boards: list[Board] = []
-    for config in board_configs(settings.config, runs):
-        floors = _floors(settings.runs, config, findings)
-        mine = [stored for stored in runs if _on(config, stored, settings.runs)]
-        boards.append(board(config, [attempt_of(stored) for stored in mine], floors, hashes))
-    found = tuple(findings)
-    return Site(settings.config, runs, problems, tuple(boards), found, settings.prices)
-
-
 def _published(findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
     """Findings with paths from the folder of the runs on: where it lies is nobody's business."""
     homes = [settings.runs.parent, settings.problems.parent]
@@ -203,65 +179,6 @@ def _published(findings: Sequence[Finding], settings: Settings) -> tuple[Finding
         inside = [path.relative_to(home) for home in homes if path.is_relative_to(home)]
         published.append(replace(finding, path=str(inside[0]) if inside else path.name))
     return tuple(published)
-
-
-def _runs(folder: Path, findings: list[Finding]) -> Iterator[StoredRun]:
-    if not folder.is_dir():
-        message = "no such folder; kbsite.yaml names it under runs"
-        findings.append(Finding(Severity.ERROR, str(folder), message))
-        return
-    seen: dict[str, Path] = {}
-    for path in run_folders(folder):
-        try:
-            stored = read_run(path)
-        except InvalidFileError as error:
-            findings += as_findings(error)
-            continue
-        run_id = stored.run.id
-        if run_id != path.name or run_id in seen or run_id == INDEX:
-            message = f"left out: its id {run_id!r} is not its own"
-            findings += [*stored.findings, Finding(Severity.ERROR, str(path), message)]
-            continue
-        seen[run_id] = path
-        findings += stored.findings
-        yield stored
-
-
-def _problems(folder: Path, findings: list[Finding]) -> Iterator[StoredProblem]:
-    for path in problem_folders(folder):
-        try:
-            yield read_problem(path)
-        except InvalidFileError as error:
-            findings += as_findings(error)
-
-
-def board_configs(config: Config, runs: Sequence[StoredRun]) -> list[BoardConfig]:
-    """The declared boards, then one for each board that runs name and nobody declared."""
-    claimed = {folder for declared in config.boards for folder in declared.runs}
-    known = {declared.id for declared in config.boards} | claimed | RESERVED
-    named = sorted({stored.run.board for stored in runs} - known)
-    boards = [*config.boards, *(BoardConfig(id=name, title=name) for name in named)]
-    for declared in boards:
-        if declared.id in RESERVED or "/" in declared.id or declared.id.startswith("."):
-            message = f"{declared.id!r} cannot be a folder of the site; choose another id"
-            raise InputError(message, path="kbsite.yaml", key="boards.id")
-    return boards
-
-
-def _on(config: BoardConfig, stored: StoredRun, runs: Path) -> bool:
-    if not config.runs:
-        return stored.run.board == config.id
-    return any(stored.folder.is_relative_to(runs / folder) for folder in config.runs)
-
-
-def _floors(runs: Path, config: BoardConfig, findings: list[Finding]) -> list[Floor]:
-    floors: list[Floor] = []
-    for folder in config.runs or (config.id,):
-        try:
-            floors += read_floors(runs / folder)
-        except InvalidFileError as error:
-            findings += as_findings(error)
-    return floors
 
 
 def _compiled() -> jinja2.BytecodeCache | None:

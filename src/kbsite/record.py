@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from kbsite import __version__, assets
+from kbsite.lookout import Noticed
 from kbsite.model.finding import Finding
 from kbsite.pages.page import Made
 from kbsite.store.inputs import Input, digest_of, inputs
@@ -45,6 +46,8 @@ class Record:
     inputs: dict[str, Input] = field(default_factory=dict)
     pages: dict[str, PageRecord] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    noticed: dict[str, Noticed] = field(default_factory=dict)
+    """What was found in each run, by its id."""
 
     def file(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of; None where that is not known."""

@@ -19,12 +19,13 @@ from urllib.parse import quote
 import jinja2
 
 from kbsite import assets
-from kbsite.build import Templates, environment, read
+from kbsite.build import Templates, environment
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
 from kbsite.packed import Packed, pack
 from kbsite.pages.page import INDEX, Site, run_path
 from kbsite.pages.run import pages
+from kbsite.reading import looked_over, read
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
@@ -74,11 +75,11 @@ def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
     site = read(settings)
     for stored in site.runs:
         if stored.run.id == named or (folder.is_dir() and stored.folder.samefile(folder)):
-            return site, stored
+            return looked_over(site, stored), stored
     if not folder.is_dir():
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
     stored = read_run(folder)
-    return replace(site, runs=(stored,), boards=(), findings=()), stored
+    return looked_over(replace(site, runs=(stored,), boards=(), findings=()), stored), stored
 
 
 def text(site: Site, stored: StoredRun) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 import html5lib
 import pytest
 
-from kbsite.build import board_configs, build
+from kbsite.build import build
 from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.run import Contender
 from kbsite.pages.explore import ROWS, Spread
+from kbsite.reading import board_configs
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeRun, MakeSettings

@@ -13,10 +13,11 @@ import jsonschema
 import msgspec
 import pytest
 
-from kbsite.build import build, read
+from kbsite.build import build
 from kbsite.model.listing import Listing
 from kbsite.pages import listing
 from kbsite.pages.runs import COLUMNS, ROWS, page_path
+from kbsite.reading import read
 from kbsite.store.problems import read_problem
 from tests.conftest import MakeRun, MakeSettings
 

@@ -2,15 +2,22 @@
 
 A new detector is a module that fits Detector, and its name in DETECTORS; what compares runs with
 each other fits Comparison and stands in COMPARISONS. What they raise is of a kind in kinds.KINDS.
+
+A build looks at a run again only when its files, its problem, its eager floor or the code changed.
+So a comparison never sees the runs together: it takes a small fingerprint of each, which is kept
+beside the site, and compares the fingerprints of all. Whatever it has to know of a run (problem,
+contender, when it started, score) stands in the fingerprint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.model.alarm import Alarm
+from kbsite.model.finding import one_line
 
 
 class Detector(Protocol):
@@ -21,11 +28,22 @@ class Detector(Protocol):
         ...
 
 
+Fingerprint = Mapping[str, tuple[str | int | float, ...]]
+"""What is left of a run for a comparison: lists of plain values by name, kept as JSON."""
+
+
 class Comparison(Protocol):
     """What looks at all runs of a site together."""
 
-    def alarms(self, runs: Sequence[Evidence]) -> Iterator[tuple[str, Alarm]]:
-        """What it found, each with the id of the run that it is about."""
+    def fingerprint(self, evidence: Evidence) -> Fingerprint:
+        """What it needs of a run, a few kB at most; empty for a run that it does not compare."""
+        ...
+
+    def alarms(self, runs: Mapping[str, Fingerprint]) -> Iterator[tuple[str, Alarm]]:
+        """What it found, each with the id of the run that it is about.
+
+        Given the fingerprints by id of run, in order of id, without those that are empty.
+        """
         ...
 
 
@@ -34,19 +52,53 @@ DETECTORS: tuple[Detector, ...] = ()
 COMPARISONS: tuple[Comparison, ...] = ()
 
 
-def scan(evidence: Evidence) -> tuple[Alarm, ...]:
-    """What all detectors find in one run, what weighs most first."""
-    found = [alarm for detector in DETECTORS for alarm in detector.alarms(evidence)]
+def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:
+    """What all detectors find in one run, what weighs most first.
+
+    What goes wrong in one of them is raised; given a list, it is told there, and the others look.
+    """
+    found: list[Alarm] = []
+    for detector in DETECTORS:
+        with _told(failures):
+            found += detector.alarms(evidence)
     return tuple(sorted(found, key=_order))
 
 
-def compare(runs: Sequence[Evidence]) -> Mapping[str, tuple[Alarm, ...]]:
-    """What comparing the runs with each other finds, by id of run; only of runs with any."""
-    found: dict[str, list[Alarm]] = {}
+def fingerprints(evidence: Evidence, failures: list[str] | None = None) -> tuple[Fingerprint, ...]:
+    """What each comparison needs of one run, in their order; failures are told as by `scan`."""
+    taken: list[Fingerprint] = []
     for comparison in COMPARISONS:
-        for run_id, alarm in comparison.alarms(runs):
-            found.setdefault(run_id, []).append(alarm)
+        taken.append({})
+        with _told(failures):
+            taken[-1] = comparison.fingerprint(evidence)
+    return tuple(taken)
+
+
+def compare(
+    runs: Mapping[str, Sequence[Fingerprint]], failures: list[str] | None = None
+) -> Mapping[str, tuple[Alarm, ...]]:
+    """What comparing runs finds, by id of run; only of runs with any.
+
+    `runs` holds what `fingerprints` gave, by id of run; failures are told as by `scan`.
+    """
+    found: dict[str, list[Alarm]] = {}
+    for number, comparison in enumerate(COMPARISONS):
+        held = {run_id: taken[number] for run_id, taken in sorted(runs.items()) if taken[number]}
+        with _told(failures):
+            for run_id, alarm in comparison.alarms(held):
+                found.setdefault(run_id, []).append(alarm)
     return {run_id: tuple(sorted(held, key=_order)) for run_id, held in found.items()}
+
+
+@contextmanager
+def _told(failures: list[str] | None) -> Iterator[None]:
+    """Tell what goes wrong in place of raising it, if there is somebody to tell."""
+    try:
+        yield
+    except Exception as error:
+        if failures is None:
+            raise
+        failures.append(one_line(f"{type(error).__name__}: {error}"))
 
 
 def _order(alarm: Alarm) -> tuple[int, str, tuple[int, ...], str, str]:

@@ -174,9 +174,9 @@ def templated(path: str, template: str, values: Callable[[], Mapping[str, object
     return Page(path, files)
 
 
-def attempt_of(stored: StoredRun) -> Attempt:
+def attempt_of(stored: StoredRun, alarms: tuple[Alarm, ...] = ()) -> Attempt:
     """A run, as a board sees it."""
-    return Attempt(stored.run, stored.metrics, stored.audit)
+    return Attempt(stored.run, stored.metrics, stored.audit, alarms)
 
 
 def board_path(board_id: str) -> str:

@@ -1,0 +1,178 @@
+"""What machines find in runs before a person does: alarms, and quotes that are proven or are not.
+
+A run is looked over again when what it was looked over for has changed, and only then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from kbsite import alarms
+from kbsite.alarms import Fingerprint
+from kbsite.alarms.evidence import Evidence
+from kbsite.beside import beside
+from kbsite.model.alarm import Alarm
+from kbsite.model.finding import Finding, Severity, one_line
+from kbsite.model.proof import Proof
+from kbsite.proofs import proofs
+from kbsite.store.inputs import Input, digest_of
+from kbsite.store.runs import AUDIT, StoredRun
+
+FEW = 8
+"""Runs that are looked over sooner than a copy of the process is made to look over half."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What detectors found in a run."""
+
+    made_of: str
+    """Digest of all that they looked at; empty where that is not known."""
+    alarms: tuple[Alarm, ...] = ()
+    fingerprints: tuple[Fingerprint, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of the quotes of a run's audit."""
+
+    made_of: str
+    """Digest of the audit and all that it may quote; empty where that is not known."""
+    proofs: tuple[Proof, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """All that was found in a run."""
+
+    scan: Scan
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What was found in all runs."""
+
+    alarms: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
+    """By id of run, what weighs most first; only of runs with any."""
+    proofs: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
+    """By id of run, in the order of the quotes; only of runs with any."""
+    findings: tuple[Finding, ...] = ()
+    """What could not be looked at."""
+    noticed: Mapping[str, Noticed] = field(default_factory=dict)
+    """By id of run, for the next time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookout:
+    """Looks runs over, but for those that are what they were."""
+
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    """The files of the runs, by absolute path; a run with none of them is always looked over."""
+    before: Mapping[str, Noticed] = field(default_factory=dict)
+    """What the same code found the last time."""
+
+    def look(self, runs: Sequence[Evidence]) -> Sighting:
+        """What there is to find in the runs of a site."""
+        noticed = self._noticed(runs)
+        told: list[str] = []
+        taken = {run_id: one.scan.fingerprints for run_id, one in noticed.items()}
+        across = alarms.compare(taken, told)
+        found = {
+            run_id: _heaviest([*one.scan.alarms, *across.get(run_id, ())])
+            for run_id, one in noticed.items()
+        }
+        findings = [
+            _failed(str(run.stored.folder), failure)
+            for run in runs
+            for failure in _failures(noticed[run.stored.run.id])
+        ]
+        return Sighting(
+            alarms={run_id: held for run_id, held in found.items() if held},
+            proofs={run: one.reading.proofs for run, one in noticed.items() if one.reading.proofs},
+            findings=(*findings, *(_failed("runs", failure) for failure in told)),
+            noticed=noticed,
+        )
+
+    def _noticed(self, runs: Sequence[Evidence]) -> dict[str, Noticed]:
+        """What was found in each run, now or the last time."""
+        found: dict[str, Noticed] = {}
+        anew = []
+        for run in runs:
+            scan, reading = self._keys(run)
+            held = self.before.get(run.stored.run.id, _UNKNOWN)
+            found[run.stored.run.id] = held
+            if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
+                anew.append(_Work(run, held, scan, reading))
+        half = len(anew) // 2 if len(anew) > FEW else 0
+        done = beside(partial(_done, anew[:half])) if half else dict[str, Noticed]
+        return found | _done(anew[half:]) | done()
+
+    def _keys(self, run: Evidence) -> tuple[str, str]:
+        """Digests of what alarms and proofs are made of; empty where that is not known."""
+        folder, names = run.stored.folder.absolute(), [file.name for file in run.stored.files]
+        held = {
+            name: self.inputs[path] for name in names if (path := f"{folder}/{name}") in self.inputs
+        }
+        if not names or len(held) < len(names):
+            return "", ""
+        whole = digest_of(held)
+        held.pop(AUDIT, None)
+        problem = run.problem.hash if run.problem else None
+        return f"{digest_of(held)} {problem} {run.eager!r}", whole
+
+
+_UNKNOWN = Noticed(Scan(""), Reading(""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A run that has to be looked over, and what is known of it."""
+
+    run: Evidence
+    held: Noticed
+    scan: str
+    reading: str
+
+
+def _done(works: Iterable[_Work]) -> dict[str, Noticed]:
+    found = {}
+    for work in works:
+        scan, reading = work.held.scan, work.held.reading
+        if not work.scan or scan.made_of != work.scan:
+            scan = _scanned(work.run, work.scan)
+        if not work.reading or reading.made_of != work.reading:
+            reading = _read(work.run.stored, work.reading)
+        found[work.run.stored.run.id] = Noticed(scan, reading)
+    return found
+
+
+def _scanned(run: Evidence, made_of: str) -> Scan:
+    told: list[str] = []
+    found = alarms.scan(run, told)
+    taken = alarms.fingerprints(run, told)
+    return Scan(made_of, found, taken, tuple(told))
+
+
+def _read(stored: StoredRun, made_of: str) -> Reading:
+    try:
+        return Reading(made_of, proofs(stored))
+    except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
+        return Reading(made_of, failures=(one_line(f"{type(error).__name__}: {error}"),))
+
+
+def _heaviest(found: Sequence[Alarm]) -> tuple[Alarm, ...]:
+    return tuple(sorted(found, key=lambda alarm: -alarm.level.weight))
+
+
+def _failures(noticed: Noticed) -> list[str]:
+    scan = [f"not all alarms could be looked for: {told}" for told in noticed.scan.failures]
+    return scan + [f"its quotes were not proven: {told}" for told in noticed.reading.failures]
+
+
+def _failed(path: str, failure: str) -> Finding:
+    return Finding(Severity.ERROR, path, failure)

@@ -1,0 +1,156 @@
+"""Reading everything that a site is made from, but the transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kbsite.alarms.evidence import Evidence
+from kbsite.boards import board
+from kbsite.errors import InputError
+from kbsite.lookout import Lookout, Sighting
+from kbsite.model.config import BoardConfig, Config
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.run import Run
+from kbsite.pages.page import INDEX, Site, attempt_of
+from kbsite.record import code_digest, read_record
+from kbsite.store.inputs import inputs
+from kbsite.store.problems import StoredProblem, problem_folders, read_problem
+from kbsite.store.records import InvalidFileError
+from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run, run_folders
+from kbsite.store.settings import Settings
+
+MARKER = ".kbsite"
+"""File that says that a folder was made by a build, so that the next one may replace it."""
+
+RESERVED = {INDEX, "404.html", "compare", "data", "explore", "problems", "runs", "search", "static"}
+"""What no board can be called: the site's own folders and pages."""
+
+
+def read(settings: Settings, lookout: Lookout | None = None) -> Site:
+    """Everything but the transcripts; what cannot be read is left out, and in the findings.
+
+    Without a lookout nobody looks for alarms, and no quote is proven.
+    """
+    return read_noticing(settings, lookout)[0]
+
+
+def looked_over(site: Site, stored: StoredRun) -> Site:
+    """A site with what there is to find in one run by itself."""
+    rows = [row.floors for board in site.boards for row in board.floors]
+    eager = _eager(floor for floors in rows for floor in floors if floor)
+    seen = Lookout().look([_evidence(stored, site.problems, eager)])
+    return replace(site, alarms=seen.alarms, proofs=seen.proofs)
+
+
+def lookout_of(settings: Settings) -> Lookout:
+    """One that knows what the last build of the site found, where the code is still the same."""
+    before = read_record(settings.out, settings.out / MARKER)
+    held = inputs([settings.runs, settings.problems], before.inputs)
+    return Lookout(held, before.noticed if before.code == code_digest() else {})
+
+
+def read_noticing(settings: Settings, lookout: Lookout | None) -> tuple[Site, Sighting]:
+    """What `read` gives, and what there is for the next lookout to know."""
+    findings: list[Finding] = []
+    runs = tuple(_runs(settings.runs, findings))
+    problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
+    configs = board_configs(settings.config, runs)
+    floors = [_floors(settings.runs, config, findings) for config in configs]
+    seen = Sighting()
+    if lookout:
+        eager = _eager([floor for held in floors for floor in held])
+        seen = lookout.look([_evidence(stored, problems, eager) for stored in runs])
+    findings += seen.findings
+    hashes = {stored.id: stored.hash for stored in problems.values()}
+    boards = []
+    for config, held in zip(configs, floors, strict=True):
+        mine = [stored for stored in runs if _on(config, stored, settings.runs)]
+        attempts = [attempt_of(stored, seen.alarms.get(stored.run.id, ())) for stored in mine]
+        boards.append(board(config, attempts, held, hashes))
+    site = Site(
+        settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
+        alarms=seen.alarms, proofs=seen.proofs,
+    )  # fmt: skip
+    return site, seen
+
+
+def _eager(floors: Iterable[Floor]) -> list[Floor]:
+    return [floor for floor in floors if floor.kind is FloorKind.EAGER]
+
+
+def _evidence(
+    stored: StoredRun, problems: Mapping[str, StoredProblem], eager: Sequence[Floor]
+) -> Evidence:
+    scores = [floor.peak_fraction for floor in eager if _floor_of(floor, stored.run)]
+    return Evidence(stored, problems.get(stored.run.problem), scores[0] if scores else None)
+
+
+def _floor_of(floor: Floor, run: Run) -> bool:
+    """Whether a floor was measured on what a run was made on."""
+    return (
+        floor.problem == run.problem
+        and floor.hardware in (None, run.hardware)
+        and floor.problem_hash in (None, run.problem_hash)
+    )
+
+
+def _runs(folder: Path, findings: list[Finding]) -> Iterator[StoredRun]:
+    if not folder.is_dir():
+        message = "no such folder; kbsite.yaml names it under runs"
+        findings.append(Finding(Severity.ERROR, str(folder), message))
+        return
+    seen: dict[str, Path] = {}
+    for path in run_folders(folder):
+        try:
+            stored = read_run(path)
+        except InvalidFileError as error:
+            findings += as_findings(error)
+            continue
+        run_id = stored.run.id
+        if run_id != path.name or run_id in seen or run_id == INDEX:
+            message = f"left out: its id {run_id!r} is not its own"
+            findings += [*stored.findings, Finding(Severity.ERROR, str(path), message)]
+            continue
+        seen[run_id] = path
+        findings += stored.findings
+        yield stored
+
+
+def _problems(folder: Path, findings: list[Finding]) -> Iterator[StoredProblem]:
+    for path in problem_folders(folder):
+        try:
+            yield read_problem(path)
+        except InvalidFileError as error:
+            findings += as_findings(error)
+
+
+def board_configs(config: Config, runs: Sequence[StoredRun]) -> list[BoardConfig]:
+    """The declared boards, then one for each board that runs name and nobody declared."""
+    claimed = {folder for declared in config.boards for folder in declared.runs}
+    known = {declared.id for declared in config.boards} | claimed | RESERVED
+    named = sorted({stored.run.board for stored in runs} - known)
+    boards = [*config.boards, *(BoardConfig(id=name, title=name) for name in named)]
+    for declared in boards:
+        if declared.id in RESERVED or "/" in declared.id or declared.id.startswith("."):
+            message = f"{declared.id!r} cannot be a folder of the site; choose another id"
+            raise InputError(message, path="kbsite.yaml", key="boards.id")
+    return boards
+
+
+def _on(config: BoardConfig, stored: StoredRun, runs: Path) -> bool:
+    if not config.runs:
+        return stored.run.board == config.id
+    return any(stored.folder.is_relative_to(runs / folder) for folder in config.runs)
+
+
+def _floors(runs: Path, config: BoardConfig, findings: list[Finding]) -> list[Floor]:
+    floors: list[Floor] = []
+    for folder in config.runs or (config.id,):
+        try:
+            floors += read_floors(runs / folder)
+        except InvalidFileError as error:
+            findings += as_findings(error)
+    return floors
