@@ -1,5 +1,5 @@
-// The index of runs: filters, sorting and finding, all of it in the address. Without this file the
-// index is a table on plain pages.
+// The index of runs, and that of their verdicts: filters, sorting and finding, all of it in the
+// address. Without this file an index is a table on plain pages.
 "use strict";
 
 (() => {
@@ -7,12 +7,6 @@
   const table = document.getElementById("runs");
   if (!asking || !table) return;
 
-  // As src/kbsite/pages/listing.py writes a row.
-  const FIELDS = [
-    "key", "run", "board", "model", "harness", "problem", "verdict", "status", "cut", "effort",
-    "variant", "score", "told", "half", "seconds", "time", "attempt", "attempts", "shown",
-  ];
-  const FILTERS = ["board", "model", "harness", "problem", "verdict", "status", "cut"];
   const AT_ONCE = 100;
   const root = asking.dataset.root;
   const told = document.getElementById("told");
@@ -20,6 +14,9 @@
   const pages = document.getElementById("pages");
   const query = document.getElementById("query");
   const fields = Object.fromEntries([...asking.querySelectorAll("select")].map((one) => [one.name, one]));
+  const FILTERS = Object.keys(fields).filter((name) => name !== "sort");
+  const headers = [...table.tHead.rows[0].cells];
+  const COLUMNS = headers.map((th) => th.textContent);
   const asWritten = [...table.tBodies];
   let known = null;
   let sort = "";
@@ -31,7 +28,7 @@
   function load() {
     known ??= new Promise((resolve, reject) => {
       window.kbsiteRuns = (data) => {
-        data.runs = data.runs.map((row) => Object.fromEntries(FIELDS.map((name, at) => [name, row[at]])));
+        data.runs = data.runs.map((row) => Object.fromEntries(data.fields.map((name, at) => [name, row[at]])));
         for (const run of data.runs) run.words = wordsOf(run, data);
         resolve(data);
       };
@@ -48,6 +45,7 @@
       run.run, run.board, data.boards[run.board] ?? "", run.problem, data.problems[run.problem],
       run.harness, run.model, run.effort, run.variant, data.statuses[run.status][1], run.status,
       data.verdicts[run.verdict]?.[1] ?? "", run.cut === "yes" ? "cut" : "",
+      run.summary ?? "", run.auditor ?? "", run.leak ?? "", run.date ?? "",
     ].join(" ").toLowerCase();
   }
 
@@ -67,7 +65,8 @@
       const select = fields[name];
       select.value = [...select.options].some((option) => option.value === value) ? value : "";
     }
-    sort = COMPARE[(state.get("sort") ?? "").replace(/^-/, "")] ? state.get("sort") : "";
+    const by = (state.get("sort") ?? "").replace(/^-/, "");
+    sort = [...fields.sort.options].some((option) => by && option.value === by) ? state.get("sort") : "";
     const narrow = matchMedia("(max-width: 44rem)").matches;
     document.getElementById("filters").open = !narrow || sort !== "" || Object.keys(asked().filters).length > 0;
   }
@@ -97,6 +96,11 @@
     verdict: byText("verdict"),
     time: (one, other) => last(other.seconds) - last(one.seconds),
     attempt: (one, other) => other.attempts - one.attempts || one.attempt - other.attempt,
+    date: (one, other) => byText("date")(other, one),
+    judged: (one, other) => COMPARE.contender(one, other) || COMPARE.problem(one, other),
+    score: (one, other) => last(other.score) - last(one.score) || byText("status")(one, other),
+    quotes: (one, other) => other.quotes - one.quotes || other.proven - one.proven,
+    auditor: byText("auditor"),
   };
 
   function sorted(held) {
@@ -129,7 +133,7 @@
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     counts(words, state.filters, data);
     rows = sorted(data.runs.filter((run) => fits(run, words, state.filters)));
-    told.textContent = `${rows.length} of ${data.runs.length} runs`;
+    told.textContent = `${rows.length} of ${data.runs.length} ${table.dataset.rows}`;
     for (const body of [...table.tBodies]) body.remove();
     drawn = 0;
     draw(data);
@@ -151,13 +155,14 @@
   }
 
   function draw(data) {
-    // Sorted, runs of all boards stand in one row; else below their boards.
+    // Sorted, runs of all boards stand in one row; else below their boards, if the table has them so.
+    const byBoard = !sort && table.dataset.rows === "runs";
     for (const run of rows.slice(drawn, drawn + AT_ONCE)) {
       let body = table.tBodies[table.tBodies.length - 1];
-      if (!body || (!sort && body.dataset.board !== run.board)) {
+      if (!body || (byBoard && body.dataset.board !== run.board)) {
         body = table.createTBody();
         body.dataset.board = run.board;
-        if (!sort) body.append(heading(run, data));
+        if (byBoard) body.append(heading(run, data));
       }
       body.append(row(run, data));
     }
@@ -188,18 +193,41 @@
     return element("tr", { class: "board" }, element("th", { scope: "rowgroup", colspan: "7" }, ...inside));
   }
 
+  // What each column shows of a run, as src/kbsite/pages/runs.py and verdicts.py write it.
+  const SHOWS = {
+    run: (run) => [page(run, run.run), ...(run.shown ? [] : [" ", dim("(on no board)")])],
+    problem: (run) => [link(`problems/${encodeURIComponent(run.problem)}/index.html`, run.problem)],
+    contender: (run) => [contender(run)],
+    result: outcome,
+    verdict: (run, data) => [
+      data.verdicts[run.verdict] ? mark(data.verdicts[run.verdict], "verdict") : dim("–"),
+      ...(run.leak ? [" ", dim(run.leak)] : []),
+    ],
+    time,
+    attempt: (run) => [`${run.attempt} of ${run.attempts}`],
+    date: (run) => [run.date || dim("–")],
+    judged: (run, data) => [
+      page(run, contender(run)), " ", dim(`${data.problems[run.problem]} · ${data.boards[run.board] ?? run.board}`),
+    ],
+    score: (run, data) => (run.counts === "yes" ? outcome(run, data) : struck(run, data)),
+    summary: (run) => [run.summary],
+    quotes: (run) => [run.quoted],
+    auditor: (run) => [run.auditor],
+  };
+
   function row(run, data) {
-    const cells = {
-      run: [link(`runs/${run.key}/index.html`, run.run), ...(run.shown ? [] : [" ", dim("(on no board)")])],
-      problem: [link(`problems/${encodeURIComponent(run.problem)}/index.html`, run.problem)],
-      contender: [contender(run)],
-      result: run.told ? score(run) : [mark(data.statuses[run.status], "status")],
-      verdict: [data.verdicts[run.verdict] ? mark(data.verdicts[run.verdict], "verdict") : dim("–")],
-      time: time(run),
-      attempt: [`${run.attempt} of ${run.attempts}`],
-    };
-    return element("tr", {}, ...Object.entries(cells).map(
-      ([name, inside]) => element("td", { "data-label": name }, ...inside)));
+    return element("tr", {}, ...COLUMNS.map(
+      (name) => element("td", { "data-label": name }, ...SHOWS[name](run, data))));
+  }
+
+  const page = (run, inside) => link(`runs/${run.key}/index.html`, inside);
+
+  function outcome(run, data) {
+    return run.told ? score(run) : [mark(data.statuses[run.status], "status")];
+  }
+
+  function struck(run, data) {
+    return [element("s", {}, ...outcome(run, data)), " ", dim("does not count")];
   }
 
   function contender(run) {
@@ -228,19 +256,20 @@
   // Headings sort -----------------------------------------------------------------------------------
 
   // What is best or most stands first; texts go from a to z.
-  const DOWN = new Set(["result", "time", "attempt"]);
+  const DOWN = new Set(["result", "time", "attempt", "date", "score", "quotes"]);
 
   function headings() {
     const by = sort.replace(/^-/, "");
     fields.sort.value = by;
-    for (const th of table.tHead.rows[0].cells) {
+    for (const th of headers) {
       const down = DOWN.has(by) !== sort.startsWith("-");
       if (th.textContent === by) th.setAttribute("aria-sort", down ? "descending" : "ascending");
       else th.removeAttribute("aria-sort");
     }
   }
 
-  for (const th of table.tHead.rows[0].cells) {
+  for (const th of headers) {
+    if (!COMPARE[th.textContent]) continue;
     const button = element("button", { type: "button", class: "sort" }, th.textContent);
     th.replaceChildren(button);
     button.addEventListener("click", () => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -13,7 +14,9 @@ import jsonschema
 import msgspec
 import pytest
 
+from kbsite.alarms.kinds import alarm
 from kbsite.build import build
+from kbsite.model.alarm import Level
 from kbsite.model.listing import Listing
 from kbsite.pages import listing
 from kbsite.pages.runs import COLUMNS, ROWS, page_path
@@ -23,7 +26,6 @@ from tests.conftest import MakeRun, MakeSettings
 
 HOSTILE = "x'><script>alert(1)</script>&amp;\u2028"
 SCRIPT = re.compile(r"kbsiteRuns\((.*)\);\n")
-ROOT = Path(__file__).parents[2]
 
 
 def handed_over(site: Path) -> dict[str, Any]:
@@ -112,18 +114,14 @@ def test_the_list_for_programs_fits_its_schema(site: Path) -> None:
 
 def test_the_script_hands_over_what_the_page_shows(site: Path) -> None:
     data = handed_over(site)
-    source = (ROOT / "static/runs.js").read_text("utf-8")
-    named = re.search(r"FIELDS = \[(.*?)\]", source, re.DOTALL)
-    assert named
-    fields = re.findall(r'"(\w+)"', named[1])
-    runs = [dict(zip(fields, row, strict=True)) for row in data["runs"]]
+    runs = [dict(zip(data["fields"], row, strict=True)) for row in data["runs"]]
 
     assert [run["run"] for run in runs] == [
         line[0].split()[0] for line in rows(site / "runs/index.html")
     ]
     assert [run["shown"] for run in runs] == [1, 1, 0, 1]
     assert [runs[1][name] for name in listing.FILTERS] == [
-        "demo", "m", "claude", "softmax", "clean", "passed", "no",
+        "demo", "m", "claude", "softmax", "clean", "passed", "no", "none",
     ]  # fmt: skip
     assert [runs[1][name] for name in ("score", "told", "half", "time")] == [
         0.42, ".420", ".020", "30:00",
@@ -131,9 +129,22 @@ def test_the_script_hands_over_what_the_page_shows(site: Path) -> None:
     assert [runs[0][name] for name in ("score", "told", "verdict")] == [None, "", "none"]
     assert data["boards"]["demo"] == "The demo"
     assert data["problems"]["softmax"] == "Softmax"
-    assert re.findall(r'"(\w+)"', source[source.index("FILTERS") :].split("]")[0]) == list(
-        listing.FILTERS
-    )
+
+
+@pytest.mark.parametrize(("levels", "value"), [
+    ([], "none"), (["note"], "note"), (["note", "alarm", "warning"], "alarm"),
+])  # fmt: skip
+def test_runs_are_filtered_by_their_heaviest_alarm(
+    levels: list[str], value: str, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    run = make_run(tmp_path / "runs/demo")
+    found = tuple(alarm("fallback", Level(level), "It falls back.") for level in levels)
+    site = replace(read(settings), alarms={run.name: found} if found else {})
+    (stored,) = site.runs
+
+    assert listing.filtered_by(site, stored)["alarm"] == value
+    assert [choice.label for choice in listing.choices(site)["alarm"]] == [value]
 
 
 def test_what_a_run_is_called_can_end_neither_script_nor_page(

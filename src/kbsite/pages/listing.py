@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
 from kbsite.model.listing import FORMAT, ListedRun, Listing
 from kbsite.model.status import Status
@@ -26,8 +27,17 @@ LISTING_SCRIPT = "data/runs.js"
 UNAUDITED = "none"
 """What the verdict of a run that nobody audited is called in filters."""
 
-FILTERS = ("board", "model", "harness", "problem", "verdict", "status", "cut")
+NO_ALARM = "none"
+"""What the heaviest alarm of a run without one is called in filters."""
+
+FILTERS = ("board", "model", "harness", "problem", "verdict", "status", "cut", "alarm")
 """What runs can be filtered by, in the order of the page."""
+
+FIELDS = (
+    "key", "run", *FILTERS, "effort", "variant", "score", "told", "half", "seconds", "time",
+    "attempt", "attempts", "shown",
+)  # fmt: skip
+"""What data/runs.js holds of each run, in the order of its lists; static/runs.js reads them so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,34 +78,48 @@ def filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
         "verdict": stored.audit.verdict.value if stored.audit else UNAUDITED,
         "status": stored.metrics.status.value,
         "cut": "yes" if run.cut else "no",
+        "alarm": heaviest(site, run.id),
     }
     return {name: visible(value) for name, value in values.items()}
 
 
+def heaviest(site: Site, run_id: str) -> str:
+    """The level of the heaviest alarm of a run."""
+    levels = [alarm.level for alarm in site.alarms.get(run_id, ())]
+    return max(levels, key=lambda level: level.weight).value if levels else NO_ALARM
+
+
 def choices(site: Site) -> dict[str, list[Choice]]:
-    """For each filter the values that runs have: closed sets in their order, others by label."""
+    """For each filter of runs the values that they have."""
     held = [filtered_by(site, stored) for stored in ordered(site)]
-    words = _words(site)
+    return counted(FILTERS, held, words(site))
+
+
+def counted(
+    names: Sequence[str], held: Sequence[Mapping[str, str]], words: Mapping[str, Mapping[str, str]]
+) -> dict[str, list[Choice]]:
+    """For each name the values held, with their number: closed sets in their order, others by name.
+
+    `words` says what values are called where that is not what they are.
+    """
     found = {}
-    for name in FILTERS:
+    for name in names:
         counts = Counter(values[name] for values in held)
-        known = [value for value in words[name] if value in counts]
-        others = sorted(set(counts) - set(known))
-        shown = [*known, *others]
-        found[name] = [Choice(v, words[name].get(v, v), counts[v]) for v in shown]
+        called = words.get(name, {})
+        known = [value for value in called if value in counts]
+        shown = [*known, *sorted(set(counts) - set(known))]
+        found[name] = [Choice(value, called.get(value, value), counts[value]) for value in shown]
     return found
 
 
-def _words(site: Site) -> dict[str, dict[str, str]]:
-    """What values are called where that is not what they are."""
+def words(site: Site) -> dict[str, dict[str, str]]:
+    """What values of filters are called where that is not what they are."""
     return {
         "board": {board.config.id: visible(board.config.title) for board in site.boards},
-        "model": {},
-        "harness": {},
-        "problem": {},
         "verdict": {**{v.value: f"{v.glyph} {v.value}" for v in Verdict}, UNAUDITED: "not audited"},
         "status": {status.value: f"{status.glyph} {status.label}" for status in Status},
         "cut": {"yes": "cut by the budget", "no": "not cut"},
+        "alarm": {**{level.value: level.value for level in reversed(Level)}, NO_ALARM: "none"},
     }
 
 
@@ -104,7 +128,8 @@ def files(site: Site) -> Iterator[File]:
     runs = ordered(site)
     listed = tuple(_listed(site, stored) for stored in runs)
     yield File(LISTING, json_text(Listing(format=FORMAT, runs=listed)))
-    yield File(LISTING_SCRIPT, _script(site, runs))
+    rows = [_row(site, stored) for stored in runs]
+    yield File(LISTING_SCRIPT, script(site, runs, FIELDS, rows))
 
 
 def _listed(site: Site, stored: StoredRun) -> ListedRun:
@@ -145,15 +170,21 @@ def _attempt(site: Site, stored: StoredRun) -> tuple[int, int]:
     return attempts.index(stored) + 1, len(attempts)
 
 
-def _script(site: Site, runs: Sequence[StoredRun]) -> str:
-    """A script that hands the rows over, in ASCII and without a character that HTML knows."""
+def script(
+    site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: Sequence[Sequence[object]]
+) -> str:
+    """A script that hands rows over, in ASCII and without a character that HTML knows.
+
+    Each row has the value of each field; static/runs.js makes a table of them.
+    """
     problems = {visible(p): visible(site.problem_title(p)) for p in {r.run.problem for r in runs}}
     data = {
-        "boards": _words(site)["board"],
+        "fields": list(fields),
+        "boards": words(site)["board"],
         "problems": dict(sorted(problems.items())),
         "statuses": {s.value: [s.glyph, s.label, s.tone.value, s.sentence] for s in Status},
         "verdicts": {v.value: [v.glyph, v.value, v.tone.value, v.sentence] for v in Verdict},
-        "runs": [_row(site, stored) for stored in runs],
+        "runs": list(rows),
     }
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
@@ -162,27 +193,29 @@ def _script(site: Site, runs: Sequence[StoredRun]) -> str:
 
 
 def _row(site: Site, stored: StoredRun) -> list[object]:
-    """A run as static/runs.js takes it apart, field by field in the order that it names them."""
-    run, attempt = stored.run, attempt_of(stored)
+    """The value of each of FIELDS."""
+    run = stored.run
     values = filtered_by(site, stored)
     seconds = run.elapsed_seconds
-    half = None
-    if attempt.score is not None and stored.metrics.interval:
-        half = (stored.metrics.interval[1] - stored.metrics.interval[0]) / 2
     return [
         run_key(run.id),
         visible(run.id),
         *(values[name] for name in FILTERS),
         visible(run.effort or ""),
         visible(run.variant or ""),
-        _finite(attempt.score),
-        facts.score(attempt.score),
-        facts.score(half),
+        *scored(stored),
         _finite(seconds),
         facts.duration(seconds),
         *_attempt(site, stored),
         int(run.id in site.board_of),
     ]
+
+
+def scored(stored: StoredRun) -> tuple[float | None, str, str]:
+    """A run's score, how it is written, and half its interval; None and nothing without one."""
+    score, interval = attempt_of(stored).score, stored.metrics.interval
+    half = (interval[1] - interval[0]) / 2 if score is not None and interval else None
+    return _finite(score), facts.score(score), facts.score(half)
 
 
 def _finite(value: float | None) -> float | None:
