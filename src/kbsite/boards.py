@@ -6,7 +6,7 @@ The only module that knows pandas.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from kbsite.model.board import (
     Board,
     Cell,
     Column,
+    Due,
     FloorRow,
     Refusal,
     Row,
@@ -144,7 +145,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """What comparing the scores of the cells says; nothing where no cell has one."""
+    """What comparing the scores that count says; nothing where no cell has one."""
 
     best: Mapping[str, int] = field(default_factory=dict)
     """The number of the best cell of each problem; of equals the first."""
@@ -166,7 +167,7 @@ def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
 def _scores(
     shown: Mapping[tuple[Contender, str], Attempt], numbers: Mapping[Contender, int]
 ) -> _Scores:
-    held = [attempt.score for attempt in shown.values()]
+    held = [attempt.counted_score for attempt in shown.values()]
     if all(score is None for score in held):
         return _Scores()
     # It takes longer to import than many a site takes to build.
@@ -197,14 +198,23 @@ def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
         case Represents.LATEST:
             return valid[-1]
         case Represents.BEST:
-            return max(valid, key=lambda a: (a.metrics.status is Status.PASSED, a.score or 0))
+            return max(valid, key=_goodness)
+
+
+def _goodness(attempt: Attempt) -> tuple[bool, bool, float]:
+    """What counts is better than what a verdict takes out, however high that is."""
+    return attempt.counts, attempt.metrics.status is Status.PASSED, attempt.score or 0
 
 
 def _tally(cells: Sequence[Attempt], size: int) -> Tally:
-    states = [attempt.metrics.status for attempt in cells]
-    attempted = sum(status.attempted for status in states)
-    passed = sum(status is Status.PASSED for status in states)
-    return Tally(attempted=attempted, passed=passed, missing=size - attempted)
+    attempted = sum(attempt.metrics.status.attempted for attempt in cells)
+    counting = [attempt.metrics.status for attempt in cells if attempt.counts]
+    return Tally(
+        attempted=attempted,
+        passed=counting.count(Status.PASSED),
+        missing=size - attempted,
+        taken_out=len(cells) - len(counting),
+    )
 
 
 def _columns(table: _Table, deck: Sequence[str]) -> tuple[Column, ...]:
@@ -247,14 +257,23 @@ def _cell(
     shown = table.shown.get(key)
     if shown is None:
         return None
-    score = shown.score
-    high = score is not None and score >= config.audit_threshold
+    score = shown.counted_score
     return Cell(
         attempts=table.tried[key],
         shown=shown,
         below_floor=score is not None and eager is not None and score < eager,
-        audit_due=high or (score is not None and shown is best),
+        due=tuple(_due(shown, best, config.audit_threshold)),
     )
+
+
+def _due(shown: Attempt, best: Attempt | None, threshold: float) -> Iterator[Due]:
+    """Why an attempt has to be audited. One that was audited stays due, whatever came of it."""
+    if shown.score is not None and shown.score >= threshold:
+        yield Due.HIGH
+    if shown is best:
+        yield Due.BEST
+    if shown.flagged:
+        yield Due.FLAGGED
 
 
 def _floor_fits(floor: Floor, common: _Common) -> bool:

@@ -1,8 +1,9 @@
 """Boards to standings: who is ahead of whom, and where that cannot be told.
 
 A contender's figure is its mean score over the deck. By the board's rule a cell without a score
-counts 0, whether the run failed, passed without a figure or never was: that is what the order of
-the rows adds up too, and it holds every contender to the same problems. How many cells were
+counts 0, whether the run failed, passed without a figure, was taken out by its verdict or never
+was: that is what the order of the rows adds up too, and it holds every contender to the same
+problems. How many cells were
 attempted, and how many passed without a figure, stands beside the mean.
 """
 
@@ -80,12 +81,13 @@ def _standing(
 
 
 def _unscored(cell: Cell) -> bool:
-    return cell.shown.metrics.status is Status.PASSED and cell.shown.score is None
+    passed = cell.shown.metrics.status is Status.PASSED and cell.shown.counts
+    return passed and cell.shown.score is None
 
 
 def _parts(cell: Cell | None) -> int:
     """The score in billionths: sums of whole numbers are the same in every order."""
-    score = cell.shown.score if cell else None
+    score = cell.shown.counted_score if cell else None
     if score is None or not isfinite(score):
         return 0
     return round(max(-_LARGEST, min(_LARGEST, score)) * _PARTS)

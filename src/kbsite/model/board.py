@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Audit
@@ -43,6 +44,26 @@ class Attempt:
         return any(alarm.level is not Level.NOTE for alarm in self.alarms)
 
 
+class Due(Enum):
+    """Why a cell has to be audited; in the order in which a board names them."""
+
+    HIGH = "high"
+    BEST = "best"
+    FLAGGED = "flagged"
+
+    @property
+    def sentence(self) -> str:
+        """The reason, as a cell states it."""
+        return _DUE[self]
+
+
+_DUE = {
+    Due.HIGH: "its score is high",
+    Due.BEST: "it is the best of its problem",
+    Due.FLAGGED: "an alarm flags it",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """What one contender did on one problem."""
@@ -53,8 +74,13 @@ class Cell:
     """The one that stands for the cell, by the board's rule."""
     below_floor: bool
     """Whether its score is lower than the eager reference's."""
-    audit_due: bool
-    """Whether the board's rule wants it audited."""
+    due: tuple[Due, ...]
+    """Why the board's rule wants it audited; empty if it does not."""
+
+    @property
+    def audit_due(self) -> bool:
+        """Whether the board's rule wants it audited."""
+        return bool(self.due)
 
     @property
     def unaudited(self) -> bool:
@@ -69,9 +95,11 @@ class Tally:
     attempted: int
     """Cells with a graded attempt."""
     passed: int
-    """Cells whose attempt passed."""
+    """Cells whose attempt passed, and counts."""
     missing: int
     """Cells with no attempt, or with none that was graded."""
+    taken_out: int = 0
+    """Cells whose verdict takes them out of the ranking; they are not among the passed ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +126,19 @@ class Column:
     problem: str
     tally: Tally
     best: Attempt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the cells that have to be audited are, for one reason or for all."""
+
+    done: int
+    due: int
+
+    @property
+    def missing(self) -> int:
+        """How many are not."""
+        return self.due - self.done
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +188,19 @@ class Board:
     @property
     def audits_due(self) -> int:
         """Number of cells that the board's rule wants audited."""
-        return sum(cell.audit_due for _, _, cell in self.cells)
+        return self.coverage().due
 
     @property
     def audits_done(self) -> int:
         """Number of cells that the board's rule wants audited, and that are."""
-        return sum(cell.audit_due and cell.shown.audit is not None for _, _, cell in self.cells)
+        return self.coverage().done
+
+    def coverage(self, reason: Due | None = None) -> Coverage:
+        """The cells that have to be audited, for one reason or for any; a cell can have several."""
+        due = [cell for _, _, cell in self.cells if (reason in cell.due if reason else cell.due)]
+        return Coverage(sum(not cell.unaudited for cell in due), len(due))
+
+    @property
+    def taken_out(self) -> int:
+        """Number of cells whose verdict takes them out of the ranking."""
+        return sum(row.tally.taken_out for row in self.rows)

@@ -106,7 +106,8 @@ class Site:
 
 
 def _rank(attempt: Attempt) -> tuple[bool, float, tuple[float, str]]:
-    return (attempt.score is None, -(attempt.score or 0.0), attempt.run.order)
+    score = attempt.counted_score
+    return (score is None, -(score or 0.0), attempt.run.order)
 
 
 class Renderer(Protocol):
