@@ -6,15 +6,16 @@ Messages go to stderr, results to stdout. Exit codes: 0 fine, 1 the input or the
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 import click
 
 from kbsite import __version__
+from kbsite.cli.lazy import LazyGroup
 from kbsite.errors import KbsiteError
 
 COMMANDS = {
+    "audit": ("kbsite.cli.audit:audit", "Read runs, and write down what an auditor finds."),
     "build": ("kbsite.cli.build:build", "Make the site of a folder of runs."),
     "check": ("kbsite.cli.check:check", "Say what is wrong with runs, audits, problems, config."),
     "import": ("kbsite.cli.imports:imports", "Make run directories of what others have written."),
@@ -22,32 +23,7 @@ COMMANDS = {
 """Every command: where it is, and what it does in one line."""
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The names of all commands."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of this name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kbsite")
 def kbsite() -> None:
     """Turn run directories of coding agents into a leaderboard site.

@@ -1,0 +1,24 @@
+"""`kbsite audit`: for the person who reads the runs. Each command is a module of its own."""
+
+from __future__ import annotations
+
+import click
+
+from kbsite.cli.lazy import LazyGroup
+
+COMMANDS = {
+    "queue": ("kbsite.cli.audit.queue:queue", "List the runs that somebody has to read next."),
+}
+"""Every command of the group: where it is, and what it does in one line."""
+
+
+@click.group("audit", cls=LazyGroup, lazy=COMMANDS)
+def audit() -> None:
+    """Read runs, and write down what an auditor finds.
+
+    RUN is the id of a run, a part of it that no other id has, or the run's folder.
+
+    \b
+    Example:
+      kbsite audit queue
+    """
