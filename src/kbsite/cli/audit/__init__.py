@@ -8,6 +8,7 @@ from kbsite.cli.lazy import LazyGroup
 
 COMMANDS = {
     "queue": ("kbsite.cli.audit.queue:queue", "List the runs that somebody has to read next."),
+    "show": ("kbsite.cli.audit.show:show", "Show all that there is to judge a run by."),
 }
 """Every command of the group: where it is, and what it does in one line."""
 

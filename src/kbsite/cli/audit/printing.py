@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -32,11 +33,24 @@ def safe(text: str) -> str:
     return one_line(" ".join(text.split()))
 
 
+def as_line(text: str) -> str:
+    """A text of others as it stands, but on one line, and safe."""
+    return one_line(text)
+
+
 def say(text: str, *, err: bool = False) -> None:
     """Print a line that is safe already, on a terminal of any encoding."""
-    stream = sys.stderr if err else sys.stdout
+    click.echo(_encodable(text, sys.stderr if err else sys.stdout), err=err)
+
+
+def terminal_text(lines: Iterable[str]) -> str:
+    """Lines that are safe already as a text for stdout, or for a pager before it."""
+    return _encodable("".join(f"{line}\n" for line in lines), sys.stdout)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=err)
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def wrapped(text: str, indent: int = 2, first: int | None = None) -> Iterator[str]:
