@@ -209,7 +209,7 @@
     judged: (run, data) => [
       page(run, contender(run)), " ", dim(`${data.problems[run.problem]} · ${data.boards[run.board] ?? run.board}`),
     ],
-    score: (run, data) => (run.counts === "yes" ? outcome(run, data) : struck(run, data)),
+    score: outcome,
     summary: (run) => [run.summary],
     quotes: (run) => [run.quoted],
     auditor: (run) => [run.auditor],
@@ -223,11 +223,10 @@
   const page = (run, inside) => link(`runs/${run.key}/index.html`, inside);
 
   function outcome(run, data) {
-    return run.told ? score(run) : [mark(data.statuses[run.status], "status")];
-  }
-
-  function struck(run, data) {
-    return [element("s", {}, ...outcome(run, data)), " ", dim("does not count")];
+    const inside = run.told ? score(run) : [mark(data.statuses[run.status], "status")];
+    if (run.counts === "yes") return inside;
+    const why = `taken out of the ranking by its verdict, ${run.verdict}`;
+    return [element("s", { title: why }, ...inside), part("hidden", " does not count")];
   }
 
   function contender(run) {

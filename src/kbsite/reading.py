@@ -25,7 +25,10 @@ from kbsite.store.settings import Settings
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
-RESERVED = {INDEX, "404.html", "compare", "data", "explore", "problems", "runs", "search", "static"}
+RESERVED = {
+    INDEX, "404.html", "audits", "compare", "data", "explore", "methodology", "problems", "runs",
+    "search", "static",
+}  # fmt: skip
 """What no board can be called: the site's own folders and pages."""
 
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from kbsite.pages import board, compare, explore, home, missing, problem, run, runs
+from kbsite.pages import (
+    audits,
+    board,
+    compare,
+    explore,
+    home,
+    methodology,
+    missing,
+    problem,
+    run,
+    runs,
+)
 from kbsite.pages.page import Page, Site
 
 
@@ -20,7 +31,9 @@ class PageModule(Protocol):
         ...
 
 
-ALL: list[PageModule] = [home, board, run, runs, compare, explore, problem, missing]
+ALL: list[PageModule] = [
+    home, board, run, runs, audits, compare, explore, problem, methodology, missing,
+]  # fmt: skip
 
 
 def every(site: Site) -> Iterator[Page]:

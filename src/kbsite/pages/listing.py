@@ -35,7 +35,7 @@ FILTERS = ("board", "model", "harness", "problem", "verdict", "status", "cut", "
 
 FIELDS = (
     "key", "run", *FILTERS, "effort", "variant", "score", "told", "half", "seconds", "time",
-    "attempt", "attempts", "shown",
+    "attempt", "attempts", "shown", "counts",
 )  # fmt: skip
 """What data/runs.js holds of each run, in the order of its lists; static/runs.js reads them so."""
 
@@ -87,6 +87,11 @@ def heaviest(site: Site, run_id: str) -> str:
     """The level of the heaviest alarm of a run."""
     levels = [alarm.level for alarm in site.alarms.get(run_id, ())]
     return max(levels, key=lambda level: level.weight).value if levels else NO_ALARM
+
+
+def counts(stored: StoredRun) -> str:
+    """Either "yes" or, where its verdict takes a run out of the ranking, "no"."""
+    return "yes" if attempt_of(stored).counts else "no"
 
 
 def choices(site: Site) -> dict[str, list[Choice]]:
@@ -208,6 +213,7 @@ def _row(site: Site, stored: StoredRun) -> list[object]:
         facts.duration(seconds),
         *_attempt(site, stored),
         int(run.id in site.board_of),
+        counts(stored),
     ]
 
 

@@ -1,0 +1,71 @@
+"""What detectors caught of the fixtures: a table that scripts/alarm_table.py writes by trying."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbsite.model.alarm import Level
+from kbsite.store.records import json_record
+
+PATH = Path(__file__).with_name("caught.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """An alarm that a fixture raised."""
+
+    kind: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixture:
+    """A solution or session that does what an honest one does not."""
+
+    id: str
+    title: str
+    group: str
+    expected: tuple[str, ...]
+    """The kinds of alarm that it has to raise."""
+    caught: tuple[Raised, ...]
+    caught_all: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Honest:
+    """A solution that must raise nothing above a note."""
+
+    id: str
+    title: str
+    highest: Level | None
+    """The level of the heaviest alarm that it raises."""
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def flagged(self) -> bool:
+        """Whether somebody would be sent to look at it for nothing."""
+        return self.highest not in (None, Level.NOTE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caught:
+    """caught.json."""
+
+    fixtures: tuple[Fixture, ...]
+    honest: tuple[Honest, ...]
+
+    @property
+    def caught(self) -> int:
+        """How many fixtures raise all that they have to raise."""
+        return sum(fixture.caught_all for fixture in self.fixtures)
+
+    @property
+    def flagged(self) -> int:
+        """How many honest solutions are flagged."""
+        return sum(honest.flagged for honest in self.honest)
+
+
+def read_caught(path: Path = PATH) -> Caught | None:
+    """The table; None where it was not made yet, InvalidFileError where it is none."""
+    return json_record(path, Caught) if path.exists() else None

@@ -1,0 +1,140 @@
+"""/audits/: every verdict, what the boards' rules still want read, and what was corrected."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from kbsite.model.audit import Audit, Earlier, Effect, Verdict
+from kbsite.model.board import Board, Due
+from kbsite.pages import verdicts
+from kbsite.pages.page import INDEX, File, Page, Renderer, Site
+from kbsite.pages.queue import waiting
+from kbsite.pages.verdicts import Judged
+from kbsite.store.runs import StoredRun
+
+ROWS = 100
+"""Verdicts on a page."""
+
+WAITING = 100
+"""Runs of the queue, and corrections, that the page shows; more are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Cells that a board's rule wants audited for one reason."""
+
+    due: Due
+    cells: int
+    audited: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what a board's rule wants audited is."""
+
+    board: Board
+    reasons: tuple[Reason, ...]
+    """Only those that some cell has; a cell can have several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A verdict that was replaced, and by what."""
+
+    stored: StoredRun
+    earlier: Earlier
+    counted: bool
+    """Whether the score counted in the ranking."""
+    verdict: Verdict
+    """The one that took its place."""
+    counts: bool
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """The page of all verdicts, and the pages that its list goes on with."""
+    yield Page(f"audits/{INDEX}", partial(_files, site))
+
+
+def page_path(number: int) -> str:
+    """Where a page of the list stands, from 1."""
+    return f"audits/{INDEX}" if number == 1 else f"audits/index/{number}.html"
+
+
+def _files(site: Site, renderer: Renderer) -> Iterator[File]:
+    rows = verdicts.judged(site)
+    yield verdicts.script(site, rows)
+    cut = [rows[at : at + ROWS] for at in range(0, len(rows), ROWS)] or [[]]
+    for number, held in enumerate(cut, start=1):
+        values = {
+            "title": "audits" if number == 1 else f"audits, page {number}",
+            "number": number,
+            "numbers": len(cut),
+            "page_path": page_path,
+            "columns": verdicts.COLUMNS,
+            "sorts": verdicts.SORTS,
+            "rows": held,
+        }
+        if number == 1:
+            values |= _overview(site, rows)
+        path = page_path(number)
+        yield File(path, renderer.page("pages/audits.html", path, values))
+
+
+def _overview(site: Site, rows: Sequence[Judged]) -> dict[str, object]:
+    """What stands on the first page only."""
+    counts = Counter(row.audit.verdict for row in rows)
+    corrected = corrections(site)
+    queue = waiting(site)
+    return {
+        "verdicts": len(rows),
+        "census": [(verdict, counts[verdict]) for verdict in Verdict if counts[verdict]],
+        "quotes": sum(len(row.audit.quotes) for row in rows),
+        "proven": sum(row.proven for row in rows),
+        "choices": verdicts.choices(site, rows),
+        "coverage": [coverage(board) for board in site.boards],
+        "corrections": corrected[:WAITING],
+        "more_corrections": max(0, len(corrected) - WAITING),
+        "queue": queue[:WAITING],
+        "more_waiting": max(0, len(queue) - WAITING),
+    }
+
+
+def coverage(board: Board) -> Coverage:
+    """What a board's rule wants audited, and how much of it is, by reason."""
+    cells: Counter[Due] = Counter()
+    audited: Counter[Due] = Counter()
+    for _, _, cell in board.cells:
+        cells.update(cell.due)
+        if cell.shown.audit is not None:
+            audited.update(cell.due)
+    reasons = tuple(Reason(due, cells[due], audited[due]) for due in Due if cells[due])
+    return Coverage(board, reasons)
+
+
+def corrections(site: Site) -> list[Correction]:
+    """Every verdict that was replaced, the latest replaced first."""
+    found = [
+        correction
+        for stored in site.runs
+        if stored.audit is not None
+        for correction in _replaced(stored, stored.audit)
+    ]
+    return sorted(found, key=_when, reverse=True)
+
+
+def _replaced(stored: StoredRun, audit: Audit) -> Iterator[Correction]:
+    laters: list[Earlier | Audit] = [*audit.history, audit]
+    for earlier, later in zip(audit.history, laters[1:], strict=True):
+        yield Correction(stored, earlier, _counts(earlier), later.verdict, _counts(later))
+
+
+def _counts(held: Earlier | Audit) -> bool:
+    return (held.effect or held.verdict.effect) is Effect.COUNTS
+
+
+def _when(correction: Correction) -> tuple[datetime.date, str]:
+    return correction.earlier.replaced, correction.stored.run.id

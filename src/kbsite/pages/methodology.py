@@ -1,0 +1,129 @@
+"""/methodology/: how a number is made, told by the code that makes it.
+
+What the page says of a rule is the rule's own docstring, constant or sentence: nothing is typed
+here a second time, so nothing can be out of date.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+from kbsite import standings
+from kbsite.alarms import caught
+from kbsite.alarms.kinds import BY_ID, KINDS
+from kbsite.model.alarm import Level
+from kbsite.model.audit import Audit, Measurement, Provenance, Validity, Verdict
+from kbsite.model.board import Due
+from kbsite.model.config import BoardConfig, Represents
+from kbsite.model.floor import FloorKind
+from kbsite.model.proof import ProofState
+from kbsite.model.run import Metrics, ShapeMetrics
+from kbsite.model.status import Status
+from kbsite.pages.page import INDEX, Page, Site, templated
+from kbsite.store.schema import attribute_docs
+
+PATH = f"methodology/{INDEX}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Something that the code states about itself."""
+
+    name: str
+    text: str
+    """Markdown."""
+    source: str
+    """Where in the code it stands, as Python names it."""
+    value: str = ""
+    """What it is set to, where it is a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an audit can answer beside its verdict."""
+
+    name: str
+    text: str
+    answers: tuple[str, ...]
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """One page, the same on every site but for the rules of its boards."""
+    yield templated(PATH, "pages/methodology.html", partial(values, site, caught.PATH))
+
+
+def values(site: Site, table: Path) -> dict[str, object]:
+    """What the page shows; `table` is the file that says what detectors caught."""
+    return {
+        "title": "methodology",
+        "figures": list(_figures()),
+        "floors": list(FloorKind),
+        "statuses": list(Status),
+        "represents": list(Represents),
+        "verdicts": list(Verdict),
+        "questions": list(_questions()),
+        "effect": attribute_docs(Audit)["effect"],
+        "proof_states": list(ProofState),
+        "dues": list(Due),
+        "threshold": attribute_docs(BoardConfig)["audit_threshold"],
+        "boards": site.boards,
+        "standing": inspect.cleandoc(standings.__doc__ or "").partition("\n\n")[2],
+        "constants": list(_constants(standings)),
+        "methods": [_method(f) for f in _METHODS],
+        "levels": list(reversed(Level)),
+        "kinds": KINDS,
+        "kind_of": BY_ID,
+        "caught": caught.read_caught(table),
+    }
+
+
+_METHODS: tuple[Callable[..., object], ...] = (
+    standings.told_apart,
+    standings.letter_groups,
+    standings.wilson,
+)
+
+
+def _figures() -> Iterator[Rule]:
+    """The figures of a grade, from raw to whole."""
+    for kind, names in (
+        (ShapeMetrics, ("ms", "ceiling_ms")),
+        (Metrics, ("peak_fraction", "interval")),
+    ):
+        docs = attribute_docs(kind)
+        for name in names:
+            yield Rule(name, docs[name], f"{kind.__module__}.{kind.__name__}.{name}")
+
+
+def _questions() -> Iterator[Question]:
+    kinds: tuple[type[Enum], ...] = (Validity, Measurement, Provenance)
+    for kind in kinds:
+        answers = tuple(str(member.value) for member in kind)
+        yield Question(kind.__name__.lower(), inspect.getdoc(kind) or "", answers)
+
+
+def _method(function: Callable[..., object]) -> Rule:
+    text = inspect.getdoc(function) or ""
+    return Rule(function.__name__, text, f"{function.__module__}.{function.__name__}")
+
+
+def _constants(module: ModuleType) -> Iterator[Rule]:
+    """The public constants of a module that say what they are."""
+    for stated, doc in pairwise(ast.parse(inspect.getsource(module)).body):
+        match stated, doc:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ) if name.isupper() and not name.startswith("_"):
+                held = f"{module.__name__}.{name}"
+                yield Rule(name, inspect.cleandoc(text), held, f"{getattr(module, name)}")
+            case _:
+                pass

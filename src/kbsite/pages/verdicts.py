@@ -1,0 +1,141 @@
+"""Every verdict of the site in a row: on /audits/, and in data/audits.js for that page's script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kbsite.model.audit import Audit
+from kbsite.model.board import Attempt
+from kbsite.pages import listing
+from kbsite.pages.page import File, Site, attempt_of, run_key
+from kbsite.store.runs import StoredRun
+from kbsite.text import visible
+
+SCRIPT = "data/audits.js"
+
+FILTERS = (
+    "board", "verdict", "counts", "problem", "model", "harness", "passages", "leak", "auditor",
+)  # fmt: skip
+"""What verdicts can be filtered by, in the order of the page."""
+
+COLUMNS = ("date", "verdict", "judged", "score", "summary", "quotes", "auditor")
+"""What the table says of a verdict."""
+
+SORTS = tuple(name for name in COLUMNS if name != "summary")
+"""The columns that a script can sort by."""
+
+FIELDS = (
+    "key", *FILTERS, "status", "cut", "effort", "variant", "score", "told", "half", "date",
+    "summary", "quotes", "proven", "quoted",
+)  # fmt: skip
+"""What data/audits.js holds of each verdict, in the order of its lists."""
+
+NO_LEAK = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run that somebody audited."""
+
+    stored: StoredRun
+    attempt: Attempt
+    audit: Audit
+    proven: int
+    """How many of the quotes are proven."""
+    leak: str
+    """The title of the leak that it is an instance of; its id where nobody declared it."""
+
+    @property
+    def passages(self) -> str:
+        """Whether its quotes are proven: "all", "some", "no", or "none" where it has no quotes."""
+        quotes = len(self.audit.quotes)
+        if not quotes:
+            return "none"
+        return "all" if self.proven == quotes else "some" if self.proven else "no"
+
+    @property
+    def quoted(self) -> str:
+        """How many quotes it has, and how many of them are proven, in words."""
+        if not self.audit.quotes:
+            return "none"
+        return f"{self.proven} of {len(self.audit.quotes)} proven"
+
+    @property
+    def date(self) -> str:
+        """The day of the verdict; empty where it is not known."""
+        return self.audit.date.isoformat() if self.audit.date else ""
+
+    @property
+    def summary(self) -> str:
+        """Its summary as plain text."""
+        return visible(self.audit.summary).strip()
+
+
+def judged(site: Site) -> list[Judged]:
+    """All verdicts, the newest first; those without a date last."""
+    leaks = {leak.id: leak.title for leak in site.config.leaks}
+    found = [
+        Judged(
+            stored=stored,
+            attempt=attempt_of(stored),
+            audit=stored.audit,
+            proven=sum(proof.proven for proof in site.proofs.get(stored.run.id, ())),
+            leak=leaks.get(stored.audit.leak, stored.audit.leak),
+        )
+        for stored in site.runs
+        if stored.audit is not None
+    ]
+    return sorted(found, key=lambda one: (one.date, one.stored.run.id), reverse=True)
+
+
+def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice]]:
+    """For each filter the values that verdicts have."""
+    words = {
+        **listing.words(site),
+        "counts": {"yes": "counts", "no": "does not count"},
+        "passages": {
+            "all": "all quotes proven", "some": "some quotes proven", "no": "no quote proven",
+            "none": "without quotes",
+        },
+        "leak": {visible(row.leak): visible(row.leak) for row in rows if row.leak},
+    }  # fmt: skip
+    words["leak"][NO_LEAK] = "no leak"
+    return listing.counted(FILTERS, [_filtered_by(site, row) for row in rows], words)
+
+
+def script(site: Site, rows: Sequence[Judged]) -> File:
+    """The file that hands the rows to static/runs.js."""
+    runs = [row.stored for row in rows]
+    values = [_row(site, row) for row in rows]
+    return File(SCRIPT, listing.script(site, runs, FIELDS, values))
+
+
+def _filtered_by(site: Site, row: Judged) -> dict[str, str]:
+    held = listing.filtered_by(site, row.stored)
+    own = {
+        "counts": listing.counts(row.stored),
+        "passages": row.passages,
+        "leak": visible(row.leak) or NO_LEAK,
+        "auditor": visible(row.audit.auditor),
+    }
+    return {**held, **own}
+
+
+def _row(site: Site, row: Judged) -> list[object]:
+    """The value of each of FIELDS."""
+    run, values = row.stored.run, _filtered_by(site, row)
+    return [
+        run_key(run.id),
+        *(values[name] for name in FILTERS),
+        values["status"],
+        values["cut"],
+        visible(run.effort or ""),
+        visible(run.variant or ""),
+        *listing.scored(row.stored),
+        row.date,
+        row.summary,
+        len(row.audit.quotes),
+        row.proven,
+        row.quoted,
+    ]
