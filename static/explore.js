@@ -78,7 +78,9 @@
   function chosen(state) {
     const fits = (run) => ["board", "problem"].every((name) => !state[name] || run[name] === state[name]);
     const across = state.chart === "against" ? (run) => placed(run[state.x], state.logx) : () => true;
-    return runs.filter((run) => fits(run) && across(run) && placed(run[state.y], state.logy));
+    // How scores are spread is told of those that count: no verdict takes them out of the ranking.
+    const counts = (run) => !(run.out && state.chart === "spread" && state.y === "score");
+    return runs.filter((run) => fits(run) && counts(run) && across(run) && placed(run[state.y], state.logy));
   }
 
   function grouped(held, by) {
@@ -94,7 +96,12 @@
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   }
 
-  const told = (run, name) => MEASURES[name].told(run[name]) + (name === "cost" && run.estimated ? " (estimate)" : "");
+  const REMARKS = { cost: ["estimated", " (estimate)"], score: ["out", " (does not count)"] };
+
+  function told(run, name) {
+    const [flag, remark] = REMARKS[name] ?? [];
+    return MEASURES[name].told(run[name]) + (run[flag] ? remark : "");
+  }
 
   function hovered(run, names) {
     const figures = names.map((name) => `${MEASURES[name].name} ${told(run, name)}`);

@@ -24,6 +24,7 @@ from kbsite.model.usage import Usage
 from kbsite.pages import facts
 from kbsite.pages.board_figures import MEASURES, cost_measure
 from tests.test_boards import attempt, config
+from tests.test_ranking_and_audits import HACK
 
 STATIC = Path(__file__).parents[1] / "static"
 CSS = (STATIC / "board_charts.css").read_text("utf-8")
@@ -354,3 +355,39 @@ def test_the_charts_have_no_colours_but_the_theme_s() -> None:
     assert used <= set(re.findall(r"--([a-z]+):", theme))
     values = re.findall(r"(?:fill|stroke|color|background):\s*([^;]+);", CSS)
     assert all(re.fullmatch(r"var\(--[a-z]+\)", value) for value in values)
+
+
+# What a verdict takes out.
+
+
+def _one_struck() -> Board:
+    struck = took(attempt("a", score=0.9, audit=HACK), seconds=60)
+    kept = took(attempt("b", model="n", score=0.4), seconds=120)
+    blank = took(attempt("c", model="o", status=Status.WRONG), seconds=60)
+    return board(config(), [struck, kept, blank])
+
+
+def test_a_struck_run_is_neither_the_best_nor_drawn_and_is_counted() -> None:
+    chart = peaks(_one_struck(), facts.score)
+
+    told = "".join(drawn(chart).itertext())
+
+    assert "claude · n, p: .400" in told
+    assert "claude · m" not in told
+    assert [entry.text for entry in chart.rows[0]][-3:] == [".400", "claude · n", "1"]
+    assert "1 of 3 runs are left out: they have no score on record." in chart.note
+    assert "1 of 3 runs are left out: they are taken out by their verdict." in chart.note
+
+
+def test_a_struck_run_is_no_point_of_a_scatter() -> None:
+    chart = scatter(_one_struck(), TIME, facts.score)
+
+    assert [row[0].text for row in chart.rows] == ["claude · n"]
+    assert "1 of 3 runs are left out: they have no score or no time on record." in chart.note
+    assert chart.note.endswith("1 of 3 runs are left out: they are taken out by their verdict.")
+
+
+def test_a_board_without_struck_runs_says_nothing_of_them() -> None:
+    made = board(config(), [attempt("b", score=0.4)])
+
+    assert all("verdict" not in chart.note for chart in all_of(made))

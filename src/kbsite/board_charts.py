@@ -119,11 +119,11 @@ def peaks(board: Board, score: Written) -> Chart:
         *lines,
         *x_axis(bottom, top, ticks(top, (1, 2, 5), 10), score, EDGE),
     ]
-    unscored = board.attempts - sum(map(len, scored.values()))
+    unscored = board.attempts - sum(map(len, scored.values())) - _struck(board)
     return Chart(
         title=title,
         note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
-        f"{_left_out(unscored, board.attempts, 'have no score')}",
+        f"{_left_out(unscored, board.attempts, 'have no score on record')}{_taken_out(board)}",
         drawing=drawing(title, bottom + 22, shown) if rows else None,
         heads=heads,
         rows=tuple(rows),
@@ -136,7 +136,7 @@ _PEAK_LINE = 44
 def _by_problem(board: Board) -> dict[str, list[Attempt]]:
     held: dict[str, list[Attempt]] = {}
     for _, column, cell in board.cells:
-        scored = [attempt for attempt in cell.attempts if _known(attempt.score)]
+        scored = [attempt for attempt in cell.attempts if _known(attempt.counted_score)]
         held.setdefault(column.problem, []).extend(scored)
     return held
 
@@ -188,21 +188,24 @@ def _peak_row(
 def scatter(board: Board, measure: Measure, score: Written) -> Chart:
     """The scores against what the runs took; only of runs that have both on record."""
     points = [
-        (attempt, value, attempt.score)
+        (attempt, value, attempt.counted_score)
         for _, _, cell in board.cells
         for attempt in cell.attempts
-        if attempt.score is not None
+        if attempt.counted_score is not None
         and _known(attempt.score)
         and (value := measure.of(attempt.run)) is not None
         and _known(value)
     ]
     title = f"Score against {measure.name}"
     missing = _left_out(
-        board.attempts - len(points), board.attempts, f"have no score or no {measure.name}"
+        board.attempts - len(points) - _struck(board),
+        board.attempts,
+        f"have no score or no {measure.name} on record",
     )
     return Chart(
         title=title,
         note=f"Each point is a run: its {measure.name} to the right, its score upwards.{missing}"
+        f"{_taken_out(board)}"
         if points
         else f"No run has both a score and its {measure.name} on record.",
         drawing=_plot(title, points, measure, score) if points else None,
@@ -327,7 +330,17 @@ def _known(value: float | None) -> bool:
 
 
 def _left_out(count: int, of: int, why: str) -> str:
-    return f" {count} of {of} runs are left out: they {why} on record." if count else ""
+    return f" {count} of {of} runs are left out: they {why}." if count else ""
+
+
+def _struck(board: Board) -> int:
+    """Runs whose score a verdict takes out of the ranking."""
+    attempts = [attempt for _, _, cell in board.cells for attempt in cell.attempts]
+    return sum(_known(attempt.score) and not attempt.counts for attempt in attempts)
+
+
+def _taken_out(board: Board) -> str:
+    return _left_out(_struck(board), board.attempts, "are taken out by their verdict")
 
 
 def _named(attempt: Attempt, told: str) -> str:

@@ -62,7 +62,8 @@ def test_every_published_cell_stands_on_the_board_with_its_score(
 
     assert len(results) == len(cells) == CELLS
     for result in results:
-        shown = "".join(cells[result["run_id"]].find("a").itertext()).split()
+        told = "".join(cells[result["run_id"]].find("a").itertext())
+        shown = told.removesuffix(" does not count").split()
         if result["peak_fraction"] is not None:
             assert shown == [score(result["peak_fraction"])]
         elif result["correct"]:
@@ -92,7 +93,41 @@ def test_every_published_verdict_can_be_read_on_the_board(site: Path) -> None:
     board = (site / "hard/index.html").read_text("utf-8")
     notes = sorted((SOURCE / "annotations").glob("*.yaml"))
 
-    assert board.count('<li>└ <span class="verdict') == len(notes)
+    assert board.count('└</span> <span class="verdict') == len(notes)
+
+
+def test_the_two_bugs_are_struck_and_no_score_and_no_place_hangs_on_them(
+    published: dict[str, Any], cells: dict[str, Any]
+) -> None:
+    struck = {run for run, cell in cells.items() if cell.find(".//s") is not None}
+    results = [result for row in published["models"] for result in row["results"].values()]
+    bugs = [path.stem for path in (SOURCE / "annotations").glob("*.yaml") if "bug" in _of(path)]
+
+    assert struck == set(bugs)
+    assert len(struck) == 2
+    assert not any(result["correct"] for result in results if result["run_id"] in struck)
+
+
+def _of(annotation: Path) -> str:
+    """The line of an annotation that judges."""
+    lines = annotation.read_text("utf-8").splitlines()
+    return next(line for line in lines if line.startswith("verdict:"))
+
+
+def test_the_line_on_audits_counts_what_is_due(site: Path) -> None:
+    board = (site / "hard/index.html").read_text("utf-8")
+
+    assert "32 of 53 from 10 % up, 7 of 9 best of their problem" in board
+
+
+def test_every_verdict_that_a_rubric_leaks_stands_in_a_card_of_its_problem(site: Path) -> None:
+    board = (site / "hard/index.html").read_text("utf-8")
+    notes = (SOURCE / "annotations").glob("*.yaml")
+    named = [path.stem for path in notes if "rubric_leak" in _of(path)]
+    section = board.partition('id="leaks"')[2].partition('id="standings"')[0]
+
+    assert len(named) > 5
+    assert all(f"runs/{run}/index.html" in section for run in named)
 
 
 def test_floors_stand_in_the_unit_of_the_grid(site: Path) -> None:

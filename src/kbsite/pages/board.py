@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
-from kbsite.model.board import Board
-from kbsite.model.price import PriceTable
-from kbsite.model.status import Status
+from kbsite.model.board import Board, Cell, Due
+from kbsite.model.status import Status, Tone
+from kbsite.pages import facts
 from kbsite.pages.board_figures import figures
+from kbsite.pages.cited import cited
+from kbsite.pages.leaks import Card, leaks
 from kbsite.pages.page import Page, Site, board_path, templated
 from kbsite.text import banner
 
@@ -17,19 +20,72 @@ from kbsite.text import banner
 def pages(site: Site) -> Iterator[Page]:
     """One page a board."""
     for board in site.boards:
-        values = partial(_values, board, site.prices)
+        values = partial(_values, site, board)
         yield templated(board_path(board.config.id), "pages/board.html", values)
 
 
-def _values(board: Board, prices: PriceTable) -> dict[str, object]:
+def _values(site: Site, board: Board) -> dict[str, object]:
     shown = [cell.shown for _, _, cell in board.cells]
     statuses = {attempt.metrics.status for attempt in shown}
     verdicts = {attempt.audit.verdict for attempt in shown if attempt.audit}
+    cards = leaks(site, board)
     return {
         "title": board.config.title,
         "banner": banner(board.config.title),
         "board": board,
         "statuses": [status for status in Status if status in statuses],
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],
-        **figures(board, prices),
+        "coverage": coverage(board),
+        "reasons": partial(_reasons, board),
+        "tone": _tone,
+        "cited": partial(cited, site),
+        "leaks": cards,
+        "leak_of": _leak_of(cards),
+        **figures(board, site.prices),
+    }
+
+
+def coverage(board: Board) -> str:
+    """How much of what the board's rule wants audited is: "audited 3 of 9 due: 2 of 8 from ..."."""
+    whole = board.coverage()
+    if not whole.due:
+        return "No run is due for an audit"
+    words = {
+        Due.HIGH: f"from {facts.percent(board.config.audit_threshold)} up",
+        Due.BEST: "best of their problem",
+        Due.FLAGGED: "flagged by an alarm",
+    }
+    held = [(board.coverage(due), words[due]) for due in Due]
+    told = [f"{part.done} of {part.due} {word}" for part, word in held if part.due]
+    return f"Audited {whole.done} of {whole.due} due: {', '.join(told)}"
+
+
+def _reasons(board: Board, cell: Cell) -> str:
+    """Why a cell is due for an audit, in a sentence."""
+    words = {
+        Due.HIGH: f"its score is from {facts.percent(board.config.audit_threshold)} up",
+        Due.BEST: Due.BEST.sentence,
+        Due.FLAGGED: f"{Due.FLAGGED.sentence}: {' '.join(_seen(cell)[:1])}",
+    }
+    return f"due for an audit, not audited yet: {'; '.join(words[due] for due in cell.due)}"
+
+
+def _seen(cell: Cell) -> list[str]:
+    """What the alarms that make an audit due saw, what weighs most first."""
+    return [alarm.saw for alarm in cell.shown.alarms if alarm.level is not Level.NOTE]
+
+
+def _tone(cell: Cell) -> str:
+    """The colour of a cell's heaviest alarm."""
+    levels = [alarm.level for alarm in cell.shown.alarms]
+    return max(levels, key=lambda level: level.weight).tone.value if levels else Tone.DIM.value
+
+
+def _leak_of(cards: Sequence[Card]) -> dict[str, Card]:
+    """The card of each run that went through a leak that its audit names, by the run's id."""
+    return {
+        instance.attempt.run.id: card
+        for card in cards
+        for instance in card.instances
+        if instance.audit.leak
     }

@@ -106,7 +106,8 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     """Names and values: the same names in the same order for every run."""
     run, metrics, audit = attempt.run, attempt.metrics, attempt.audit
-    yield "score", facts.score(attempt.score) or "none"
+    taken_out = "" if attempt.counts else " (does not count: see the verdict)"
+    yield "score", (facts.score(attempt.score) or "none") + taken_out
     yield "interval", _interval(attempt)
     yield "status", f"{metrics.status.glyph} {metrics.status.label}"
     yield "verdict", f"{audit.verdict.glyph} {audit.verdict.value}" if audit else "not audited"

@@ -52,20 +52,30 @@ def pages(site: Site) -> Iterator[Page]:
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield File(DATA, _script([_row(site, stored) for stored in site.runs]))
     runs = sorted(site.runs, key=_best_first)
-    values = {"title": "explore", "runs": runs[:ROWS], "spreads": list(_spreads(site.runs))}
+    values = {
+        "title": "explore",
+        "runs": runs[:ROWS],
+        "spreads": list(_spreads(site.runs)),
+        "struck": sum(_struck(stored) for stored in site.runs),
+    }
     yield File(EXPLORE, renderer.page("pages/explore.html", EXPLORE, values))
 
 
+def _struck(stored: StoredRun) -> bool:
+    attempt = attempt_of(stored)
+    return attempt.score is not None and not attempt.counts
+
+
 def _best_first(stored: StoredRun) -> tuple[bool, float, str]:
-    score = attempt_of(stored).score
+    score = attempt_of(stored).counted_score
     return (score is None, -(score or 0.0), stored.run.id)
 
 
 def _spreads(runs: Sequence[StoredRun]) -> Iterator[Spread]:
-    """The spread of each contender's scores, by label."""
+    """The spread of each contender's scores that count, by label."""
     held: dict[Contender, list[float]] = {}
     for stored in runs:
-        score = _known(attempt_of(stored).score)
+        score = _known(attempt_of(stored).counted_score)
         if score is not None:
             held.setdefault(stored.run.contender, []).append(score)
     for contender, scores in sorted(held.items(), key=lambda item: item[0].label):
@@ -75,6 +85,7 @@ def _spreads(runs: Sequence[StoredRun]) -> Iterator[Spread]:
 def _row(site: Site, stored: StoredRun) -> dict[str, object]:
     """A run as static/explore.js draws it; what nobody knows is left out."""
     run, usage, spent = stored.run, stored.run.usage, site.cost(stored.run)
+    attempt = attempt_of(stored)
     board = site.board_of.get(run.id)
     told = None if usage.sent is None or usage.output is None else usage.sent + usage.output
     words = {
@@ -88,7 +99,7 @@ def _row(site: Site, stored: StoredRun) -> dict[str, object]:
         "status": stored.metrics.status.label,
     }
     figures = {
-        "score": attempt_of(stored).score,
+        "score": attempt.score,
         "time": run.elapsed_seconds,
         "output": usage.output,
         "tokens": told,
@@ -100,6 +111,7 @@ def _row(site: Site, stored: StoredRun) -> dict[str, object]:
         **{name: visible(word) for name, word in words.items()},
         **{name: value for name, value in known.items() if value is not None},
         **({"estimated": True} if spent.estimated else {}),
+        **({} if attempt.counts else {"out": True}),
     }
 
 

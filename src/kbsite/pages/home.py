@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from kbsite.model.board import Board
+from kbsite.model.board import Board, Due
+from kbsite.pages import facts
+from kbsite.pages.leaks import hacks, leaks
 from kbsite.pages.page import INDEX, Page, Site, templated
 from kbsite.store.runs import MANIFEST, StoredRun
 from kbsite.text import banner
@@ -40,6 +42,7 @@ def _values(site: Site) -> dict[str, object]:
         "title": site.config.title,
         "banner": banner(site.config.title),
         "latest": audited[:LATEST],
+        "audited": partial(audited_in_short, site),
         "principles": list(principles(site)),
     }
 
@@ -69,10 +72,7 @@ def principles(site: Site) -> Iterator[Principle]:
         timed == runs,
         f"{timed} of {runs} runs have a budget on record",
     )
-    done, due = audits(site.boards)
-    yield Principle(
-        "High runs are read by a person.", done == due, f"{done} of {due} runs due are audited"
-    )
+    yield from _read_by_a_person(site)
     kept = sum(stored.file(MANIFEST) is not None for stored in site.runs)
     refused = sum(len(board.refused) for board in site.boards)
     yield Principle(
@@ -90,6 +90,36 @@ def principles(site: Site) -> Iterator[Principle]:
 METRIC = "peak_fraction"
 
 
+def _read_by_a_person(site: Site) -> Iterator[Principle]:
+    done, due = audits(site.boards)
+    yield Principle(
+        "High runs are read by a person.",
+        done == due,
+        f"{done} of {due} runs that a board's rule wants audited are",
+    )
+    quotes = sum(len(stored.audit.quotes) for stored in site.runs if stored.audit)
+    proven = sum(proof.proven for held in site.proofs.values() for proof in held)
+    yield Principle(
+        "What an audit quotes can be looked up.",
+        proven == quotes,
+        f"{proven} of {quotes} quotes stand verbatim where they say",
+    )
+
+
 def audits(boards: tuple[Board, ...]) -> tuple[int, int]:
     """How many audits all boards have, and how many their rules want."""
     return sum(board.audits_done for board in boards), sum(board.audits_due for board in boards)
+
+
+def audited_in_short(site: Site, board: Board) -> str:
+    """What a board's card says of its audits: "audited 4 of 4 from 10 % up · 2 leaks · 1 hack"."""
+    high, whole = board.coverage(Due.HIGH), board.coverage()
+    told = ["no run is due for an audit"]
+    if whole.due:
+        told = [f"audited {whole.done} of {whole.due} due"]
+    if high.due:
+        up = facts.percent(board.config.audit_threshold)
+        told = [f"audited {high.done} of {high.due} from {up} up"]
+    counts = {"leak": len(leaks(site, board)), "hack": hacks(board)}
+    told += [f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts.items() if n]
+    return " · ".join(told)

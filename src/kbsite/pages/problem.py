@@ -46,5 +46,5 @@ def _results(site: Site, problem: str) -> Iterator[Results]:
         for column in board.columns:
             if column.problem == problem:
                 cells = [(row, cell) for row, at, cell in board.cells if at is column]
-                cells.sort(key=lambda pair: -(pair[1].shown.score or 0))
+                cells.sort(key=lambda pair: -(pair[1].shown.counted_score or 0))
                 yield Results(board, column, cells)

@@ -1,0 +1,104 @@
+"""The leaks of a board: shortcuts that a rubric failed to forbid, as its audits tell them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from kbsite.model.audit import Audit, Verdict
+from kbsite.model.board import Attempt, Board
+from kbsite.model.config import Leak
+from kbsite.pages.cited import Cited, cited
+from kbsite.pages.page import Site
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A run that went through a leak."""
+
+    attempt: Attempt
+    audit: Audit
+    quotes: tuple[Cited, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A leak, and the runs of a board that went through it."""
+
+    anchor: str
+    title: str
+    leak: Leak | None
+    """What kbsite.yaml says of it; None where its audits name no leak, or one that is not there."""
+    instances: tuple[Instance, ...]
+    """The best first."""
+
+    @cached_property
+    def implications(self) -> tuple[str, ...]:
+        """What its audits say follows from it, each once."""
+        told = [instance.audit.implication.strip() for instance in self.instances]
+        return tuple(dict.fromkeys(filter(None, told)))
+
+    @property
+    def problem(self) -> str:
+        """The problem whose rubric leaks, if one of its runs here worked on it."""
+        problems = {instance.attempt.run.problem for instance in self.instances}
+        return self.leak.problem if self.leak and self.leak.problem in problems else ""
+
+
+def leaks(site: Site, board: Board) -> list[Card]:
+    """A card for each leak that an audit on the board names, in the order of kbsite.yaml.
+
+    Those that kbsite.yaml does not know come after, then what names no leak, a card a problem.
+    """
+    found = [instance for instance in _instances(site, board) if _leaks(instance.audit)]
+    known = {leak.id: leak for leak in site.config.leaks}
+    named = {instance.audit.leak for instance in found} - {""}
+    names = [*(name for name in known if name in named), *sorted(named - set(known))]
+    cards = []
+    for number, name in enumerate(names, start=1):
+        own = [instance for instance in found if instance.audit.leak == name]
+        leak = known.get(name)
+        anchor = f"leak-{name if _PLAIN.fullmatch(name) else number}"
+        cards.append(Card(anchor, leak.title if leak else name, leak, _best_first(own)))
+    for column in board.columns:
+        own = [one for one in found if not one.audit.leak and _is_of(one, column.problem)]
+        if own:
+            title = f"a shortcut in {site.problem_title(column.problem)}"
+            cards.append(Card(f"shortcut-{column.problem}", title, None, _best_first(own)))
+    return cards
+
+
+def hacks(board: Board) -> int:
+    """How many runs of a board game the evaluation, as their auditors judge."""
+    audits = [attempt.audit for attempt in _attempts(board) if attempt.audit]
+    return sum(audit.verdict is Verdict.REWARD_HACK for audit in audits)
+
+
+def _attempts(board: Board) -> Iterator[Attempt]:
+    for _, _, cell in board.cells:
+        yield from cell.attempts
+
+
+def _instances(site: Site, board: Board) -> Iterator[Instance]:
+    for attempt in _attempts(board):
+        if attempt.audit is not None:
+            yield Instance(attempt, attempt.audit, cited(site, attempt))
+
+
+def _leaks(audit: Audit) -> bool:
+    return bool(audit.leak) or audit.verdict is Verdict.RUBRIC_LEAK
+
+
+def _is_of(instance: Instance, problem: str) -> bool:
+    return instance.attempt.run.problem == problem
+
+
+def _best_first(instances: Iterable[Instance]) -> tuple[Instance, ...]:
+    def place(instance: Instance) -> tuple[float, tuple[float, str]]:
+        return -(instance.attempt.score or 0.0), instance.attempt.run.order
+
+    return tuple(sorted(instances, key=place))
