@@ -42,10 +42,15 @@ def read(settings: Settings, lookout: Lookout | None = None) -> Site:
 
 def looked_over(site: Site, stored: StoredRun) -> Site:
     """A site with what there is to find in one run by itself."""
+    seen = Lookout().look([evidence(site, stored)])
+    return replace(site, alarms=seen.alarms, proofs=seen.proofs)
+
+
+def evidence(site: Site, stored: StoredRun) -> Evidence:
+    """A run, which the site need not hold, as detectors see it there."""
     rows = [row.floors for board in site.boards for row in board.floors]
     eager = _eager(floor for floors in rows for floor in floors if floor)
-    seen = Lookout().look([_evidence(stored, site.problems, eager)])
-    return replace(site, alarms=seen.alarms, proofs=seen.proofs)
+    return _evidence(stored, site.problems, eager)
 
 
 def lookout_of(settings: Settings) -> Lookout:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
+from kbsite.cli.progress import progress
 from kbsite.store.settings import Settings
 
 COLLECT_AFTER = 50_000
@@ -68,7 +67,7 @@ def build(  # noqa: PLR0913 - each option is an argument
     # A build makes many objects and hardly any cycle: looking for those often is a tenth of it.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
-    with _progress() as tick:
+    with progress() as tick:
         built = make(chosen, tick, fresh=fresh)
     for finding in built.findings:
         tell(finding)
@@ -83,25 +82,6 @@ def build(  # noqa: PLR0913 - each option is an argument
     click.echo(built.out / "index.html")
     if strict and built.findings:
         sys.exit(1)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """What shows how far a build is; None where nobody looks."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=None)
-
-        def tick(path: str, done: int, count: int) -> None:
-            progress.update(task, completed=done, total=count, description=path)
-
-        yield tick
 
 
 def _single(chosen: Settings, named: str, out: Path | None, *, strict: bool) -> None:

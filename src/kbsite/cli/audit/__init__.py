@@ -9,6 +9,7 @@ from kbsite.cli.lazy import LazyGroup
 COMMANDS = {
     "queue": ("kbsite.cli.audit.queue:queue", "List the runs that somebody has to read next."),
     "show": ("kbsite.cli.audit.show:show", "Show all that there is to judge a run by."),
+    "scan": ("kbsite.cli.audit.scan:scan", "List what the detectors notice about runs."),
 }
 """Every command of the group: where it is, and what it does in one line."""
 

@@ -13,6 +13,8 @@ from kbsite.cli.options import config_option, settings
 
 if TYPE_CHECKING:
     from kbsite.auditing.queue import Waiting
+    from kbsite.model.board import Board
+    from kbsite.pages.page import Site
 
 
 @click.command()
@@ -33,25 +35,32 @@ def queue(board: str | None, config: Path | None, *, everything: bool, as_json: 
     """
     from kbsite.auditing.queue import waiting
     from kbsite.cli.audit.printing import place, say
-    from kbsite.errors import UsageError
     from kbsite.reading import lookout_of, read
 
-    chosen = settings(config)
-    site = read(chosen, lookout_of(chosen))
-    names = [one.config.id for one in site.boards]
-    if board is not None and board not in names:
-        raise UsageError(f"{board}: no such board; there are {', '.join(names) or 'none'}")
-    found = [one for one in waiting(site, everything=everything) if board in (None, one.board)]
+    held = settings(config)
+    site = read(held, lookout_of(held))
+    boards = _boards(site, board)
+    names = {one.config.id for one in boards}
+    found = [one for one in waiting(site, everything=everything) if one.board in names]
     for number, one in enumerate(found, start=1):
-        if as_json:
-            click.echo(json.dumps(_data(one, place(one.stored.folder))))
-        else:
-            for line in _entry(number, one, place(one.stored.folder)):
-                say(line)
-    boards = [one for one in site.boards if board in (None, one.config.id)]
+        path = place(one.stored.folder)
+        lines = [json.dumps(_data(one, path))] if as_json else _entry(number, one, path)
+        for line in lines:
+            say(line)
     done, due = sum(one.audits_done for one in boards), sum(one.audits_due for one in boards)
-    told = "nothing waits" if not found else f"{len(found)} wait"
+    told = f"{len(found)} wait" if found else "nothing waits"
     say(f"{told}; audited {done} of {due} due", err=True)
+
+
+def _boards(site: Site, named: str | None) -> list[Board]:
+    """The boards of a site, or the one that is named; UsageError if there is none."""
+    from kbsite.errors import UsageError
+
+    found = [one for one in site.boards if named in (None, one.config.id)]
+    if named is not None and not found:
+        names = ", ".join(one.config.id for one in site.boards) or "none"
+        raise UsageError(f"{named}: no such board; there are {names}")
+    return found
 
 
 def _data(one: Waiting, path: str) -> dict[str, object]:

@@ -1,0 +1,110 @@
+"""`kbsite audit scan`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kbsite.cli.audit.choosing import chosen
+from kbsite.cli.options import config_option, settings, tell
+from kbsite.model.alarm import Level
+
+if TYPE_CHECKING:
+    from kbsite.auditing.scanning import Scan, Scanned
+    from kbsite.model.alarm import Alarm
+
+
+@click.command()
+@click.argument("named", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--level",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.NOTE.value,
+    show_default=True,
+    help="Only what weighs this much or more.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON line for each alarm.")
+@click.option("--strict", is_flag=True, help="Exit 1 if anything of the level is found.")
+@config_option
+def scan(
+    named: tuple[str, ...], level: str, config: Path | None, *, as_json: bool, strict: bool
+) -> None:
+    """List what the detectors notice about runs, a line each, as a compiler writes warnings.
+
+    RUN is the id of a run, a part of it that no other id has, or the run's folder; without RUN,
+    all runs. An alarm is evidence, no verdict: exit code 0, unless --strict says otherwise, or a
+    run could not be looked over, which stops no other.
+
+    \b
+    Example:
+      kbsite audit scan --level warning
+    """
+    from kbsite.auditing.scanning import scan as scanned
+    from kbsite.cli.audit.printing import say
+    from kbsite.cli.progress import progress
+
+    held = [chosen(name, config) for name in named]
+    with progress() as tick:
+        made = scanned(
+            held[0][0] if held else settings(config), [folder for _, folder in held], tick
+        )
+    seen: Counter[Level] = Counter()
+    for run in made.runs:
+        for alarm in run.alarms:
+            seen[alarm.level] += 1
+            if alarm.level.weight >= Level(level).weight:
+                say(json.dumps(_data(run, alarm)) if as_json else _line(run, alarm))
+    failed = list(_failures(made))
+    for line in failed:
+        say(line, err=True)
+    for finding in made.findings:
+        tell(finding)
+    say(_summary(made, seen), err=True)
+    told = any(seen[one] for one in Level if one.weight >= Level(level).weight)
+    if failed or made.findings or (strict and told):
+        sys.exit(1)
+
+
+def _line(run: Scanned, alarm: Alarm) -> str:
+    from kbsite.cli.audit.printing import as_line, place
+
+    where = place(run.stored.folder / alarm.file if alarm.file else run.stored.folder)
+    line = f":{alarm.lines[0]}" if alarm.lines else ""
+    return as_line(f"{where}{line}: {alarm.level.value}: {alarm.kind}: {alarm.saw} {alarm.look}")
+
+
+def _data(run: Scanned, alarm: Alarm) -> dict[str, object]:
+    from kbsite.cli.audit.printing import place
+
+    return {
+        "run": run.stored.run.id,
+        "path": place(run.stored.folder),
+        "file": alarm.file,
+        "lines": list(alarm.lines),
+        "level": alarm.level.value,
+        "kind": alarm.kind,
+        "saw": alarm.saw,
+        "look": alarm.look,
+        "other": alarm.other,
+    }
+
+
+def _failures(made: Scan) -> Iterator[str]:
+    from kbsite.cli.audit.printing import as_line, place
+
+    for run in made.runs:
+        for failure in run.failures:
+            yield as_line(f"{place(run.stored.folder)}: error: not looked over: {failure}")
+
+
+def _summary(made: Scan, seen: Counter[Level]) -> str:
+    count = len(made.runs)
+    found = ", ".join(f"{seen[level]} {level.value}s" for level in reversed(Level))
+    each = f"; {made.seconds * 1000 / count:.1f} ms a run on average" if count else ""
+    return f"{count} runs: {found}{each}"

@@ -1,0 +1,28 @@
+"""How far a command is, for whoever looks at its terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kbsite.model.finding import one_line
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """What shows a name, how many are done and how many there are; None where nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("reading", total=None)
+
+        def tick(name: str, done: int, count: int) -> None:
+            shown.update(task, completed=done, total=count, description=one_line(name))
+
+        yield tick
