@@ -42,6 +42,8 @@ class Proof:
     """What the cited lines say instead; empty where they are proven or not there."""
     lines: tuple[int, ...] = ()
     """First and last line where the passage really stands, if it stands in the file at all."""
+    event: str = ""
+    """The anchor of the event where it really stands, for a quote that cites another event."""
 
     @property
     def proven(self) -> bool:
