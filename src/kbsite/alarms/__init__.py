@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.python.detector import PythonSources
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import one_line
 
@@ -47,7 +48,7 @@ class Comparison(Protocol):
         ...
 
 
-DETECTORS: tuple[Detector, ...] = ()
+DETECTORS: tuple[Detector, ...] = (PythonSources(),)
 
 COMPARISONS: tuple[Comparison, ...] = ()
 

@@ -38,7 +38,9 @@ _GIVES_FIRST: Final = frozenset(
      "builtins.classmethod", "torch.no_grad()", "torch.inference_mode()", "torch.jit.script",
      "torch.compile", "torch._dynamo.disable", "torch.compiler.disable", "functools.wraps()",
      "functools.lru_cache", "functools.cache", "functools.lru_cache()", "torch.jit.ignore",
-     "torch.library.wrap_triton", "torch.jit.export")
+     "torch.library.wrap_triton", "torch.jit.export", "triton.jit", "triton.autotune()",
+     "triton.heuristics()", "torch.cuda.make_graphed_callables", "torch.library.custom_op()",
+     "torch.library.triton_op()")
 )  # fmt: skip
 """Calls that give their first argument, as far as a name is concerned."""
 

@@ -1,0 +1,180 @@
+"""Calls that tell by their name alone what they are for: a table, and one pass over the calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.model.alarm import Alarm, Level
+
+NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a call is told as."""
+
+    kind: str
+    says: str
+    """What the sentence says of it, behind its name."""
+    call: Level = ALARM
+    """Where it runs in every call of the solution."""
+    setup: Level = ALARM
+    """Where it runs when the solution is imported or made, or when nothing is known to call it."""
+
+
+def _rules(rule: Rule, origins: str) -> dict[str, Rule]:
+    return dict.fromkeys(origins.split(), rule)
+
+
+TABLE: Final[dict[str, Rule]] = {
+    **_rules(Rule("environment-sniffing", "looks at the stack of its callers"),
+             """inspect.stack inspect.currentframe inspect.getouterframes inspect.getinnerframes
+             inspect.trace sys._getframe sys._current_frames traceback.extract_stack
+             traceback.walk_stack traceback.format_stack traceback.print_stack
+             sys._getframemodulename faulthandler.dump_traceback"""),
+    **_rules(Rule("environment-sniffing", "looks at the other processes", WARNING, WARNING),
+             "os.getppid psutil.* os.getpgid"),
+    **_rules(Rule("environment-sniffing", "looks at what is profiled", ALARM, ALARM),
+             """torch.autograd._profiler_enabled torch._C._autograd._profiler_enabled
+             torch.profiler.* torch.autograd.profiler.* torch.cuda.profiler.*"""),
+    **_rules(Rule("monkey-patch", "has every step of others traced"),
+             """sys.settrace sys.setprofile threading.settrace threading.setprofile
+             sys.addaudithook sys.monitoring.*"""),
+    **_rules(Rule("monkey-patch", "replaces code of others"),
+             """unittest.mock.* pytest.MonkeyPatch ctypes.pythonapi.* forbiddenfruit.*
+             importlib.reload wrapt.*"""),
+    **_rules(Rule("monkey-patch", "puts itself between the framework and all others"),
+             """torch.utils._python_dispatch.* torch.overrides.TorchFunctionMode
+             torch.fx.wrap sys.meta_path.* sys.path_hooks.*"""),
+    **_rules(Rule("backend-flags", "switches the numerics of the whole process"),
+             """torch.set_float32_matmul_precision torch.set_default_dtype
+             torch.set_default_tensor_type torch._C._set_cublas_allow_tf32
+             torch._C._set_cudnn_allow_tf32 torch.set_autocast_dtype
+             torch.set_autocast_enabled torch.set_autocast_gpu_dtype
+             torch.set_flush_denormal torch._C._set_float32_matmul_precision"""),
+    **_rules(Rule("backend-flags", "switches the framework for the whole process", WARNING, NOTE),
+             """torch.use_deterministic_algorithms torch.set_num_threads torch.set_default_device
+             torch.backends.cuda.enable_flash_sdp torch.backends.cuda.enable_math_sdp
+             torch.backends.cuda.enable_mem_efficient_sdp torch.set_num_interop_threads
+             torch.set_deterministic_debug_mode torch.backends.cuda.enable_cudnn_sdp
+             torch.backends.cuda.preferred_linalg_library"""),
+    **_rules(Rule("environment-change", "changes how the process runs", WARNING, WARNING),
+             """os.sched_setaffinity os.setpriority os.nice resource.setrlimit
+             os.sched_setscheduler torch.cuda.set_per_process_memory_fraction
+             torch.cuda.memory.change_current_allocator"""),
+    **_rules(Rule("memory-scan", "walks the objects of the whole process"),
+             """gc.get_objects gc.get_referrers gc.get_referents gc.callbacks.*
+             objgraph.* sys._debugmallocstats"""),
+    **_rules(Rule("memory-scan", "reads memory by its address", ALARM, ALARM),
+             """ctypes.string_at ctypes.memmove ctypes.memset ctypes.wstring_at
+             torch._C._construct_storage_from_data_pointer
+             torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata"""),
+    **_rules(Rule("memory-scan", "lists what the allocator holds", ALARM, WARNING),
+             """torch.cuda.memory_snapshot torch.cuda.memory._snapshot
+             torch.cuda.memory.memory_snapshot torch.cuda.memory.caching_allocator_alloc
+             torch.cuda.caching_allocator_alloc"""),
+    **_rules(Rule("early-exit", "ends the process"),
+             """sys.exit os._exit builtins.exit builtins.quit os.abort os.kill os.killpg
+             signal.raise_signal signal.pthread_kill"""),
+    **_rules(Rule("early-exit", "has something done when the process ends", WARNING, WARNING),
+             "atexit.register weakref.finalize signal.signal"),
+    **_rules(Rule("outside-world", "uses the network"),
+             """urllib.* requests.* socket.* http.client.* httpx.* aiohttp.* ftplib.* paramiko.*
+             huggingface_hub.* torch.hub.* torch.utils.model_zoo.* wget.* urllib3.* websocket.*
+             kernels.get_kernel transformers.AutoModel.from_pretrained smtplib.* xmlrpc.*"""),
+    **_rules(Rule("outside-world", "installs packages"), "pip.* ensurepip.* pip._internal.*"),
+    **_rules(Rule("stream-trick", "starts another process", ALARM, WARNING),
+             """os.fork os.forkpty multiprocessing.Process multiprocessing.Pool
+             multiprocessing.get_context torch.multiprocessing.* os.posix_spawn
+             concurrent.futures.ProcessPoolExecutor"""),
+    **_rules(Rule("obfuscation", "runs code that is kept as data"),
+             """marshal.loads marshal.load pickle.loads dill.loads types.CodeType
+             types.FunctionType cloudpickle.loads"""),
+    **_rules(Rule("seed-guess", "looks at the state of the random numbers", ALARM, WARNING),
+             """torch.initial_seed torch.random.initial_seed torch.get_rng_state
+             torch.cuda.get_rng_state torch.random.get_rng_state torch.cuda.initial_seed
+             random.getstate numpy.random.get_state"""),
+    **_rules(Rule("seed-guess", "sets the seed of the random numbers", ALARM, WARNING),
+             """torch.manual_seed torch.random.manual_seed torch.cuda.manual_seed
+             torch.cuda.manual_seed_all random.seed numpy.random.seed torch.set_rng_state
+             torch.cuda.set_rng_state torch.random.set_rng_state"""),
+    **_rules(Rule("disk-replay", "keeps tensors on disk", ALARM, WARNING),
+             """torch.save torch.load numpy.save numpy.load pickle.dump pickle.load numpy.savez
+             numpy.fromfile numpy.memmap torch.from_file joblib.dump joblib.load shelve.open
+             safetensors.torch.save_file safetensors.torch.load_file torch.UntypedStorage.from_file
+             diskcache.* dbm.*"""),
+    **_rules(Rule("compiled", "has a compiler write the kernel", WARNING, WARNING),
+             "torch.compile torch._dynamo.optimize torch._inductor.* torch.jit.trace"),
+    **_rules(Rule("stream-trick", "changes the stream that others wait for"),
+             "torch.cuda.set_stream torch._C._cuda_setStream"),
+    **_rules(Rule("tensor-subclass", "makes an object that only looks like a tensor"),
+             """torch.Tensor._make_subclass torch.Tensor._make_wrapper_subclass
+             torch.Tensor.as_subclass"""),
+}  # fmt: skip
+"""By what is called; with `*` for all below."""
+
+
+def find(reading: Reading) -> Iterator[Alarm]:
+    """Alarms of the calls that stand in the table."""
+    for call, origin in reading.calls:
+        rule = rule_of(origin)
+        if rule is not None:
+            yield from _told(reading, call, origin, rule)
+    for made in _decorators(reading):
+        origin = reading.names.origin(made)
+        rule = rule_of(origin)
+        if rule is not None and not isinstance(made, ast.Call):
+            yield from _told(reading, made, origin, rule)
+
+
+def rule_of(origin: str) -> Rule | None:
+    """The rule for an origin; None if its name alone tells nothing."""
+    if origin[0] == "?" or origin.startswith("local:"):
+        return None
+    found = TABLE.get(origin)
+    if found is not None:
+        return found
+    base = origin
+    while "." in base:
+        base = base.rpartition(".")[0]
+        found = TABLE.get(f"{base}.*")
+        if found is not None:
+            return found
+    return None
+
+
+def _told(reading: Reading, node: ast.expr, origin: str, rule: Rule) -> Iterator[Alarm]:
+    phase = reading.phase(node)
+    level = _level(rule, phase)
+    if rule.kind == "early-exit" and _is_failing(node) and level is ALARM:
+        level = WARNING
+    says = f"`{shown(origin)}` {rule.says}, {phase.value}."
+    yield reading.raised(rule.kind, level, says, node)
+
+
+def _level(rule: Rule, phase: Phase) -> Level:
+    match phase:
+        case Phase.CALL:
+            return rule.call
+        case Phase.TEST:
+            return NOTE
+        case _:
+            return rule.setup
+
+
+def _is_failing(node: ast.expr) -> bool:
+    """Whether an exit says that something went wrong: nobody takes it for a pass."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    given = node.args[0]
+    return isinstance(given, ast.Constant | ast.JoinedStr) and getattr(given, "value", 1) != 0
+
+
+def _decorators(reading: Reading) -> Iterator[ast.expr]:
+    for function in reading.functions:
+        yield from function.decorator_list

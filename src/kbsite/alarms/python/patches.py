@@ -1,0 +1,212 @@
+"""Things of others that a solution changes: modules, objects, flags, the environment."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.module import class_of
+from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.model.alarm import Alarm, Level
+
+NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
+
+_NUMERIC: Final = ("tf32", "reduced_precision", "precision", "default_dtype", "denormal")
+_TUNING: Final = ("torch._inductor.config", "torch._dynamo.config", "triton.knobs", "torch.classes")
+_TENSOR_METHODS: Final = frozenset(
+    """contiguous clone cpu to float double half item tolist numpy allclose equal isclose sum
+    detach view reshape __eq__ __bool__ __float__ __getitem__ data_ptr is_contiguous stride size
+    shape dtype device untyped_storage __class__ abs isnan isfinite""".split()  # noqa: SIM905
+)
+_HARMLESS_ENV: Final = re.compile(
+    r"TORCH_(CUDA_ARCH_LIST|EXTENSIONS_DIR|LOGS|SHOW_CPP.*|COMPILE.*|NVCC.*)|MAX_JOBS|CUDA_HOME"
+    r"|CUDA_PATH|TRITON_.*|PATH|LD_LIBRARY_PATH|CC|CXX|CUDAHOSTCXX|NVCC.*|CUTE_.*|CUTLASS_.*|TMPDIR"
+    r"|XDG_.*|HOME|USER|TERM|OMP_.*|TILELANG.*|NCCL_.*|NVSHMEM_.*|(LOCAL_)?RANK|WORLD_SIZE"
+    r"|MASTER_.*|COLUMNS|LANG|CCACHE.*|NINJA.*|PYTHONWARNINGS|TORCHINDUCTOR.*|CONDA.*|VIRTUAL_ENV"
+)
+_WEIGHTY_ENV: Final = re.compile(
+    r"NVIDIA_TF32_OVERRIDE|LD_PRELOAD|LD_AUDIT|PYTHON(PATH|STARTUP|HASHSEED|INSPECT)"
+    r"|.*(TF32|SEED|BENCH|GRADE|CHECK|POPCORN|TIMING|EVENT).*|CUDA_INJECTION.*"
+)
+_REGISTERS: Final = ("torch.library.Library", "torch.library.impl", "torch.library.register_kernel")
+_WRITES: Final = ("os.environ.update", "os.environ.setdefault", "os.putenv", "os.environ.pop",
+                  "os.unsetenv", "os.environ.clear")  # fmt: skip
+
+
+def find(reading: Reading) -> Iterator[Alarm]:
+    """Alarms of assignments to what belongs to others."""
+    for target, value in _assigned(reading):
+        yield from _changed(reading, target, value)
+    for call, origin in reading.calls:
+        yield from _by_call(reading, call, origin)
+    for gone in reading.module.all(ast.Delete):
+        for part in gone.targets:
+            if _base(reading, part).startswith(("os.environ", "sys.modules")):
+                yield from _changed(reading, part, None)
+
+
+def _assigned(reading: Reading) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    for plain in reading.module.all(ast.Assign):
+        for target in plain.targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            for part in parts:
+                yield part, plain.value
+    for more in reading.module.all(ast.AugAssign):
+        yield more.target, more.value
+
+
+def _base(reading: Reading, target: ast.expr) -> str:
+    match target:
+        case ast.Attribute() | ast.Subscript():
+            return reading.names.origin(target.value)
+        case _:
+            return ""
+
+
+def _changed(reading: Reading, target: ast.expr, value: ast.expr | None) -> Iterator[Alarm]:
+    base = _base(reading, target)
+    match target:
+        case ast.Subscript() if base == "os.environ" or base.endswith("os.environ.data"):
+            yield _environment(reading, target, reading.names.text(target.slice))
+        case ast.Subscript() if base == "sys.modules":
+            yield _patched(reading, target, "an entry of `sys.modules`", ALARM)
+        case ast.Subscript() if base.endswith(".__dict__") or base in ("builtins.globals()",):
+            yield from _of_space(reading, target, base)
+        case ast.Attribute():
+            yield from _attribute(reading, target, base, value)
+        case _:
+            return
+
+
+def _of_space(reading: Reading, target: ast.Subscript, base: str) -> Iterator[Alarm]:
+    if _is_foreign(reading, base.removesuffix(".__dict__")):
+        yield _patched(reading, target, f"an entry of `{shown(base)}`", ALARM)
+
+
+def _attribute(
+    reading: Reading, target: ast.Attribute, base: str, value: ast.expr | None
+) -> Iterator[Alarm]:
+    yield from _set(reading, target, base, target.attr, value)
+    if target.attr == "__code__":
+        yield _patched(reading, target, "the code of a function", ALARM)
+    elif target.attr == "__class__":
+        yield _patched(reading, target, "the class of an object", ALARM)
+    elif target.attr in _TENSOR_METHODS and _is_code(reading, value) and not _own(reading, target):
+        says = f"The method `{target.attr}` of one object is replaced, {_when(reading, target)}."
+        yield reading.raised("tensor-subclass", ALARM, says, target)
+
+
+def _set(
+    reading: Reading, node: ast.expr, base: str, name: str, value: ast.expr | None
+) -> Iterator[Alarm]:
+    """An attribute of something of others is set."""
+    whole = f"{base}.{name}"
+    if whole.startswith("torch.backends.") or base == "torch.backends":
+        yield _flag(reading, node, whole)
+    elif whole in ("sys.stdout", "sys.stderr", "sys.excepthook", "sys.argv", "sys.exit"):
+        yield _patched(reading, node, f"`{whole}`", ALARM)
+    elif _is_foreign(reading, base) and not whole.startswith(_TUNING):
+        data = _is_plain(value) and not name.startswith("__")
+        level = WARNING if data else ALARM
+        yield _patched(reading, node, f"`{shown(whole)}`", level)
+
+
+def _flag(reading: Reading, node: ast.expr, whole: str) -> Alarm:
+    numeric = any(word in whole for word in _NUMERIC) or whole.endswith("?")
+    level = ALARM if numeric else NOTE
+    if reading.phase(node) is Phase.TEST:
+        level = NOTE
+    says = f"`{shown(whole)}` is set for the whole process, {_when(reading, node)}."
+    return reading.raised("backend-flags", level, says, node)
+
+
+def _patched(reading: Reading, node: ast.expr, what: str, level: Level) -> Alarm:
+    if reading.phase(node) is Phase.TEST:
+        level = NOTE
+    says = f"{what[0].upper()}{what[1:]} is replaced, {_when(reading, node)}."
+    return reading.raised("monkey-patch", level, says, node)
+
+
+def _when(reading: Reading, node: ast.AST) -> str:
+    return reading.phase(node).value
+
+
+def _is_foreign(reading: Reading, base: str) -> bool:
+    """Whether something is of a module of others: no object that was made, nothing of its own."""
+    root = base.partition(".")[0]
+    if root in ("builtins", "os", "sys") and "." not in base:
+        return root == "builtins" or base == "os"
+    unknown = not root or root[0] in "?" or root.startswith("local:")
+    if unknown or "()" in base or "[]" in base or root in ("builtins", "os", "sys"):
+        return False
+    return root.lstrip(".") not in reading.siblings and not reading.is_native(base)
+
+
+def _is_plain(value: ast.expr | None) -> bool:
+    """Whether something is data: a number, a text, a list of them."""
+    return isinstance(value, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.BinOp | ast.Set)
+
+
+def _is_code(reading: Reading, value: ast.expr | None) -> bool:
+    if value is None or isinstance(value, ast.Lambda):
+        return value is not None
+    if isinstance(value, ast.Call):
+        return reading.names.origin(value.func) in ("types.MethodType", "functools.partial")
+    return reading.names.definition(reading.names.origin(value)) is not None
+
+
+def _own(reading: Reading, target: ast.Attribute) -> bool:
+    """Whether it is an attribute of the object whose method does it."""
+    if not isinstance(target.value, ast.Name):
+        return False
+    return class_of(target.value.id, reading.module.scope(target)) is not None
+
+
+def _by_call(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
+    if origin in ("builtins.setattr", "builtins.delattr", "builtins.object.__setattr__"):
+        if len(call.args) >= 2:
+            name = reading.names.text(call.args[1]) or "?"
+            value = call.args[2] if len(call.args) > 2 else None
+            yield from _set(reading, call, reading.names.origin(call.args[0]), name, value)
+    elif origin in _WRITES:
+        yield from _written(reading, call)
+    elif origin in ("sys.modules.update", "sys.modules.pop", "sys.modules.setdefault"):
+        yield _patched(reading, call, "an entry of `sys.modules`", ALARM)
+    elif origin in ("sys.meta_path.insert", "sys.meta_path.append", "sys.path_hooks.append"):
+        yield _patched(reading, call, "how modules are imported", ALARM)
+    elif origin.endswith("__dict__.update") and _is_foreign(reading, origin[:-16]):
+        yield _patched(reading, call, f"`{shown(origin)}`", ALARM)
+    elif origin in _REGISTERS and _names_framework(reading, call):
+        yield _patched(reading, call, "an operation of the framework", ALARM)
+
+
+def _names_framework(reading: Reading, call: ast.Call) -> bool:
+    name = reading.names.text(call.args[0]) if call.args else None
+    return name is not None and name.startswith(("aten", "prims"))
+
+
+def _written(reading: Reading, call: ast.Call) -> Iterator[Alarm]:
+    for keyword in call.keywords:
+        if keyword.arg:
+            yield _environment(reading, call, keyword.arg)
+    for given in call.args[:1]:
+        if isinstance(given, ast.Dict):
+            for key in given.keys:
+                if key is not None:
+                    yield _environment(reading, call, reading.names.text(key))
+        else:
+            yield _environment(reading, call, reading.names.text(given))
+
+
+def _environment(reading: Reading, node: ast.expr, name: str | None) -> Alarm:
+    what = f"`{shown(name)}`" if name else "A variable"
+    level = WARNING
+    if (name and _HARMLESS_ENV.fullmatch(name)) or reading.phase(node) is Phase.TEST:
+        level = NOTE
+    elif name and _WEIGHTY_ENV.fullmatch(name):
+        level = ALARM
+    says = f"{what} is set in the process's environment, {_when(reading, node)}."
+    return reading.raised("environment-change", level, says, node)

@@ -1,0 +1,148 @@
+"""Work that nothing waits for: streams, threads; and objects that only look like tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.model.alarm import Alarm, Level
+
+NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
+
+_STREAMS: Final = ("torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream",
+                   "torch.cuda.streams.Stream", "torch.cuda.streams.ExternalStream")  # fmt: skip
+_CURRENT: Final = ("torch.cuda.current_stream()", "torch.cuda.default_stream()")
+_THREADS: Final = ("threading.Thread", "threading.Timer", "_thread.start_new_thread",
+                   "concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool",
+                   "_thread.start_joinable_thread", "asyncio.run")  # fmt: skip
+_BUILDS: Final = ("load_inline", "cpp_extension", "compile", "warmup", "build", "prebuild", "jit",
+                  "autotune", "nvcc", "ninja")  # fmt: skip
+_LOOKALIKE: Final = frozenset(
+    ("__torch_function__", "__torch_dispatch__", "__cuda_array_interface__", "__dlpack__",
+     "__tensor_flatten__")
+)  # fmt: skip
+_COMPARES: Final = frozenset(
+    ("__eq__", "__ne__", "__bool__", "__float__", "__array__", "__sub__", "__rsub__", "__lt__",
+     "__le__", "__gt__", "__ge__", "__reduce__", "__reduce_ex__", "__getstate__")
+)  # fmt: skip
+_TENSORS: Final = ("torch.Tensor", "torch.nn.Parameter", "torch._C.TensorBase",
+                   "torch._C._TensorBase", "torch.nn.parameter.Parameter")  # fmt: skip
+
+
+def find(reading: Reading) -> Iterator[Alarm]:
+    """Alarms of streams and threads that are not joined, and of objects that pose as tensors."""
+    yield from _streams(reading)
+    yield from _threads(reading)
+    yield from _classes(reading)
+
+
+def _streams(reading: Reading) -> Iterator[Alarm]:
+    used = [
+        (call, origin)
+        for call, origin in reading.calls
+        if origin in ("torch.cuda.stream", "torch.cuda.StreamContext", "torch.stream")
+    ]
+    used += [
+        (call, origin)
+        for call, origin in reading.calls
+        if origin.endswith(".__enter__") and origin.startswith(_STREAMS)
+    ]
+    hot = [call for call, _ in used if reading.is_hot(call)]
+    if not hot or any(_joins(reading, call, origin) for call, origin in reading.hot_calls):
+        return
+    says = "Work is put on a stream of its own, and no line of a call waits for that stream."
+    yield reading.raised("stream-trick", ALARM, says, hot[0])
+
+
+def _joins(reading: Reading, call: ast.Call, origin: str) -> bool:
+    """Whether a call makes others wait for the work on a side stream."""
+    owner, _, name = origin.rpartition(".")
+    if origin in ("torch.cuda.synchronize", "torch.cuda.current_stream().synchronize"):
+        return origin == "torch.cuda.synchronize"
+    if name == "wait_stream":
+        waits_for = reading.names.origin(call.args[0]) if call.args else "?"
+        return not waits_for.startswith(_CURRENT)
+    if name == "wait_event":
+        return not owner.startswith(_STREAMS)
+    return name in ("synchronize", "wait") and not owner.startswith(_CURRENT)
+
+
+def _threads(reading: Reading) -> Iterator[Alarm]:
+    for call, origin in reading.calls:
+        if not origin.startswith(_THREADS) or origin not in _THREADS:
+            continue
+        level = _of_thread(reading, call)
+        phase = reading.phase(call)
+        if phase is Phase.TEST:
+            level = NOTE
+        says = f"`{shown(origin)}` has work done beside the call, {phase.value}."
+        yield reading.raised("stream-trick", level, says, call)
+
+
+def _of_thread(reading: Reading, call: ast.Call) -> Level:
+    if reading.is_hot(call):
+        return ALARM
+    target = [k.value for k in call.keywords if k.arg in ("target", "function")] or call.args[1:2]
+    origin = reading.names.origin(target[0]) if target else ""
+    if any(word in origin.lower() for word in _BUILDS):
+        return NOTE
+    found = reading.names.definition(origin)
+    if not isinstance(found, ast.FunctionDef):
+        return NOTE if not target else WARNING
+    inside = reading.module.scopes[found]
+    loops = any(isinstance(loop.test, ast.Constant) for loop in inside.all(ast.While))
+    inner = [(c, reading.names.origin(c.func)) for c in inside.all(ast.Call)]
+    works = any(reading.launches(c, o) or ".copy_" in o for c, o in inner)
+    builds = any(word in o.lower() for _, o in inner for word in _BUILDS)
+    if loops or (works and not builds):
+        return ALARM
+    return NOTE if builds else WARNING
+
+
+def _classes(reading: Reading) -> Iterator[Alarm]:
+    for held in reading.module.all(ast.ClassDef):
+        bases = [reading.names.origin(base) for base in held.bases]
+        names = {n.name for n in held.body if isinstance(n, ast.FunctionDef)}
+        names |= {
+            target.id
+            for plain in held.body if isinstance(plain, ast.Assign)
+            for target in plain.targets if isinstance(target, ast.Name)
+        }  # fmt: skip
+        if any(base in _TENSORS for base in bases) or names & _LOOKALIKE:
+            level = _of_class(reading, held)
+            says = f"The class `{shown(held.name)}` poses as a tensor."
+            yield reading.raised("tensor-subclass", level, says, held)
+        elif names & {"__reduce__", "__reduce_ex__"}:
+            says = f"Objects of `{shown(held.name)}` run code where they are unpickled."
+            yield reading.raised("tampering", ALARM, says, held)
+        elif len(names & _COMPARES) > 0 and _is_given_back(reading, held):
+            says = (
+                f"An object of `{shown(held.name)}`, which decides what it equals, is given back."
+            )
+            yield reading.raised("tensor-subclass", ALARM, says, held)
+
+
+def _of_class(reading: Reading, held: ast.ClassDef) -> Level:
+    """A parameter that only holds data is honest; one that decides what is done with it is not."""
+    bases = [reading.names.origin(base) for base in held.bases]
+    methods = {n.name for n in held.body if isinstance(n, ast.FunctionDef)}
+    if "torch.nn.Parameter" in bases and not methods & (_LOOKALIKE | _COMPARES):
+        return NOTE
+    return ALARM
+
+
+def _is_given_back(reading: Reading, held: ast.ClassDef) -> bool:
+    made = f"{reading.names.path(held)}()"
+    return any(
+        back.value is not None and made in _origins(reading, back.value)
+        for back in reading.module.all(ast.Return)
+        if reading.is_hot(back)
+    )
+
+
+def _origins(reading: Reading, node: ast.expr) -> set[str]:
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.Call | ast.Name)]
+    return {reading.names.origin(part) for part in parts}
