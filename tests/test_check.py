@@ -156,63 +156,6 @@ def test_a_rule_of_metrics_json(
     assert expectation in messages(folder)
 
 
-AUDIT_RULES: list[tuple[dict[str, Any], str, str, str]] = [
-    ({"summary": "word " * 61}, "error", "summary", "at most 60 words, got 61"),
-    ({"summary": " "}, "error", "summary", "empty"),
-    ({"auditor": ""}, "error", "auditor", "who judged"),
-    ({"verdict": "reward_hack"}, "error", "implication", "reward_hack"),
-    ({"quotes": [{"file": "solution.py", "lines": [], "text": "x"}]},
-     "error", "quotes[0].lines", "got []"),
-    ({"quotes": [{"file": "solution.py", "lines": [2, 1], "text": "x"}]},
-     "error", "quotes[0].lines", "the first and the last"),
-    ({"quotes": [{"file": "solution.py", "lines": [0], "text": "x"}]},
-     "error", "quotes[0].lines", "got [0]"),
-    ({"quotes": [{"file": "solution.py", "lines": [1, 2, 3], "text": "x"}]},
-     "error", "quotes[0].lines", "got [1, 2, 3]"),
-    ({"quotes": [{"file": "solution.py", "lines": [1, 99], "text": "def solve(x):"}]},
-     "error", "quotes[0].lines", "no line 99"),
-    ({"quotes": [{"file": "solution.py", "lines": [1], "text": "softmax"}]},
-     "error", "quotes[0].text", "does not stand so"),
-    ({"quotes": [{"file": "solution.py", "lines": [1], "text": "softmax"}], "origin": "elsewhere"},
-     "warning", "quotes[0].text", "does not stand so"),
-    ({"quotes": [{"file": "../other/solution.py", "lines": [1], "text": "x"}]},
-     "warning", "quotes[0].file", "no file"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("fields", "severity", "key", "expectation"), AUDIT_RULES)
-def test_a_rule_of_audit_yaml(
-    tmp_path: Path,
-    make_run: MakeRun,
-    fields: dict[str, Any],
-    severity: str,
-    key: str,
-    expectation: str,
-) -> None:
-    folder = make_run(tmp_path / "demo", audit=fields)
-    kept = {(s, name, k) for s, name, _, k in found(folder)}
-    assert (severity, "audit.yaml", key) in kept
-    assert expectation in messages(folder)
-
-
-def test_the_line_of_a_quote_is_named(tmp_path: Path, make_run: MakeRun) -> None:
-    quote = {"file": "solution.py", "lines": [1], "text": "def solve(x):"}
-    folder = make_run(tmp_path / "demo", audit={"quotes": [quote, {**quote, "text": "lost"}]})
-    place = line(folder / "audit.yaml", "text: lost")
-    assert found(folder) == {("error", "audit.yaml", place, "quotes[1].text")}
-
-
-@pytest.mark.parametrize("text", ["run the tests\nfirst", "run the   tests first", "“quoted”"])
-def test_a_quote_of_a_transcript_may_stand_within_a_row(
-    tmp_path: Path, make_run: MakeRun, text: str
-) -> None:
-    row = {"a": [{"text": "I run the tests\nfirst"}, {"b": "he “quoted” \\ it"}, 7]}
-    log = json.dumps(row).encode() + b"\n"
-    quote = {"file": "transcript/a.jsonl", "lines": [1, 1], "text": text}
-    folder = make_run(tmp_path / "demo", audit={"quotes": [quote]}, transcript={"a.jsonl": log})
-    assert not [one for one in check([folder]) if one.key]
-
-
 def test_files_that_differ_from_the_manifest(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run(tmp_path / "demo", files={"check.log": b"ok\n"})
     (folder / "solution.py").write_text("cheat\n")
@@ -433,7 +376,7 @@ def test_a_deck_may_name_a_problem_that_only_runs_know(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
     settings = make_settings(tmp_path, deck=["softmax", "gemm"])
-    make_run(settings.runs / "demo", problem="gemm")
+    make_run(settings.runs / "demo", problem="gemm", audit={})
     assert {key for *_, key in found(settings.path)} == {"problem"}
 
 

@@ -17,10 +17,12 @@ SLUG_RULE = "it becomes part of an address; expected small letters, digits and .
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The problems that there are."""
+    """The problems and the leaks that there are."""
 
     problems: Mapping[str, str] | None
     """Hashes by id; None where no kbsite.yaml says where the problems are."""
+    leaks: frozenset[str] | None = None
+    """Ids of the leaks that kbsite.yaml names; None where there is none."""
 
 
 def known(settings: Settings | None) -> Known:
@@ -28,7 +30,8 @@ def known(settings: Settings | None) -> Known:
     if settings is None:
         return Known(None)
     folders = problem_folders(settings.problems)
-    return Known({folder.name: folder_digest(folder) for folder in folders})
+    leaks = frozenset(leak.id for leak in settings.config.leaks)
+    return Known({folder.name: folder_digest(folder) for folder in folders}, leaks)
 
 
 def is_slug(name: str) -> bool:

@@ -58,7 +58,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from _run_remarks(stored, there)
     yield from metrics_findings(stored)
     yield from samples_findings(stored)
-    yield from audit_findings(stored)
+    yield from audit_findings(stored, there)
     yield from transcript_findings(stored)
 
 
