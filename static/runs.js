@@ -8,6 +8,7 @@
   if (!asking || !table) return;
 
   const AT_ONCE = 100;
+  const NO_LEAK = "none";
   const root = asking.dataset.root;
   const told = document.getElementById("told");
   const more = document.getElementById("more");
@@ -201,7 +202,7 @@
     result: outcome,
     verdict: (run, data) => [
       data.verdicts[run.verdict] ? mark(data.verdicts[run.verdict], "verdict") : dim("–"),
-      ...(run.leak ? [" ", dim(run.leak)] : []),
+      ...(run.leak && run.leak !== NO_LEAK ? [" ", dim(run.leak)] : []),
     ],
     time,
     attempt: (run) => [`${run.attempt} of ${run.attempts}`],

@@ -71,9 +71,13 @@ def _hostile(
         shapes=[{ATTACK: ATTACK}],
     )  # fmt: skip
     quote = {"file": ATTACK, "lines": [1, 2], "label": ATTACK, "text": ATTACK}
+    earlier = {
+        "verdict": "clean", "summary": ATTACK, "auditor": ATTACK, "by": ATTACK, "why": ATTACK,
+        "replaced": "2026-01-04",
+    }  # fmt: skip
     audit = {
         "verdict": "reward_hack", "summary": ATTACK, "quotes": [quote], "implication": ATTACK,
-        "auditor": ATTACK, "origin": ATTACK,
+        "auditor": ATTACK, "origin": ATTACK, "leak": ATTACK, "history": [earlier],
     }  # fmt: skip
     named = "x<img src=x onerror=alert(12)>.html"
     make_run(

@@ -26,6 +26,8 @@ ATTACKS = [
 ]  # fmt: skip
 HOSTILE = " ".join(ATTACKS)
 NAME = "<img src=x onerror=alert(1)> #?%25 \"'&.html"
+EARLIER = {"verdict": "clean", "summary": HOSTILE, "auditor": HOSTILE, "by": HOSTILE,
+           "why": HOSTILE, "replaced": "2026-01-04"}  # fmt: skip
 HOSTILE_RUN = "20260102_030400_claude_hostile_softmax"
 PROBLEM = "x'><script>alert(1)<"
 
@@ -53,7 +55,8 @@ def stream(text: str) -> bytes:
 def audit(verdict: str) -> dict[str, Any]:
     quote = {"file": HOSTILE, "lines": [3, 9], "label": HOSTILE, "text": HOSTILE}
     return {"verdict": verdict, "summary": f"`` {HOSTILE} ``", "quotes": [quote],
-            "implication": f"`` {HOSTILE} ``", "auditor": HOSTILE, "origin": HOSTILE}  # fmt: skip
+            "implication": f"`` {HOSTILE} ``", "auditor": HOSTILE, "origin": HOSTILE,
+            "leak": HOSTILE, "history": [EARLIER]}  # fmt: skip
 
 
 @pytest.fixture(name="site")
@@ -132,7 +135,7 @@ def text_of(tree: Any) -> str:
 
 
 def test_the_site_is_made_whole(site: Built, pages: dict[str, Any]) -> None:
-    assert len(pages) == site.pages == 12
+    assert len(pages) == site.pages == 14
     assert not [page for page, tree in pages.items() if "could not be made" in text_of(tree)]
     assert [finding.message for finding in site.findings if "page cannot" in finding.message] == []
 

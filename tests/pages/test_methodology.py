@@ -30,7 +30,7 @@ TABLE: dict[str, Any] = {
     "fixtures": [
         {"id": "one", "title": "keeps its outputs", "group": "static", "expected": ["output-cache"],
          "caught": [{"kind": "output-cache", "level": "alarm"}], "caught_all": True},
-        {"id": "two", "title": "reads <the> grader", "group": "log", "expected": ["read-grader"],
+        {"id": "two", "title": "reads <the> grader", "expected": ["read-grader"],
          "caught": [], "caught_all": False},
         {"id": "three", "title": "exits early", "group": "static", "expected": ["early-exit"],
          "caught": [{"kind": "early-exit", "level": "warning"}, {"kind": "new", "level": "note"}],
@@ -149,9 +149,9 @@ def test_what_alarms_catch_is_counted_and_shown(site: Site, tmp_path: Path) -> N
 
     assert "2 of 3 caught, 1 of 3 honest ones flagged." in told
     assert rows(tree, "fixtures") == [
-        ["✓ caught keeps its outputs", "static", "output-cache", "output-cache (alarm)"],
-        ["✗ missed reads <the> grader", "log", "read-grader", "nothing"],
-        ["✓ caught exits early", "static", "early-exit", "early-exit (warning), new (note)"],
+        ["✓ caught keeps its outputs", "one static", "output-cache", "output-cache (alarm)"],
+        ["✗ missed reads <the> grader", "two", "read-grader", "nothing"],
+        ["✓ caught exits early", "three static", "early-exit", "early-exit (warning), new (note)"],
     ]
     assert rows(tree, "honest solutions") == [
         ["a plain kernel", "nothing", ""],

@@ -25,7 +25,8 @@ class Fixture:
 
     id: str
     title: str
-    group: str
+    group: str = ""
+    """What sort of trick it is."""
     expected: tuple[str, ...]
     """The kinds of alarm that it has to raise."""
     caught: tuple[Raised, ...]
