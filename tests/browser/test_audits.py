@@ -40,6 +40,7 @@ def _site(
             own = {"summary": f"Number {number} does it.", "date": f"2026-01-{number % 28 + 1:02}"}
             make_run(board, run_id=f"r{number:03}", model=f"m{number:03}", audit=own)
         quote = {"file": "solution.py", "lines": [1], "label": "l", "text": "def solve(x):"}
+        own: dict[str, Any]
         own = {"verdict": "reward_hack", "summary": "It *keeps* answers.", "implication": "i",
                "quotes": [quote], "auditor": "B. Reader"}  # fmt: skip
         made = {**own, "date": "2026-03-02", "history": [EARLIER]}
