@@ -71,7 +71,7 @@ def test_an_audit_whose_quotes_are_proven_has_nothing_wrong(audited: Any) -> Non
     ("old", "new", "line", "key", "says"),
     [
         ("for i in range(4)", "for i in range(5)", 10, "quotes[0].text",
-         r"quotes “for i in range\(5\): ⏎     if x:”, in lines 4 to 5 stands “    for i in range\(4\):"),
+         r"quotes “for i in range\(5\): ⏎     if x:”, in lines 4 to 5 stands “    for i in range"),
         ("          if x:", "          if y:", 10, "quotes[0].text", "copy it"),
         ("          if x:", "         if x:", 10, "quotes[0].text", "not stand in solution.py"),
         ("[4, 5]", "[5, 5]", 8, "quotes[0].lines",

@@ -19,18 +19,36 @@ from kbsite.model.finding import Severity
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 @config_option
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+@click.option("--fix", is_flag=True, help="Let quotes cite the lines that they stand in, first.")
+@click.option("--imported", is_flag=True, help="With --fix: change imported audits too.")
 @click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
-def check(paths: tuple[Path, ...], config: Path | None, *, strict: bool, as_json: bool) -> None:
+def check(
+    paths: tuple[Path, ...],
+    config: Path | None,
+    *,
+    strict: bool,
+    fix: bool,
+    imported: bool,
+    as_json: bool,
+) -> None:
     """Say what is wrong with runs, audits, problems and kbsite.yaml.
 
     PATH is a run, a folder of runs, a problem, problems/, a kbsite.yaml, or a file of a run;
     without PATH, everything that kbsite.yaml names. Exit 1 on any error.
 
+    With --fix, a quote that stands, verbatim, elsewhere in its file is made to cite those lines;
+    nothing else of an audit.yaml changes.
+
     \b
-    Example:
+    Examples:
       kbsite check runs/demo --strict
+      kbsite check --fix
     """
     from kbsite.check import check as findings_of
+    from kbsite.check.fixes import fix as fixed
+
+    if imported and not fix:
+        raise UsageError("--imported says what --fix may change; give both")
 
     try:
         known = settings(config)
@@ -38,6 +56,8 @@ def check(paths: tuple[Path, ...], config: Path | None, *, strict: bool, as_json
         if not paths or config:
             raise
         known = None  # a run can be checked anywhere, only not against its problem
+    for done in fixed(paths, known, imported=imported) if fix else ():
+        click.echo(f"mended: {done.text}", err=as_json)
     seen: Counter[Severity] = Counter()
     for finding in findings_of(paths, known):
         if as_json:
