@@ -44,6 +44,7 @@ from kbsite.store.settings import Settings
 from kbsite.store.writing import json_text, write_text
 from kbsite.terminal import terminal
 from kbsite.transcripts import transcript
+from kbsite.unmet import unmet
 
 Tick = Callable[[str, int, int], None]
 """Told the path of each page as it is written, how many are done, and how many there are."""
@@ -56,7 +57,10 @@ class Built:
     out: Path
     pages: int
     findings: tuple[Finding, ...]
+    """What is wrong with the input."""
     work: Work
+    unmet: tuple[Finding, ...] = ()
+    """Where the site does not keep what it says of its audits."""
 
 
 def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) -> Built:
@@ -73,7 +77,7 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     held = inputs([settings.runs, settings.problems], before.inputs)
     code, chosen = code_digest(), digest(settings)
     if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
-        return Built(out, len(before.pages), before.findings, Work())
+        return Built(out, len(before.pages), before.findings, Work(), before.unmet)
     lookout = Lookout(held, before.noticed if before.code == code else {})
     site, seen = read_noticing(settings, lookout)
     shown = replace(site, findings=_published(site.findings, settings))
@@ -86,10 +90,13 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     write_text(output.folder / MARKER, f"{__version__}\n")
     output.replace()
     marker = (out / MARKER).stat().st_mtime_ns
-    found = tuple(findings)
-    noticed = dict(seen.noticed)
-    write_record(out, Record(code, frame, chosen, marker, held, making.pages, found, noticed))
-    return Built(out, len(making.pages), found, output.work)
+    made = Record(
+        code, frame, chosen, marker, held, making.pages,
+        findings=tuple(findings), unmet=tuple(unmet(site, settings.path)),
+        noticed=dict(seen.noticed),
+    )  # fmt: skip
+    write_record(out, made)
+    return Built(out, len(made.pages), made.findings, output.work, made.unmet)
 
 
 def _same(before: Mapping[str, Input], held: Mapping[str, Input]) -> bool:

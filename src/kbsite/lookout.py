@@ -94,7 +94,7 @@ class Lookout:
         return Sighting(
             alarms={run_id: held for run_id, held in found.items() if held},
             proofs={run: one.reading.proofs for run, one in noticed.items() if one.reading.proofs},
-            findings=(*findings, *(_failed("runs", failure) for failure in told)),
+            findings=(*findings, *(_failed("runs", f"{_NOT_ALL}: {one}") for one in told)),
             noticed=noticed,
         )
 
@@ -125,6 +125,8 @@ class Lookout:
         problem = run.problem.hash if run.problem else None
         return f"{digest_of(held)} {problem} {run.eager!r}", whole
 
+
+_NOT_ALL = "not all alarms could be looked for"
 
 _UNKNOWN = Noticed(Scan(""), Reading(""))
 
@@ -170,7 +172,7 @@ def _heaviest(found: Sequence[Alarm]) -> tuple[Alarm, ...]:
 
 
 def _failures(noticed: Noticed) -> list[str]:
-    scan = [f"not all alarms could be looked for: {told}" for told in noticed.scan.failures]
+    scan = [f"{_NOT_ALL}: {told}" for told in noticed.scan.failures]
     return scan + [f"its quotes were not proven: {told}" for told in noticed.reading.failures]
 
 

@@ -46,6 +46,7 @@ class Record:
     inputs: dict[str, Input] = field(default_factory=dict)
     pages: dict[str, PageRecord] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    unmet: tuple[Finding, ...] = ()
     noticed: dict[str, Noticed] = field(default_factory=dict)
     """What was found in each run, by its id."""
 

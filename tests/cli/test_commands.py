@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kbsite.cli import COMMANDS, kbsite
+from kbsite.store.problems import read_problem
 from tests.conftest import MakeRun, MakeSettings
 
 HEAVY = [
@@ -122,6 +124,53 @@ def test_a_strict_build_fails_on_what_a_plain_one_only_names(
     # All but the last line, which counts the work: there was none left to do.
     assert plain.stderr.splitlines()[:-1] == strict.stderr.splitlines()[:-1]
     assert "0 transcripts read, 0 pages rendered, 0 files written, 0 kept" in strict.stderr
+
+
+def test_only_a_strict_build_fails_where_audits_that_are_due_are_missing(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    held = read_problem(make_settings(tmp_path).problems / "softmax").hash
+    read = make_run(tmp_path / "runs" / "demo", audit={}, problem_hash=held)
+    unread = make_run(tmp_path / "runs" / "demo", model="other", problem_hash=held)
+    told = (
+        f"{tmp_path}/kbsite.yaml: warning: boards.demo: 1 of 2 audits that are due are missing;"
+        " `kbsite audit queue` lists them"
+    )
+    plain = run("build", cwd=tmp_path)
+    strict = run("build", "--strict", cwd=tmp_path)
+
+    assert (plain.returncode, strict.returncode) == (0, 1)
+    assert told in plain.stderr.splitlines()
+    assert told in strict.stderr.splitlines()
+    assert "0 errors, 1 warnings" in plain.stderr
+    assert (run("check", cwd=tmp_path).returncode, told in run("check", cwd=tmp_path).stderr) == (
+        0,
+        True,
+    )
+    assert run("check", "--strict", cwd=tmp_path).returncode == 1
+
+    shutil.copy(read / "audit.yaml", unread)
+    assert run("build", "--strict", cwd=tmp_path).returncode == 0
+    assert run("check", "--strict", cwd=tmp_path).returncode == 0
+
+
+def test_only_a_strict_build_fails_on_a_quote_that_is_not_proven(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    quotes = [
+        {"file": "solution.py", "lines": [1, 1], "text": "def solve(x):"},
+        {"file": "solution.py", "lines": [2, 2], "text": "return cached"},
+    ]
+    audited = make_run(tmp_path / "runs" / "demo", audit={"quotes": quotes})
+    plain = run("build", cwd=tmp_path)
+    strict = run("build", "--strict", cwd=tmp_path)
+    [told] = [line for line in strict.stderr.splitlines() if "not proven" in line]
+
+    assert (plain.returncode, strict.returncode) == (0, 1)
+    assert told in plain.stderr.splitlines()
+    assert told.startswith(f"{audited}/audit.yaml:")
+    assert "warning: quotes[1]: not proven: solution.py: " in told
 
 
 def test_settings_that_cannot_be_read_are_named_by_line_and_key(tmp_path: Path) -> None:

@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from kbsite.check.known import SLUG_RULE, Known, is_slug, known
+from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
 from kbsite.check.remarks import Remarks
 from kbsite.check.runs import runs_findings
+from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
+from kbsite.reading import lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.runs import RUN, is_partial, run_folders
 from kbsite.store.settings import Settings
+from kbsite.unmet import unread
 
 TAKEN = frozenset({
     "assets", "audits", "compare", "data", "hardware", "harnesses", "methodology", "models",
@@ -28,10 +32,21 @@ def site_findings(settings: Settings) -> Iterator[Finding]:
     there = known(settings)
     folders = _run_folders(settings)
     yield from _config_remarks(settings, there, folders)
+    yield from leak_remarks(settings, there)
+    yield from _coverage(settings)
     yield from problems_findings(settings.problems)
     for folder in dict.fromkeys(folder for held in folders for folder in held):
         if folder.is_dir():
             yield from runs_findings(folder, there)
+
+
+def _coverage(settings: Settings) -> Iterator[Finding]:
+    """Which boards have not all audits that are due; nothing where boards cannot be made."""
+    try:
+        site = read(settings, lookout_of(settings))
+    except InputError:
+        return  # told where its cause is checked
+    yield from unread(site, settings.path)
 
 
 def _run_folders(settings: Settings) -> list[list[Path]]:

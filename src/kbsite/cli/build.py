@@ -32,7 +32,9 @@ COLLECT_AFTER = 50_000
 )
 @click.option("--search", is_flag=True, help="Make all texts searchable; needs kbsite[search].")
 @click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
-@click.option("--strict", is_flag=True, help="Exit 1 if anything is wrong with the input.")
+@click.option(
+    "--strict", is_flag=True, help="Exit 1 on any warning too, such as a due audit that is missing."
+)
 def build(  # noqa: PLR0913 - each option is an argument
     config: Path | None,
     runs: Path | None,
@@ -69,9 +71,10 @@ def build(  # noqa: PLR0913 - each option is an argument
     gc.set_threshold(COLLECT_AFTER)
     with progress() as tick:
         built = make(chosen, tick, fresh=fresh)
-    for finding in built.findings:
+    told = [*built.findings, *built.unmet]
+    for finding in told:
         tell(finding)
-    seen = Counter(finding.severity for finding in built.findings)
+    seen = Counter(finding.severity for finding in told)
     work = built.work
     click.echo(f"{built.pages} pages, {tally(seen)}", err=True)
     click.echo(
@@ -80,7 +83,7 @@ def build(  # noqa: PLR0913 - each option is an argument
         err=True,
     )
     click.echo(built.out / "index.html")
-    if strict and built.findings:
+    if strict and told:
         sys.exit(1)
 
 

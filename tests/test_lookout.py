@@ -1,0 +1,330 @@
+"""Runs are looked over once, again when something changed, and never at the cost of the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbsite import alarms, lookout
+from kbsite.alarms import Fingerprint
+from kbsite.alarms.evidence import Evidence
+from kbsite.build import build
+from kbsite.model.alarm import Alarm, Level
+from kbsite.reading import evidence, looked_over, lookout_of, read
+from kbsite.record import record_path
+from kbsite.store.problems import read_problem
+from kbsite.store.runs import SOLUTION
+from kbsite.store.settings import Settings
+from tests.conftest import MakeFloors, MakeRun, MakeSettings
+
+SEEN: list[str] = []
+"""The runs that a detector looked at, in order."""
+
+
+def alarm(run_id: str, level: Level = Level.WARNING, other: str = "") -> Alarm:
+    return Alarm(kind="fallback", level=level, saw=f"Saw {run_id}.", look="Look.", other=other)
+
+
+class Watcher:
+    """Notices every run, and writes down when."""
+
+    def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
+        SEEN.append(evidence.stored.run.id)
+        yield alarm(evidence.stored.run.id, Level.NOTE)
+
+
+class Slipping:
+    """Falls over what one run holds, after it found something."""
+
+    def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
+        yield alarm("slipping")
+        if "slip" in evidence.sources[0].text:
+            raise RecursionError("a\nmile deep")
+
+
+class Twins:
+    """Compares sources as they are."""
+
+    def fingerprint(self, evidence: Evidence) -> Fingerprint:
+        SEEN.append(f"print of {evidence.stored.run.id}")
+        return {"source": (evidence.sources[0].text, 1, 2.5)} if evidence.sources else {}
+
+    def alarms(self, runs: Mapping[str, Fingerprint]) -> Iterator[tuple[str, Alarm]]:
+        assert list(runs) == sorted(runs)
+        for one, held in runs.items():
+            for other, its in runs.items():
+                if one < other and held == its:
+                    yield one, alarm(one, Level.ALARM, other)
+
+
+class Torn:
+    """A comparison that fails."""
+
+    def fingerprint(self, evidence: Evidence) -> Fingerprint:
+        return {"n": (len(evidence.sources),)}
+
+    def alarms(self, runs: Mapping[str, Fingerprint]) -> Iterator[tuple[str, Alarm]]:
+        yield next(iter(runs)), alarm("torn")
+        raise KeyError("gone")
+
+
+@pytest.fixture(autouse=True)
+def watchers(monkeypatch: pytest.MonkeyPatch) -> None:
+    SEEN.clear()
+    monkeypatch.setattr(alarms, "DETECTORS", (Watcher(),))
+    monkeypatch.setattr(alarms, "COMPARISONS", (Twins(),))
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
+    settings = make_settings(tmp_path)
+    held = read_problem(settings.problems / "softmax").hash
+    for model in ("a", "b"):
+        make_run(settings.runs / "demo", model=model, files={"notes.txt": b"n"}, problem_hash=held)
+    return settings
+
+
+def folder_of(settings: Settings, model: str) -> Path:
+    return next(settings.runs.glob(f"demo/*_{model}_*"))
+
+
+def looked_at() -> list[str]:
+    """The models whose runs were looked at since the last time."""
+    found = sorted(name.split("_")[3] for name in SEEN if not name.startswith("print"))
+    prints = sorted(name.split("_")[3] for name in SEEN if name.startswith("print"))
+    SEEN.clear()
+    assert prints == found
+    return found
+
+
+# What is found reaches the site.
+
+
+def test_what_is_found_stands_on_the_site_and_on_the_board_the_heaviest_first(
+    settings: Settings,
+) -> None:
+    site = read(settings, lookout_of(settings))
+    first, second = (folder_of(settings, model).name for model in "ab")
+    cells = {cell.shown.run.id: cell for _, _, cell in site.boards[0].cells}
+
+    assert [(one.level, one.other) for one in site.alarms[first]] == [
+        (Level.ALARM, second), (Level.NOTE, ""),
+    ]  # fmt: skip
+    assert [one.level for one in site.alarms[second]] == [Level.NOTE]
+    assert cells[first].shown.alarms == site.alarms[first]
+    assert (cells[first].shown.flagged, cells[second].shown.flagged) == (True, False)
+
+
+def test_without_a_lookout_nobody_looks(settings: Settings) -> None:
+    site = read(settings)
+
+    assert (site.alarms, site.proofs, SEEN) == ({}, {}, [])
+
+
+def test_one_run_by_itself_is_looked_over_and_no_other(settings: Settings) -> None:
+    site = read(settings)
+    site = looked_over(site, site.runs[0])
+
+    assert looked_at() == ["a"]
+    assert list(site.alarms) == [site.runs[0].run.id]
+
+
+def test_a_run_is_seen_with_its_problem_and_the_eager_floor_of_its_hardware(
+    settings: Settings, make_floors: MakeFloors
+) -> None:
+    floor = {"kind": "eager", "problem": "softmax"}
+    make_floors(
+        settings.runs / "demo",
+        {**floor, "hardware": "gpu-b", "peak_fraction": 0.9},
+        {**floor, "kind": "compiled", "peak_fraction": 0.8},
+        {**floor, "hardware": "gpu-a", "peak_fraction": 0.2},
+    )
+    site = read(settings)
+    seen = evidence(site, site.runs[0])
+
+    assert seen.problem is site.problems["softmax"]
+    assert seen.eager == 0.2
+
+
+# Again only where something changed.
+
+
+def test_a_second_build_looks_at_nothing_and_finds_the_same(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    build(settings)
+    first = read(settings, lookout_of(settings)).alarms
+    SEEN.clear()
+    make_run(settings.runs / "demo", model="new", files={"solution.py": b"x = 1\n"})
+    build(settings)
+
+    assert looked_at() == ["new"]
+    assert first.items() <= read(settings, lookout_of(settings)).alarms.items()
+    assert looked_at() == []
+
+
+def test_a_changed_file_and_only_its_run_is_looked_at(settings: Settings) -> None:
+    build(settings)
+    SEEN.clear()
+    (folder_of(settings, "b") / "notes.txt").write_text("other")
+    build(settings)
+
+    assert looked_at() == ["b"]
+
+
+def test_an_audit_is_proven_anew_and_the_run_is_not_looked_at(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    SEEN.clear()
+    proven: list[str] = []
+
+    def proofs(stored: Any) -> tuple[()]:
+        proven.append(stored.run.id)
+        return ()
+
+    monkeypatch.setattr(lookout, "proofs", proofs)
+    audited = folder_of(settings, "a")
+    (audited / "audit.yaml").write_text("verdict: clean\nsummary: s\nauditor: a\n")
+    build(settings)
+
+    assert (looked_at(), proven) == ([], [audited.name])
+
+
+def test_a_changed_floor_and_a_changed_problem_have_their_runs_looked_at(
+    settings: Settings, make_floors: MakeFloors
+) -> None:
+    build(settings)
+    SEEN.clear()
+    make_floors(
+        settings.runs / "demo", {"kind": "eager", "problem": "softmax", "peak_fraction": 0.1}
+    )
+    build(settings)
+    assert looked_at() == ["a", "b"]
+
+    (settings.problems / "softmax" / "reference.py").write_text("def reference(x): ...\n")
+    build(settings)
+    assert looked_at() == ["a", "b"]
+
+
+def test_other_code_looks_at_everything(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    SEEN.clear()
+    monkeypatch.setattr("kbsite.build.code_digest", lambda: "other")
+    build(settings)
+
+    assert looked_at() == ["a", "b"]
+
+
+def test_a_run_that_is_gone_is_compared_with_no_more(settings: Settings) -> None:
+    build(settings)
+    gone = folder_of(settings, "b")
+    for path in sorted(gone.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    gone.rmdir()
+    build(settings)
+    site = read(settings, lookout_of(settings))
+
+    assert [one.level for one in site.alarms[folder_of(settings, "a").name]] == [Level.NOTE]
+    assert gone.name not in record_path(settings.out).read_text()
+
+
+# What goes wrong.
+
+
+@pytest.fixture(name="slipping")
+def _slipping(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(alarms, "DETECTORS", (Slipping(), Watcher()))
+    (folder_of(settings, "a") / SOLUTION).write_text("slip\n")
+    return settings
+
+
+def test_a_detector_that_fails_is_told_and_stops_neither_the_others_nor_the_build(
+    slipping: Settings,
+) -> None:
+    built = build(slipping)
+    run = folder_of(slipping, "a")
+    [told] = [one for one in built.findings if "looked for" in one.message]
+    site = read(slipping, lookout_of(slipping))
+
+    assert told.path == str(run)
+    assert told.message == "not all alarms could be looked for: RecursionError: a\\nmile deep"
+    assert [one.saw for one in site.alarms[run.name]] == ["Saw slipping.", f"Saw {run.name}."]
+    assert (built.out / "runs" / run.name / "index.html").is_file()
+
+
+def test_what_failed_is_told_again_by_a_build_with_nothing_to_look_at(slipping: Settings) -> None:
+    first = build(slipping)
+    (folder_of(slipping, "b") / "notes.txt").write_text("other")
+    again = build(slipping)
+
+    assert again.findings == first.findings
+    assert build(slipping).findings == first.findings
+
+
+def test_a_comparison_that_fails_is_told_and_what_it_found_is_kept(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alarms, "COMPARISONS", (Torn(), Twins()))
+    site = read(settings, lookout_of(settings))
+
+    assert [one.message for one in site.findings] == [
+        "not all alarms could be looked for: KeyError: 'gone'"
+    ]
+    assert [one.saw for one in site.alarms[folder_of(settings, "a").name]][:2] == [
+        f"Saw {folder_of(settings, 'a').name}.", "Saw torn.",
+    ]  # fmt: skip
+
+
+def test_without_somebody_to_tell_a_failure_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alarms, "COMPARISONS", (Torn(),))
+    with pytest.raises(KeyError):
+        alarms.compare({"a": [{"n": (1,)}]})
+
+
+def test_quotes_that_cannot_be_proven_are_told(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def proofs(stored: Any) -> tuple[()]:
+        raise OSError(f"no {stored.run.model}")
+
+    monkeypatch.setattr(lookout, "proofs", proofs)
+    told = [one.message for one in build(settings).findings if "quotes" in one.message]
+
+    assert told == [f"its quotes were not proven: OSError: no {model}" for model in "ab"]
+
+
+# Many runs.
+
+
+def test_many_runs_are_looked_over_alike_with_a_second_core_and_without(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(lookout.FEW):
+        make_run(settings.runs / "demo", model=f"m{number}", files={"notes.txt": b"n"})
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    alone = read(settings, lookout_of(settings))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    beside = read(settings, lookout_of(settings))
+
+    assert len(alone.alarms) == lookout.FEW + 2
+    assert beside.alarms == alone.alarms
+    assert list(beside.alarms) == list(alone.alarms)
+
+
+def test_runs_whose_files_are_not_known_are_always_looked_at(settings: Settings) -> None:
+    known = lookout_of(settings)
+    site = read(settings)
+    seen = known.look([evidence(site, stored) for stored in site.runs])
+    SEEN.clear()
+    blind = replace(known, inputs={}, before=seen.noticed)
+    blind.look([evidence(site, stored) for stored in site.runs])
+
+    assert looked_at() == ["a", "b"]
