@@ -17,6 +17,7 @@ from typing import Protocol
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.python.detector import PythonSources
+from kbsite.alarms.session.detector import Session
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import one_line
 
@@ -48,7 +49,7 @@ class Comparison(Protocol):
         ...
 
 
-DETECTORS: tuple[Detector, ...] = (PythonSources(),)
+DETECTORS: tuple[Detector, ...] = (PythonSources(), Session())
 
 COMPARISONS: tuple[Comparison, ...] = ()
 

@@ -1,0 +1,1 @@
+"""What an agent did in its session that its auditor has to know of: commands, files, code."""

@@ -1,0 +1,214 @@
+"""What Python code does outside itself: files, processes, network, environment."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kbsite.alarms.session.places import Way
+
+LONGEST = 200_000
+"""Characters of code that are looked into."""
+
+_HINTS = re.compile(
+    r"kill|environ|getenv|open|path|glob|shutil|subprocess|system|request|urllib|http|socket|"
+    r"os\.|hub|snapshot_download|listdir|walk|/",
+    re.IGNORECASE,
+)
+_SHELLS: Final = {
+    "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call",
+    "subprocess.check_output", "subprocess.Popen", "subprocess.getoutput",
+    "subprocess.getstatusoutput", "asyncio.create_subprocess_shell",
+}  # fmt: skip
+_PRINTERS: Final = {"print", "dict", "json.dumps", "pprint", "pprint.pprint", "list", "str"}
+_ASKS: Final = {"os.getenv", "os.environ.get"}
+_KILLS: Final = {"os.kill", "os.killpg", "signal.pidfd_send_signal"}
+_FETCHES = re.compile(
+    r"(?:requests|httpx)\.(?:get|post|put|head|request|Session|Client)|"
+    r"(?:[\w.]+\.)?(?:urlopen|urlretrieve)|aiohttp\.\w+|"
+    r"(?:huggingface_hub\.)?(?:hf_hub_download|snapshot_download)|torch\.hub\.load\w*|"
+    r"(?:datasets\.)?load_dataset|socket\.create_connection|http\.client\.\w+|wget\.download"
+)
+_WRITERS: Final = {"write_text", "write_bytes", "unlink", "touch", "rename", "replace"}
+_LISTERS: Final = {"os.listdir", "os.walk", "glob.glob", "glob.iglob", "os.scandir"}
+_REMOVERS: Final = {"os.remove", "os.unlink", "shutil.rmtree", "os.rename", "os.replace"}
+_WAYS: Final = {
+    **dict.fromkeys(_LISTERS, Way.LISTED), **dict.fromkeys(_REMOVERS, Way.REMOVED),
+}  # fmt: skip
+_COPIERS: Final = {"shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.symlink"}
+_PATHLIKE = re.compile(
+    r"(?:~|\.{0,2})/[\w.~*{}/+@-]+|[\w.{}*-]+(?:/[\w.{}*-]+)+|[\w-]+\.[a-z]{2,6}"
+)
+_KEY: Final = re.compile(r"\w*(?:API_?KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)\w*", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Deeds:
+    """What a piece of code does, or has in it."""
+
+    files: list[tuple[str, Way]] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+    """Shell commands that it runs; a list of words as one line."""
+    kills: list[str] = field(default_factory=list)
+    """Calls that stop a process, as they are written."""
+    fetches: list[str] = field(default_factory=list)
+    """Calls that use the network, as they are written."""
+    secrets: list[str] = field(default_factory=list)
+    """Where it prints the environment, or takes a key from it."""
+
+
+def deeds(code: str) -> Deeds:
+    """What a piece of Python does, by its words; nothing where it is no Python."""
+    if len(code) > LONGEST or not _HINTS.search(code):
+        return Deeds()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _of_tree(ast.parse(code))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Deeds()
+
+
+def _of_tree(tree: ast.AST) -> Deeds:
+    found = Deeds()
+    taken = _docs(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            taken.update(_call(node, found))
+        elif isinstance(node, ast.For) and _dotted(node.iter).startswith("os.environ"):
+            found.secrets.append("a loop over os.environ")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in taken:
+            found.files += _mentioned(node)
+    return found
+
+
+def _docs(tree: ast.AST) -> set[ast.AST]:
+    """Texts that stand alone, and so do nothing."""
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def _mentioned(node: ast.Constant) -> Iterator[tuple[str, Way]]:
+    text = node.value
+    if isinstance(text, str) and len(text) < 500 and _PATHLIKE.fullmatch(text):
+        yield text, Way.READ
+
+
+def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
+    """Take in a call; the nodes of it that need no second look."""
+    name = _dotted(node.func)
+    first = node.args[0] if node.args else None
+    if name in _SHELLS:
+        found.scripts += filter(None, [_command(first)])
+        yield from ast.walk(first) if first is not None else ()
+    elif name in _KILLS and not _probes(node):
+        found.kills.append(_written(node))
+    elif _FETCHES.fullmatch(name):
+        found.fetches.append(_written(node))
+        yield from _constants(node)
+    elif name in _PRINTERS or name in _ASKS:
+        found.secrets += _asked(node, name)
+    else:
+        files = list(_files(node, name))
+        found.files += files
+        yield from node.args if files else ()
+
+
+def _constants(node: ast.Call) -> Iterator[ast.AST]:
+    return (arg for arg in node.args if isinstance(arg, ast.Constant))
+
+
+def _asked(node: ast.Call, name: str) -> list[str]:
+    if name in _ASKS:
+        return [_written(node)] if node.args and _KEY.fullmatch(_text(node.args[0])) else []
+    return [_written(node)] if any(map(_is_environment, node.args)) else []
+
+
+def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
+    """The files that a call opens, copies, lists or removes."""
+    texts = [_text(arg) for arg in node.args]
+    if name in ("open", "io.open"):
+        mode = "".join(texts[1:2]) or _keyword(node, "mode")
+        way = Way.WRITTEN if set(mode) & set("wax+") else Way.READ
+        yield from ((text, way) for text in texts[:1] if text)
+    elif name in _COPIERS and len(texts) > 1:
+        yield texts[0], Way.READ
+        yield texts[1], Way.WRITTEN
+    elif way_of_all := _WAYS.get(name):
+        yield from ((text, way_of_all) for text in texts if text)
+    else:
+        yield from _written_by_path(node)
+
+
+def _written_by_path(node: ast.Call) -> Iterator[tuple[str, Way]]:
+    """The file of `Path("a").write_text(...)` and its like."""
+    match node.func:
+        case ast.Attribute(attr=name, value=ast.Call(args=[path, *_])) if name in _WRITERS:
+            if text := _text(path):
+                yield text, Way.WRITTEN
+        case _:
+            return
+
+
+def _dotted(node: ast.AST) -> str:
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Call) and names:
+        return ".".join(reversed([*names, _dotted(node.func)]))
+    return ".".join(reversed([*names, node.id])) if isinstance(node, ast.Name) else ""
+
+
+def _text(node: ast.AST | None) -> str:
+    """The text of a constant, of one put together, or of os.path.join and Path of such."""
+    match node:
+        case ast.Constant(value=str(value)):
+            return value
+        case ast.JoinedStr(values=values):
+            return "".join(_text(value) or "{}" for value in values)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
+            sign = "/" if isinstance(op, ast.Div) else ""
+            texts = (_text(left), _text(right))
+            return sign.join(texts) if all(texts) else ""
+        case ast.Call(func=func, args=[*args]) if _dotted(func).endswith(
+            ("path.join", "Path", "expanduser", "str")
+        ):
+            return "/".join(filter(None, map(_text, args)))
+        case _:
+            return ""
+
+
+def _command(node: ast.AST | None) -> str:
+    if isinstance(node, ast.List | ast.Tuple):
+        return " ".join(_quoted(_text(item) or "$_") for item in node.elts)
+    return _text(node)
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w./=:@%+,$~-]+", word) else "'" + word.replace("'", "") + "'"
+
+
+def _keyword(node: ast.Call, name: str) -> str:
+    return next((_text(one.value) for one in node.keywords if one.arg == name), "")
+
+
+def _is_environment(node: ast.AST) -> bool:
+    return _dotted(node).startswith(("os.environ", "environ")) or (
+        isinstance(node, ast.Call)
+        and _dotted(node.func) in ("dict", "os.environ.items", "list", "sorted")
+        and (any(map(_is_environment, node.args)) or _dotted(node.func) == "os.environ.items")
+    )
+
+
+def _probes(node: ast.Call) -> bool:
+    """Whether a call of os.kill only asks whether a process is there."""
+    return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and not node.args[1].value
+
+
+def _written(node: ast.AST) -> str:
+    return ast.unparse(node)[:300]

@@ -1,0 +1,282 @@
+"""The calls of a session, one after the other, and what there is to say of each."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kbsite.alarms.session import rules
+from kbsite.alarms.session.code import deeds
+from kbsite.alarms.session.places import Find, Surroundings, Touch, Way
+from kbsite.alarms.session.shell import Command, commands, inner
+from kbsite.alarms.session.touched import touches, whole
+from kbsite.fold.replay import command_text, folder_of
+from kbsite.model.alarm import Level
+from kbsite.model.event import ToolCall, ToolKind
+
+KEEPS_FOLDER: Final = {"claude"}
+"""Harnesses whose shell stays in the folder that a call left it in."""
+
+HELD = 5_000_000
+"""Characters of scripts that are kept."""
+
+_PATHS: Final = (
+    "file_path", "filePath", "path", "paths", "absolute_path", "notebook_path", "file_paths",
+    "dir_path", "directory", "target_file", "filename", "files", "uri",
+)  # fmt: skip
+_STOPS: Final = re.compile(
+    r"(?i)kill_?(?:shell|bash|task|background\w*)|task_?stop|stop_?task|kill_session"
+)
+_PYTHON: Final = re.compile(r"python[\d.]*|pypy\d?|uv|ipython3?")
+_SHELL: Final = re.compile(r"(?:ba|z|da|k|a)?sh|source|\.")
+_NUMBERS: Final = re.compile(r"\b\d{2,7}\b")
+_READ_BEFORE: Final = ("created", "new file")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call, and what is known of its outcome."""
+
+    call: ToolCall
+    ok: bool | None
+    """Whether it succeeded; None where no result is on record."""
+    output: str = ""
+    """The beginning of what came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Something that there is to say of a call."""
+
+    find: Find
+    quote: str
+    """The part of the call that it is about."""
+
+
+@dataclass(slots=True)
+class Course:
+    """A session while its calls are gone through in order."""
+
+    around: Surroundings
+    harness: str
+    own: rules.Own = field(default_factory=rules.Own)
+    folders: dict[str, str] = field(default_factory=dict)
+    """Where the shell of each agent stands."""
+    scripts: dict[str, str] = field(default_factory=dict)
+    """The texts of files that the session wrote, by path."""
+    looked: set[tuple[str, int]] = field(default_factory=set)
+    """Scripts that were looked into, with a digest of their text."""
+    made: set[str] = field(default_factory=set)
+    """Files that the session made, and was not given."""
+    held: int = 0
+
+    def sights(self, done: Done) -> Iterator[Sight]:
+        """What there is to say of the next call."""
+        call = done.call
+        if call.edits:
+            yield from self._edits(done)
+        elif call.tool_kind is ToolKind.WEB:
+            text = " ".join(_texts(call.arguments))
+            yield Sight(rules.web(text), call.summary or text)
+        elif call.tool_kind is ToolKind.RUN and not _STOPS.fullmatch(call.tool):
+            yield from self._run(done)
+        elif _STOPS.fullmatch(call.tool):
+            note = "stopped processes that it had started itself"
+            yield Sight(Find("killed-processes", Level.NOTE, note), call.summary or call.tool)
+        elif call.tool_kind in (ToolKind.READ, ToolKind.SEARCH, ToolKind.OTHER):
+            yield from self._reads(call)
+
+    def _edits(self, done: Done) -> Iterator[Sight]:
+        for edit in done.call.edits:
+            path = whole(edit.path, self.around.workspace)
+            new = edit.action == "add" or (
+                edit.old is None and not edit.patch and _says_new(done.output)
+            )
+            if new:
+                self.made.add(path)
+            way = Way.REMOVED if edit.action == "delete" else Way.WRITTEN
+            yield from self._touched([Touch(path, way)], f"{done.call.tool} {edit.path}")
+            if edit.old is None and edit.new:
+                self._keep(path, edit.new)
+            elif path in self.scripts and edit.old:
+                count = -1 if edit.every else 1
+                self._keep(path, self.scripts[path].replace(edit.old, edit.new, count))
+
+    def _keep(self, path: str, text: str) -> None:
+        self.held += len(text)
+        if self.held <= HELD:
+            self.scripts[path] = text
+
+    def _reads(self, call: ToolCall) -> Iterator[Sight]:
+        if not isinstance(call.arguments, Mapping):
+            return
+        way = Way.READ if call.tool_kind is ToolKind.READ else Way.LISTED
+        named = [value for key in _PATHS for value in _strings(call.arguments.get(key))]
+        pattern = call.arguments.get("pattern") or call.arguments.get("glob")
+        if "glob" in call.tool.lower() and isinstance(pattern, str):
+            named.append(posixpath.join(named[0] if named else "", pattern))
+        found = [Touch(whole(path, self.around.workspace), way) for path in named if path]
+        yield from self._touched(found, f"{call.tool} {call.summary}")
+
+    def _touched(self, found: Iterable[Touch], quote: str) -> Iterator[Sight]:
+        for touch in found:
+            find = self.around.find(touch)
+            if find is None and touch.path not in self.made:
+                find = self.around.given(touch)
+            if find is not None:
+                yield Sight(_milder(find) if touch.way is Way.LISTED else find, quote)
+
+    def _run(self, done: Done) -> Iterator[Sight]:
+        call = done.call
+        named = folder_of(call.arguments)
+        home = self.around.workspace
+        start = whole(named, home) if named else self.folders.get(call.agent, home)
+        stack = [start]
+        script = command_text(call)
+        if call.tool_kind is ToolKind.RUN and _is_code(call):
+            yield from self._code(script, stack[-1], script)
+        else:
+            for command in commands(script):
+                yield from self._command(command, stack)
+        if self.harness in KEEPS_FOLDER and not named and "cwd was reset" not in done.output:
+            self.folders[call.agent] = stack[0]
+        self._learn(done, script)
+
+    def _learn(self, done: Done, script: str) -> None:
+        """Take in the numbers of the processes that a call is seen to have started."""
+        if self.own.background and ("&" in script or "$!" in script):
+            self.own.pids.update(_NUMBERS.findall(done.output))
+            return
+        for line in done.output.splitlines() if re.search(r"\bp(?:s|grep)\b", script) else ():
+            if self.own.holds(line):
+                self.own.pids.update(_NUMBERS.findall(line))
+
+    def _command(self, command: Command, stack: list[str], depth: int = 0) -> Iterator[Sight]:
+        del stack[command.depth + 1 :]
+        stack += [stack[-1]] * (command.depth + 1 - len(stack))
+        if command.name in ("cd", "pushd") and command.given:
+            stack[-1] = whole(command.given[0], stack[-1])
+        for one in inner(command):
+            yield from self._simple(one, stack[-1], depth)
+
+    def _simple(self, command: Command, folder: str, depth: int) -> Iterator[Sight]:
+        quote = " ".join([*command.words, *(f"> {path}" for path in command.writes)])
+        found = list(touches(command, folder))
+        yield from self._touched(found, quote)
+        for rule in (rules.fetched, rules.machine, rules.secrets, rules.sifted, rules.left):
+            yield from (Sight(find, quote) for find in rule(command))
+        yield from (Sight(find, quote) for find in rules.killed(command, self.own))
+        self._start(command)
+        self._write(command, found)
+        yield from self._inside(command, folder, quote, depth)
+
+    def _start(self, command: Command) -> None:
+        """Take in what a command starts."""
+        own, name = self.own, command.name
+        own.background = own.background or command.background or name in ("nohup", "setsid")
+        if command.words and ("/" in command.words[0] or _runs_file(name)):
+            names = [command.words[0], *command.given] if "/" in command.words[0] else command.given
+            own.started.update(posixpath.basename(word) for word in names[:2])
+        elif command.background:
+            own.started.update(posixpath.basename(word) for word in command.words)
+
+    def _write(self, command: Command, found: list[Touch]) -> None:
+        written = [touch.path for touch in found if touch.way is Way.WRITTEN]
+        if command.fed is not None and command.name in ("cat", "tee"):
+            for path in written:
+                self._keep(path, command.fed)
+
+    def _inside(self, command: Command, folder: str, quote: str, depth: int) -> Iterator[Sight]:
+        """What the code does that a command runs, as far as its text is known."""
+        if _PYTHON.fullmatch(command.name):
+            code = _python(command)
+            if code is not None:
+                yield from self._code(code, folder, quote)
+                return
+        for word in [*command.words[:1], *command.given[:3]]:
+            path = whole(word, folder)
+            text = self.scripts.get(path)
+            if text is None or depth > 2 or not self._is_run(command, word):
+                continue
+            key = path, hash(text)
+            if key in self.looked:
+                continue
+            self.looked.add(key)
+            if path.endswith(".py"):
+                yield from self._code(text, folder, quote)
+            else:
+                stack = [folder]
+                for one in commands(text):
+                    yield from self._within(one, stack, quote, depth)
+
+    def _within(
+        self, command: Command, stack: list[str], quote: str, depth: int
+    ) -> Iterator[Sight]:
+        for sight in self._command(command, stack, depth + 1):
+            yield replace(sight, quote=f"{quote}: {sight.quote}")
+
+    def _is_run(self, command: Command, word: str) -> bool:
+        if posixpath.basename(word) == "solution.py":
+            return False  # others look into it
+        return word == command.words[0] or _runs_file(command.name)
+
+    def _code(self, code: str, folder: str, quote: str) -> Iterator[Sight]:
+        found = deeds(code)
+        quoted = quote if len(quote) < 60 else "python"
+        for path, way in found.files:
+            yield from self._touched([Touch(whole(path, folder), way)], f"{quoted}: {path}")
+        for text in found.fetches:
+            yield Sight(rules.code_fetch(text), f"{quoted}: {text}")
+        for text in found.kills:
+            find = Find("killed-processes", Level.WARNING, "ran code that stops processes")
+            yield Sight(find, f"{quoted}: {text}")
+        for text in found.secrets:
+            find = Find("read-secrets", Level.WARNING, "ran code that reads keys")
+            yield Sight(find, f"{quoted}: {text}")
+        for script in found.scripts:
+            stack = [folder]
+            for command in commands(script, 1):
+                yield from self._within(command, stack, quoted, 2)
+
+
+def _milder(find: Find) -> Find:
+    """What to say where names were seen, and nothing was read."""
+    level = {Level.ALARM: Level.WARNING, Level.WARNING: Level.NOTE}.get(find.level, find.level)
+    return replace(find, level=level, what=f"the names of {find.what}")
+
+
+def _says_new(output: str) -> bool:
+    start = output[:400].lower()
+    return any(word in start for word in _READ_BEFORE)
+
+
+def _is_code(call: ToolCall) -> bool:
+    return isinstance(call.arguments, Mapping) and isinstance(call.arguments.get("code"), str)
+
+
+def _runs_file(name: str) -> bool:
+    return bool(_PYTHON.fullmatch(name) or _SHELL.fullmatch(name)) or name in ("torchrun", "node")
+
+
+def _python(command: Command) -> str | None:
+    """The code that a call of Python is given in its words or as its input."""
+    for number, word in enumerate(command.words[1:-1], 1):
+        if word == "-c" or (re.fullmatch(r"-[A-Za-z]+c", word) and len(word) < 6):
+            return command.words[number + 1]
+    alone = not command.given or command.given == ["run", "python"] or "-" in command.words
+    return command.fed if alone else None
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [item for item in value[:50] if isinstance(item, str)]
+    return [value] if isinstance(value, str) else []
+
+
+def _texts(arguments: Mapping[str, object] | str) -> list[str]:
+    if isinstance(arguments, str):
+        return [arguments]
+    return [text for value in arguments.values() for text in _strings(value)]

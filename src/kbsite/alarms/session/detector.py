@@ -1,0 +1,169 @@
+"""What an agent did in its session that its auditor has to know of; only calls count.
+
+A transcript without any word that matters is not parsed; of others, events are gone through one
+by one, and only calls are looked at.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.kinds import alarm, shown
+from kbsite.alarms.session.course import Course, Done, Sight
+from kbsite.alarms.session.places import Surroundings
+from kbsite.model.alarm import Alarm, Level
+from kbsite.model.event import Session as Begun
+from kbsite.model.event import ToolCall, ToolResult
+from kbsite.store.files import Stored
+from kbsite.store.runs import TRANSCRIPT
+from kbsite.transcripts import events
+from kbsite.transcripts import shown as chosen_of
+
+MOST = 6
+"""Alarms of one kind and level that are told one by one; what is left is counted in the last."""
+
+OUTPUT = 4000
+"""Characters of a result that are looked at."""
+
+PACKED: Final = (".eval", ".zip", ".gz")
+"""Ends of the names of files whose words cannot be seen without parsing them."""
+
+WORDS: Final = re.compile(
+    rb"kill|curl|wget|\bpip\d? |\buv |\bgit |npm |npx|apt|conda|[Ww]eb_?[FfSs]|[Ff]etch|SearchWeb|"
+    rb"browser|url|requests|socket|hub|\benv\b|environ|_KEY|TOKEN|SECRET|PASSW|netrc|\.ssh|"
+    rb"credential|auth\.json|\.env|\.claude|\.codex|\.kimi|\.gemini|\.qwen|\.grok|/proc/|/sys/|"
+    rb"nvidia-smi|rocm-smi|sysctl|modprobe|cpupower|nohup|setsid|disown|crontab|systemd|tmux|"
+    rb"screen|packages|grade|grading|hidden|answer|expected|golden|verif|judge|oracle|check\.|"
+    rb"benchmark\.|reference\.|problem\.|sota|shapes\.|prompt\.|leaderboard|annotations|runs|"
+    rb"submission|solution|/tests|truth| & |\bat "
+)
+"""What stands in every transcript that there is anything to say of."""
+
+
+class Session:
+    """Looks at what the calls of a transcript did."""
+
+    def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
+        """What it found, in the order of the transcript; repetitions are counted, not told."""
+        run = evidence.stored.run
+        chosen = chosen_of(run.harness, evidence.stored.transcripts)
+        if chosen is None:
+            return
+        form, held = chosen
+        if any(map(_may_matter, held)):
+            told = _Told()
+            begun, calls = _calls(events(form, held))
+            around = Surroundings(
+                begun.cwd if begun else "", run.id, begun.session_id if begun else ""
+            )
+            course = Course(around, run.harness)
+            for done in calls:
+                for sight in course.sights(done):
+                    told.take(done, sight)
+            yield from told.alarms()
+
+
+def _may_matter(file: Stored) -> bool:
+    """Whether a file has any word in it that matters."""
+    if file.name.endswith(PACKED) or not file.size:
+        return bool(file.size)
+    with (
+        file.path.open("rb") as stream,
+        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        return WORDS.search(data) is not None
+
+
+def _calls(found: Iterator[object]) -> tuple[Begun | None, list[Done]]:
+    """How the session began, and its calls with their outcomes, in the order of the calls."""
+    begun: Begun | None = None
+    calls: list[ToolCall] = []
+    results: dict[tuple[str, str], deque[tuple[bool, str]]] = {}
+    for event in found:
+        if isinstance(event, ToolCall):
+            calls.append(event)
+        elif isinstance(event, ToolResult):
+            failed = bool(event.is_error or event.exit_code)
+            kept = failed, event.output[:OUTPUT]
+            results.setdefault((event.agent, event.call_id), deque()).append(kept)
+        elif isinstance(event, Begun) and not event.agent and (begun is None or not begun.cwd):
+            begun = event
+    return begun, [_done(call, results) for call in _once(calls)]
+
+
+def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
+    """Calls without those that another file tells again."""
+    seen: dict[tuple[str, str], str] = {}
+    for call in calls:
+        file = seen.setdefault((call.call_id, call.summary), call.source.file)
+        if not call.call_id or file == call.source.file:
+            yield call
+
+
+def _done(call: ToolCall, results: dict[tuple[str, str], deque[tuple[bool, str]]]) -> Done:
+    held = results.get((call.agent, call.call_id)) if call.call_id else None
+    if not held:
+        return Done(call, None)
+    failed, output = held.popleft()
+    return Done(call, not failed, output)
+
+
+class _Told:
+    """What was found, with repetitions counted."""
+
+    def __init__(self) -> None:
+        self._alarms: dict[tuple[str, Level], list[Alarm]] = {}
+        self._seen: set[tuple[str, str, str, int]] = set()
+        self._more: dict[tuple[str, Level], int] = {}
+        self._order: list[Alarm] = []
+
+    def take(self, done: Done, sight: Sight) -> None:
+        """Take in what was found in a call."""
+        source, find = done.call.source, sight.find
+        level = find.level
+        if done.ok is False and level is Level.ALARM:
+            level = Level.WARNING
+        key = find.kind, find.what, source.file, source.line
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        held = self._alarms.setdefault((find.kind, level), [])
+        if len(held) == MOST:
+            self._more[find.kind, level] = self._more.get((find.kind, level), 0) + 1
+            return
+        held.append(_alarm(done, sight, level))
+
+    def alarms(self) -> Iterator[Alarm]:
+        """What is told, each kind and level at most so many times."""
+        for key, held in self._alarms.items():
+            yield from held[:-1]
+            more = self._more.get(key)
+            last = held[-1]
+            if more:
+                counted = f"{last.saw} {more} more like it are not told."
+                last = alarm(last.kind, last.level, counted, last.file, last.lines)
+            yield last
+
+
+_OUTCOMES: Final = {
+    True: "the call succeeded", False: "the call failed", None: "its result is not on record",
+}  # fmt: skip
+_VERBS: Final = {
+    "read-grader": "read ", "read-other-runs": "read ", "edited-given-files": "changed ",
+}  # fmt: skip
+
+
+def _alarm(done: Done, sight: Sight, level: Level) -> Alarm:
+    find, source = sight.find, done.call.source
+    who = "A sub-agent" if done.call.agent else "The agent"
+    verb = _VERBS.get(find.kind, "")
+    if not verb and find.what.startswith(("what ", "the ")):
+        verb = "changed " if find.kind == "machine-settings" else "read "
+    what = shown(find.what)
+    saw = f"{who} {verb}{what}, with “{shown(sight.quote)}”; {_OUTCOMES[done.ok]}."
+    return alarm(find.kind, level, saw, f"{TRANSCRIPT}{source.file}", (source.line,))

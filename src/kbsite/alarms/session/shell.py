@@ -1,0 +1,328 @@
+"""Shell scripts as the commands in them, told by words alone: nothing is run, nothing refused.
+
+Where the fold has to know what a script did, this only has to see what it names: loops, functions,
+pipelines and substitutions are opened, and what only a shell could tell stays as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+LONGEST = 200_000
+"""Characters of a script that are read."""
+
+MOST = 2000
+"""Commands of a script that are told."""
+
+DEEPEST = 6
+"""How far substitutions and scripts within scripts are opened."""
+
+_TOKEN = re.compile(
+    r"(?P<blank>(?:[ \t\r]|\\\r?\n)+)|(?P<comment>#[^\n]*)|(?P<line>\n)"
+    r"|(?P<apart>(?:\d|&)?(?:>&|<&)(?:\d|-))"
+    r"|(?P<into>(?:\d|&)?(?:>>|>\||>|<<<|<<-|<<|<)(?!\())"
+    r"|(?P<between>&&|\|\||\|&|;;|[;|&()])"
+)
+_PLAIN = re.compile(r"[^\s'\"\\;&|<>()$`]+")
+_QUOTED = re.compile(r"[^\"\\$`]+")
+_PAREN = re.compile(r"[()'\"\\]")
+_NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_SKIPPED = {
+    "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
+    "esac",
+}  # fmt: skip
+"""Words before a command, or alone, that are no command."""
+
+
+@dataclass(slots=True)
+class Command:
+    """A simple command of a script."""
+
+    words: list[str] = field(default_factory=list)
+    """Without their quotes; what the shell would put in stands as it is written."""
+    writes: list[str] = field(default_factory=list)
+    """The files that it is redirected into."""
+    reads: list[str] = field(default_factory=list)
+    fed: str | None = None
+    """The text of the script that it reads."""
+    before: Command | None = None
+    """The command whose output it reads."""
+    background: bool = False
+    depth: int = 0
+    """How many subshells it stands in."""
+
+    @property
+    def name(self) -> str:
+        """What it calls, without its folder; empty if it calls nothing."""
+        return self.words[0].rpartition("/")[2] if self.words else ""
+
+    @property
+    def given(self) -> list[str]:
+        """Its words after the first that are no flags."""
+        return [word for word in self.words[1:] if not word.startswith("-")]
+
+    def has(self, *flags: str) -> bool:
+        """Whether one of its words is, or begins with and a sign of equality, one of these."""
+        return any(word.split("=", 1)[0] in flags for word in self.words[1:])
+
+
+def commands(script: str, depth: int = 0) -> list[Command]:
+    """The commands of a script in order, those of its substitutions before the one they are in."""
+    if depth > DEEPEST:
+        return []
+    return _Reader(script[:LONGEST], depth).read()
+
+
+@dataclass(slots=True)
+class _Reader:
+    script: str
+    level: int
+    at: int = 0
+    found: list[Command] = field(default_factory=list)
+    now: Command = field(default_factory=Command)
+    depth: int = 0
+    awaited: list[tuple[Command, str, bool]] = field(default_factory=list)
+    """Here-documents of this line: whose, what ends them, whether tabs go."""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def read(self) -> list[Command]:
+        while self.at < len(self.script) and len(self.found) < MOST:
+            match = _TOKEN.match(self.script, self.at)
+            if match is None or (match.lastgroup == "comment" and self._within_word()):
+                self._take(self._word())
+                continue
+            self.at = match.end()
+            match match.lastgroup:
+                case "line":
+                    self._end()
+                    self._here_documents()
+                case "into":
+                    self._redirect(match[0])
+                case "between":
+                    self._between(match[0])
+                case _:
+                    pass
+        self._end()
+        return self.found
+
+    def _within_word(self) -> bool:
+        return self.at > 0 and not self.script[self.at - 1].isspace()
+
+    def _take(self, word: str) -> None:
+        if not self.now.words and (word in _SKIPPED or self._assigns(word)):
+            return
+        self.now.words.append(word)
+
+    def _assigns(self, word: str) -> bool:
+        match = _ASSIGNED.fullmatch(word)
+        if match and len(self.variables) < MOST:
+            self.variables[match[1]] = match[2]
+        return match is not None
+
+    def _between(self, sign: str) -> None:
+        if sign == "(":
+            self._end()
+            self.depth += 1
+        elif sign == ")":
+            self._end()
+            self.depth = max(0, self.depth - 1)
+        else:
+            last = self._end(background=sign == "&")
+            if sign in ("|", "|&"):
+                self.now.before = last
+
+    def _end(self, *, background: bool = False) -> Command | None:
+        """Close the command that is being read, which is returned if there is one."""
+        done, self.now = self.now, Command()
+        if not (done.words or done.writes):
+            return None
+        if done.name == "export" and len(done.words) == 2:
+            self._assigns(done.words[1])
+        done.background, done.depth = background, self.depth
+        self.found.append(done)
+        return done
+
+    def _redirect(self, sign: str) -> None:
+        blank = re.compile(r"[ \t]*").match(self.script, self.at)
+        self.at = blank.end() if blank else self.at
+        start = self.at
+        word = self._word()
+        if sign in ("<<", "<<-"):
+            ending = re.sub(r"['\"\\]", "", self.script[start : self.at])
+            self.awaited.append((self.now, ending, sign == "<<-"))
+        elif sign == "<<<":
+            self.now.fed = word
+        elif "<" in sign:
+            self.now.reads.append(word)
+        elif word != "/dev/null":
+            self.now.writes.append(word)
+
+    def _here_documents(self) -> None:
+        for command, ending, tabs in self.awaited:
+            lines = []
+            while self.at < len(self.script):
+                end = self.script.find("\n", self.at)
+                end = len(self.script) if end < 0 else end
+                line = self.script[self.at : end]
+                self.at = end + 1
+                if (line.lstrip("\t") if tabs else line) == ending:
+                    break
+                lines.append(line)
+            command.fed = "\n".join(lines) + "\n"
+        self.awaited = []
+
+    def _word(self) -> str:
+        """The word that begins here; at least one sign is read."""
+        pieces: list[str] = []
+        start = self.at
+        while self.at < len(self.script):
+            sign = self.script[self.at]
+            if sign in "'\"\\$`":
+                pieces.append(self._piece(sign))
+            elif sign in "<>" and self.script.startswith("(", self.at + 1):
+                pieces.append(self._substitution(self.at + 1))
+            elif match := _PLAIN.match(self.script, self.at):
+                pieces.append(match[0])
+                self.at = match.end()
+            else:
+                break
+        if self.at == start:
+            self.at += 1
+        return "".join(pieces)
+
+    def _piece(self, sign: str) -> str:
+        match sign:
+            case "'":
+                end = self.script.find("'", self.at + 1)
+                end = len(self.script) if end < 0 else end
+                text, self.at = self.script[self.at + 1 : end], end + 1
+                return text
+            case '"':
+                return self._double()
+            case "\\":
+                text = self.script[self.at + 1 : self.at + 2]
+                self.at += 2
+                return text.replace("\n", "")
+            case _:
+                return self._expanded()
+
+    def _double(self) -> str:
+        self.at += 1
+        pieces = []
+        while self.at < len(self.script) and self.script[self.at] != '"':
+            sign = self.script[self.at]
+            if sign == "\\":
+                pair = self.script[self.at : self.at + 2]
+                pieces.append(pair[1:].replace("\n", "") if pair[1:] in '$`"\\\n' else pair)
+                self.at += 2
+            elif sign in "$`":
+                pieces.append(self._expanded())
+            elif match := _QUOTED.match(self.script, self.at):
+                pieces.append(match[0])
+                self.at = match.end()
+        self.at += 1
+        return "".join(pieces)
+
+    def _expanded(self) -> str:
+        """What stands for what the shell puts in: a variable's text if this script gives it one."""
+        if self.script.startswith("$(", self.at):
+            return self._substitution(self.at + 1)
+        if self.script[self.at] == "`":
+            end = self.script.find("`", self.at + 1)
+            end = len(self.script) if end < 0 else end
+            return self._opened(self.script[self.at + 1 : end], end + 1)
+        match = _NAMED.match(self.script, self.at)
+        if match is None:
+            end = self.at + (2 if self.script.startswith(("$!", "$$", "$?"), self.at) else 1)
+            text, self.at = self.script[self.at : end], end
+            return text
+        self.at = match.end()
+        return self.variables.get(match[1] or match[2], match[0])
+
+    def _substitution(self, start: int) -> str:
+        end = _closed(self.script, start)
+        return self._opened(self.script[start + 1 : end], end + 1)
+
+    def _opened(self, inner: str, end: int) -> str:
+        """Take in the commands of a substitution, which is returned as it is written."""
+        if not inner.startswith("("):  # that is arithmetic
+            self.found += commands(inner, self.level + 1)
+        self.at = end
+        return f"$({inner})"
+
+
+def _closed(script: str, start: int) -> int:
+    """Where the bracket that opens at `start` closes; the end of the script if it does not."""
+    depth, at = 0, start
+    while match := _PAREN.search(script, at):
+        at, sign = match.end(), match[0]
+        if sign == "\\":
+            at += 1
+        elif sign in "'\"":
+            end = script.find(sign, at)
+            at = len(script) if end < 0 else end + 1
+        else:
+            depth += 1 if sign == "(" else -1
+            if depth == 0:
+                return match.start()
+    return len(script)
+
+
+def inner(command: Command) -> Iterator[Command]:
+    """A command, and those that it starts: by a wrapper, by a shell, by find or xargs."""
+    yield command
+    left = command
+    for _ in range(DEEPEST):
+        words = _unwrapped(left)
+        if words is None:
+            break
+        left = Command(
+            words, left.writes, left.reads, left.fed, left.before, command.background, command.depth
+        )
+        yield left
+    script = _script(left)
+    if script is not None:
+        for one in commands(script, 1):
+            one.depth += command.depth + 1
+            yield from inner(one) if len(script) < len(" ".join(command.words)) else (one,)
+
+
+_WRAPPERS: dict[str, int] = {
+    "sudo": 0, "nohup": 0, "setsid": 0, "time": 0, "nice": 0, "stdbuf": 0, "command": 0, "exec": 0,
+    "timeout": 1, "env": 0, "xargs": 0, "ionice": 0, "taskset": 1, "numactl": 0, "watch": 0,
+    "builtin": 0, "doas": 0, "unbuffer": 0, "parallel": 0, "chronic": 0, "do": 0, "trap": 0,
+}  # fmt: skip
+"""Commands that start the one behind them: how many words they take for themselves."""
+_VALUED = {"-u", "-n", "-I", "-L", "-P", "-c", "-s", "-k", "-o", "-e", "-i", "-d", "-C", "-p"}
+_SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "ash"}
+
+
+def _unwrapped(command: Command) -> list[str] | None:
+    """The words of the command that a wrapper starts; None if it is no wrapper."""
+    if command.name == "find" and "-exec" in command.words:
+        start = command.words.index("-exec") + 1
+        return command.words[start:] or None
+    own = _WRAPPERS.get(command.name)
+    if own is None:
+        return None
+    words = command.words[1:]
+    while words and (words[0].startswith("-") or _ASSIGNED.fullmatch(words[0])):
+        valued = words[0] in _VALUED and command.name not in ("env", "sudo", "nohup", "setsid")
+        words = words[2:] if valued else words[1:]
+    return words[own:] or None
+
+
+def _script(command: Command) -> str | None:
+    """The script that a command runs; None if it runs none that can be told."""
+    words = command.words
+    if command.name == "eval":
+        return " ".join(words[1:])
+    if command.name in _SHELLS:
+        for number, word in enumerate(words[1:-1], 1):
+            if word.startswith("-") and not word.startswith("--") and "c" in word:
+                return words[number + 1]
+        return command.fed if not command.given or "-s" in words else None
+    return None

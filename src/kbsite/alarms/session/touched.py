@@ -1,0 +1,145 @@
+"""The files that commands touch, by their words."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+from kbsite.alarms.session.places import Touch, Way
+from kbsite.alarms.session.shell import Command
+
+_PATH = re.compile(r"[~\w./$*?{},:@%+=\[\]()!#-]*[\w*./~}]\Z")
+_SILENT: Final = {
+    "echo", "printf", "cd", "mkdir", "export", "test", "[", "[[", "which", "kill", "pkill", "pgrep",
+    "killall", "sleep", "true", "false", "alias", "unset", "return", "exit", "type", "gh", "curl",
+    "wget", "pip", "pip3", "uv", "npm", "npx", "apt", "apt-get", "case", "set", "local", "read",
+    "declare", "expr", "seq", "date", "basename", "dirname", "realpath", "readlink",
+    "rmdir", "history", "function", "trap", "ps", "let", "env", "xargs", "sudo", "timeout", "nohup",
+    "eval", "command", "tmux", "screen", "ssh", "docker", "claude", "codex",
+}  # fmt: skip
+"""Commands whose words say nothing of files that they read."""
+_LISTS: Final = {"ls", "tree", "du", "stat", "dir", "eza", "exa", "fd", "fdfind", "locate"}
+_PATTERN_FIRST: Final = {
+    "grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "yq", "perl", "ruby",
+    "node",
+}  # fmt: skip
+"""Commands whose first word is no file."""
+_REMOVES: Final = {"rm", "unlink", "shred", "truncate"}
+_TO_LAST: Final = {"cp", "mv", "ln", "install", "rsync", "scp"}
+_GIT_WRITES: Final = {"checkout", "restore", "apply", "rm", "mv"}
+_GIT_READS: Final = {"show", "diff", "log", "blame", "cat-file", "grep", "ls-tree"}
+_WAYS: Final = {
+    **dict.fromkeys(_LISTS, Way.LISTED), **dict.fromkeys(_REMOVES, Way.REMOVED), "tee": Way.WRITTEN,
+}  # fmt: skip
+_IN_PLACE = re.compile(r"-\w*i(?:\.\w+)?|--in-place(?:=.*)?|-i.*")
+_SCRIPT = re.compile(r"python[\d.]*|pypy\d?")
+
+
+def touches(command: Command, folder: str) -> Iterator[Touch]:
+    """The files that a command touches, or tries to; `folder` is the one that it runs in."""
+    for path in command.writes:
+        yield Touch(whole(path, folder), Way.WRITTEN)
+    for path in command.reads:
+        yield Touch(whole(path, folder), Way.READ)
+    for path, way in _named(command):
+        if path and len(path) < 1000 and _PATH.match(path):
+            yield Touch(whole(path, folder), way)
+
+
+def whole(path: str, folder: str) -> str:
+    """A path from the root, or from ~, as far as the folder is known."""
+    path = re.sub(r"^\$\{?HOME\}?(?=/|$)", "~", path.strip("\"'"))
+    if not path.startswith(("/", "~", "$")):
+        path = posixpath.join(folder, path)
+    return posixpath.normpath(path)
+
+
+def _named(command: Command) -> Iterator[tuple[str, Way]]:
+    name = command.name
+    if name in _SILENT or ("c" in _short_flags(command) and _SCRIPT.fullmatch(name)):
+        return
+    way = _WAYS.get(name)
+    told = _TOLD.get(name)
+    if told is not None:
+        yield from told(command)
+    elif way is not None:
+        yield from ((word, way) for word in command.given or ["."])
+    else:
+        yield from ((word.split("=", 1)[-1], Way.READ) for word in command.words[1:])
+
+
+def _looped(command: Command) -> Iterator[tuple[str, Way]]:
+    yield from ((word, Way.READ) for word in command.words[3:])
+
+
+def _short_flags(command: Command) -> set[str]:
+    first = command.words[1] if len(command.words) > 1 else ""
+    return set(first[1:]) if first.startswith("-") and not first.startswith("--") else set()
+
+
+def _copied(command: Command) -> Iterator[tuple[str, Way]]:
+    given = command.given
+    away = Way.REMOVED if command.name == "mv" else Way.READ
+    yield from ((word, away) for word in given[:-1])
+    if command.name == "mv":
+        yield from ((word, Way.READ) for word in given[:-1])
+    if len(given) > 1:
+        target = given[-1]
+        yield target, Way.WRITTEN
+        if not posixpath.basename(target.rstrip("/")).count(".") or target.endswith("."):
+            yield from (
+                (posixpath.join(target, posixpath.basename(word)), Way.WRITTEN)
+                for word in given[:-1]
+            )
+
+
+def _searched(command: Command) -> Iterator[tuple[str, Way]]:
+    given = command.given
+    apart = command.has("-e", "-f", "--regexp", "--files")
+    words = given if apart else given[1:]
+    changes = command.name not in ("grep", "rg") and any(
+        _IN_PLACE.fullmatch(word) for word in command.words[1:] if word.startswith("-")
+    )
+    yield from ((word, Way.WRITTEN if changes else Way.READ) for word in words)
+
+
+def _found(command: Command) -> Iterator[tuple[str, Way]]:
+    roots: list[str] = []
+    for word in command.words[1:]:
+        if word.startswith(("-", "(", "!")):
+            break
+        roots.append(word)
+    yield from ((root, Way.LISTED) for root in roots)
+    words = command.words
+    for flag, value in pairwise(words):
+        if flag in ("-name", "-iname", "-path", "-ipath", "-wholename"):
+            yield from (
+                (posixpath.join(root, "**", value.lstrip("/")), Way.LISTED) for root in roots
+            )
+
+
+def _of_git(command: Command) -> Iterator[tuple[str, Way]]:
+    given = command.given
+    if command.words[1:2] == ["-C"]:
+        yield from ((word, Way.READ) for word in given[:1])
+        given = given[1:]
+    if given and given[0] in _GIT_WRITES and not command.has("-b", "-B", "--staged"):
+        yield from ((word, Way.WRITTEN) for word in given[1:])
+    elif given and given[0] in _GIT_READS:
+        yield from ((word.rpartition(":")[2], Way.READ) for word in given[1:])
+
+
+def _of_dd(command: Command) -> Iterator[tuple[str, Way]]:
+    for word in command.words[1:]:
+        key, _, path = word.partition("=")
+        if key in ("if", "of"):
+            yield path, Way.READ if key == "if" else Way.WRITTEN
+
+
+_TOLD: Final[Mapping[str, Callable[[Command], Iterator[tuple[str, Way]]]]] = {
+    "for": _looped, "find": _found, "git": _of_git, "dd": _of_dd,
+    **dict.fromkeys(_TO_LAST, _copied), **dict.fromkeys(_PATTERN_FIRST, _searched),
+}  # fmt: skip
