@@ -7,7 +7,7 @@ from typing import Final
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python import calls, outside, patches, sniffing, waiting, work
+from kbsite.alarms.python import calls, keeping, outside, patches, sniffing, waiting, work
 from kbsite.alarms.python.reading import Reading, readings
 from kbsite.model.alarm import Alarm, Level
 
@@ -18,6 +18,7 @@ FINDERS: Final[tuple[Callable[[Reading], Iterator[Alarm]], ...]] = (
     sniffing.find,
     outside.find,
     waiting.find,
+    keeping.find,
 )
 """What looks at a source, each for kinds of its own."""
 

@@ -1,0 +1,476 @@
+"""One call of a solution, followed through its functions without running it.
+
+A value is a set of labels: `in:x` for data of a parameter, `meta` for sizes and types, `id` for
+addresses, `own:12` for what a kernel launched in line 12 made, `lib:matmul` and `op` for what the
+framework made, `empty` and `const` for memory, `state:Model.cache` for what is kept between calls.
+`@…` is a place in memory: what is written there reaches all who hold it.
+
+With `kept`, the call is one that finds what an earlier one stored: tests of that are decided so.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kbsite.alarms.python.kernels import neutral
+from kbsite.alarms.python.module import Function, Parameter, Scope, class_of
+from kbsite.alarms.python.ops import FAMILY, op
+from kbsite.alarms.python.reading import Reading
+
+Value = frozenset[str]
+NOTHING: Final[Value] = frozenset()
+
+STEPS: Final = 20_000
+"""Expressions that are followed in a call; a source that needs more is left half read."""
+
+DEEPEST: Final = 6
+"""Functions within each other that are followed."""
+
+_META: Final = frozenset(
+    """shape dtype device ndim is_cuda requires_grad layout itemsize nbytes names is_contiguous
+    element_size size stride numel dim nelement storage_offset get_device is_floating_point
+    training __len__ ndimension""".split()  # noqa: SIM905
+)
+_IDENTITY: Final = frozenset(("_version", "data_ptr", "untyped_storage", "storage", "_cdata"))
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function that is being followed."""
+
+    function: Function
+    values: dict[str, Value] = field(default_factory=dict)
+    outer: Frame | None = None
+    returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Happened:
+    """What a call did."""
+
+    returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
+    stored: dict[str, Value] = field(default_factory=dict)
+    """What is kept, by place."""
+    stores: dict[str, ast.AST] = field(default_factory=dict)
+    """Where that is first done."""
+    counted: dict[str, ast.AST] = field(default_factory=dict)
+    """Places that are counted up."""
+    launched: list[tuple[ast.Call, str, Value]] = field(default_factory=list)
+    """Kernels, each with what it wrote to."""
+    replayed: list[tuple[ast.Call, bool]] = field(default_factory=list)
+    """Graphs, each with whether inputs were copied in before."""
+    tests: list[tuple[ast.expr, Value]] = field(default_factory=list)
+    changed: list[tuple[ast.AST, str]] = field(default_factory=list)
+    """Parameters of the solution that are written to."""
+    keyed: list[tuple[ast.AST, Value]] = field(default_factory=list)
+    """What kept things are looked up by."""
+    memory: dict[str, set[str]] = field(default_factory=dict)
+
+
+class Flow:
+    """Follows one call of an entry."""
+
+    def __init__(self, reading: Reading, kept: Iterable[str] = ()) -> None:
+        from kbsite.alarms.python.flow_calls import Calls
+
+        self.reading = reading
+        self.kept = frozenset(kept)
+        self.done = Happened()
+        self._steps = 0
+        self.branches = 0
+        self._depth = 0
+        self._calls = Calls(self)
+
+    def run(self, entry: Function) -> Happened:
+        """What a call of an entry does."""
+        frame = Frame(entry)
+        scope = self.reading.module.scopes[entry]
+        for name, bound in scope.bound.items():
+            if isinstance(bound[0], Parameter):
+                is_self = class_of(name, scope) is not None
+                frame.values[name] = NOTHING if is_self else self._given(entry, name, bound)
+        self.body(entry.body, frame)
+        self.done.returned = frame.returned
+        return self.done
+
+    def _given(self, entry: Function, name: str, bound: Sequence[object]) -> Value:
+        kept = any(isinstance(value, ast.Dict | ast.List | ast.Set) for value in bound[1:])
+        if kept:
+            return self.state(f"{entry.name}.{name}")
+        self.done.memory[f"@in:{name}"] = {f"in:{name}"}
+        return frozenset((f"@in:{name}", f"in:{name}"))
+
+    def state(self, place: str) -> Value:
+        """What stands in a place that outlasts the call."""
+        mark = f"state:{place}"
+        self.done.memory.setdefault(f"@{mark}", {mark})
+        return frozenset((f"@{mark}", mark))
+
+    def data(self, *values: Value) -> Value:
+        """The labels of values, with those of what they point to."""
+        found: set[str] = set()
+        for value in values:
+            for label in value:
+                if label[0] == "@":
+                    found |= self.done.memory.get(label, NOTHING)
+                else:
+                    found.add(label)
+        return frozenset(found)
+
+    def made(self, label: str, *values: Value) -> Value:
+        """A new value, made of others by something."""
+        return self.data(*values) | {label}
+
+    def place(self, node: ast.AST, label: str) -> Value:
+        """New memory."""
+        mark = f"@{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
+        self.done.memory.setdefault(mark, set()).add(label)
+        return frozenset((mark,))
+
+    def write(self, target: Value, labels: Value, node: ast.AST) -> None:
+        """Note that something is written to where a value points."""
+        for label in target:
+            if label[0] == "@":
+                self.done.memory.setdefault(label, set()).update(labels)
+                if label.startswith("@in:"):
+                    self.done.changed.append((node, label.removeprefix("@in:")))
+
+    def store(self, place: str, value: Value, node: ast.AST) -> None:
+        """Note that a value is kept in a place that outlasts the call."""
+        self.done.stored[place] = self.done.stored.get(place, NOTHING) | value
+        self.done.stores.setdefault(place, node)
+
+    def body(self, statements: Sequence[ast.stmt], frame: Frame) -> bool:
+        """Follow statements; True if none behind them is reached."""
+        return any(self._statement(statement, frame) for statement in statements)
+
+    def _statement(self, node: ast.stmt, frame: Frame) -> bool:
+        match node:
+            case ast.Return():
+                value = NOTHING if node.value is None else self.value(node.value, frame)
+                frame.returned.append((node, value))
+                return True
+            case ast.Assign():
+                value = self.value(node.value, frame)
+                for target in node.targets:
+                    self.bind(target, node.value, value, frame)
+            case ast.AnnAssign() if node.value is not None:
+                self.bind(node.target, node.value, self.value(node.value, frame), frame)
+            case ast.AugAssign():
+                self._augmented(node, frame)
+            case ast.Expr():
+                self.value(node.value, frame)
+            case ast.If():
+                return self._branch(node, frame)
+            case ast.Raise() | ast.Continue() | ast.Break():
+                return not isinstance(node, ast.Continue | ast.Break)
+            case _:
+                return self._block(node, frame)
+        return False
+
+    def _block(self, node: ast.stmt, frame: Frame) -> bool:
+        match node:
+            case ast.For() | ast.AsyncFor():
+                value = self.value(node.iter, frame)
+                self.bind(node.target, node.iter, value, frame)
+                return self._loop(node.body, frame)
+            case ast.While():
+                self.done.tests.append((node.test, self.data(self.value(node.test, frame))))
+                return self._loop(node.body, frame)
+            case ast.With() | ast.AsyncWith():
+                for item in node.items:
+                    value = self.value(item.context_expr, frame)
+                    if item.optional_vars is not None:
+                        self.bind(item.optional_vars, item.context_expr, value, frame)
+                return self.body(node.body, frame)
+            case ast.Try():
+                return self._tried(node, frame)
+            case ast.Match():
+                self.value(node.subject, frame)
+                for case in node.cases:
+                    self._loop(case.body, frame)
+            case _:
+                return False
+        return False
+
+    def _tried(self, node: ast.Try, frame: Frame) -> bool:
+        ended = self.body(node.body, frame)
+        if not self.kept:
+            for handler in node.handlers:
+                self._loop(handler.body, frame)
+        ended = ended or self.body(node.orelse, frame)
+        return self.body(node.finalbody, frame) or (ended and bool(self.kept))
+
+    def _loop(self, statements: Sequence[ast.stmt], frame: Frame) -> bool:
+        self.branches += 1
+        self.body(statements, frame)
+        self.branches -= 1
+        return False
+
+    def _branch(self, node: ast.If, frame: Frame) -> bool:
+        value = self.data(self.value(node.test, frame))
+        self.done.tests.append((node.test, value))
+        side = self.decided(node.test, frame) if self.kept else 0
+        if side:
+            return self.body(node.body if side > 0 else node.orelse, frame)
+        self.branches += 1
+        before = dict(frame.values)
+        first = self.body(node.body, frame)
+        after = frame.values
+        frame.values = before
+        second = self.body(node.orelse, frame)
+        self.branches -= 1
+        if not first:
+            _merge(frame.values, after) if not second else frame.values.update(after)
+        return first and second
+
+    def decided(self, test: ast.expr, frame: Frame) -> int:
+        """1 where a test of what is kept is met by a call that finds it, -1 where not, else 0."""
+        match test:
+            case ast.UnaryOp(op=ast.Not()):
+                return -self.decided(test.operand, frame)
+            case ast.BoolOp():
+                sides = [self.decided(part, frame) for part in test.values]
+                return next((side for side in sides if side), 0)
+            case ast.NamedExpr():
+                return self.decided(test.value, frame)
+            case ast.Compare(ops=[sign]):
+                return self._compared(test, sign, frame)
+            case ast.Call() if self._asks_for_attribute(test):
+                return 1
+            case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript():
+                return 1 if self._is_kept(self.value(test, frame)) else 0
+            case _:
+                return 0
+
+    def _compared(self, test: ast.Compare, sign: ast.cmpop, frame: Frame) -> int:
+        sides = [self.value(part, frame) for part in (test.left, *test.comparators)]
+        if not any(self._is_kept(side) for side in sides):
+            return 0
+        if isinstance(sign, ast.In | ast.IsNot | ast.Eq):
+            return 1 if not _none_is_equal(test, sign) else -1
+        if isinstance(sign, ast.NotIn | ast.Is | ast.NotEq):
+            return -1 if not _none_is_equal(test, sign) else 1
+        return 0
+
+    def _asks_for_attribute(self, test: ast.Call) -> bool:
+        if self.reading.names.origin(test.func) != "builtins.hasattr" or len(test.args) < 2:
+            return False
+        name = self.reading.names.text(test.args[1])
+        return any(place.endswith(f".{name}") for place in self.kept)
+
+    def _is_kept(self, value: Value) -> bool:
+        counted = self.done.counted
+        marks = (label.removeprefix("state:") for label in value if label.startswith("state:"))
+        return any(mark in self.kept and mark not in counted for mark in marks)
+
+    def _augmented(self, node: ast.AugAssign, frame: Frame) -> None:
+        before, more = self.value(node.target, frame), self.value(node.value, frame)
+        label = "lib:matmul" if isinstance(node.op, ast.MatMult) else "op"
+        place = self.lasting(node.target, frame)
+        if place is not None and isinstance(node.value, ast.Constant):
+            self.done.counted.setdefault(place, node)
+            self.store(place, frozenset(("count",)), node)
+            return
+        if any(part[0] == "@" for part in before):
+            self.write(before, self.made(label, more), node)
+        self.bind(node.target, node.value, before | self.data(more), frame)
+
+    def bind(self, target: ast.expr, source: ast.expr, value: Value, frame: Frame) -> None:
+        """Give a value to what is assigned to."""
+        match target:
+            case ast.Tuple() | ast.List():
+                same = isinstance(source, ast.Tuple) and len(source.elts) == len(target.elts)
+                for number, part in enumerate(target.elts):
+                    if same and isinstance(source, ast.Tuple):
+                        given = source.elts[number]
+                        self.bind(part, given, self.value(given, frame), frame)
+                    else:
+                        self.bind(part, source, value, frame)
+            case ast.Starred():
+                self.bind(target.value, source, value, frame)
+            case ast.Subscript():
+                self._set_item(target, value, frame)
+            case _:
+                place = self.lasting(target, frame)
+                if place is not None:
+                    self.store(place, value, target)
+                elif isinstance(target, ast.Name):
+                    old = frame.values.get(target.id, NOTHING) if self.branches else NOTHING
+                    frame.values[target.id] = value | old
+
+    def _set_item(self, target: ast.Subscript, value: Value, frame: Frame) -> None:
+        owner = self.value(target.value, frame)
+        for label in owner:
+            if label.startswith("state:") and self._is_container(target.value, frame):
+                self.store(label.removeprefix("state:"), value, target)
+                self.done.keyed.append((target, self.data(self.value(target.slice, frame))))
+                return
+        self.write(owner, self.made("op", value), target)
+
+    def _is_container(self, node: ast.expr, frame: Frame) -> bool:
+        return self.lasting(node, frame) is not None or isinstance(node, ast.Name)
+
+    def lasting(self, node: ast.expr, frame: Frame) -> str | None:
+        """The place that outlasts the call which a name or attribute is; None if it is none."""
+        scope = self.reading.module.scopes[frame.function]
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner)):
+                held = class_of(owner, scope)
+                return f"{held.name if held else owner}.{node.attr}"
+            case ast.Attribute():
+                return f"*.{node.attr}"
+            case ast.Name():
+                return self._outer(node.id, scope, frame)
+            case _:
+                return None
+
+    def _outer(self, name: str, scope: Scope, frame: Frame) -> str | None:
+        """The place of a name of the module, or of a function that has come to its end."""
+        if name in scope.bound and name not in scope.shared:
+            return None
+        running, at = set[ast.AST](), frame.outer
+        while at is not None:
+            running.add(at.function)
+            at = at.outer
+        holder = scope.outer
+        while holder is not None:
+            if name in holder.bound and not isinstance(holder.node, ast.ClassDef):
+                if holder.node in running:
+                    return None
+                kept = any(isinstance(value, ast.expr) for value in holder.bound[name])
+                return f"{holder.name}.{name}".lstrip(".") if kept else None
+            holder = holder.outer
+        return None
+
+    def value(self, node: ast.expr, frame: Frame) -> Value:
+        """The labels of an expression."""
+        self._steps += 1
+        if self._steps > STEPS:
+            return NOTHING
+        match node:
+            case ast.Constant():
+                return NOTHING
+            case ast.Name():
+                return self._name(node, frame)
+            case ast.Attribute():
+                return self._attribute(node, frame)
+            case ast.Call():
+                return self._calls.value(node, frame)
+            case ast.Subscript():
+                return self._item(node, frame)
+            case ast.BinOp():
+                return self._operation(node, frame)
+            case ast.IfExp():
+                return self._chosen(node, frame)
+            case ast.NamedExpr():
+                value = self.value(node.value, frame)
+                self.bind(node.target, node.value, value, frame)
+                return value
+            case ast.Lambda() | ast.JoinedStr():
+                return NOTHING
+            case _:
+                return self._parts(node, frame)
+
+    def _parts(self, node: ast.expr, frame: Frame) -> Value:
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            for loop in node.generators:
+                self.bind(loop.target, loop.iter, self.value(loop.iter, frame), frame)
+            elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+            return NOTHING.union(*(self.value(part, frame) for part in elements))
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        values = [self.value(part, frame) for part in parts]
+        if isinstance(node, ast.Compare | ast.UnaryOp):
+            found = self.data(*values)
+            return found | {"op"} if _is_tensor(found) else found
+        return NOTHING.union(*values)
+
+    def _name(self, node: ast.Name, frame: Frame) -> Value:
+        at: Frame | None = frame
+        while at is not None:
+            if node.id in at.values:
+                return at.values[node.id]
+            at = at.outer
+        place = self.lasting(node, frame)
+        return NOTHING if place is None else self.state(place)
+
+    def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
+        if node.attr in _META:
+            return frozenset(("meta",))
+        if node.attr in _IDENTITY:
+            return frozenset(("id",))
+        if isinstance(node.value, ast.Name):
+            scope = self.reading.module.scopes[frame.function]
+            place = self.lasting(node, frame)
+            mine = class_of(node.value.id, scope) is not None
+            if place is not None and (mine or place in self.kept):
+                return self.state(place)
+        return self.value(node.value, frame)
+
+    def _item(self, node: ast.Subscript, frame: Frame) -> Value:
+        owner, key = self.value(node.value, frame), self.value(node.slice, frame)
+        if any(label.startswith("state:") for label in owner):
+            self.done.keyed.append((node, self.data(key)))
+        return owner
+
+    def _operation(self, node: ast.BinOp, frame: Frame) -> Value:
+        left, right = self.value(node.left, frame), self.value(node.right, frame)
+        if neutral(node) is not None:
+            return left | right
+        if isinstance(node.op, ast.MatMult):
+            return self.made("lib:matmul", left, right)
+        found = self.data(left, right)
+        return found | {"op"} if _is_tensor(found) else found
+
+    def _chosen(self, node: ast.IfExp, frame: Frame) -> Value:
+        value = self.data(self.value(node.test, frame))
+        self.done.tests.append((node.test, value))
+        side = self.decided(node.test, frame) if self.kept else 0
+        if side:
+            return self.value(node.body if side > 0 else node.orelse, frame)
+        return self.value(node.body, frame) | self.value(node.orelse, frame)
+
+    def enter(self, function: Function, given: Mapping[str, Value], frame: Frame) -> Value:
+        """Follow a call of a function of the source; gives what it gives back."""
+        if self._depth >= DEEPEST:
+            return self.made("call", *given.values())
+        self._depth += 1
+        around = frame if self._stands_in(function, frame) else None
+        inner = Frame(function, dict(given), around)
+        branches, self.branches = self.branches, 0
+        self.body(function.body, inner)
+        self.branches = branches
+        self._depth -= 1
+        return NOTHING.union(*(value for _, value in inner.returned))
+
+    def _stands_in(self, function: Function, frame: Frame) -> bool:
+        return self.reading.module.scope(function).node is frame.function
+
+    def operation(self, origin: str) -> str:
+        """The label of what an operation of the framework makes; empty if it is none."""
+        name = op(origin)
+        if not name:
+            return ""
+        family = FAMILY.get(name)
+        return f"lib:{family}" if family else "op"
+
+
+def _merge(values: dict[str, Value], others: Mapping[str, Value]) -> None:
+    for name, value in others.items():
+        values[name] = values.get(name, NOTHING) | value
+
+
+def _none_is_equal(test: ast.Compare, sign: ast.cmpop) -> bool:
+    """Whether it is compared with None, which what is kept is not."""
+    last = test.comparators[-1]
+    none = isinstance(last, ast.Constant) and last.value is None
+    return none and isinstance(sign, ast.Eq | ast.NotEq)
+
+
+def _is_tensor(value: Value) -> bool:
+    return any(
+        label.startswith(("in:", "own:", "lib:", "op", "state:", "empty")) for label in value
+    )

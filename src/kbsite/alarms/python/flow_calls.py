@@ -1,0 +1,276 @@
+"""What calls give and change, for `flow`: kernels, allocations, views, operations, functions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from kbsite.alarms.python.kernels import parameters, written
+from kbsite.alarms.python.module import Function
+from kbsite.alarms.python.names import LOCAL
+
+if TYPE_CHECKING:
+    from kbsite.alarms.python.flow import Flow, Frame, Value
+
+_EMPTY: Final = frozenset(
+    ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
+)
+_FILLED: Final = frozenset(
+    """zeros ones full zeros_like ones_like full_like arange linspace eye new_zeros new_ones
+    new_full rand randn rand_like randn_like randint tensor scalar_tensor""".split()  # noqa: SIM905
+)
+_VIEWS: Final = frozenset(
+    """view reshape contiguous t transpose permute expand expand_as squeeze unsqueeze flatten
+    narrow select detach clone to view_as unflatten movedim swapaxes data as_strided chunk split
+    unbind cuda float half bfloat16 double type_as type requires_grad_ identity clone_ items values
+    get pop popitem __getitem__ move_to_end positive alias real""".split()  # noqa: SIM905
+)
+_META: Final = frozenset(
+    """size stride numel dim nelement element_size is_contiguous get_device storage_offset
+    is_floating_point ndimension""".split()  # noqa: SIM905
+)
+_IDENTITY: Final = frozenset(("data_ptr", "untyped_storage", "storage", "__hash__", "_cdata"))
+_STORES: Final = frozenset(
+    """append add update insert setdefault set put extend appendleft __setitem__ put_nowait
+    push send""".split()  # noqa: SIM905
+)
+_HOST: Final = frozenset(("item", "tolist", "numpy", "cpu"))
+_PLAIN: Final = ("math.", "triton.cdiv", "triton.next_power_of_2", "builtins.")
+
+
+class Calls:
+    """Follows the calls of a flow."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+
+    def value(self, node: ast.Call, frame: Frame) -> Value:
+        """The labels of what a call gives, after all that it changes."""
+        flow = self._flow
+        origin = flow.reading.names.origin(node.func)
+        given = [flow.value(part, frame) for part in node.args]
+        named = {k.arg or "**": flow.value(k.value, frame) for k in node.keywords}
+        kernel = flow.reading.launches(node, origin)
+        if kernel:
+            return self._launched(node, origin, given, named)
+        local = self._local(origin)
+        if local is not None:
+            return self._entered(node, local, given, named, frame)
+        if "out" in named:
+            label = flow.operation(origin) or "op"
+            flow.write(named["out"], flow.made(label, *given), node)
+            return named["out"]
+        if isinstance(node.func, ast.Attribute) and not _is_module(origin):
+            return self._method(node, node.func, origin, [*given, *named.values()], frame)
+        return self._function(node, origin, [*given, *named.values()], frame)
+
+    def _launched(
+        self, node: ast.Call, origin: str, given: list[Value], named: dict[str, Value]
+    ) -> Value:
+        flow = self._flow
+        label = f"own:{node.lineno}"
+        every = [*given, *named.values()]
+        base = origin.removesuffix("[]")
+        for end in (".run", ".launch"):
+            base = base.removesuffix(end)
+        kernel = flow.reading.kernels.get(base)
+        targets = list(every)
+        outputs = frozenset[str]()
+        if kernel is not None:
+            outputs = written(flow.reading, kernel)
+            by_name = dict(zip(parameters(kernel), given, strict=False)) | named
+            if outputs:
+                targets = [by_name[name] for name in outputs if name in by_name]
+        made = flow.made(label, *every)
+        reached = frozenset().union(*targets) if targets else frozenset[str]()
+        sure = bool(outputs)
+        marks = frozenset(
+            mark for mark in reached
+            if mark[0] == "@" and (sure or not mark.startswith("@in:"))
+        )  # fmt: skip
+        flow.write(marks, made, node)
+        flow.done.launched.append((node, base, marks))
+        return made
+
+    def _local(self, origin: str) -> Function | None:
+        """The function of the source that a call of an origin enters."""
+        if not origin.startswith(LOCAL):
+            return None
+        reading = self._flow.reading
+        found = reading.names.definition(origin.removesuffix("()").removesuffix(".apply"))
+        if isinstance(found, ast.ClassDef):
+            used = origin.endswith(("()", ".apply"))
+            held = reading.module.scopes[found]
+            names = ("forward", "__call__") if used else ()
+            methods = [m for name in names if (m := reading.names.method(held, name)) is not None]
+            return methods[0] if methods else None
+        return found
+
+    def _entered(
+        self,
+        node: ast.Call,
+        function: Function,
+        given: list[Value],
+        named: dict[str, Value],
+        frame: Frame,
+    ) -> Value:
+        flow = self._flow
+        names = parameters(function)
+        first = names[0] if names else ""
+        bound = first in ("self", "cls", "ctx") and isinstance(node.func, ast.Attribute | ast.Call)
+        bound = bound or (first in ("self", "cls", "ctx") and len(given) < len(names))
+        placed = names[1:] if bound else names
+        values = dict(zip(placed, given, strict=False)) | named
+        for kept in _kept_defaults(function):
+            values.setdefault(kept, flow.state(f"{function.name}.{kept}"))
+        for name in names:
+            values.setdefault(name, frozenset())
+        if function.args.vararg is not None:
+            rest = given[len(placed) :]
+            values[function.args.vararg.arg] = frozenset[str]().union(*rest)
+        if self._is_memoised(function):
+            return self._memoised(node, function, values)
+        return flow.enter(function, values, frame)
+
+    def _is_memoised(self, function: Function) -> bool:
+        origins = (self._flow.reading.names.origin(made) for made in function.decorator_list)
+        return any(
+            origin.startswith(("functools.lru_cache", "functools.cache")) for origin in origins
+        )
+
+    def _memoised(self, node: ast.Call, function: Function, values: dict[str, Value]) -> Value:
+        """A call whose results are kept by what it is given."""
+        flow = self._flow
+        place = f"{function.name}()"
+        flow.done.keyed.append((node, flow.data(*values.values())))
+        depends = flow.data(*values.values())
+        if any(label.startswith("in:") for label in depends):
+            flow.store(place, flow.made("call", *values.values()), node)
+        if place in flow.kept:
+            return flow.state(place)
+        return flow.made("call", *values.values())
+
+    def _method(
+        self, node: ast.Call, called: ast.Attribute, origin: str, given: list[Value], frame: Frame
+    ) -> Value:
+        flow = self._flow
+        owner = flow.value(called.value, frame)
+        name = called.attr
+        if name in _META:
+            return frozenset(("meta",))
+        if name in _IDENTITY:
+            return frozenset(("id",))
+        if name in _EMPTY | _FILLED and name.startswith("new_"):
+            return flow.place(node, "empty" if name in _EMPTY else "const")
+        kept = [label for label in owner if label.startswith("state:")]
+        if kept and name in _STORES:
+            return self._stored(node, called, kept[0], given)
+        if name == "replay":
+            flow.done.replayed.append((node, self._fed()))
+            self._written_by_graph(node)
+            return owner
+        if kept and name in ("get", "pop", "__getitem__") and given:
+            flow.done.keyed.append((node, flow.data(given[0])))
+        return self._of_tensor(node, name, origin, owner, given)
+
+    def _stored(
+        self, node: ast.Call, called: ast.Attribute, label: str, given: list[Value]
+    ) -> Value:
+        flow = self._flow
+        place = label.removeprefix("state:")
+        flow.store(place, frozenset[str]().union(*given[-1:]), node)
+        if called.attr in ("setdefault", "__setitem__") and given:
+            flow.done.keyed.append((node, flow.data(given[0])))
+        return flow.state(place) | frozenset[str]().union(*given[-1:])
+
+    def _of_tensor(
+        self, node: ast.Call, name: str, origin: str, owner: Value, given: list[Value]
+    ) -> Value:
+        flow = self._flow
+        if name in _VIEWS:
+            return owner
+        if name in _HOST:
+            return flow.made("host", owner)
+        if name.endswith("_") and not name.startswith("_") and name not in _VIEWS:
+            label = "const" if name in ("zero_", "fill_") else "op"
+            flow.write(owner, flow.made(label, *given), node)
+            return owner
+        label = flow.operation(origin)
+        return flow.made(label or "call", owner, *given)
+
+    def _function(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:
+        flow = self._flow
+        name = origin.rpartition(".")[2]
+        torch = origin.startswith(("torch.", "cupy.", "numpy."))
+        if torch and name in _EMPTY:
+            return flow.place(node, "empty")
+        if torch and name in _FILLED:
+            return flow.place(node, "const") | flow.data(*given)
+        if torch and (name in _VIEWS or origin == "torch.as_tensor"):
+            return frozenset[str]().union(*given)
+        if origin in ("builtins.id", "builtins.hash"):
+            return frozenset(("id",)) | flow.data(*given)
+        if origin in ("builtins.getattr", "builtins.setattr") and len(node.args) > 1:
+            return self._looked_up(node, origin, given, frame)
+        if origin == "builtins.len":
+            return frozenset(("meta",))
+        if origin.startswith(_PLAIN):
+            host = origin in ("builtins.float", "builtins.int", "builtins.bool")
+            found = flow.data(*given)
+            return found | {"host"} if host and found else frozenset[str]().union(*given)
+        label = flow.operation(origin)
+        return flow.made(label or "call", *given)
+
+    def _looked_up(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:
+        """`getattr` and `setattr` of something that outlasts the call."""
+        flow = self._flow
+        name = flow.reading.names.text(node.args[1])
+        if name is None or not isinstance(node.args[0], ast.Name):
+            return frozenset[str]().union(*given)
+        spelled = ast.Attribute(node.args[0], name)
+        place = flow.lasting(spelled, frame)
+        if place is None:
+            return given[0]
+        if origin == "builtins.setattr" and len(given) > 2:
+            flow.store(place, given[2], node)
+            return frozenset()
+        return flow.state(place)
+
+    def _fed(self) -> bool:
+        """Whether something of the inputs has been written to what outlasts the call."""
+        return any(
+            mark.startswith("@state:") and any(label.startswith("in:") for label in labels)
+            for mark, labels in self._flow.done.memory.items()
+        )
+
+    def _written_by_graph(self, node: ast.Call) -> None:
+        for mark, labels in self._flow.done.memory.items():
+            if mark.startswith("@state:"):
+                labels.add(f"own:{node.lineno}")
+
+
+def _kept_defaults(function: Function) -> list[str]:
+    """The parameters whose default is one object for all calls."""
+    arguments = function.args
+    placed = [*arguments.posonlyargs, *arguments.args]
+    pairs = list(
+        zip(placed[len(placed) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    )
+    more = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    pairs += [(argument, default) for argument, default in more if default is not None]
+    return [
+        argument.arg
+        for argument, default in pairs
+        if isinstance(default, ast.Dict | ast.List | ast.Set | ast.Call)
+    ]
+
+
+def _is_module(origin: str) -> bool:
+    """Whether an origin is a function of a module, no method of a value."""
+    root = origin.partition(".")[0]
+    return (
+        root not in ("?", "")
+        and not root.startswith(LOCAL)
+        and "()" not in origin
+        and "[]" not in origin
+    )
