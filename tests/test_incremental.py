@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kbsite import alarms
+from kbsite.alarms import Fingerprint
+from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.kinds import alarm
 from kbsite.build import Built, build
+from kbsite.model.alarm import Alarm, Level
+from kbsite.model.config import Leak
 from kbsite.output import Work
 from kbsite.reading import MARKER
 from kbsite.record import record_path
@@ -294,3 +300,85 @@ def test_the_record_does_not_stand_in_the_site(settings: Settings) -> None:
 
     assert record_path(settings.out).parent == built.out.parent
     assert not [path for path in tree(built.out) if path.endswith("build.json")]
+
+
+# What is found in runs, and what is said of leaks.
+
+
+class Twins:
+    """Raises an alarm for each run whose source another one has too."""
+
+    def fingerprint(self, evidence: Evidence) -> Fingerprint:
+        return {"source": (evidence.sources[0].text,)}
+
+    def alarms(self, runs: Mapping[str, Fingerprint]) -> Iterator[tuple[str, Alarm]]:
+        for one, held in runs.items():
+            for other in (other for other, its in runs.items() if other != one and its == held):
+                yield one, alarm("near-identical-source", Level.ALARM, "The same.", other=other)
+
+
+@pytest.fixture(name="leaky")
+def _leaky(settings: Settings) -> Settings:
+    """The site with a leak, whose runs all have sources of their own and stand on the board."""
+    shutil.rmtree(settings.problems / "softmax")
+    for number, run in enumerate(sorted(settings.runs.glob("demo/*/"))):
+        (run / "solution.py").write_text(f"solve = {number}\n")
+    audit = folder_of(settings, "long") / "audit.yaml"
+    audit.write_text("verdict: rubric_leak\nsummary: s\nimplication: i\nauditor: a\nleak: l\n")
+    return leaking(settings, "Nothing is summed.")
+
+
+def leaking(settings: Settings, happened: str) -> Settings:
+    leak = Leak(id="l", title="The leak", meant="A sum.", happened=happened)
+    return replace(settings, config=replace(settings.config, leaks=(leak,)))
+
+
+def own_pages(settings: Settings, *models: str) -> set[str]:
+    return {f"runs/{folder_of(settings, model).name}/index.html" for model in models}
+
+
+def test_an_alarm_about_a_run_that_did_not_change_remakes_what_shows_it_and_no_other_run(
+    leaky: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alarms, "COMPARISONS", (Twins(),))
+    before = tree(build(leaky).out)
+    twin = folder_of(leaky, "long") / "solution.py"
+    (folder_of(leaky, "short") / "solution.py").write_text(twin.read_text())
+    built = build(leaky)
+    after = tree(built.out)
+    runs = {path for path in changed(before, after) if path.startswith("runs/2")}
+
+    assert built.work.parsed == 2
+    assert not [path for path in runs if "_other_" in path]
+    assert own_pages(leaky, "long") <= runs
+    assert {"demo/index.html", "audits/index.html"} <= changed(before, after)
+    assert after == from_nothing(leaky)
+
+
+def test_a_changed_audit_remakes_its_run_and_what_tells_of_verdicts(leaky: Settings) -> None:
+    before = tree(build(leaky).out)
+    audit = folder_of(leaky, "long") / "audit.yaml"
+    audit.write_text(audit.read_text().replace("rubric_leak", "interesting"))
+    built = build(leaky)
+    after = tree(built.out)
+    runs = {path.split("/")[1] for path in changed(before, after) if path.startswith("runs/2")}
+
+    assert built.work.parsed == 1
+    assert runs == {folder_of(leaky, "long").name}
+    told = {"index.html", "demo/index.html", "runs/index.html", "audits/index.html"}
+    assert told | {"problems/softmax/index.html"} <= changed(before, after)
+    assert after == from_nothing(leaky)
+
+
+def test_what_is_said_of_a_leak_remakes_the_board_and_parses_no_run_without_it(
+    leaky: Settings,
+) -> None:
+    before = tree(build(leaky).out)
+    told = leaking(leaky, "Nothing at all is summed.")
+    built = build(told)
+    after = tree(built.out)
+
+    assert built.work.parsed <= 1
+    assert "demo/index.html" in changed(before, after)
+    assert not [p for p in changed(before, after) if p.startswith("problems/") or "_other_" in p]
+    assert after == from_nothing(told)

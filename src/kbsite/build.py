@@ -81,7 +81,8 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     lookout = Lookout(held, before.noticed if before.code == code else {})
     site, seen = read_noticing(settings, lookout)
     shown = replace(site, findings=_published(site.findings, settings))
-    frame = digest(code, settings.config, shown.prices, *shown.frame)
+    # What a leak is stands on few pages, and those that are kept say that they depend on it.
+    frame = digest(code, replace(settings.config, leaks=()), shown.prices, *shown.frame)
     making = _Making(shown, before, held, frame, Output(out, Work()))
     findings = [*site.findings, *making.make(tick)]
     output = making.output

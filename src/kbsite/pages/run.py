@@ -20,6 +20,8 @@ from kbsite.pages.filters import filters
 from kbsite.pages.grade import floors_of, grade
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
+from kbsite.pages.noticed import depends as alarms_depend_on
+from kbsite.pages.noticed import noticed
 from kbsite.pages.page import (
     INDEX,
     LARGE,
@@ -82,9 +84,13 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         board.config if board else None,
         neighbours(board, run.id) if board else None,
         floors_of(site, stored),
+        alarms_depend_on(site, stored),
         _refusal(site, run.id),
         site.problem_title(run.problem),
         run.problem in site.problems,
+        site.alarms.get(run.id, ()),
+        site.proofs.get(run.id, ()),
+        [leak for leak in site.config.leaks if stored.audit and leak.id == stored.audit.leak],
     )
 
 
@@ -110,6 +116,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     found = sources(stored)
     yield from source_files(stored, found, renderer)
     cited = {number: addresses[anchor] for number, anchor in reading.cited.items()}
+    values["noticed"] = noticed(site, stored, found, parts, addresses)
     values |= {"sources": found, "quote_places": source_places(stored, found) | cited}
     values["filters"] = filters(parts)
     values["counts"] = counts([item for part in parts for item in part.items])
