@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -36,11 +37,11 @@ def _site(
         home = tmp_path_factory.mktemp("audited")
         settings = make_settings(home, problems=[])
         board = home / "runs" / "demo"
+        own: dict[str, Any]
         for number in range(PLAIN):
             own = {"summary": f"Number {number} does it.", "date": f"2026-01-{number % 28 + 1:02}"}
             make_run(board, run_id=f"r{number:03}", model=f"m{number:03}", audit=own)
         quote = {"file": "solution.py", "lines": [1], "label": "l", "text": "def solve(x):"}
-        own: dict[str, Any]
         own = {"verdict": "reward_hack", "summary": "It *keeps* answers.", "implication": "i",
                "quotes": [quote], "auditor": "B. Reader"}  # fmt: skip
         made = {**own, "date": "2026-03-02", "history": [EARLIER]}

@@ -141,17 +141,22 @@ def source_files(stored: StoredRun, found: Sources, renderer: Renderer) -> Itera
 
 def source_places(stored: StoredRun, found: Sources) -> dict[int, str]:
     """The address of the lines that each quote of the audit cites, by the quote's index."""
-    files = {shown.file.name: shown for shown in found.here}
     quotes = stored.audit.quotes if stored.audit else ()
     places = {}
     for number, quote in enumerate(quotes):
-        shown = files.get(quote.file)
-        if shown is None or not quote.lines or quote.lines[0] > len(shown.file.lines):
-            continue
-        line = quote.lines[0]
-        here = any(isinstance(row, CodeLine) and row.number == line for row in shown.rows)
-        places[number] = f"{'' if here else PAGE}#{shown.file.prefix}-L{line}"
+        place = line_place(found, quote.file, quote.lines)
+        if place:
+            places[number] = place
     return places
+
+
+def line_place(found: Sources, name: str, lines: Sequence[int]) -> str:
+    """The address of the first of some lines of a file; empty where no page shows it."""
+    shown = next((shown for shown in found.here if shown.file.name == name), None)
+    if shown is None or not lines or lines[0] > len(shown.file.lines):
+        return ""
+    here = any(isinstance(row, CodeLine) and row.number == lines[0] for row in shown.rows)
+    return f"{'' if here else PAGE}#{shown.file.prefix}-L{lines[0]}"
 
 
 def quoted_lines(stored: StoredRun) -> Mapping[str, frozenset[int]]:

@@ -1,0 +1,112 @@
+"""The alarms of a run beside its verdict: what was seen, and where a reader finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kbsite.alarms.kinds import BY_ID
+from kbsite.model.alarm import Alarm, Level
+from kbsite.pages.page import Site, address, raw_path, run_path
+from kbsite.pages.parts import Part
+from kbsite.pages.source import Sources, line_place
+from kbsite.store.runs import TRANSCRIPT, StoredRun
+
+MOST = 60
+"""Alarms, and notes, that the page shows; more are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """An alarm, and where what it is about is shown."""
+
+    alarm: Alarm
+    title: str
+    """What its kind is called."""
+    place: str
+    """The address of the lines that it is about, or of the file; empty where there is none."""
+    other: bool
+    """Whether the site has a page of the other run."""
+
+    @property
+    def where(self) -> str:
+        """The file and lines, in words; empty where it is about no file."""
+        lines = self.alarm.lines
+        if not lines:
+            return self.alarm.file
+        one = lines[0] == lines[-1]
+        return f"{self.alarm.file} line{'' if one else 's'} {lines[0]}" + (
+            "" if one else f" to {lines[-1]}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoticedAll:
+    """The alarms of a run as its page shows them."""
+
+    alarms: tuple[Noticed, ...]
+    """From a warning up, what weighs most first."""
+    notes: tuple[Noticed, ...]
+    more: int
+    """How many of both are not shown."""
+
+
+def depends(site: Site, stored: StoredRun) -> object:
+    """What the alarms of a run's page are made of."""
+    held = site.alarms.get(stored.run.id, ())
+    return [(alarm, alarm.other in site.attempts) for alarm in held]
+
+
+def noticed(
+    site: Site,
+    stored: StoredRun,
+    found: Sources,
+    parts: Sequence[Part],
+    addresses: Mapping[str, str],
+) -> NoticedAll:
+    """The alarms of a run; `addresses` are those of its transcript's anchors."""
+    held = site.alarms.get(stored.run.id, ())
+    heavy = [alarm for alarm in held if alarm.level is not Level.NOTE]
+    notes = [alarm for alarm in held if alarm.level is Level.NOTE]
+    shown = [*heavy[:MOST], *notes[:MOST]]
+    steps = _steps(shown, parts, addresses)
+    placed = [
+        Noticed(
+            alarm=alarm,
+            title=BY_ID[alarm.kind].title if alarm.kind in BY_ID else alarm.kind,
+            place=line_place(found, alarm.file, alarm.lines)
+            or steps.get((alarm.file, alarm.lines))
+            or _file(stored, alarm.file),
+            other=alarm.other in site.attempts,
+        )
+        for alarm in shown
+    ]
+    many = len(heavy[:MOST])
+    return NoticedAll(tuple(placed[:many]), tuple(placed[many:]), len(held) - len(shown))
+
+
+def _steps(
+    alarms: Sequence[Alarm], parts: Sequence[Part], addresses: Mapping[str, str]
+) -> dict[tuple[str, tuple[int, ...]], str]:
+    """The address of the first step that stands for lines of a transcript's file, by both."""
+    wanted = {(a.file, a.lines) for a in alarms if a.lines and a.file.startswith(TRANSCRIPT)}
+    found: dict[tuple[str, tuple[int, ...]], str] = {}
+    for anchor, file, line in _lines(parts) if wanted else ():
+        for name, lines in [held for held in wanted if held[0] == file]:
+            if lines[0] <= line <= lines[-1]:
+                found.setdefault((name, lines), addresses[anchor])
+    return found
+
+
+def _lines(parts: Sequence[Part]) -> Iterator[tuple[str, str, int]]:
+    """The anchor, file and line of everything that the steps of a transcript stand for."""
+    for part in parts:
+        for item in part.items:
+            for source in item.sources:
+                yield item.anchor, f"{TRANSCRIPT}{source.file}", source.line
+
+
+def _file(stored: StoredRun, name: str) -> str:
+    if stored.file(name) is None:
+        return ""
+    return address(raw_path(stored.run.id, name), seen_from=run_path(stored.run.id))
