@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
 from kbsite.model.board import Board
+from kbsite.model.proof import Proof
 from kbsite.model.run import Run
 from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import Trajectory
@@ -18,6 +18,7 @@ from kbsite.pages.compared import compared
 from kbsite.pages.costs import in_words, so_far
 from kbsite.pages.filters import filters
 from kbsite.pages.grade import floors_of, grade
+from kbsite.pages.logs import log_places, logs
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
 from kbsite.pages.noticed import depends as alarms_depend_on
@@ -37,20 +38,14 @@ from kbsite.pages.page import (
     trajectory_path,
 )
 from kbsite.pages.parts import Part, Reading, cut
+from kbsite.pages.quoted_copies import copy_places, quoted_copies
+from kbsite.pages.quotes import proofs_of, proven, shown_quotes
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.source import source_files, source_places, sources
 from kbsite.pages.steps import counts
 from kbsite.store.inputs import Input
-from kbsite.store.runs import LOGS, StoredRun
+from kbsite.store.runs import StoredRun
 from kbsite.trajectories import trajectory
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A log of a run, whole."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,6 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         _refusal(site, run.id),
         site.problem_title(run.problem),
         run.problem in site.problems,
-        site.alarms.get(run.id, ()),
         site.proofs.get(run.id, ()),
         [leak for leak in site.config.leaks if stored.audit and leak.id == stored.audit.leak],
     )
@@ -97,9 +91,10 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
 def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     """The exports, the transcript's pages, then the run's own page, which links them all."""
     shown = renderer.transcript(stored)
-    yield from _exports(stored, shown)
+    held = proofs_of(site, stored)
+    yield from _exports(stored, shown, held)
     parts: list[Part] = []
-    reading = _reading(stored)
+    reading = _reading(stored, held)
     if shown is not None:
         yield from cut(shown, parts, reading, renderer)
     path = run_path(stored.run.id)
@@ -109,34 +104,39 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     yield from compared(site, stored, shown, told)
     stood = snapshots_of(stored, told, shown)
     href = partial(_href, addresses)
-    yield from snapshot_files(stored.run, stood, href, renderer)
+    copies = quoted_copies(stored, held) if stood.held else ()
+    yield from snapshot_files(stored.run, stood, href, renderer, copies)
     values |= {"told": told, "snapshots": stood, "href": href}
     values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
-    found = sources(stored)
+    found = sources(stored, held)
     yield from source_files(stored, found, renderer)
     cited = {number: addresses[anchor] for number, anchor in reading.cited.items()}
     values["noticed"] = noticed(site, stored, found, parts, addresses)
-    values |= {"sources": found, "quote_places": source_places(stored, found) | cited}
+    places = source_places(found, held) | log_places(stored, held) | copy_places(copies, held)
+    values |= {"sources": found, "quotes": shown_quotes(stored, held, places | cited)}
+    values["logs"] = list(logs(stored, held))
     values["filters"] = filters(parts)
     values["counts"] = counts([item for part in parts for item in part.items])
     yield File(path, renderer.page("pages/run.html", path, values))
 
 
-def _exports(stored: StoredRun, shown: Transcript | None) -> Iterator[File]:
+def _exports(
+    stored: StoredRun, shown: Transcript | None, held: tuple[Proof, ...]
+) -> Iterator[File]:
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
     large = sum(file.size for file in stored.transcripts) >= LARGE
-    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt), large=large)
+    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt, held), large=large)
     if shown is not None:
         pieces = atif.trajectory(shown, attempt)
         yield File(trajectory_path(stored.run.id), pieces=pieces, large=large)
 
 
-def _reading(stored: StoredRun) -> Reading:
-    quotes = stored.audit.quotes if stored.audit else ()
+def _reading(stored: StoredRun, held: tuple[Proof, ...]) -> Reading:
     names = tuple(file.name for file in stored.files)
-    return Reading(stored.run.id, partial(side_file, stored), LongTexts(), names, quotes)
+    side = partial(side_file, stored)
+    return Reading(stored.run.id, side, LongTexts(), names, tuple(proven(held)))
 
 
 def _addresses(parts: list[Part]) -> dict[str, str]:
@@ -179,19 +179,7 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "board": board,
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
         "refusal": _refusal(site, run.id),
-        "logs": list(_logs(stored)),
     }
-
-
-def _text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "surrogateescape")
-
-
-def _logs(stored: StoredRun) -> Iterator[Log]:
-    for name in LOGS:
-        file = stored.file(name)
-        if file is not None and file.size:
-            yield Log(name, _text(file.path))
 
 
 def side_file(stored: StoredRun, named: str) -> str | None:
