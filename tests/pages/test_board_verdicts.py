@@ -236,11 +236,17 @@ def test_many_and_long_quotes_are_cut_and_counted() -> None:
     assert "2 more on the run's page." in said(page.find(".//main"))
 
 
-def test_a_quote_of_a_whole_file_and_of_one_line_name_their_place() -> None:
-    quotes = (Quote(file="check.log", text="a"), Quote(file="check.log", lines=(3, 3), text="b"))
+def test_quotes_of_a_file_of_one_line_and_of_an_event_name_their_place() -> None:
+    quotes = (
+        Quote(file="check.log", text="a"),
+        Quote(file="check.log", lines=(3, 3), text="b"),
+        Quote(file="transcript/s.jsonl", event="L7", text="c"),
+    )
     held = attempt("a", audit=audit(Verdict.CLEAN, quotes=quotes))
 
-    assert [one.where for one in cited(site_of(), held)] == ["check.log", "check.log line 3"]
+    assert [one.where for one in cited(site_of(), held)] == [
+        "check.log", "check.log line 3", "transcript/s.jsonl event L7",
+    ]  # fmt: skip
 
 
 def test_the_summary_stands_on_the_board_and_what_is_hostile_is_text() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kbsite.model.audit import Quote
 from kbsite.model.board import Attempt
 from kbsite.model.proof import Proof
+from kbsite.pages.line_places import line_place
 from kbsite.pages.page import Site, run_path
 
 SHOWN = 3
@@ -34,8 +35,10 @@ class Cited:
 
     @property
     def where(self) -> str:
-        """The file and the lines, in words."""
+        """The file and the lines, or the event, in words."""
         lines = self.quote.lines
+        if self.quote.event:
+            return f"{self.quote.file} event {self.quote.event}"
         if not lines:
             return self.quote.file
         told = f"line {lines[0]}" if lines[0] == lines[-1] else f"lines {lines[0]} to {lines[-1]}"
@@ -48,19 +51,29 @@ def cited(site: Site, attempt: Attempt) -> tuple[Cited, ...]:
     proofs = site.proofs.get(attempt.run.id, ())
     quotes = audit.quotes[:SHOWN] if audit else ()
     return tuple(
-        _cited(attempt.run.id, number, quote, proofs[number] if number < len(proofs) else None)
+        _cited(site, attempt.run.id, number, proofs[number : number + 1], quote)
         for number, quote in enumerate(quotes)
     )
 
 
-def _cited(run_id: str, number: int, quote: Quote, proof: Proof | None) -> Cited:
+def _cited(site: Site, run_id: str, number: int, proof: tuple[Proof, ...], quote: Quote) -> Cited:
     passage = quote.text.strip("\n")
-    doubt = UNCHECKED if proof is None else "" if proof.proven else proof.state.sentence
+    doubt = UNCHECKED
+    if proof:
+        doubt = "" if proof[0].proven else proof[0].state.sentence
+    stored = site.by_id.get(run_id)
+    place = line_place(stored, quote) if stored and not doubt else None
+    path = run_path(run_id)
+    if place:
+        path, fragment = f"{path.rpartition('/')[0]}/{place[0]}", place[1]
+    else:
+        # Its lines stand in a part of the transcript that only the run's page knows.
+        fragment = f"quote-{number + 1}"
     return Cited(
         quote=quote,
         text=passage[:LONGEST],
         shortened=len(passage) > LONGEST,
         doubt=doubt,
-        path=run_path(run_id),
-        fragment=f"quote-{number + 1}",
+        path=path,
+        fragment=fragment,
     )

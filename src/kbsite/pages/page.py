@@ -54,6 +54,11 @@ class Site:
     """What became of the quotes of a run's audit, in their order, by the run's id."""
 
     @cached_property
+    def by_id(self) -> Mapping[str, StoredRun]:
+        """All runs, by id."""
+        return {stored.run.id: stored for stored in self.runs}
+
+    @cached_property
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
         """All runs of the cell that a run belongs to, in order, by the run's id."""
         cells: dict[tuple[object, ...], list[StoredRun]] = {}

@@ -1,0 +1,44 @@
+"""Where a line of a solution is shown, told without colouring the files, for pages of many runs."""
+
+from __future__ import annotations
+
+from kbsite.model.audit import Quote
+from kbsite.pages.page import INDEX
+from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, SIDECARS, WHOLE
+from kbsite.store.files import Stored
+from kbsite.store.runs import SOLUTION, StoredRun
+
+
+def line_place(stored: StoredRun, quote: Quote) -> tuple[str, str] | None:
+    """The page, within the run's folder, and the place on it of the first line that a quote cites.
+
+    None where that is no line of a file that `pages.source` shows.
+    """
+    counts = {file.name: _count(file) for file in _files(stored)[:FILES]}
+    if not quote.lines or not 0 < quote.lines[0] <= min(counts.get(quote.file, 0), WHOLE // 2):
+        return None
+    room, here = HERE, True
+    for count in counts.values():
+        here = here and count <= max(4, room)
+        room -= count
+    return (INDEX if here else PAGE), f"{_prefix(stored, quote.file)}-L{quote.lines[0]}"
+
+
+def _files(stored: StoredRun) -> list[Stored]:
+    """solution.py and its sidecars, in the order in which they are shown."""
+    files = [f for f in stored.files if f.name == SOLUTION or f.name.startswith(SIDECARS)]
+    return sorted(files, key=lambda file: (file.name != SOLUTION, file.name))
+
+
+def _prefix(stored: StoredRun, name: str) -> str:
+    """What the places of a file's lines start with."""
+    sidecars = [file.name for file in stored.files if file.name.startswith(SIDECARS)]
+    return "solution" if name == SOLUTION else f"file-{sidecars.index(name) + 1}"
+
+
+def _count(file: Stored) -> int:
+    """How many lines of a file there are to show; 0 for one that is only named."""
+    if not 0 < file.size <= LONGEST:
+        return 0
+    data = file.path.read_bytes()
+    return 0 if data.count(b"\0") * 20 > len(data) else len(data.removesuffix(b"\n").split(b"\n"))
