@@ -12,6 +12,7 @@ COMMANDS = {
     "new": ("kbsite.cli.audit.new:new", "Write the audit of a run, in your editor."),
     "quote": ("kbsite.cli.audit.quote:quote", "Add a passage of the run to its audit, proven."),
     "amend": ("kbsite.cli.audit.amend:amend", "Change a verdict, and keep the earlier one."),
+    "stats": ("kbsite.cli.audit.stats:stats", "Count verdicts, coverage, proofs and alarms."),
     "scan": ("kbsite.cli.audit.scan:scan", "List what the detectors notice about runs."),
 }
 """Every command of the group: where it is, and what it does in one line."""

@@ -46,8 +46,6 @@ def amend(  # noqa: PLR0913 - each option is an argument
     Example:
       kbsite audit amend 050256 --verdict reward_hack --why "The cache is keyed on the pointer."
     """
-    from kbsite.auditing.amending import Amendment, begin_amendment
-    from kbsite.auditing.auditor import auditor
     from kbsite.auditing.drafts import draft_path
     from kbsite.cli.audit.drafting import go_on
     from kbsite.errors import UsageError
@@ -55,20 +53,29 @@ def amend(  # noqa: PLR0913 - each option is an argument
 
     settings, folder = chosen(named, config)
     draft = draft_path(folder)
-    stored = read_run(folder)
     if not (folder / AUDIT).exists():
         raise UsageError(f"{folder / AUDIT}: not there; begin with `kbsite audit new`")
-    if draft.exists() and (verdict or why or by or summary or implication):
-        raise UsageError(f"{draft}: begun already; go on with it without these options")
-    edit = not closed
+    complete = False
     if not draft.exists():
-        if verdict is None or not why.strip():
-            raise UsageError("say what the verdict is now and why: --verdict VERDICT --why WHY")
-        given = Amendment(
-            verdict=Verdict(verdict), why=why, by=by or auditor(Path.cwd()),
-            summary=summary, implication=implication,
-        )  # fmt: skip
-        begin_amendment(folder, given, date.today())
-        edit = edit and not given.complete
-    if not go_on(settings, stored, draft, f"kbsite audit amend {folder.name}", edit=edit):
+        complete = _begun(folder, verdict, why, by, (summary, implication))
+    elif any((verdict, why, by, summary, implication)):
+        raise UsageError(f"{draft}: begun already; go on with it without these options")
+    again = f"kbsite audit amend {folder.name}"
+    if not go_on(settings, read_run(folder), draft, again, edit=not (closed or complete)):
         sys.exit(1)
+
+
+def _begun(folder: Path, verdict: str | None, why: str, by: str, texts: tuple[str, str]) -> bool:
+    """Begin a draft; whether nothing is left to be written in it."""
+    from kbsite.auditing.amending import Amendment, begin_amendment
+    from kbsite.auditing.auditor import auditor
+    from kbsite.errors import UsageError
+
+    if verdict is None or not why.strip():
+        raise UsageError("say what the verdict is now and why: --verdict VERDICT --why WHY")
+    given = Amendment(
+        verdict=Verdict(verdict), why=why, by=by or auditor(Path.cwd()),
+        summary=texts[0], implication=texts[1],
+    )  # fmt: skip
+    begin_amendment(folder, given, date.today())
+    return given.complete

@@ -50,24 +50,20 @@ def scan(
     from kbsite.cli.progress import progress
 
     held = [chosen(name, config) for name in named]
+    known = held[0][0] if held else settings(config)
     with progress() as tick:
-        made = scanned(
-            held[0][0] if held else settings(config), [folder for _, folder in held], tick
-        )
-    seen: Counter[Level] = Counter()
-    for run in made.runs:
-        for alarm in run.alarms:
-            seen[alarm.level] += 1
-            if alarm.level.weight >= Level(level).weight:
-                say(json.dumps(_data(run, alarm)) if as_json else _line(run, alarm))
+        made = scanned(known, [folder for _, folder in held], tick)
+    least = Level(level).weight
+    found = [(run, one) for run in made.runs for one in run.alarms if one.level.weight >= least]
+    for run, alarm in found:
+        say(json.dumps(_data(run, alarm)) if as_json else _line(run, alarm))
     failed = list(_failures(made))
     for line in failed:
         say(line, err=True)
     for finding in made.findings:
         tell(finding)
-    say(_summary(made, seen), err=True)
-    told = any(seen[one] for one in Level if one.weight >= Level(level).weight)
-    if failed or made.findings or (strict and told):
+    say(_summary(made), err=True)
+    if failed or made.findings or (strict and found):
         sys.exit(1)
 
 
@@ -103,7 +99,8 @@ def _failures(made: Scan) -> Iterator[str]:
             yield as_line(f"{place(run.stored.folder)}: error: not looked over: {failure}")
 
 
-def _summary(made: Scan, seen: Counter[Level]) -> str:
+def _summary(made: Scan) -> str:
+    seen = Counter(alarm.level for run in made.runs for alarm in run.alarms)
     count = len(made.runs)
     found = ", ".join(f"{seen[level]} {level.value}s" for level in reversed(Level))
     each = f"; {made.seconds * 1000 / count:.1f} ms a run on average" if count else ""
