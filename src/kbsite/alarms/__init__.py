@@ -15,7 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from kbsite.alarms.across.scores import Scores
+from kbsite.alarms.across.sources import Sources
 from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.figures import Figures
 from kbsite.alarms.python.detector import PythonSources
 from kbsite.alarms.session.detector import Session
 from kbsite.model.alarm import Alarm
@@ -49,9 +52,9 @@ class Comparison(Protocol):
         ...
 
 
-DETECTORS: tuple[Detector, ...] = (PythonSources(), Session())
+DETECTORS: tuple[Detector, ...] = (PythonSources(), Session(), Figures())
 
-COMPARISONS: tuple[Comparison, ...] = ()
+COMPARISONS: tuple[Comparison, ...] = (Sources(), Scores())
 
 
 def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:

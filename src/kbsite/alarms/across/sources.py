@@ -1,0 +1,186 @@
+"""Sources that are nearly another run's, however names, literals and comments were changed.
+
+What stands in the problem's reference or prompt is given to all, and what more than half of at
+least five contenders have is how one writes that kernel: neither counts. Of what is left, the share
+of the smaller source that the other one has too decides. Of two runs the later one is told of.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from kbsite.alarms.across.tokens import NATIVE, PYTHON, tokens
+from kbsite.alarms.across.winnowing import limited, marks
+from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.kinds import alarm, shown
+from kbsite.model.alarm import Alarm, Level
+
+LEAST: Final = 12
+"""Marks that two sources must share: about 80 tokens in a row, or as many in pieces."""
+
+ALARM_SHARE: Final = 0.8
+WARNING_SHARE: Final = 0.5
+NOTE_SHARE: Final = 0.35
+
+COMMON: Final = 5
+"""Contenders that have to have a mark before it can be everybody's."""
+
+CROWD: Final = 60
+"""Runs from which a mark says nothing, whosever they are."""
+
+Print = Mapping[str, tuple[str | int | float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run, by its fingerprint."""
+
+    id: str
+    contender: str
+    started: float
+    """Seconds since the epoch; 0 where that is not known."""
+    limit: int
+    marks: tuple[int, ...]
+
+    def size(self, limit: int) -> int:
+        """Its marks below a number."""
+        return bisect_left(self.marks, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs of one problem, and what they share."""
+
+    first: _Run
+    later: _Run
+    share: float
+    """Of the smaller one's marks those that the other has too."""
+    likeness: float
+    """Of all marks of both those that both have."""
+    ordered: bool
+    """Whether it is known which was first."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether two contenders made them."""
+        return self.first.contender != self.later.contender
+
+
+class Sources:
+    """Compares sources with those of other runs of the same problem."""
+
+    def fingerprint(self, evidence: Evidence) -> Print:
+        """Marks of the source without those of what was given; empty where too few are left."""
+        kept = set()
+        for source in evidence.sources:
+            if source.suffix in NATIVE or source.suffix in PYTHON:
+                kept.update(marks(tokens(source.text, native=source.suffix in NATIVE)))
+        if evidence.problem is not None:
+            for given in (evidence.problem.reference, evidence.problem.prompt):
+                kept.difference_update(marks(tokens(given, native=False)))
+        held, limit = limited(sorted(kept))
+        if len(held) < LEAST:
+            return {}
+        run = evidence.stored.run
+        started = run.started.timestamp() if run.started else 0.0
+        return {"who": (run.problem, run.contender.label, started, limit), "marks": tuple(held)}
+
+    def alarms(self, runs: Mapping[str, Print]) -> Iterator[tuple[str, Alarm]]:
+        """Each run whose source is another one's too, with the other one that is nearest."""
+        problems: dict[str, list[_Run]] = {}
+        for run_id, taken in runs.items():
+            problem, contender, started, limit = taken["who"]
+            numbers = tuple(int(mark) for mark in taken["marks"])
+            one = _Run(run_id, str(contender), float(started), int(limit), numbers)
+            problems.setdefault(str(problem), []).append(one)
+        for held in problems.values():
+            yield from _told(list(_pairs(_telling(held))))
+
+
+def _telling(runs: Sequence[_Run]) -> list[_Run]:
+    """The runs without the marks that are everybody's."""
+    holders: dict[int, set[str]] = {}
+    counts: Counter[int] = Counter()
+    for run in runs:
+        counts.update(run.marks)
+        for mark in run.marks:
+            holders.setdefault(mark, set()).add(run.contender)
+    contenders = len({run.contender for run in runs})
+    crowd = max(COMMON, contenders // 2 + 1)
+    dull = {m for m, held in holders.items() if len(held) >= crowd or counts[m] > CROWD}
+    return [
+        _Run(run.id, run.contender, run.started, run.limit,
+             tuple(mark for mark in run.marks if mark not in dull))
+        for run in runs
+    ]  # fmt: skip
+
+
+def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
+    """The pairs that share enough, found by their marks: no run is held against all others."""
+    index: dict[int, list[int]] = {}
+    for number, run in enumerate(runs):
+        for mark in run.marks:
+            index.setdefault(mark, []).append(number)
+    shared: Counter[tuple[int, int]] = Counter()
+    for numbers in index.values():
+        shared.update(combinations(numbers, 2))
+    for (one, other), count in sorted(shared.items()):
+        if count >= LEAST:
+            pair = _pair(runs[one], runs[other], count)
+            if pair.share >= NOTE_SHARE:
+                yield pair
+
+
+def _pair(one: _Run, other: _Run, count: int) -> _Pair:
+    limit = min(one.limit, other.limit)
+    sizes = one.size(limit), other.size(limit)
+    first, later = sorted((one, other), key=lambda run: (run.started, run.id))
+    ordered = 0 < first.started < later.started
+    return _Pair(first, later, count / min(sizes), count / (sum(sizes) - count), ordered)
+
+
+def _told(pairs: Sequence[_Pair]) -> Iterator[tuple[str, Alarm]]:
+    """For each run the nearest one of another contender, and the nearest of its own."""
+    nearest: dict[tuple[str, bool], list[_Pair]] = {}
+    for pair in pairs:
+        nearest.setdefault((pair.later.id, pair.apart), []).append(pair)
+        if pair.apart and not pair.ordered:
+            nearest.setdefault((pair.first.id, True), []).append(pair)
+    for (run_id, _), held in sorted(nearest.items()):
+        best = max(held, key=lambda pair: (pair.share, pair.likeness))
+        yield run_id, _alarm(run_id, best, len(held) - 1)
+    copied: dict[str, _Pair] = {}
+    for pair in sorted(pairs, key=lambda pair: pair.share):
+        if pair.apart and pair.ordered and pair.share >= WARNING_SHARE:
+            copied[pair.first.id] = pair
+    yield from ((run_id, _echo(pair)) for run_id, pair in sorted(copied.items()))
+
+
+def _alarm(run_id: str, pair: _Pair, more: int) -> Alarm:
+    other = pair.first if pair.later.id == run_id else pair.later
+    whose = shown(other.contender) if pair.apart else "the same contender"
+    when = "an earlier run" if pair.ordered else "a run"
+    others = f", and {more} more runs have much of it too" if more else ""
+    saw = (
+        f"{pair.share:.0%} of the smaller source stands, but for names and literals, in {when} of"
+        f" {whose} too ({pair.likeness:.0%} of both){others}."
+    )
+    return alarm("near-identical-source", _level(pair), saw, "solution.py", other=other.id)
+
+
+def _echo(pair: _Pair) -> Alarm:
+    saw = (
+        f"A later run of {shown(pair.later.contender)} has {pair.share:.0%} of the smaller source."
+    )
+    return alarm("near-identical-source", Level.NOTE, saw, "solution.py", other=pair.later.id)
+
+
+def _level(pair: _Pair) -> Level:
+    if not pair.apart or pair.share < WARNING_SHARE:
+        return Level.NOTE
+    return Level.ALARM if pair.share >= ALARM_SHARE else Level.WARNING
