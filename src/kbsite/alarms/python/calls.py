@@ -79,8 +79,9 @@ TABLE: Final[dict[str, Rule]] = {
              torch.cuda.memory.memory_snapshot torch.cuda.memory.caching_allocator_alloc
              torch.cuda.caching_allocator_alloc"""),
     **_rules(Rule("early-exit", "ends the process"),
-             """sys.exit os._exit builtins.exit builtins.quit os.abort os.kill os.killpg
-             signal.raise_signal signal.pthread_kill"""),
+             """sys.exit os._exit builtins.exit builtins.quit os.abort signal.raise_signal
+             signal.pthread_kill"""),
+    **_rules(Rule("outside-world", "stops processes"), "os.kill os.killpg"),
     **_rules(Rule("early-exit", "has something done when the process ends", WARNING, WARNING),
              "atexit.register weakref.finalize signal.signal"),
     **_rules(Rule("outside-world", "uses the network"),
@@ -125,6 +126,11 @@ def find(reading: Reading) -> Iterator[Alarm]:
         rule = rule_of(origin)
         if rule is not None:
             yield from _told(reading, call, origin, rule)
+        elif origin == "functools.partial" and call.args:
+            handed = reading.names.origin(call.args[0])
+            rule = rule_of(handed)
+            if rule is not None:
+                yield from _told(reading, call, handed, rule)
     for made in _decorators(reading):
         origin = reading.names.origin(made)
         rule = rule_of(origin)

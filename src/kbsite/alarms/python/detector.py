@@ -7,7 +7,19 @@ from typing import Final
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python import calls, keeping, outside, patches, sniffing, waiting, work
+from kbsite.alarms.python import (
+    algorithms,
+    branches,
+    calls,
+    keeping,
+    outside,
+    patches,
+    precision,
+    sniffing,
+    waiting,
+    wording,
+    work,
+)
 from kbsite.alarms.python.reading import Reading, readings
 from kbsite.model.alarm import Alarm, Level
 
@@ -19,6 +31,9 @@ FINDERS: Final[tuple[Callable[[Reading], Iterator[Alarm]], ...]] = (
     outside.find,
     waiting.find,
     keeping.find,
+    precision.find,
+    branches.find,
+    wording.find,
 )
 """What looks at a source, each for kinds of its own."""
 
@@ -34,6 +49,7 @@ class PythonSources:
         for reading in readings(evidence):
             yield from _unread(reading)
             yield from _chosen([alarm for find in FINDERS for alarm in find(reading)])
+        yield from algorithms.alarms(evidence)
 
 
 def _unread(reading: Reading) -> Iterator[Alarm]:

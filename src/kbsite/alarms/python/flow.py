@@ -34,6 +34,10 @@ _META: Final = frozenset(
     element_size size stride numel dim nelement storage_offset get_device is_floating_point
     training __len__ ndimension""".split()  # noqa: SIM905
 )
+_MAGNITUDES: Final = frozenset(
+    ("abs", "norm", "std", "var", "mean", "isfinite", "isinf", "isnan", "amax", "amin", "vector_norm",
+     "aminmax", "std_mean", "var_mean", "absolute")
+)  # fmt: skip
 _IDENTITY: Final = frozenset(("_version", "data_ptr", "untyped_storage", "storage", "_cdata"))
 
 
@@ -60,6 +64,8 @@ class Happened:
     """Places that are counted up."""
     launched: list[tuple[ast.Call, str, Value]] = field(default_factory=list)
     """Kernels, each with what it wrote to."""
+    chosen: list[tuple[ast.AST, Value]] = field(default_factory=list)
+    """What kernels are told by the host, apart from memory."""
     replayed: list[tuple[ast.Call, bool]] = field(default_factory=list)
     """Graphs, each with whether inputs were copied in before."""
     tests: list[tuple[ast.expr, Value]] = field(default_factory=list)
@@ -81,6 +87,7 @@ class Flow:
         self.done = Happened()
         self._steps = 0
         self.branches = 0
+        """Branches and loops that it is in: what is assigned there may be or not."""
         self._depth = 0
         self._calls = Calls(self)
 
@@ -321,6 +328,13 @@ class Flow:
             case ast.Attribute(value=ast.Name(id=owner)):
                 held = class_of(owner, scope)
                 return f"{held.name if held else owner}.{node.attr}"
+            case ast.Attribute(value=ast.Call(args=[ast.Name(id=owner)]) as made):
+                held = class_of(owner, scope)
+                kind = self.reading.names.origin(made.func) == "builtins.type"
+                return f"{held.name if held and kind else '*'}.{node.attr}"
+            case ast.Attribute(value=ast.Attribute(attr="__class__", value=ast.Name(id=owner))):
+                held = class_of(owner, scope)
+                return f"{held.name if held else '*'}.{node.attr}"
             case ast.Attribute():
                 return f"*.{node.attr}"
             case ast.Name():
@@ -385,6 +399,8 @@ class Flow:
         values = [self.value(part, frame) for part in parts]
         if isinstance(node, ast.Compare | ast.UnaryOp):
             found = self.data(*values)
+            if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
+                found |= {"choice"}
             return found | {"op"} if _is_tensor(found) else found
         return NOTHING.union(*values)
 
@@ -402,12 +418,14 @@ class Flow:
             return frozenset(("meta",))
         if node.attr in _IDENTITY:
             return frozenset(("id",))
+        place = self.lasting(node, frame)
         if isinstance(node.value, ast.Name):
             scope = self.reading.module.scopes[frame.function]
-            place = self.lasting(node, frame)
             mine = class_of(node.value.id, scope) is not None
-            if place is not None and (mine or place in self.kept):
+            if place is not None and mine:
                 return self.state(place)
+        if place is not None and place in self.kept:
+            return self.state(place)
         return self.value(node.value, frame)
 
     def _item(self, node: ast.Subscript, frame: Frame) -> Value:
@@ -454,6 +472,8 @@ class Flow:
         name = op(origin)
         if not name:
             return ""
+        if name in _MAGNITUDES:
+            return "op mag"
         family = FAMILY.get(name)
         return f"lib:{family}" if family else "op"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from kbsite.alarms.python.kernels import parameters, written
+from kbsite.alarms.python.kernels import is_blind, leaves, parameters, written
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.names import LOCAL
 
@@ -70,18 +70,23 @@ class Calls:
         flow = self._flow
         label = f"own:{node.lineno}"
         every = [*given, *named.values()]
+        flow.done.chosen += [(node, flow.data(value)) for value in every if "choice" in value]
         base = origin.removesuffix("[]")
         for end in (".run", ".launch"):
             base = base.removesuffix(end)
         kernel = flow.reading.kernels.get(base)
         targets = list(every)
         outputs = frozenset[str]()
+        made = flow.made(label, *every)
         if kernel is not None:
+            if is_blind(flow.reading, kernel):
+                made = frozenset((label,))
             outputs = written(flow.reading, kernel)
             by_name = dict(zip(parameters(kernel), given, strict=False)) | named
             if outputs:
                 targets = [by_name[name] for name in outputs if name in by_name]
-        made = flow.made(label, *every)
+            if leaves(flow.reading, kernel):
+                targets = []
         reached = frozenset().union(*targets) if targets else frozenset[str]()
         sure = bool(outputs)
         marks = frozenset(
@@ -213,7 +218,8 @@ class Calls:
         if origin in ("builtins.getattr", "builtins.setattr") and len(node.args) > 1:
             return self._looked_up(node, origin, given, frame)
         if origin == "builtins.len":
-            return frozenset(("meta",))
+            kept = (label[6:] for value in given for label in value if label[:6] == "state:")
+            return frozenset(("meta", *(f"len:{place}" for place in kept)))
         if origin.startswith(_PLAIN):
             host = origin in ("builtins.float", "builtins.int", "builtins.bool")
             found = flow.data(*given)

@@ -46,6 +46,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     """Alarms of what is kept, and of what is given back."""
     for calls in followed(reading):
         yield from _caches(calls)
+        yield from _buffers(calls)
         yield from _graphs(calls)
         yield from _counts(calls)
         yield from _outputs(calls)
@@ -103,6 +104,21 @@ def _result(calls: Calls, place: str, node: ast.AST) -> Alarm | None:
     )
     at = calls.first.stores.get(place, node)
     return calls.reading.raised("output-cache", ALARM, says, _wider(at, node))
+
+
+def _buffers(calls: Calls) -> Iterator[Alarm]:
+    """Memory that is given back in every call: what an earlier call gave changes under it."""
+    if calls.later.replayed:
+        return
+    for node, value in calls.later.returned:
+        places = [mark.removeprefix("@state:") for mark in value if mark.startswith("@state:")]
+        for place in places:
+            written = calls.later.memory.get(f"@state:{place}", set())
+            if place in calls.kept and _has(frozenset(written), "own:", "op", "lib:"):
+                says = f"The memory kept in `{shown(place)}` is given back in every call."
+                at = _wider(calls.first.stores.get(place, node), node)
+                yield calls.reading.raised("output-cache", WARNING, says, at)
+                return
 
 
 def _looked_up_by(calls: Calls) -> str:
@@ -168,16 +184,27 @@ def _graphs(calls: Calls) -> Iterator[Alarm]:
 
 
 def _counts(calls: Calls) -> Iterator[Alarm]:
-    if not calls.first.counted:
-        return
     marks = {f"state:{place}": node for place, node in calls.first.counted.items()}
+    marks |= {f"len:{place}": node for place, node in calls.first.stores.items()}
     for test, labels in calls.first.tests:
         met = next((mark for mark in marks if mark in labels), None)
-        if met is not None:
-            place = shown(met.removeprefix("state:"))
+        if met is not None and (met[0] == "s" or _is_exact(test)):
+            place = shown(met.partition(":")[2])
             says = f"`{place}` counts the calls, and what is done depends on it."
             yield calls.reading.raised("call-count", WARNING, says, test)
             return
+
+
+def _is_exact(test: ast.expr) -> bool:
+    """Whether a length has to be a certain one: a bound is honest, it keeps a table small."""
+    compared = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.Mod)
+    zero = (
+        compared
+        and isinstance(test, ast.Compare)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == 0
+    )
+    return compared and not zero
 
 
 def _outputs(calls: Calls) -> Iterator[Alarm]:
@@ -188,7 +215,15 @@ def _outputs(calls: Calls) -> Iterator[Alarm]:
         node = given[-1][0]
         if not all(_is_unwritten(labels) for _, _, labels in given):
             says = "What is given back does not depend on any input."
-            yield calls.reading.raised("constant-output", ALARM, says, node)
+            launches = [launch for launch, _, _ in calls.first.launched]
+            at = _wider(launches[-1], node) if launches else node
+            yield calls.reading.raised("constant-output", ALARM, says, at)
+    elsewhere = any(_depends(labels) for _, _, labels in given)
+    for node, _, labels in given if takes and elsewhere else ():
+        known = _depends(labels) or _has(labels, "own:") or _is_unwritten(labels)
+        if not known and "const" in labels and not _is_about_nothing(calls.reading, node):
+            says = "What is given back here does not depend on any input."
+            yield calls.reading.raised("constant-output", WARNING, says, node)
     for node, value, labels in given:
         if _is_about_nothing(calls.reading, node):
             continue

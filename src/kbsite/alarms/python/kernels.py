@@ -106,6 +106,50 @@ def is_trivial(reading: Reading, kernel: Function) -> bool:
     return bool(stored) and all(_is_copied(reading, kernel, value, 0) for value in stored)
 
 
+def leaves(reading: Reading, kernel: Function) -> bool:
+    """Whether a kernel stores what it loaded where it loaded it: nothing changes."""
+    if not is_trivial(reading, kernel):
+        return False
+    calls = reading.module.scopes[kernel].all(ast.Call)
+    on = {"load": set[str](), "store": set[str]()}
+    for call in calls:
+        name = reading.names.origin(call.func).rpartition(".")[2]
+        if name in on and call.args:
+            on[name] |= _roots(reading, call.args[0], kernel, 0)
+    return on["load"] == on["store"]
+
+
+def is_blind(reading: Reading, kernel: Function) -> bool:
+    """Whether nothing that a kernel loads goes into what it stores."""
+    scope = reading.module.scopes[kernel]
+    stored = []
+    for call in scope.all(ast.Call):
+        origin = reading.names.origin(call.func)
+        name = origin.rpartition(".")[2]
+        if name in _STORES and not origin.startswith("triton."):
+            return False
+        if origin in reading.kernels or name in ("inline_asm_elementwise", "call", "dot"):
+            return False
+        if name in _STORES and len(call.args) > 1:
+            stored.append(call.args[1])
+    return bool(stored) and not any(_sees(reading, kernel, value, set()) for value in stored)
+
+
+def _sees(reading: Reading, kernel: Function, node: ast.expr, seen: set[str]) -> bool:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            name = reading.names.origin(part.func).rpartition(".")[2]
+            if name == "load" or name.startswith(("atomic", "load_")):
+                return True
+        if isinstance(part, ast.Name) and part.id not in seen:
+            seen.add(part.id)
+            for bound in reading.module.scopes[kernel].bound.get(part.id, ()):
+                value = bound.whole if isinstance(bound, Part) else bound
+                if isinstance(value, ast.expr) and _sees(reading, kernel, value, seen):
+                    return True
+    return False
+
+
 def _is_copied(reading: Reading, kernel: Function, node: ast.expr, depth: int) -> bool:
     if depth > _DEEPEST:
         return False

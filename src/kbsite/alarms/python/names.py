@@ -167,14 +167,46 @@ class Names:
         bound = self.bindings(name, scope)
         if not bound:
             return self._starred(name) or (f"builtins.{name}" if name in _BUILTINS else UNKNOWN)
-        given = UNKNOWN
         for value in bound[:24]:
-            if value is node:
-                continue
-            found = self._bound(value)
+            found = UNKNOWN if value is node else self._bound(value)
             if found != UNKNOWN:
                 return found
-        return given
+        first = bound[0]
+        return self._given(first, scope) if isinstance(first, Parameter) else UNKNOWN
+
+    def _given(self, parameter: Parameter, scope: Scope) -> str:
+        """What those who call a function give it, where that is something of others."""
+        at: Scope | None = scope
+        while at is not None and parameter not in at.bound.get(parameter.name, ()):
+            at = at.outer
+        if at is None or not isinstance(at.node, ast.FunctionDef):
+            return UNKNOWN
+        named, place = at.node.name, parameter.place
+        if at.outer is not None and isinstance(at.outer.node, ast.ClassDef):
+            named = at.outer.name if named == "__init__" else named
+            place -= 1
+        for call in self._calls_by_name.get(named, ())[:4]:
+            given = [k.value for k in call.keywords if k.arg == parameter.name]
+            given += call.args[place : place + 1] if place >= 0 else []
+            found = self._first(given)
+            if not found.startswith((UNKNOWN, LOCAL, "builtins.")) and "(" not in found:
+                return found
+        return UNKNOWN
+
+    @property
+    def _calls_by_name(self) -> dict[str, list[ast.Call]]:
+        held = self.module.memo.get("calls by name")
+        if held is None:
+            made: dict[str, list[ast.Call]] = {}
+            for call in self.module.all(ast.Call):
+                match call.func:
+                    case ast.Name(id=named) | ast.Attribute(attr=named):
+                        made.setdefault(named, []).append(call)
+                    case _:
+                        continue
+            held = made
+            self.module.memo["calls by name"] = held
+        return held  # type: ignore[return-value]
 
     def _starred(self, name: str) -> str:
         """Where a name comes from that `from x import *` may have brought."""
@@ -188,8 +220,7 @@ class Names:
             case str():
                 return value
             case Part():
-                found = self.origin(value.whole)
-                return f"{found}[]" if found != UNKNOWN else UNKNOWN
+                return self._part(value)
             case Parameter():
                 return UNKNOWN
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -198,6 +229,16 @@ class Names:
                 return self._first(value.elts)
             case _:
                 return self.origin(value)
+
+    def _part(self, part: Part) -> str:
+        """One of the items of a literal, the first that is known; else an item of something."""
+        held = self._container(part.whole)
+        if held is not None:
+            items = list(held.values if isinstance(held, ast.Dict) else held.elts)
+            inner = [i for item in items if isinstance(item, ast.Tuple) for i in item.elts]
+            return self._first([*items, *inner][:24])
+        found = self.origin(part.whole)
+        return f"{found}[]" if found != UNKNOWN else UNKNOWN
 
     def _attribute(self, node: ast.Attribute) -> str:
         if isinstance(node.value, ast.Name):
@@ -250,6 +291,10 @@ class Names:
             return f"{self.origin(first)}.{self._attrgetter(node)}"
         if called in _GIVES_FIRST and first is not None:
             return self.origin(first)
+        if called == "torch.nn.utils.skip_init" and first is not None:
+            return f"{self.origin(first)}()"
+        if called == "sys.modules.get" and first is not None:
+            return self.text(first) or f"{called}()"
         if called.startswith(LOCAL):
             return self._returned(called)
         return f"{called}()"

@@ -61,6 +61,8 @@ def find(reading: Reading) -> Iterator[Alarm]:
             yield from _printed(reading, call, origin)
         elif origin == "builtins.getattr":
             yield from _put_together(reading, call)
+        elif origin.endswith((".write", ".writelines")):
+            yield from _drawn(reading, call)
         else:
             yield from _decoded(reading, call, origin)
         yield from _file(reading, call, origin)
@@ -150,8 +152,19 @@ def _decoded(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
         yield reading.raised("obfuscation", _at(reading, call, WARNING), says, call)
 
 
+_CURSOR: Final = re.compile(r"\x1b\[\d*[ABCDEFGHJKST]")
+
+
+def _drawn(reading: Reading, call: ast.Call) -> Iterator[Alarm]:
+    """Signs that move the cursor or rub out: what stood there before is not seen any more."""
+    if any(_CURSOR.search(text) for text in texts(reading, call)):
+        says = f"What was printed before is rubbed out, {reading.phase(call).value}."
+        yield reading.raised("fake-result", _at(reading, call, ALARM), says, call)
+
+
 def _printed(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
     written = " ".join(texts(reading, call))
+    yield from _drawn(reading, call)
     if _GRADE.search(written):
         says = f"`{shown(written)}` is printed, {reading.phase(call).value}."
         yield reading.raised("fake-result", _at(reading, call, ALARM), says, call)

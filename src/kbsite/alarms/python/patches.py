@@ -31,6 +31,8 @@ _WEIGHTY_ENV: Final = re.compile(
     r"NVIDIA_TF32_OVERRIDE|LD_PRELOAD|LD_AUDIT|PYTHON(PATH|STARTUP|HASHSEED|INSPECT)"
     r"|.*(TF32|SEED|BENCH|GRADE|CHECK|POPCORN|TIMING|EVENT).*|CUDA_INJECTION.*"
 )
+_SETTERS: Final = ("builtins.setattr", "builtins.delattr", "builtins.object.__setattr__",
+                   "builtins.type.__setattr__")  # fmt: skip
 _REGISTERS: Final = ("torch.library.Library", "torch.library.impl", "torch.library.register_kernel")
 _WRITES: Final = ("os.environ.update", "os.environ.setdefault", "os.putenv", "os.environ.pop",
                   "os.unsetenv", "os.environ.clear")  # fmt: skip
@@ -73,8 +75,10 @@ def _changed(reading: Reading, target: ast.expr, value: ast.expr | None) -> Iter
             yield _environment(reading, target, reading.names.text(target.slice))
         case ast.Subscript() if base == "sys.modules":
             yield _patched(reading, target, "an entry of `sys.modules`", ALARM)
-        case ast.Subscript() if base.endswith(".__dict__") or base in ("builtins.globals()",):
+        case ast.Subscript() if base.endswith(".__dict__"):
             yield from _of_space(reading, target, base)
+        case ast.Subscript(value=ast.Call(args=[space])) if base == "builtins.vars()":
+            yield from _of_space(reading, target, reading.names.origin(space))
         case ast.Attribute():
             yield from _attribute(reading, target, base, value)
         case _:
@@ -166,11 +170,11 @@ def _own(reading: Reading, target: ast.Attribute) -> bool:
 
 
 def _by_call(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
-    if origin in ("builtins.setattr", "builtins.delattr", "builtins.object.__setattr__"):
+    if origin in _SETTERS:
         if len(call.args) >= 2:
-            name = reading.names.text(call.args[1]) or "?"
-            value = call.args[2] if len(call.args) > 2 else None
-            yield from _set(reading, call, reading.names.origin(call.args[0]), name, value)
+            yield from _set_by_name(reading, call, call.args[0], call.args[1:])
+    elif origin.endswith(".__setattr__") and call.args and isinstance(call.func, ast.Attribute):
+        yield from _set_by_name(reading, call, call.func.value, call.args)
     elif origin in _WRITES:
         yield from _written(reading, call)
     elif origin in ("sys.modules.update", "sys.modules.pop", "sys.modules.setdefault"):
@@ -181,6 +185,20 @@ def _by_call(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
         yield _patched(reading, call, f"`{shown(origin)}`", ALARM)
     elif origin in _REGISTERS and _names_framework(reading, call):
         yield _patched(reading, call, "an operation of the framework", ALARM)
+
+
+def _set_by_name(
+    reading: Reading, call: ast.Call, owner: ast.expr, given: list[ast.expr]
+) -> Iterator[Alarm]:
+    name = reading.names.text(given[0]) or "?"
+    value = given[1] if len(given) > 1 else None
+    base = reading.names.origin(owner)
+    yield from _set(reading, call, base, name, value)
+    own = isinstance(owner, ast.Name) and class_of(owner.id, reading.module.scope(call))
+    known = base.startswith("torch.") and "()" not in base
+    if not own and not known and _is_code(reading, value):
+        says = f"A method of one object is replaced, {_when(reading, call)}."
+        yield reading.raised("tensor-subclass", ALARM, says, call)
 
 
 def _names_framework(reading: Reading, call: ast.Call) -> bool:

@@ -192,9 +192,20 @@ class Reading:
             if isinstance(method, Function) and method.name in ENTRIES
         ]
         free = [n for n in top if _is_work(n.name) and n not in self.kernels.values()]
-        if methods and self.file == SOLUTION:
-            return methods
-        return methods + self._uncalled(free)
+        found = methods if methods and self.file == SOLUTION else methods + self._uncalled(free)
+        return [*self._wrappers(found), *found]
+
+    def _wrappers(self, found: list[Function]) -> list[Function]:
+        """What decorators of the source put in the place of functions."""
+        wrappers: list[Function] = []
+        for made in [made for node in found for made in node.decorator_list]:
+            maker = self.names.definition(self.names.origin(made).removesuffix("()"))
+            if isinstance(maker, ast.FunctionDef):
+                wrappers += [
+                    inner for inner in ast.walk(maker)
+                    if isinstance(inner, ast.FunctionDef) and inner is not maker
+                ]  # fmt: skip
+        return wrappers
 
     def _uncalled(self, found: list[Function]) -> list[Function]:
         """Those that no other function calls; all if each is called by one."""

@@ -72,7 +72,13 @@ def _joins(reading: Reading, call: ast.Call, origin: str) -> bool:
 
 def _threads(reading: Reading) -> Iterator[Alarm]:
     for call, origin in reading.calls:
-        if not origin.startswith(_THREADS) or origin not in _THREADS:
+        submits = origin.rpartition(".")[0].removesuffix("()") in _THREADS
+        if submits and origin.rpartition(".")[2] in ("submit", "apply_async", "map"):
+            if reading.is_hot(call) and not _is_awaited(reading):
+                says = "Work is handed to another thread, and no line of a call waits for it."
+                yield reading.raised("stream-trick", ALARM, says, call)
+            continue
+        if origin not in _THREADS and not _is_thread(reading, origin):
             continue
         level = _of_thread(reading, call)
         phase = reading.phase(call)
@@ -80,6 +86,19 @@ def _threads(reading: Reading) -> Iterator[Alarm]:
             level = NOTE
         says = f"`{shown(origin)}` has work done beside the call, {phase.value}."
         yield reading.raised("stream-trick", level, says, call)
+
+
+def _is_awaited(reading: Reading) -> bool:
+    ends = (".result", ".join", ".wait", "concurrent.futures.wait", ".shutdown", ".get")
+    return any(origin.endswith(ends) for _, origin in reading.hot_calls)
+
+
+def _is_thread(reading: Reading, origin: str) -> bool:
+    """Whether something is a class of the source that is a thread."""
+    held = reading.names.definition(origin) if origin.startswith("local:") else None
+    if not isinstance(held, ast.ClassDef):
+        return False
+    return any(reading.names.origin(base) in _THREADS for base in held.bases)
 
 
 def _of_thread(reading: Reading, call: ast.Call) -> Level:

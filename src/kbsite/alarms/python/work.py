@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.ops import FAMILY, full, op
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
@@ -25,6 +26,8 @@ _KERNEL_PACKAGES: Final = frozenset(
 )
 _PARTS: Final = ("torch.nn.attention.flex_attention", "triton.ops", "torch._inductor.kernel",
                  "triton.kernels", "triton_kernels", "jax.experimental.pallas.ops")  # fmt: skip
+_FROM_FILES: Final = ("importlib.util.spec_from_file_location", "runpy.run_path",
+                      "importlib.machinery.SourceFileLoader", "imp.load_source")  # fmt: skip
 _REFERENCES: Final = frozenset(("reference", "sota", "baseline", "reference_impl", "ref", "oracle",
                                 "baselines", "solution_ref"))  # fmt: skip
 
@@ -46,9 +49,33 @@ def _imports(reading: Reading) -> Iterator[Alarm]:
             yield from _imported(reading, chosen, f"{chosen.module or ''}.{alias.name}")
     for call, origin in reading.calls:
         if origin in ("importlib.import_module", "builtins.__import__") and call.args:
-            name = reading.names.text(call.args[0])
-            if name is not None:
+            for name in _named(reading, call.args[0]):
                 yield from _imported(reading, call, name)
+        elif origin.startswith(_FROM_FILES):
+            yield from _from_file(reading, call)
+
+
+def _named(reading: Reading, node: ast.expr) -> list[str]:
+    """The names that an expression may stand for: one, or those that a loop goes through."""
+    found = reading.names.value(node)
+    if found is None and isinstance(node, ast.Name):
+        for bound in reading.names.bindings(node.id, reading.module.scope(node))[:4]:
+            if isinstance(bound, Part):
+                found = reading.names.value(bound.whole)
+    if isinstance(found, tuple):
+        return [name for name in found[:20] if isinstance(name, str)]
+    return [found] if isinstance(found, str) else []
+
+
+def _from_file(reading: Reading, call: ast.Call) -> Iterator[Alarm]:
+    """A module that is loaded by its path, where the source names the reference beside."""
+    scope = reading.module.scope(call)
+    texts = {str(c.value).removesuffix(".py") for c in scope.all(ast.Constant)}
+    named = texts & _REFERENCES
+    if named:
+        says = f"`{shown(min(named))}` of the problem is loaded by its path."
+        tested = reading.phase(call) is Phase.TEST
+        yield reading.raised("reference-copy", NOTE if tested else ALARM, says, call)
 
 
 def _imported(reading: Reading, node: ast.AST, name: str) -> Iterator[Alarm]:
@@ -57,7 +84,8 @@ def _imported(reading: Reading, node: ast.AST, name: str) -> Iterator[Alarm]:
         return
     tested = reading.phase(node) is Phase.TEST
     if root in _KERNEL_PACKAGES or name.startswith(_PARTS):
-        used = reading.phase(node) is not Phase.TEST and _is_used(reading, root)
+        dynamic = isinstance(node, ast.Call)
+        used = not tested and (dynamic or _is_used(reading, root))
         level = ALARM if used else NOTE
         says = f"`{shown(name)}` brings kernels of others."
         yield reading.raised("third-party-kernel", level, says, node)

@@ -1,0 +1,231 @@
+"""Paths that only certain values or sizes take, and constants that only fit certain inputs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.keeping import Calls, followed
+from kbsite.alarms.python.module import Function, Parameter
+from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.model.alarm import Alarm, Level
+
+NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
+
+_MEMORY_ERRORS: Final = ("torch.cuda.OutOfMemoryError", "torch.OutOfMemoryError",
+                         "torch.cuda.CudaError", "torch.AcceleratorError")  # fmt: skip
+_SIZES: Final = ("shape", "size", "numel", "stride")
+
+
+def find(reading: Reading) -> Iterator[Alarm]:
+    """Alarms of branches on values and sizes, and of constants for one distribution."""
+    for calls in followed(reading):
+        yield from _magnitudes(calls)
+    yield from _sizes(reading)
+    yield from _feigned(reading)
+    yield from _cuts(reading)
+    yield from _skipped(reading)
+    yield from _unread(reading)
+
+
+def _magnitudes(calls: Calls) -> Iterator[Alarm]:
+    """Branches on how large the values of an input are."""
+    for test, labels in calls.first.tests:
+        if "op mag" in labels and any(label.startswith("in:") for label in labels):
+            written = shown(calls.reading.module.written(test))
+            says = f"What is done depends on how large the values are (`{written}`)."
+            yield calls.reading.raised("magnitude-branch", WARNING, says, test)
+    for node, labels in calls.first.chosen:
+        if "op mag" in labels and "host" in labels and any(x[:3] == "in:" for x in labels):
+            says = "How large the values are decides what a kernel is told to do."
+            yield calls.reading.raised("magnitude-branch", WARNING, says, node)
+
+
+def _sizes(reading: Reading) -> Iterator[Alarm]:
+    """A kernel that is launched for listed sizes only, and nothing for others."""
+    for branch in reading.module.all(ast.If):
+        if not reading.is_hot(branch) or reading.on_device(branch) or branch.orelse:
+            continue
+        if not _lists_sizes(reading, branch.test) or not _launches(reading, branch.body):
+            continue
+        around = reading.module.parents.get(branch)
+        body = getattr(around, "body", [])
+        inside = [part for part in body if part is not branch]
+        if isinstance(around, ast.FunctionDef) and not _launches(reading, inside):
+            written = shown(reading.module.written(branch.test))
+            says = f"The kernel only runs where `{written}`; for other sizes nothing is worked out."
+            yield reading.raised("shape-branch", WARNING, says, branch)
+
+
+def _lists_sizes(reading: Reading, test: ast.expr) -> bool:
+    """Whether a test compares sizes with listed ones: 0, 1 and bounds do not count."""
+    for part in ast.walk(test):
+        if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq | ast.In):
+            right = part.comparators[0]
+            about = any(isinstance(x, ast.Attribute) and x.attr in _SIZES for x in ast.walk(test))
+            value = reading.names.value(right)
+            listed = value not in (None, 0, 1) or isinstance(part.ops[0], ast.In)
+            if listed and about:
+                return True
+    return False
+
+
+def _launches(reading: Reading, statements: Sequence[ast.AST]) -> bool:
+    """Whether statements launch a kernel, or call what may, or work with the framework."""
+    for statement in statements:
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Call):
+                origin = reading.names.origin(part.func)
+                if reading.launches(part, origin):
+                    return True
+                if origin.startswith("local:"):
+                    return True
+    return False
+
+
+def _feigned(reading: Reading) -> Iterator[Alarm]:
+    for raised in reading.module.all(ast.Raise):
+        made = raised.exc.func if isinstance(raised.exc, ast.Call) else raised.exc
+        if made is not None and reading.names.origin(made) in _MEMORY_ERRORS:
+            phase = reading.phase(raised)
+            says = f"An error of the device is raised by hand, {phase.value}."
+            level = NOTE if phase is Phase.TEST else ALARM
+            yield reading.raised("early-exit", level, says, raised)
+
+
+def _cuts(reading: Reading) -> Iterator[Alarm]:
+    """Values above a constant that are kept, all others dropped."""
+    cutting = {path: _cut_by(reading, kernel) for path, kernel in reading.kernels.items()}
+    for path, names in cutting.items():
+        if True in names.values():
+            kernel = reading.kernels[path]
+            says = "The kernel keeps the values above a constant, and drops the others."
+            yield reading.raised("distribution-constant", WARNING, says, kernel)
+    for call, origin in reading.hot_calls:
+        held = reading.kernels.get(origin.removesuffix("[]"))
+        names = cutting.get(origin.removesuffix("[]"), {})
+        if held is None or not names:
+            continue
+        placed = [a.arg for a in (*held.args.posonlyargs, *held.args.args, *held.args.kwonlyargs)]
+        given = dict(zip(placed, call.args, strict=False))
+        given |= {k.arg: k.value for k in call.keywords if k.arg}
+        for name in names:
+            if isinstance(name, str) and name in given and _is_fixed(reading, given[name]):
+                says = f"Values above `{shown(reading.module.written(given[name]))}` are kept, and"
+                says += " the others dropped: that number is no result of the input."
+                yield reading.raised("distribution-constant", WARNING, says, call)
+                break
+
+
+def _cut_by(reading: Reading, kernel: Function) -> dict[str, bool]:
+    """The parameters that loaded values are compared with to keep some; `=` for a constant."""
+    scope = reading.module.scopes[kernel]
+    found: dict[str, bool] = {}
+    for test in scope.all(ast.Compare):
+        if not isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+            continue
+        sides = [test.left, test.comparators[0]]
+        for one, other in (sides, sides[::-1]):
+            if _is_loaded(reading, kernel, one, 0) and _keeps(reading, kernel, test):
+                match other:
+                    case ast.Name() if _is_given(reading, kernel, other.id):
+                        found[other.id] = False
+                    case ast.Constant(value=float() as value) if value:
+                        found["="] = True
+                    case _:
+                        continue
+    return found
+
+
+def _is_given(reading: Reading, kernel: Function, name: str) -> bool:
+    bound = reading.module.scopes[kernel].bound.get(name, [])
+    return len(bound) == 1 and isinstance(bound[0], Parameter)
+
+
+def _is_loaded(reading: Reading, kernel: Function, node: ast.expr, depth: int) -> bool:
+    """Whether something is a loaded value as it came."""
+    match node:
+        case ast.Call():
+            name = reading.names.origin(node.func).rpartition(".")[2]
+            if name in ("to", "abs") and isinstance(node.func, ast.Attribute):
+                inner = node.args[0] if name == "abs" and node.args else node.func.value
+                return _is_loaded(reading, kernel, inner, depth + 1)
+            return name == "load"
+        case ast.Name() if depth < 4:
+            bound = reading.module.scopes[kernel].bound.get(node.id, [])
+            values = [value for value in bound if isinstance(value, ast.expr)]
+            return bool(values) and all(_is_loaded(reading, kernel, v, depth + 1) for v in values)
+        case _:
+            return False
+
+
+def _keeps(reading: Reading, kernel: Function, test: ast.Compare) -> bool:
+    """Whether what a test says is counted, or is the mask of a store."""
+    above = reading.module.parents.get(test)
+    named = {t.id for t in getattr(above, "targets", []) if isinstance(t, ast.Name)}
+    for call in reading.module.scopes[kernel].all(ast.Call):
+        name = reading.names.origin(call.func).rpartition(".")[2]
+        if name not in ("store", "atomic_add", "cumsum", "sum"):
+            continue
+        given = [k.value for k in call.keywords if k.arg == "mask"]
+        given += [] if name == "store" else call.args
+        for part in (part for value in given for part in ast.walk(value)):
+            if part is test or (isinstance(part, ast.Name) and part.id in named):
+                return True
+    return False
+
+
+def _is_fixed(reading: Reading, node: ast.expr) -> bool:
+    """Whether a number is fixed before any input is seen, and is no whole one."""
+    value = reading.names.value(node)
+    if value is not None:
+        return isinstance(value, float) and value not in (0.0, float("inf"), float("-inf"))
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        held = [s for s in reading.module.scopes.values() if node.attr in s.attributes]
+        values = [value for scope in held for value in scope.attributes[node.attr]]
+        return bool(values) and all(
+            isinstance(value, ast.Call | ast.BinOp) and not reading.is_hot(value)
+            for value in values
+        )
+    return False
+
+
+def _skipped(reading: Reading) -> Iterator[Alarm]:
+    """Inputs of which only every n-th element is read."""
+    steps: dict[int, list[ast.Slice]] = {}
+    for cut in reading.module.all(ast.Slice):
+        step = reading.names.value(cut.step) if cut.step is not None else None
+        if isinstance(step, int) and step > 1 and reading.is_hot(cut):
+            steps.setdefault(step, []).append(cut)
+    for step, cuts in steps.items():
+        starts = {ast.dump(cut.lower) if cut.lower is not None else "" for cut in cuts}
+        if len(starts) == 1 and not _is_target(reading, cuts[0]):
+            says = f"Only every {step}th element is read, and no line reads the others."
+            yield reading.raised("distribution-constant", WARNING, says, cuts[0])
+
+
+def _is_target(reading: Reading, cut: ast.AST) -> bool:
+    for above in reading.module.above(cut):
+        if isinstance(above, ast.Subscript):
+            return isinstance(above.ctx, ast.Store)
+    return False
+
+
+def _unread(reading: Reading) -> Iterator[Alarm]:
+    """Weights that the solution declares and never reads."""
+    read = {
+        node.attr for node in reading.module.all(ast.Attribute) if isinstance(node.ctx, ast.Load)
+    }
+    texts = {c.value for c in reading.module.all(ast.Constant) if isinstance(c.value, str)}
+    whole = read & {"parameters", "named_parameters", "state_dict", "_parameters", "children"}
+    for held in reading.module.all(ast.ClassDef):
+        scope = reading.module.scopes[held]
+        if whole or not reading.names.method(scope, "forward"):
+            continue
+        for name, values in scope.attributes.items():
+            made = [reading.names.origin(v.func) for v in values if isinstance(v, ast.Call)]
+            if "torch.nn.Parameter" in made and name not in read | texts:
+                says = f"The parameter `{shown(name)}` is declared, and no line reads it."
+                yield reading.raised("distribution-constant", WARNING, says, values[0])
