@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kbsite.exports.markdown import Bound, Left, code, excerpt, fenced, page
-from kbsite.model.audit import Audit, Quote, Verdict
+from kbsite.model.audit import Audit, Earlier, Provenance, Quote, Verdict
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
     Finish,
@@ -24,6 +24,7 @@ from kbsite.model.event import (
     Trace,
     Unknown,
 )
+from kbsite.model.proof import Proof, ProofState
 from kbsite.model.run import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.model.transcript import Transcript
@@ -32,8 +33,8 @@ from tests.exports.telling import attempt, every_capture
 from tests.fold.making import Log, folded
 
 
-def file(told: Transcript | None, run: Attempt) -> str:
-    return "".join(page(told, run))
+def file(told: Transcript | None, run: Attempt, *proofs: Proof) -> str:
+    return "".join(page(told, run, proofs))
 
 
 def written(*events: Any, **run: Any) -> str:
@@ -76,12 +77,36 @@ def test_what_is_not_known_is_not_told() -> None:
 def test_the_verdict_is_told_with_what_it_rests_on() -> None:
     quote = Quote(file="solution.py", lines=(3, 9), label="the cheat", text="return cached")
     told = audited(Verdict.REWARD_HACK, quotes=(quote,), date=date(2026, 1, 3), implication="Void.")
-    text = file(None, told)
+    text = file(None, told, Proof(quote=quote, state=ProofState.PROVEN))
 
     assert "**reward_hack**: It games the evaluation" in text
+    assert "- in the ranking: `does not count`" in text
     assert "- implication: `Void.`" in text
     assert "- date: `2026-01-03`" in text
     assert "Quote from `solution.py:3-9` (`the cheat`):\n```text\nreturn cached\n```" in text
+
+
+def test_no_quote_that_is_not_proven_stands_there_unmarked() -> None:
+    quote = Quote(file="transcript/a", event="L7", text="return cached")
+    told = audited(Verdict.BUG, quotes=(quote, quote))
+    text = file(None, told, Proof(quote=quote, state=ProofState.ELSEWHERE))
+
+    assert "\nQuote from" not in text
+    first, second = re.findall(r"Unproven quote, said to be from `transcript/a:L7`: (.*)", text)
+    assert first == ProofState.ELSEWHERE.sentence
+    assert second == "Nobody held it against the file."
+
+
+def test_earlier_verdicts_are_told() -> None:
+    before = Earlier(
+        verdict=Verdict.CLEAN, summary="Fine.", auditor="B", date=date(2026, 1, 1),
+        replaced=date(2026, 1, 2), by="A", why="It was not.",
+    )  # fmt: skip
+    text = file(None, audited(Verdict.BUG, history=(before,), provenance=Provenance.OWN))
+
+    assert "Before 2026-01-02: **clean**" in text
+    assert "- why: `It was not.`" in text
+    assert "- provenance: `own`" in text
 
 
 def test_a_run_that_nobody_audited_says_so() -> None:

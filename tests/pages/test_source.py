@@ -10,7 +10,9 @@ import pytest
 
 from kbsite.build import build
 from kbsite.pages import source as module
-from kbsite.pages.source import AROUND, HERE, Gap, quoted_lines, source_places, sources
+from kbsite.pages.quotes import lines_by_file
+from kbsite.pages.source import AROUND, HERE, Gap, Sources, source_places
+from kbsite.proofs import proofs
 from kbsite.store.runs import StoredRun, read_run
 from tests.conftest import MakeRun, MakeSettings
 
@@ -21,8 +23,15 @@ def numbered(count: int) -> bytes:
     return b"".join(b"x%d = %d\n" % (n, n) for n in range(1, count + 1))
 
 
-def quote(file: str, low: int, high: int | None = None) -> dict[str, Any]:
-    return {"file": file, "lines": [low, high or low], "label": "it", "text": "x"}
+def quote(file: str, low: int, high: int | None = None, shift: int = 0) -> dict[str, Any]:
+    """A quote of a numbered file, `shift` lines lower down."""
+    text = "".join(f"x{n} = {n}\n" for n in range(low, (high or low) + 1))
+    lines = [low + shift, (high or low) + shift]
+    return {"file": file, "lines": lines, "label": "it", "text": text}
+
+
+def sources(stored: StoredRun) -> Sources:
+    return module.sources(stored, proofs(stored))
 
 
 @pytest.fixture(name="stored")
@@ -67,7 +76,7 @@ def test_quoted_lines_are_shown_wherever_they_stand(stored: Any) -> None:
 
     assert set(range(500 - AROUND, 501 + AROUND + 1)) <= set(shown(found.here[0]))
     assert found.here[0].file.quoted == {500, 501}
-    assert source_places(run, found) == {0: "#solution-L500"}
+    assert source_places(found, proofs(run)) == {0: "#solution-L500"}
 
 
 def test_a_quote_of_very_many_lines_leads_to_where_they_are(stored: Any) -> None:
@@ -77,7 +86,10 @@ def test_a_quote_of_very_many_lines_leads_to_where_they_are(stored: Any) -> None
     found = sources(run)
 
     assert len(found.here[0].rows) < HERE + module.QUOTED
-    assert source_places(run, found) == {0: "#solution-L400", 1: "solution.html#solution-L690"}
+    assert source_places(found, proofs(run)) == {
+        0: "#solution-L400",
+        1: "solution.html#solution-L690",
+    }
 
 
 def test_sidecars_follow_and_share_the_room(stored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,9 +163,13 @@ def test_very_many_files_and_lines_are_bounded(
 
 
 def test_quoted_lines_are_those_of_each_file(stored: Any) -> None:
-    run = stored({}, quote("solution.py", 1, 2), quote("files/a.cu", 7), quote("solution.py", 2, 3))
+    files = {"solution.py": numbered(9), "files/a.cu": numbered(9)}
+    lost = quote("files/a.cu", 2, shift=1)
+    run = stored(
+        files, quote("solution.py", 1, 2), quote("files/a.cu", 7), quote("solution.py", 2, 3), lost
+    )
 
-    assert quoted_lines(run) == {"solution.py": {1, 2, 3}, "files/a.cu": {7}}
+    assert lines_by_file(proofs(run)) == {"solution.py": {1, 2, 3}, "files/a.cu": {7}}
 
 
 def test_a_run_without_a_solution_has_no_such_section(
@@ -174,8 +190,9 @@ def test_gaps_lead_to_their_lines_and_every_line_has_a_place(
     settings = make_settings(tmp_path)
     name = 'files/<img src=x> "&.cu'
     files = {"solution.py": HOSTILE.encode() + numbered(400), name: HOSTILE.encode() * 3}
+    in_name = {"file": name, "lines": [3], "text": HOSTILE.rstrip('\u202e"\n')}
     make_run(tmp_path / "runs" / "demo", run_id="r", files=files,
-             audit={"quotes": [quote("solution.py", 250), quote(name, 3)]})  # fmt: skip
+             audit={"quotes": [quote("solution.py", 249, shift=1), in_name]})  # fmt: skip
     folder = build(settings).out / "runs" / "r"
     here, whole = (
         html5lib.parse((folder / page).read_text("utf-8"), namespaceHTMLElements=False)

@@ -183,6 +183,19 @@ def test_the_kind_of_line_end_does_not_count(stored: Any) -> None:
     assert one(stored, "PASSok", 1, 2, file="check.log").state is DIFFERS
 
 
+def test_the_colours_of_a_log_do_not_count(stored: Any) -> None:
+    coloured = b"one\n\x1b[31mtwo \x1b[0m\x1b[1;32mthree\x1b[m\n"
+    quote = {"lines": [1, 2], "text": "one\ntwo three"}
+    found = proofs(
+        stored(
+            {**quote, "file": "check.log"},
+            {**quote, "file": "files/a"},
+            files={"check.log": coloured, "files/a": coloured},
+        )
+    )
+    assert [proof.state for proof in found] == [PROVEN, DIFFERS]
+
+
 @pytest.mark.parametrize(
     ("text", "lines"),
     [

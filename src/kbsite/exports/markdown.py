@@ -8,13 +8,14 @@ run stands between fences longer than any within it, so that it cannot pass for 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from unicodedata import category
 
 from kbsite.exports.plain import filled, iso, ordinary, whole
 from kbsite.harnesses.lines import dump
+from kbsite.model.audit import Earlier, Quote
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
     Event,
@@ -28,6 +29,7 @@ from kbsite.model.event import (
     ToolResult,
     Unknown,
 )
+from kbsite.model.proof import Proof
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage
 
@@ -61,16 +63,19 @@ class Left:
     pictures: int = 0
 
 
-def page(told: Transcript | None, attempt: Attempt) -> Iterator[str]:
-    """The whole file, in pieces that end in line ends: a transcript is never one text."""
+def page(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof] = ()) -> Iterator[str]:
+    """The whole file, in pieces that end in line ends: a transcript is never one text.
+
+    `proofs` are those of the audit's quotes; a quote that is not proven by one says so.
+    """
     left = Left()
     steps = list(_transcript(told, left)) if told else ["There is no transcript of this run."]
-    for line in chain(_head(told, attempt), _left(told, left), ["", "## Steps", ""], steps):
+    for line in chain(_head(told, attempt, proofs), _left(told, left), ["", "## Steps", ""], steps):
         yield line
         yield "\n"
 
 
-def _head(told: Transcript | None, attempt: Attempt) -> Iterator[str]:
+def _head(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof]) -> Iterator[str]:
     run = attempt.run
     yield f"# {code(run.problem)} by {code(run.contender.label)}"
     yield ""
@@ -88,7 +93,16 @@ def _head(told: Transcript | None, attempt: Attempt) -> Iterator[str]:
         "origin": run.origin,
     })  # fmt: skip
     yield from (f"- note: {code(note)}" for note in run.notes)
-    yield from ["", "## Verdict", "", *_verdict(attempt), "", "## Grade", "", *_grade(attempt)]
+    yield from [
+        "",
+        "## Verdict",
+        "",
+        *_verdict(attempt, proofs),
+        "",
+        "## Grade",
+        "",
+        *_grade(attempt),
+    ]
 
 
 def _facts(facts: Mapping[str, str | None]) -> Iterator[str]:
@@ -112,7 +126,7 @@ def _tokens(usage: Usage, told: Transcript | None) -> str | None:
     return ", ".join(known) + bound or None
 
 
-def _verdict(attempt: Attempt) -> Iterator[str]:
+def _verdict(attempt: Attempt, proofs: Sequence[Proof]) -> Iterator[str]:
     audit = attempt.audit
     if audit is None:
         yield "Nobody has audited this run."
@@ -125,11 +139,41 @@ def _verdict(attempt: Attempt) -> Iterator[str]:
         "auditor": audit.auditor,
         "date": audit.date.isoformat() if audit.date else None,
         "origin": audit.origin,
+        "in the ranking": "counts" if audit.counts else "does not count",
+        "validity": audit.validity.value if audit.validity else None,
+        "measurement": audit.measurement.value if audit.measurement else None,
+        "provenance": audit.provenance.value if audit.provenance else None,
+        "leak": audit.leak,
     })  # fmt: skip
-    for quote in audit.quotes:
-        lines = "-".join(str(line) for line in quote.lines)
-        place = f"{quote.file}:{lines}" if lines else quote.file
-        yield from ["", f"Quote from {code(place)}{_aside(quote.label)}:", fenced(quote.text)]
+    for quote, proof in zip_longest(audit.quotes, proofs[: len(audit.quotes)]):
+        yield from _quote(quote, proof)
+    for earlier in audit.history:
+        yield from _earlier(earlier)
+
+
+def _quote(quote: Quote, proof: Proof | None) -> Iterator[str]:
+    lines = "-".join(str(line) for line in quote.lines) or quote.event
+    place = f"{quote.file}:{lines}" if lines else quote.file
+    doubt = _UNCHECKED if proof is None else "" if proof.proven else proof.state.sentence
+    head = (
+        f"Unproven quote, said to be from {code(place)}" if doubt else f"Quote from {code(place)}"
+    )
+    yield from ["", f"{head}{_aside(quote.label)}:{f' {doubt}' if doubt else ''}"]
+    yield fenced(quote.text)
+
+
+_UNCHECKED = "Nobody held it against the file."
+
+
+def _earlier(earlier: Earlier) -> Iterator[str]:
+    yield from ["", f"Before {earlier.replaced.isoformat()}: **{earlier.verdict.value}**", ""]
+    yield from _facts({
+        "summary": earlier.summary,
+        "auditor": earlier.auditor,
+        "date": earlier.date.isoformat() if earlier.date else None,
+        "replaced by": earlier.by,
+        "why": earlier.why,
+    })  # fmt: skip
 
 
 def _aside(text: str) -> str:

@@ -37,17 +37,20 @@ class Reading:
     long_texts: LongTexts
     files: tuple[str, ...] = ()
     """The names of the run's files, which a CLI may name."""
-    quotes: tuple[Quote, ...] = ()
-    """Passages that the audit of the run cites."""
+    quotes: tuple[tuple[int, Quote], ...] = ()
+    """Proven passages that the audit of the run cites, with their numbers, from 0."""
     cited: dict[int, str] = field(default_factory=dict)
-    """The anchor of the first step that a quote stands in, by the quote's index."""
+    """The anchor of the first step that a quote stands in, by the quote's number."""
     quoted: set[str] = field(default_factory=set)
     """The anchors of all steps that a quote stands in."""
 
     def cites(self, item: Item) -> bool:
         """Whether a quote stands in an item; takes down where, for the quote to link to."""
-        for number, quote in enumerate(self.quotes):
-            if any(_covers(quote, source) for source in item.sources):
+        for number, quote in self.quotes:
+            if quote.event in item.anchors:
+                self.cited.setdefault(number, quote.event)
+                self.quoted.add(item.anchor)
+            elif any(_covers(quote, source) for source in item.sources):
                 self.cited.setdefault(number, item.anchor)
                 self.quoted.add(item.anchor)
         return item.anchor in self.quoted

@@ -9,6 +9,7 @@ from functools import partial
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
 from kbsite.model.board import Board
+from kbsite.model.config import Leak
 from kbsite.model.proof import Proof
 from kbsite.model.run import Run
 from kbsite.model.snapshot import Snapshots
@@ -84,7 +85,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         site.problem_title(run.problem),
         run.problem in site.problems,
         site.proofs.get(run.id, ()),
-        [leak for leak in site.config.leaks if stored.audit and leak.id == stored.audit.leak],
+        _leak(site, stored),
     )
 
 
@@ -127,7 +128,8 @@ def _exports(
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
     large = sum(file.size for file in stored.transcripts) >= LARGE
-    yield File(markdown_path(stored.run.id), pieces=markdown.page(shown, attempt, held), large=large)
+    pieces = markdown.page(shown, attempt, held)
+    yield File(markdown_path(stored.run.id), pieces=pieces, large=large)
     if shown is not None:
         pieces = atif.trajectory(shown, attempt)
         yield File(trajectory_path(stored.run.id), pieces=pieces, large=large)
@@ -179,6 +181,7 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "board": board,
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
         "refusal": _refusal(site, run.id),
+        "leak": _leak(site, stored),
     }
 
 
@@ -189,6 +192,12 @@ def side_file(stored: StoredRun, named: str) -> str | None:
     if own is None:
         return None
     return address(raw_path(stored.run.id, own), seen_from=run_path(stored.run.id))
+
+
+def _leak(site: Site, stored: StoredRun) -> Leak | None:
+    """What kbsite.yaml says of the leak that a run's audit names."""
+    named = stored.audit.leak if stored.audit else ""
+    return next((leak for leak in site.config.leaks if named and leak.id == named), None)
 
 
 def _refusal(site: Site, run_id: str) -> str:

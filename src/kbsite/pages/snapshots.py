@@ -7,7 +7,7 @@ rows of changes go on to further pages of the same form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
@@ -19,12 +19,12 @@ from kbsite.model.snapshot import Snapshot, Snapshots
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import DiffLine, Transcript
 from kbsite.pages.page import INDEX, File, Renderer, raw_path
+from kbsite.pages.quoted_copies import PAGE, Copy
 from kbsite.store.runs import SOLUTION, StoredRun
 from kbsite.store.snapshots import final, recorded
 from kbsite.text import diff, visible
 from kbsite.trajectories.snapshots import snapshots
 
-PAGE = "snapshots.html"
 PAGE_CHANGES, PAGE_CHARACTERS = 100, 150_000
 """Changes, and characters of them, from which they go on to the next page."""
 
@@ -83,11 +83,16 @@ def state_address(found: Snapshots, state: int | None) -> str | None:
 
 
 def snapshot_files(
-    run: Run, found: Snapshots, href: Callable[[str], str], renderer: Renderer
+    run: Run,
+    found: Snapshots,
+    href: Callable[[str], str],
+    renderer: Renderer,
+    copies: Sequence[Copy] = (),
 ) -> Iterator[File]:
     """The pages of a run's snapshots, the first one last; none where there are no snapshots.
 
-    `href` is the address of a step by its anchor, seen from the run's page.
+    `href` is the address of a step by its anchor, seen from the run's page; `copies` are those that
+    the audit quotes, which the first page shows.
     """
     if not found.held:
         return
@@ -101,7 +106,7 @@ def snapshot_files(
         elsewhere += [(change, page.name) for change in page.changes]
         yield _file(page, values, renderer)
     if first is not None:
-        yield _file(first, {**values, "elsewhere": elsewhere}, renderer)
+        yield _file(first, {**values, "elsewhere": elsewhere, "copies": copies}, renderer)
 
 
 def _from_here(href: Callable[[str], str]) -> Callable[[str], str]:
@@ -116,7 +121,13 @@ def _file(page: SnapshotPage, values: Mapping[str, object], renderer: Renderer) 
     run = values["run"]
     assert isinstance(run, Run)
     path = f"runs/{run.id}/{page.name}"
-    held = {"elsewhere": [], **values, "page": page, "title": f"snapshots of {run.id}"}
+    held = {
+        "elsewhere": [],
+        "copies": (),
+        **values,
+        "page": page,
+        "title": f"snapshots of {run.id}",
+    }
     return File(path, renderer.page("pages/snapshots.html", path, held))
 
 

@@ -6,11 +6,13 @@ file too long even for that is shown by its ends, and is one click away as it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from kbsite.model.proof import Proof
 from kbsite.pages.page import File, Renderer
+from kbsite.pages.quotes import lines_by_file, proven
 from kbsite.store.files import Stored
 from kbsite.store.runs import SOLUTION, StoredRun
 from kbsite.text import CodeLine, code_lines
@@ -70,7 +72,7 @@ class Source:
     missing: str
     """Why it is not shown; empty where it is."""
     quoted: frozenset[int]
-    """The lines that the audit quotes."""
+    """The lines that proven quotes of the audit cite."""
 
     def rows(self, room: int) -> Iterator[CodeLine | Gap]:
         """Its lines, or the ends and the quoted ones where there are more than `room`."""
@@ -118,10 +120,10 @@ class Sources:
         return None if here == whole else PAGE
 
 
-def sources(stored: StoredRun) -> Sources:
-    """solution.py and its sidecars, in order of name."""
+def sources(stored: StoredRun, held: tuple[Proof, ...] = ()) -> Sources:
+    """solution.py and its sidecars, in order of name, with the lines that proven quotes cite."""
     names = _prefixes(stored)
-    quoted = quoted_lines(stored)
+    quoted = lines_by_file(held)
     files = [file for file in stored.files if file.name in names]
     files.sort(key=lambda file: (file.name != SOLUTION, file.name))
     read = [_read(f, names[f.name], quoted.get(f.name, frozenset())) for f in files[:FILES]]
@@ -139,11 +141,10 @@ def source_files(stored: StoredRun, found: Sources, renderer: Renderer) -> Itera
     yield File(path, renderer.page("pages/solution.html", path, values))
 
 
-def source_places(stored: StoredRun, found: Sources) -> dict[int, str]:
-    """The address of the lines that each quote of the audit cites, by the quote's index."""
-    quotes = stored.audit.quotes if stored.audit else ()
+def source_places(found: Sources, held: tuple[Proof, ...]) -> dict[int, str]:
+    """The address of the lines that each proven quote cites, by the quote's number, from 0."""
     places = {}
-    for number, quote in enumerate(quotes):
+    for number, quote in proven(held):
         place = line_place(found, quote.file, quote.lines)
         if place:
             places[number] = place
@@ -157,16 +158,6 @@ def line_place(found: Sources, name: str, lines: Sequence[int]) -> str:
         return ""
     here = any(isinstance(row, CodeLine) and row.number == lines[0] for row in shown.rows)
     return f"{'' if here else PAGE}#{shown.file.prefix}-L{lines[0]}"
-
-
-def quoted_lines(stored: StoredRun) -> Mapping[str, frozenset[int]]:
-    """The lines that the audit quotes, by file."""
-    found: dict[str, set[int]] = {}
-    for quote in stored.audit.quotes if stored.audit else ():
-        if quote.lines:
-            low, high = quote.lines[0], quote.lines[-1]
-            found.setdefault(quote.file, set()).update(range(low, min(high, low + 10_000) + 1))
-    return {name: frozenset(lines) for name, lines in found.items()}
 
 
 def _prefixes(stored: StoredRun) -> dict[str, str]:

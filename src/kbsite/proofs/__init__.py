@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
@@ -10,12 +11,14 @@ from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs.events import event_proof
 from kbsite.proofs.files import Held
 from kbsite.store.files import Stored
-from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
+from kbsite.store.runs import AUDIT, LOGS, TRANSCRIPT, StoredRun
 from kbsite.store.snapshot_diffs import DIFF, snapshot_diff
 from kbsite.store.snapshots import SNAPSHOTS
 
 MOST = 200
 """Quotes of an audit that are held against files: nobody reads more."""
+
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 LARGEST = 256_000_000
 """Bytes of a file in which nobody looks for a passage."""
@@ -63,13 +66,17 @@ def _cites_event(quote: Quote) -> bool:
 def quotable(stored: StoredRun, name: str) -> bytes | None:
     """What quotes of this name are held against, whole; None where the run has nothing of it.
 
-    OSError where it cannot be read.
+    The colours of a log do not count: who copies from it never sees them. OSError where it cannot
+    be read.
     """
     file = stored.file(name)
     if file is None and name.startswith(SNAPSHOTS) and name.endswith(DIFF):
         text = snapshot_diff(stored, name)
         return None if text is None else text.encode("utf-8", "surrogateescape")
-    return None if not _is_evidence(file) else file.path.read_bytes()
+    if not _is_evidence(file):
+        return None
+    data = file.path.read_bytes()
+    return _COLOUR.sub(b"", data) if name in LOGS else data
 
 
 def _is_evidence(file: Stored | None) -> TypeGuard[Stored]:

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from kbsite.model.audit import Audit, Quote
+from kbsite.model.audit import Audit, Earlier, Quote
 from kbsite.model.listing import ListedRun, Listing
 from kbsite.model.run import Host, Metrics, Run, ShapeMetrics
 from kbsite.model.samples import Samples
@@ -27,10 +27,10 @@ SCHEMAS: dict[str, type] = {
 }
 """The published schemas, by name of the file that they describe; of samples.jsonl, a line."""
 
-_RECORDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (Run, Metrics, Audit, Quote, Host, ShapeMetrics, Usage, Listing, ListedRun, Samples)
-}
+_DESCRIBED = (
+    Run, Metrics, Audit, Quote, Earlier, Host, ShapeMetrics, Usage, Listing, ListedRun, Samples,
+)  # fmt: skip
+_RECORDS: dict[str, type] = {kind.__name__: kind for kind in _DESCRIBED}
 
 
 def schema(name: str) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""The logs of a run on its page, with the lines that its audit quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from kbsite.model.proof import Proof
+from kbsite.pages.quotes import lines_by_file, proven
+from kbsite.store.runs import LOGS, StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Lines of a log that stand together."""
+
+    text: str
+    place: str = ""
+    """Its place on the page, for a line that is quoted; empty for the lines between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log of a run, whole."""
+
+    name: str
+    text: str
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has."""
+        return self.text.count("\n") + 1
+
+    @property
+    def opens(self) -> bool:
+        """Whether it is shown without a click: it is short, or quoted."""
+        return self.lines <= SHORT or len(self.stretches) > 1 or bool(self.stretches[0].place)
+
+
+SHORT = 41
+"""Lines of a log that is shown without a click."""
+
+
+def logs(stored: StoredRun, held: tuple[Proof, ...]) -> Iterator[Log]:
+    """The logs that a run has, in the order in which they are shown."""
+    quoted = lines_by_file(held)
+    for number, name in enumerate(LOGS, start=1):
+        file = stored.file(name)
+        if file is None or not file.size:
+            continue
+        text = file.path.read_bytes().decode("utf-8", "surrogateescape")
+        yield Log(name, text, tuple(_stretches(text, number, quoted.get(name, frozenset()))))
+
+
+def log_places(stored: StoredRun, held: tuple[Proof, ...]) -> dict[int, str]:
+    """The addresses of quotes from logs, by the quote's number, from 0."""
+    there = {file.name for file in stored.files if file.size}
+    return {
+        number: f"#{_place(LOGS.index(quote.file) + 1, quote.lines[0])}"
+        for number, quote in proven(held)
+        if quote.lines and quote.file in LOGS and quote.file in there
+    }
+
+
+def _place(log: int, line: int) -> str:
+    return f"log-{log}-L{line}"
+
+
+def _stretches(text: str, log: int, quoted: frozenset[int]) -> Iterator[Stretch]:
+    if not quoted:
+        yield Stretch(text)
+        return
+    numbered = enumerate(_lines(text), start=1)
+    for place, rows in groupby(numbered, lambda row: row[0] if row[0] in quoted else 0):
+        whole = "".join(line for _, line in rows)
+        yield Stretch(whole, _place(log, place) if place else "")
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as proofs count them, with their ends: a form feed ends none."""
+    *rows, last = text.split("\n")
+    return [*(f"{row}\n" for row in rows), *([last] if last else [])]
