@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -25,6 +26,9 @@ from kbsite.pages.board import coverage
 from kbsite.pages.cited import LONGEST, SHOWN, cited
 from kbsite.pages.leaks import leaks
 from kbsite.pages.page import Site
+from kbsite.proofs import proofs
+from kbsite.store.runs import read_run
+from tests.conftest import MakeRun
 from tests.test_boards import CLEAN, attempt, config, later
 
 HOSTILE = "<script>alert(1)</script>\u202e\"'&{{7*7}}"
@@ -370,3 +374,26 @@ def test_a_board_s_card_without_high_runs(held: Attempt, told: str) -> None:
     site = site_of(held)
 
     assert home.audited_in_short(site, site.boards[0]) == told
+
+
+def test_principles_tell_how_many_runs_were_read_and_how_many_quotes_are_proven(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    quotes = [
+        {"file": "solution.py", "lines": [1, 1], "text": "def solve(x):"},
+        {"file": "solution.py", "lines": [1, 1], "text": "not there"},
+    ]
+    stored = read_run(make_run(tmp_path / "demo", run_id="a", audit={"quotes": quotes}))
+    held = attempt("a", score=0.5, audit=stored.audit)
+    site = replace(
+        site_of(held, attempt("b", model="n", score=0.4), proofs={"a": proofs(stored)}),
+        runs=(stored,),
+    )
+    told = {principle.text: (principle.ok, principle.state) for principle in home.principles(site)}
+
+    assert told["High runs are read by a person."] == (
+        False, "1 of 2 runs that a board's rule wants audited are",
+    )  # fmt: skip
+    assert told["What an audit quotes can be looked up."] == (
+        False, "1 of 2 quotes stand verbatim where they say",
+    )  # fmt: skip
