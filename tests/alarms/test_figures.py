@@ -47,6 +47,7 @@ def shape(name: str, ms: float | None, ceiling: float | None, part: float | None
         (0.31, None, []),
         (0.31, 0.2, []),
         (0.31, 0.4, [("below-floor", "note")]),
+        (0.19, 0.4, [("below-floor", "warning")]),
         (0.91, None, [("above-ceiling", "warning")]),
         (0.91, 0.5, [("above-ceiling", "warning")]),
         (0.91, 0.85, [("above-ceiling", "note")]),

@@ -23,6 +23,9 @@ NEAR: Final = 0.9
 LIBRARY: Final = 0.85
 """Part of a score from which the eager reference comes near it."""
 
+SLOW: Final = 0.5
+"""Part of the eager reference's score below which a kernel of one's own can hardly be at work."""
+
 LAUNCH_MS: Final = 0.001
 """Milliseconds that no launch of a kernel stays below."""
 
@@ -111,7 +114,8 @@ def _floor(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:
         and score < eager
     ):
         saw = f"The score, {score:.4g}, is below that of the eager reference, {eager:.4g}."
-        yield alarm("below-floor", Level.NOTE, saw, METRICS)
+        level = Level.WARNING if score < eager * SLOW else Level.NOTE
+        yield alarm("below-floor", level, saw, METRICS)
 
 
 def _shapes_alike(shapes: Sequence[ShapeMetrics]) -> Iterator[Alarm]:

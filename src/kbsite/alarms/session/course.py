@@ -71,6 +71,8 @@ class Course:
     """Scripts that were looked into, with a digest of their text."""
     made: set[str] = field(default_factory=set)
     """Files that the session made, and was not given."""
+    written: set[str] = field(default_factory=set)
+    """Files that it wrote, given or not."""
     held: int = 0
 
     def sights(self, done: Done) -> Iterator[Sight]:
@@ -126,6 +128,10 @@ class Course:
             find = self.around.find(touch)
             if find is None and touch.path not in self.made:
                 find = self.around.given(touch)
+            if touch.way is Way.WRITTEN:
+                self.written.add(touch.path)
+            elif touch.path in self.written and self.around.inside(touch.path):
+                continue  # what it reads there is its own
             if find is not None:
                 yield Sight(_milder(find) if touch.way is Way.LISTED else find, quote)
 

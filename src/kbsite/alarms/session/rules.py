@@ -58,6 +58,7 @@ _KEY: Final = re.compile(
     r"(?:\w+_)?(?:API_?KEY|SECRET(?:_\w+)?|(?:ACCESS_|AUTH_|HF_|GH_|GITHUB_|\w+_)?TOKEN|PASSWORD|"
     r"OAUTH\w*)\b(?!:?[+])"
 )
+_SIFTS: Final = {"grep", "egrep", "fgrep", "rg", "awk", "sed", "wc", "xargs", "ag"}
 _SUBSTITUTED: Final = re.compile(r"\$\(.*\)", re.DOTALL)
 """What stands for the output of commands, which are looked at for themselves."""
 _LIKE_A_KEY: Final = re.compile(r"key|token|secret|pass|auth|cred|api", re.IGNORECASE)
@@ -202,7 +203,7 @@ def machine(command: Command) -> Iterator[Find]:
 def secrets(command: Command) -> Iterator[Find]:
     """What there is to say of a command that shows or uses keys."""
     name, words = command.name, command.words
-    if name in ("env", "printenv") and len(words) == 1:
+    if name in ("env", "printenv") and len(words) == 1 and not command.piped:
         yield Find("read-secrets", Level.WARNING, "printed the whole environment")
     elif name == "printenv" and any(_LIKE_A_KEY.search(word) for word in words[1:]):
         yield Find("read-secrets", Level.ALARM, "printed a key")
@@ -218,6 +219,9 @@ def sifted(command: Command) -> Iterator[Find]:
     """What there is to say of a command that picks from what the environment prints."""
     source = command.before
     if source is None or source.name not in ("env", "printenv") or len(source.words) > 1:
+        return
+    if command.name not in _SIFTS:
+        yield Find("read-secrets", Level.WARNING, "printed the whole environment")
         return
     keys = any(_LIKE_A_KEY.search(word) for word in command.words[1:])
     level = Level.ALARM if keys else Level.NOTE

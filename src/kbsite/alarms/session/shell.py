@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 LONGEST = 200_000
 """Characters of a script that are read."""
@@ -50,6 +50,8 @@ class Command:
     """The text of the script that it reads."""
     before: Command | None = None
     """The command whose output it reads."""
+    piped: bool = False
+    """Whether another command reads what it prints."""
     background: bool = False
     depth: int = 0
     """How many subshells it stands in."""
@@ -131,8 +133,8 @@ class _Reader:
             self.depth = max(0, self.depth - 1)
         else:
             last = self._end(background=sign == "&")
-            if sign in ("|", "|&"):
-                self.now.before = last
+            if sign in ("|", "|&") and last is not None:
+                self.now.before, last.piped = last, True
 
     def _end(self, *, background: bool = False) -> Command | None:
         """Close the command that is being read, which is returned if there is one."""
@@ -279,9 +281,7 @@ def inner(command: Command) -> Iterator[Command]:
         words = _unwrapped(left)
         if words is None:
             break
-        left = Command(
-            words, left.writes, left.reads, left.fed, left.before, command.background, command.depth
-        )
+        left = replace(command, words=words)
         yield left
     script = _script(left)
     if script is not None:
