@@ -10,8 +10,9 @@ import pytest
 
 from kbsite.errors import KbsiteError
 from kbsite.importers.kernelbench_hard import NO_REASON, NO_SCORE, NO_TRANSCRIPT, import_board
-from kbsite.importers.report import Report
+from kbsite.importers.report import UNREADABLE, Report
 from kbsite.model.audit import Verdict
+from kbsite.model.proof import ProofState
 from kbsite.model.run import Contender
 from kbsite.model.status import EndReason, Status
 from kbsite.store.runs import StoredRun, manifest_findings, read_run, run_folders
@@ -440,12 +441,83 @@ def test_the_report_is_for_a_terminal(publish: Publish, tmp_path: Path) -> None:
     board["models"][0].update(label="codex/alpha [high] \x1b[31mred")
     report, _ = imported(publish(board, notes={ALPHA_1: NOTE}), tmp_path / "board-x")
     lines = report.text().splitlines()
-    assert lines[:5] == [
+    assert lines[:7] == [
         "board-x: 4 runs (4 written, 0 already there)",
         "  cells    2 passed, 1 wrong, 1 no_solution; 2 with a score",
         "  audits   1, with 1 quotes (0 refused)",
+        "  quotes   0 of 1 proven against the files of the runs",
+        "  numbers  0 of 1 notes tell another score than the board",
         "  floors   6, 6 of them with a peak_fraction",
-        "  oddities 2",
+        "  oddities 2: 0 numbers, 0 quotes, 2 others",
     ]
     assert all(line.isprintable() for line in lines)
     assert "\\x1b[31mred" in report.text()
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "told"),
+    [
+        (None, ProofState.NO_FILE, "solution.py 3 to 4: The way"),
+        ("#\n#\na = 1\nb = 2\n", ProofState.PROVEN, None),
+        ("#\na = 1\nb = 2\n#\n", ProofState.ELSEWHERE,
+         "solution.py 3 to 4: The way (stands in 2 to 3)"),
+        ("#\n#\na = 1\nb = 3\n", ProofState.DIFFERS, "solution.py 3 to 4: The way"),
+        ("#\n", ProofState.NO_LINE, "solution.py 3 to 4: The way"),
+    ],
+)  # fmt: skip
+def test_quotes_are_held_against_the_files_of_the_runs(
+    publish: Publish, tmp_path: Path, source: str | None, state: ProofState, told: str | None
+) -> None:
+    published_at = publish(notes={ALPHA_1: NOTE})
+    imported(published_at, tmp_path / "board-x")
+    if source is not None:
+        (tmp_path / "board-x" / ALPHA_1 / "solution.py").write_text(source, "utf-8")
+    report, _ = imported(published_at, tmp_path / "board-x")
+    (quote,) = report.quotes
+    text = report.text().splitlines()
+
+    assert quote.proof is not None
+    assert quote.proof.state is state
+    assert report.proven == (state is ProofState.PROVEN)
+    assert f"  quotes   {report.proven} of 1 proven against the files of the runs" in text
+    assert f"  1 of 1 quotes: {state.sentence}" in text
+    lines = [line for line in text if "The way" in line]
+    assert lines == ([f"    annotations/{ALPHA_1}.yaml:10: {told}"] if told else [])
+
+
+def test_a_run_that_cannot_be_read_proves_nothing(publish: Publish, tmp_path: Path) -> None:
+    published_at = publish(notes={ALPHA_1: NOTE})
+    import_board(published_at, tmp_path / "board-x")
+    (tmp_path / "board-x" / ALPHA_1 / "run.json").write_text("{", "utf-8")
+    report = import_board(published_at, tmp_path / "board-x")
+
+    assert [quote.proof for quote in report.quotes] == [None]
+    assert f"  1 of 1 quotes: {UNREADABLE}" in report.text()
+
+
+def test_what_was_left_out_and_what_differs_is_told_once_each(
+    publish: Publish, tmp_path: Path
+) -> None:
+    gone = {"file": "solution.py", "lines": [0], "label": "l", "text": "(pattern not found in it)"}
+    note = {**NOTE, "peak_fraction": 0.51, "quotes": [gone, *NOTE["quotes"]]}
+    report, _ = imported(publish(notes={ALPHA_1: note}), tmp_path / "board-x")
+    text = report.text()
+
+    assert "  numbers  1 of 1 notes tell another score than the board" in text
+    assert "  oddities 2: 1 numbers, 1 quotes, 0 others" in text
+    assert text.count("says 0.51, the board 0.5") == 1
+    assert text.count("stands for a passage that was not found") == 1
+    (quote,) = report.quotes
+    (left_out,) = report.refused
+    assert quote.line is not None
+    assert left_out.line is not None
+    assert quote.line > left_out.line
+
+
+def test_a_label_of_a_quote_cannot_write_on_the_terminal(publish: Publish, tmp_path: Path) -> None:
+    quote = {**NOTE["quotes"][0], "label": "red \x1b[31m\nnew line"}
+    note = {**NOTE, "quotes": [quote]}
+    report, _ = imported(publish(notes={ALPHA_1: note}), tmp_path / "board-x")
+
+    assert all(line.isprintable() for line in report.text().splitlines())
+    assert "red \\x1b[31m\\nnew line" in report.text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from kbsite.importers.kernelbench_hard import import_board
 from kbsite.importers.report import Oddity, Report
 from kbsite.model.audit import Audit, Verdict
 from kbsite.model.floor import FloorKind
+from kbsite.model.proof import ProofState
 from kbsite.model.run import Contender
 from kbsite.model.status import EndReason, Status
 from kbsite.store.records import yaml_record
@@ -127,6 +129,31 @@ def test_the_seven_numbers_that_differ_are_named(imported: Imported) -> None:
     differing = [oddity for oddity in report.oddities if oddity.key == "peak_fraction"]
     assert len(differing) == 7
     assert all(oddity.line == 6 for oddity in differing)
+
+
+def test_no_quote_can_be_proven_without_sources_and_the_report_says_so(imported: Imported) -> None:
+    report, _, _ = imported
+    text = report.text()
+    states = {quote.proof.state for quote in report.quotes if quote.proof}
+    assert len(report.quotes) == report.quotes_kept == 19
+    assert states == {ProofState.NO_FILE}
+    assert "  quotes   0 of 19 proven against the files of the runs" in text
+    assert f"  19 of 19 quotes: {ProofState.NO_FILE.sentence}" in text
+    assert "  2 quotes were left out" in text
+    assert "  7 notes tell another score than the board" in text
+    assert all(text.count(quote.text) == 1 for quote in report.quotes)
+
+
+def test_a_quote_is_proven_where_its_source_is_there(imported: Imported, tmp_path: Path) -> None:
+    _, out, _ = imported
+    copy = tmp_path / "kernelbench-hard"
+    shutil.copytree(out, copy)
+    audit = read_run(copy / BROKEN).audit
+    assert audit is not None
+    (copy / BROKEN / "check.log").write_text(f"{audit.quotes[0].text}\n", "utf-8")
+    report = import_board(SOURCE, copy)
+    assert report.proven == 1
+    assert [quote.file for quote in report.quotes if quote.proven] == [f"annotations/{BROKEN}.yaml"]
 
 
 def test_the_note_that_is_no_yaml_is_mended_and_named(imported: Imported) -> None:

@@ -18,6 +18,7 @@ from kbsite.importers.hard_board import LEADERBOARD, Cell, Leaderboard, Row, rea
 from kbsite.importers.hard_checks import board_oddities, note_oddities
 from kbsite.importers.hard_floors import read_floors
 from kbsite.importers.hard_notes import Note, read_notes
+from kbsite.importers.hard_proofs import checked
 from kbsite.importers.report import Oddity, Report
 from kbsite.importers.run_ids import board_name, is_safe
 from kbsite.model.audit import Audit
@@ -92,7 +93,7 @@ def import_board(source: Path, out: Path, *, budget_seconds: float = 2700) -> Re
     out.mkdir(parents=True, exist_ok=True)
     tally.imports = [made for made in tally.imports if _placed(out, made, tally)]
     _place_floors(out, found.floors, tally)
-    return _report(name, tally, found.floors)
+    return _report(name, out, tally, found.floors)
 
 
 def _by_run(notes: list[Note], board: Leaderboard, tally: _Tally) -> dict[str, Note]:
@@ -252,7 +253,7 @@ def _place_floors(out: Path, floors: list[Floor], tally: _Tally) -> None:
         tally.oddities.append(Oddity(file=FLOORS, found=message, done="kept as it is"))
 
 
-def _report(name: str, tally: _Tally, floors: list[Floor]) -> Report:
+def _report(name: str, out: Path, tally: _Tally, floors: list[Floor]) -> Report:
     counted = Counter(made.metrics.status for made in tally.imports)
     notes = [made.note for made in tally.imports if made.note]
     return Report(
@@ -264,6 +265,7 @@ def _report(name: str, tally: _Tally, floors: list[Floor]) -> Report:
         audits=len(notes),
         quotes_kept=sum(len(note.audit.quotes) for note in notes),
         quotes_refused=sum(note.refused for note in notes),
+        quotes=tuple(checked(out, sorted(notes, key=lambda note: note.file))),
         floors=len(floors),
         floors_scored=sum(floor.peak_fraction is not None for floor in floors),
         oddities=tuple(sorted(tally.oddities, key=lambda odd: (odd.file, odd.line or 0))),
