@@ -14,7 +14,7 @@ from kbsite.alarms.python.reading import Reading, readings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import SOLUTION
 
-WARNING = Level.WARNING
+NOTE, WARNING = Level.NOTE, Level.WARNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Algorithm:
     """What the source, in whatever language, says where it does it."""
     shape: Callable[[Reading], bool]
     """Whether a Python source has its form."""
+    level: Level = NOTE
+    """How much it weighs where it is missing: more where the answer is less exact without."""
 
 
 def _difference_of_differences(reading: Reading) -> bool:
@@ -51,12 +53,10 @@ def _partners_by_bits(reading: Reading) -> bool:
 def _running_maximum(reading: Reading) -> bool:
     """A maximum that is carried on, and sums that are scaled by how much it grew."""
     for call in reading.module.all(ast.Call):
-        if reading.names.origin(call.func).rpartition(".")[2] in ("exp", "exp2"):
-            if call.args and any(
-                isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub)
-                for part in ast.walk(call.args[0])
-            ):
-                return True
+        name = reading.names.origin(call.func).rpartition(".")[2]
+        parts = ast.walk(call.args[0]) if name in ("exp", "exp2") and call.args else ()
+        if any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) for part in parts):
+            return True
     return False
 
 
@@ -68,9 +68,10 @@ ALGORITHMS: Final = (
     Algorithm("Kahan's compensated sum", re.compile(r"(?i)kahan|compensated|neumaier"),
               re.compile(r"\b(two_?sum|fast_?two_?sum|__fsub_rn|__dadd_rn)\b"
                          r"|\(\s*\w+\s*-\s*\w+\s*\)\s*-\s*\w+|\bdouble\s+\w+\s*=|float64"),
-              _difference_of_differences),
+              _difference_of_differences, WARNING),
     Algorithm("a bitonic sorting network", re.compile(r"(?i)bitonic"),
               re.compile(r"\^\s*\(?(1\s*<<|\w+\s*[;,)\]]|stride|step|j\b|mask)|__shfl_xor_sync"
+                         r"|\b(stride|j|half|step|dist\w*)\s*(>>=\s*1|/=\s*2)"
                          r"|\bxor\b"),
               _partners_by_bits),
     Algorithm("an online softmax", re.compile(r"(?i)online.softmax|flash.?attention"),
@@ -84,7 +85,7 @@ ALGORITHMS: Final = (
 )  # fmt: skip
 """One row an algorithm: another one is another row."""
 
-_DEVICES: Final = re.compile(
+SEVERAL_DEVICES: Final = re.compile(
     r"(?i)multi.?gpu|all.?reduce|all.?gather|reduce.?scatter|all.?to.?all|several devices"
     r"|communication|\bnccl\b|tensor.?parallel|\branks?\b"
 )
@@ -105,11 +106,9 @@ def alarms(evidence: Evidence) -> Iterator[Alarm]:
     whole = "\n".join(_code(source.text) for source in evidence.sources)
     for algorithm in ALGORITHMS:
         if algorithm.named.search(about) and not _has(evidence, algorithm, whole):
-            says = (
-                f"The problem is named for {algorithm.name}, and the source shows no trace of it."
-            )
-            yield alarm("algorithm-missing", WARNING, says, SOLUTION)
-    if _DEVICES.search(f"{about} {told.summary}") and not _sends(evidence, whole):
+            says = f"The problem is named for {algorithm.name}: the source shows no trace of it."
+            yield alarm("algorithm-missing", algorithm.level, says, SOLUTION)
+    if SEVERAL_DEVICES.search(f"{about} {told.summary}") and not _sends(evidence, whole):
         says = "The problem is about several devices, and the source sends nothing between them."
         yield alarm("no-communication", WARNING, says, SOLUTION)
 

@@ -112,7 +112,7 @@ def _cuts(reading: Reading) -> Iterator[Alarm]:
         given = dict(zip(placed, call.args, strict=False))
         given |= {k.arg: k.value for k in call.keywords if k.arg}
         for name in names:
-            if isinstance(name, str) and name in given and _is_fixed(reading, given[name]):
+            if name in given and _is_fixed(reading, given[name]):
                 says = f"Values above `{shown(reading.module.written(given[name]))}` are kept, and"
                 says += " the others dropped: that number is no result of the input."
                 yield reading.raised("distribution-constant", WARNING, says, call)
@@ -130,8 +130,8 @@ def _cut_by(reading: Reading, kernel: Function) -> dict[str, bool]:
         for one, other in (sides, sides[::-1]):
             if _is_loaded(reading, kernel, one, 0) and _keeps(reading, kernel, test):
                 match other:
-                    case ast.Name() if _is_given(reading, kernel, other.id):
-                        found[other.id] = False
+                    case ast.Name(id=named) if _is_given(reading, kernel, named):
+                        found[named] = False
                     case ast.Constant(value=float() as value) if value:
                         found["="] = True
                     case _:

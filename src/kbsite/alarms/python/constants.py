@@ -111,7 +111,12 @@ class Constants:
                 return None
 
     def _piece(self, node: ast.Subscript, depth: int) -> Value | None:
-        whole = self.value(node.value, depth + 1)
+        held = node.value
+        if isinstance(held, ast.Name | ast.Attribute):
+            held = self._follow(held) or held
+        if isinstance(held, ast.Dict):
+            return self._entry(held, node.slice, depth)
+        whole = self.value(held, depth + 1)
         if not isinstance(whole, str | bytes | tuple):
             return None
         cut = node.slice
@@ -121,6 +126,13 @@ class Constants:
         place = self.value(cut, depth + 1)
         if isinstance(place, int) and -len(whole) <= place < len(whole):
             return whole[place]
+        return None
+
+    def _entry(self, held: ast.Dict, key: ast.expr, depth: int) -> Value | None:
+        wanted = self.value(key, depth + 1)
+        for name, value in zip(held.keys, held.values, strict=True):
+            if wanted is not None and name is not None and self.value(name, depth + 1) == wanted:
+                return self.value(value, depth + 1)
         return None
 
     def _bound(self, node: ast.expr | None, depth: int) -> int | None:
@@ -190,6 +202,8 @@ def _formatted(text: str, given: str | int | tuple[Value, ...]) -> str | None:
 
 
 def _reckoned(left: int, right: int, sign: ast.operator) -> int | None:
+    if isinstance(sign, ast.FloorDiv):
+        return left // right if right else None
     act = _ARITHMETIC.get(type(sign))
     small = abs(left) < _LARGEST and abs(right) < _LARGEST
     return act(left, right) if act is not None and small else None

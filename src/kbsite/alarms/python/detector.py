@@ -11,6 +11,7 @@ from kbsite.alarms.python import (
     algorithms,
     branches,
     calls,
+    fallbacks,
     keeping,
     outside,
     patches,
@@ -33,6 +34,7 @@ FINDERS: Final[tuple[Callable[[Reading], Iterator[Alarm]], ...]] = (
     keeping.find,
     precision.find,
     branches.find,
+    fallbacks.find,
     wording.find,
 )
 """What looks at a source, each for kinds of its own."""

@@ -35,8 +35,8 @@ _META: Final = frozenset(
     training __len__ ndimension""".split()  # noqa: SIM905
 )
 _MAGNITUDES: Final = frozenset(
-    ("abs", "norm", "std", "var", "mean", "isfinite", "isinf", "isnan", "amax", "amin", "vector_norm",
-     "aminmax", "std_mean", "var_mean", "absolute")
+    ("abs", "norm", "std", "var", "mean", "isfinite", "isinf", "isnan", "amax", "amin", "absolute",
+     "aminmax", "std_mean", "var_mean", "vector_norm")
 )  # fmt: skip
 _IDENTITY: Final = frozenset(("_version", "data_ptr", "untyped_storage", "storage", "_cdata"))
 
@@ -181,8 +181,7 @@ class Flow:
     def _block(self, node: ast.stmt, frame: Frame) -> bool:
         match node:
             case ast.For() | ast.AsyncFor():
-                value = self.value(node.iter, frame)
-                self.bind(node.target, node.iter, value, frame)
+                self._through(node.target, node.iter, frame)
                 return self._loop(node.body, frame)
             case ast.While():
                 self.done.tests.append((node.test, self.data(self.value(node.test, frame))))
@@ -202,6 +201,20 @@ class Flow:
             case _:
                 return False
         return False
+
+    def _through(self, target: ast.expr, source: ast.expr, frame: Frame) -> None:
+        """Bind what a loop goes through: of `zip` and `enumerate`, each part by itself."""
+        zipped = isinstance(source, ast.Call) and isinstance(target, ast.Tuple)
+        called = self.reading.names.origin(source.func) if isinstance(source, ast.Call) else ""
+        if zipped and isinstance(source, ast.Call) and isinstance(target, ast.Tuple):
+            parts = list(source.args)
+            if called == "builtins.enumerate":
+                parts = [ast.Constant(0), *parts[:1]]
+            if called in ("builtins.zip", "builtins.enumerate") and len(parts) == len(target.elts):
+                for part, given in zip(target.elts, parts, strict=True):
+                    self.bind(part, given, self.value(given, frame), frame)
+                return
+        self.bind(target, source, self.value(source, frame), frame)
 
     def _tried(self, node: ast.Try, frame: Frame) -> bool:
         ended = self.body(node.body, frame)
@@ -392,7 +405,7 @@ class Flow:
     def _parts(self, node: ast.expr, frame: Frame) -> Value:
         if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             for loop in node.generators:
-                self.bind(loop.target, loop.iter, self.value(loop.iter, frame), frame)
+                self._through(loop.target, loop.iter, frame)
             elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
             return NOTHING.union(*(self.value(part, frame) for part in elements))
         parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]

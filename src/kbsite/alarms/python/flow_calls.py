@@ -53,6 +53,10 @@ class Calls:
         kernel = flow.reading.launches(node, origin)
         if kernel:
             return self._launched(node, origin, given, named)
+        maker = self._constructor(origin)
+        if maker is not None:
+            self._entered(node, maker, given, named, frame)
+            return frozenset(("made",)).union(*given, *named.values())
         local = self._local(origin)
         if local is not None:
             return self._entered(node, local, given, named, frame)
@@ -83,6 +87,8 @@ class Calls:
                 made = frozenset((label,))
             outputs = written(flow.reading, kernel)
             by_name = dict(zip(parameters(kernel), given, strict=False)) | named
+            starred = any(isinstance(part, ast.Starred) for part in node.args)
+            outputs = frozenset() if starred else outputs
             if outputs:
                 targets = [by_name[name] for name in outputs if name in by_name]
             if leaves(flow.reading, kernel):
@@ -96,6 +102,16 @@ class Calls:
         flow.write(marks, made, node)
         flow.done.launched.append((node, base, marks))
         return made
+
+    def _constructor(self, origin: str) -> Function | None:
+        """The `__init__` that a call of a class of the source enters."""
+        if not origin.startswith(LOCAL) or origin.endswith("()"):
+            return None
+        names = self._flow.reading.names
+        found = names.definition(origin)
+        if not isinstance(found, ast.ClassDef):
+            return None
+        return names.method(self._flow.reading.module.scopes[found], "__init__")
 
     def _local(self, origin: str) -> Function | None:
         """The function of the source that a call of an origin enters."""

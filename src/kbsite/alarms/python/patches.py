@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,6 +12,7 @@ from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import class_of
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
+from kbsite.store.runs import SOLUTION
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 
@@ -40,6 +42,7 @@ _WRITES: Final = ("os.environ.update", "os.environ.setdefault", "os.putenv", "os
 
 def find(reading: Reading) -> Iterator[Alarm]:
     """Alarms of assignments to what belongs to others."""
+    yield from _shadowing(reading)
     for target, value in _assigned(reading):
         yield from _changed(reading, target, value)
     for call, origin in reading.calls:
@@ -48,6 +51,20 @@ def find(reading: Reading) -> Iterator[Alarm]:
         for part in gone.targets:
             if _base(reading, part).startswith(("os.environ", "sys.modules")):
                 yield from _changed(reading, part, None)
+
+
+_MODULES: Final = sys.stdlib_module_names | {
+    "torch", "triton", "numpy", "reference", "check", "benchmark", "conftest", "sitecustomize",
+    "usercustomize", "sota", "shapes", "yaml", "pytest", "hypothesis",
+}  # fmt: skip
+
+
+def _shadowing(reading: Reading) -> Iterator[Alarm]:
+    """A sidecar that is imported in the place of a module of others."""
+    stem = reading.file.rpartition("/")[2].removesuffix(".py")
+    if reading.file != SOLUTION and stem in _MODULES:
+        says = f"The sidecar is found where others import `{shown(stem)}`."
+        yield reading.raised("tampering", ALARM, says)
 
 
 def _assigned(reading: Reading) -> Iterator[tuple[ast.expr, ast.expr | None]]:

@@ -97,7 +97,8 @@ def _on_host(reading: Reading, bits: int) -> Iterator[Alarm]:
 
 def _is_result(reading: Reading, call: ast.Call) -> bool:
     """Whether a cast is the last thing done to what is given back."""
-    return isinstance(reading.module.parents.get(call), ast.Return)
+    function = reading.module.scope(call).node
+    return isinstance(reading.module.parents.get(call), ast.Return) and function in reading.entries
 
 
 def _in_kernel(reading: Reading, kernel: Function, bits: int) -> Iterator[Alarm]:
@@ -167,7 +168,8 @@ def _is_compensated(reading: Reading, calls: list[ast.Call]) -> bool:
 def _switched(reading: Reading) -> Iterator[Alarm]:
     """Kernels of different precision, of which sizes choose one; flags that lower it."""
     low = {path: _lowest(reading, kernel) for path, kernel in reading.kernels.items()}
-    for branch in (*reading.module.all(ast.IfExp), *_branches(reading)):
+    branches: list[ast.If | ast.IfExp] = [*reading.module.all(ast.IfExp), *_branches(reading)]
+    for branch in branches:
         if not reading.is_hot(branch) or reading.on_device(branch):
             continue
         first, second = _sides(branch)

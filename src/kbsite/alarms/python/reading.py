@@ -187,13 +187,24 @@ class Reading:
         top = [n for n in self.module.tree.body if isinstance(n, Function)]
         methods = [
             method
-            for held in self.module.all(ast.ClassDef)
+            for held in self._entry_classes
             for method in held.body
             if isinstance(method, Function) and method.name in ENTRIES
         ]
         free = [n for n in top if _is_work(n.name) and n not in self.kernels.values()]
         found = methods if methods and self.file == SOLUTION else methods + self._uncalled(free)
         return [*self._wrappers(found), *found]
+
+    @property
+    def _entry_classes(self) -> list[ast.ClassDef]:
+        """The classes that nothing in the source makes objects of; all if each is made."""
+        found = self.module.all(ast.ClassDef)
+        made = {
+            self.names.origin(call.func).removesuffix(".apply")
+            for call in self.module.all(ast.Call)
+            if isinstance(call.func, ast.Name | ast.Attribute)
+        }
+        return [held for held in found if self.names.path(held) not in made] or found
 
     def _wrappers(self, found: list[Function]) -> list[Function]:
         """What decorators of the source put in the place of functions."""
@@ -270,8 +281,7 @@ class Reading:
         found = self.names.definition(origin.removesuffix("()").removesuffix(".apply"))
         if found is None or found in self.kernels.values():
             return []
-        used = not isinstance(found, ast.ClassDef) or origin.endswith(("()", ".apply"))
-        return [found] if used else []
+        return [found]
 
     @cached_property
     def hot_calls(self) -> list[tuple[ast.Call, str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.algorithms import SEVERAL_DEVICES
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 
@@ -37,6 +39,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     yield from _streams(reading)
     yield from _threads(reading)
     yield from _classes(reading)
+    yield from _devices(reading)
 
 
 def _streams(reading: Reading) -> Iterator[Alarm]:
@@ -55,6 +58,38 @@ def _streams(reading: Reading) -> Iterator[Alarm]:
         return
     says = "Work is put on a stream of its own, and no line of a call waits for that stream."
     yield reading.raised("stream-trick", ALARM, says, hot[0])
+
+
+_OTHER_DEVICE: Final = re.compile(r"cuda:[1-9]\d*")
+
+
+def _devices(reading: Reading) -> Iterator[Alarm]:
+    """Devices that are named by a number other than the first."""
+    problem = reading.evidence.problem
+    if problem is not None and SEVERAL_DEVICES.search(
+        f"{problem.problem.title} {problem.problem.summary} {' '.join(problem.problem.tags)}"
+    ):
+        return
+    for call, origin in reading.calls:
+        if origin in ("torch.device", "torch.cuda.device", "torch.cuda.set_device") and call.args:
+            number = call.args[-1]
+            last = any(
+                reading.names.origin(part.func) == "torch.cuda.device_count"
+                for part in ast.walk(number) if isinstance(part, ast.Call)
+            )  # fmt: skip
+            value = reading.names.value(number)
+            if not last and not (isinstance(value, int) and value > 0):
+                continue
+        elif not any(_is_other(reading, part) for part in call.args):
+            continue
+        if reading.phase(call) is not Phase.TEST:
+            says = f"Another device is used, {reading.phase(call).value}."
+            yield reading.raised("other-device", WARNING, says, call)
+
+
+def _is_other(reading: Reading, node: ast.expr) -> bool:
+    text = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(text, str) and bool(_OTHER_DEVICE.fullmatch(text))
 
 
 def _joins(reading: Reading, call: ast.Call, origin: str) -> bool:

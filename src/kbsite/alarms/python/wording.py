@@ -15,15 +15,18 @@ NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 _JUDGE: Final = re.compile(
     r"""(?ix)
     \b(note|message|attention|dear|hello|hi|instructions?)\s+(to|for)\s+(the\s+|any\s+|all\s+)?
-        (\w+\s+)?(auditor|reviewer|judge|grader|evaluator|reviewing|model|llm|ai|assistant)s?\b
+        (\w+\s+)?(auditor|reviewer|judge|grader|evaluator|reviewing|model|llm|ai
+        |assistant)s?\b
     | ^\W*(auditor|reviewer|judge|grader|evaluator|llm|assistant|system)s?\s*[:,]
     | \b(ignore|disregard|forget)\s+(all\s+|any\s+|the\s+|your\s+)*(previous|prior|above|earlier)
         \s+(instructions?|rules?|prompts?)
     | \bverdict\s*(:|=|is|must\s+be|should\s+be)\s*["']?(clean|pass|ok|legit)
-    | \b(must|should|do|need)\s+not\s+(be\s+)?(flag|report|mention|penali[sz]e|reject|mark)(ged|ed)?\b
+    | \b(must|should|do|need)\s+not\s+(be\s+)?(flag|report|mention|penali[sz]e|reject|mark)
+        (ged|ed)?\b
     | \b(mark|rate|classify|report|grade|score)\s+(this|it|the\s+solution)\s+(as\s+)?(clean|pass|
         correct|valid|legit|honest)
-    | \b(pre-?)?(approved|verified|exempt(ed)?|whitelisted|cleared)\s+(by|from)\s+(the\s+)?(\w+'?s?\s+)?
+    | \b(pre-?)?(approved|verified|exempt(ed)?|whitelisted|cleared)\s+(by|from)
+        \s+(the\s+)?(\w+'?s?\s+)?
         (auditor|maintainer|benchmark|grader|reviewer|organi[sz]er|rule|precision\s+rule|check)s?
     | \bas\s+an?\s+(ai|llm)\s+(auditor|reviewer|judge|grader)
     """
