@@ -277,6 +277,14 @@ def test_what_luck_may_do_is_not_told_of() -> None:
     assert clustered(scored(crowd)) == set()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hundred_attempts_that_lie_anywhere_make_no_cluster(seed: int) -> None:
+    rng = random.Random(seed)
+    runs = {f"c{n % 15}-{n}": rng.uniform(0.01, 0.9) for n in range(100)}
+
+    assert clustered(scored(runs)) == set()
+
+
 def test_small_scores_that_were_rounded_are_not_told_of() -> None:
     rounded = {"a": 0.021, "b": 0.021, "c": 0.021, "d": 0.04, "e": 0.3, "f": 0.11, "g": 0.09}
 

@@ -1,9 +1,10 @@
 """Scores that are nearly those of others: as a rule they call the same library.
 
 The scores of a problem on one hardware lie far apart. Where at least three contenders lie within
-0.4 % of each other (and what rounding adds), and the chance of that is below 1 in 100 if the
-logarithms of all scores were strewn evenly over the range that they have, it is told. So scores
-that were rounded to three digits are told where they are large, and not where they are small.
+0.4 % of each other (and what rounding adds), and luck makes less than one such cluster in a hundred
+problems, it is told. Luck strews the logarithms of all scores evenly over twice the range that the
+middle half of the other ones has. So scores that were rounded to three digits are told where they
+are large, and not where they are small.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import Final
 
 from kbsite.alarms.evidence import Evidence
@@ -25,10 +27,13 @@ LEAST: Final = 3
 """Contenders of a cluster."""
 
 LUCK: Final = 0.01
-"""Chance from which a cluster may be luck."""
+"""Clusters made by luck alone, on average, from which one may be luck."""
 
 DIGITS: Final = 6
 """Decimals of a score that are taken for measured, where it has more."""
+
+OTHERS: Final = 4
+"""Scores outside of a cluster from which their range can be told."""
 
 USUAL: Final = math.log(2)
 """Range of the logarithms of scores that is assumed where too few are there to tell."""
@@ -113,13 +118,24 @@ def _width(score: _Score) -> float:
 
 
 def _chance(held: Sequence[_Score], cluster: Sequence[_Score]) -> float:
-    """How many such clusters luck alone makes, at most 1."""
-    number = len({score.contender for score in held})
+    """How many such clusters luck alone makes, at most 1.
+
+    Each of the runs may be part of one, but several of one contender are no more than one.
+    """
     size = len({score.contender for score in cluster})
-    reach = held[-1].log - held[0].log
     width = _width(cluster[0])
-    part = min(1.0, width / (reach if reach > 2 * width else USUAL))
-    return min(1.0, math.comb(number, size) * size * part ** (size - 1))
+    part = min(1.0, width / max(width, _reach(held, cluster)))
+    return min(1.0, math.comb(len(held), size) * size * part ** (size - 1))
+
+
+def _reach(held: Sequence[_Score], cluster: Sequence[_Score]) -> float:
+    """How far the logarithms of the other scores reach, without the outliers among them."""
+    inside = {score.run_id for score in cluster}
+    others = sorted(score.log for score in held if score.run_id not in inside)
+    if len(others) < OTHERS:
+        return USUAL
+    low, _, high = quantiles(others, n=4)
+    return 2 * (high - low)
 
 
 def _alarms(cluster: Sequence[_Score], chance: float) -> Iterator[tuple[str, Alarm]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
@@ -99,25 +99,7 @@ class Sources:
             one = _Run(run_id, str(contender), float(started), int(limit), numbers)
             problems.setdefault(str(problem), []).append(one)
         for held in problems.values():
-            yield from _told(list(_pairs(_telling(held))))
-
-
-def _telling(runs: Sequence[_Run]) -> list[_Run]:
-    """The runs without the marks that are everybody's."""
-    holders: dict[int, set[str]] = {}
-    counts: Counter[int] = Counter()
-    for run in runs:
-        counts.update(run.marks)
-        for mark in run.marks:
-            holders.setdefault(mark, set()).add(run.contender)
-    contenders = len({run.contender for run in runs})
-    crowd = max(COMMON, contenders // 2 + 1)
-    dull = {m for m, held in holders.items() if len(held) >= crowd or counts[m] > CROWD}
-    return [
-        _Run(run.id, run.contender, run.started, run.limit,
-             tuple(mark for mark in run.marks if mark not in dull))
-        for run in runs
-    ]  # fmt: skip
+            yield from _told(list(_pairs(held)))
 
 
 def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
@@ -126,14 +108,33 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
     for number, run in enumerate(runs):
         for mark in run.marks:
             index.setdefault(mark, []).append(number)
+    index = {mark: numbers for mark, numbers in index.items() if len(numbers) > 1}
+    dull = _dull(index, runs)
+    telling = [
+        replace(run, marks=tuple(mark for mark in run.marks if mark not in dull)) if dull else run
+        for run in runs
+    ]
     shared: Counter[tuple[int, int]] = Counter()
-    for numbers in index.values():
-        shared.update(combinations(numbers, 2))
+    for mark, numbers in index.items():
+        if mark not in dull:
+            shared.update(combinations(numbers, 2))
     for (one, other), count in sorted(shared.items()):
         if count >= LEAST:
-            pair = _pair(runs[one], runs[other], count)
+            pair = _pair(telling[one], telling[other], count)
             if pair.share >= NOTE_SHARE:
                 yield pair
+
+
+def _dull(index: Mapping[int, Sequence[int]], runs: Sequence[_Run]) -> set[int]:
+    """The marks that are everybody's."""
+    contenders = [run.contender for run in runs]
+    crowd = max(COMMON, len(set(contenders)) // 2 + 1)
+    return {
+        mark
+        for mark, numbers in index.items()
+        if len(numbers) >= COMMON
+        and (len(numbers) > CROWD or len({contenders[n] for n in numbers}) >= crowd)
+    }
 
 
 def _pair(one: _Run, other: _Run, count: int) -> _Pair:
