@@ -147,7 +147,7 @@ def test_an_unproven_quote_is_marked_and_leads_nowhere(open_board: Open) -> None
     open_all(page)
     doubtful = page.locator("figure.quote", has_text="import numpy")
 
-    expect(doubtful).to_contain_text("✗ not proven")
+    expect(doubtful).to_contain_text("✗ unproven")
     expect(doubtful.locator("a")).to_have_count(0)
 
 

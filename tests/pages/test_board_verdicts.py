@@ -223,9 +223,9 @@ def test_a_proven_quote_is_a_link_and_any_other_is_marked() -> None:
 
     assert [link.get("href") for link in sure.iter("a")] == ["../runs/a/index.html#quote-1"]
     assert "solution.py lines 1 to 2" in said(sure)
-    assert "not proven" not in said(sure)
-    assert f"✗ not proven: {ProofState.DIFFERS.sentence}" in said(differs)
-    assert "✗ not proven: Nobody could hold it against the file." in said(unchecked)
+    assert "unproven" not in said(sure)
+    assert f"✗ unproven: {ProofState.DIFFERS.sentence}" in said(differs)
+    assert "✗ unproven: Nobody could hold it against the file." in said(unchecked)
     assert not [*differs.iter("a"), *unchecked.iter("a")]
     assert [figure.get("class") for figure in (sure, differs)] == ["quote", "quote unproven"]
 
@@ -238,6 +238,24 @@ def test_many_and_long_quotes_are_cut_and_counted() -> None:
     assert len(shown) == SHOWN
     assert all(said(figure).endswith("x … goes on") for figure in shown)
     assert "2 more on the run's page." in said(page.find(".//main"))
+
+
+@pytest.mark.parametrize(
+    ("passage", "shown"),
+    [
+        ("word " * LONGEST, "word " * (LONGEST // 5)),
+        ("a\n" + "b" * LONGEST, "a\n"),
+        ("ab" * LONGEST, "ab" * (LONGEST // 2)),
+        ("x\ny", "x\ny"),
+        ("x" * LONGEST, "x" * LONGEST),
+    ],
+)
+def test_a_long_quote_ends_with_a_whole_line_or_word(passage: str, shown: str) -> None:
+    quotes = (Quote(file="solution.py", text=passage),)
+    [one] = cited(site_of(), attempt("a", audit=audit(Verdict.CLEAN, quotes=quotes)))
+
+    assert one.text == shown.rstrip()
+    assert one.shortened == (shown != passage)
 
 
 def test_quotes_of_a_file_of_one_line_and_of_an_event_name_their_place() -> None:
@@ -392,7 +410,7 @@ def test_principles_tell_how_many_runs_were_read_and_how_many_quotes_are_proven(
     told = {principle.text: (principle.ok, principle.state) for principle in home.principles(site)}
 
     assert told["High runs are read by a person."] == (
-        False, "1 of 2 runs that a board's rule wants audited are",
+        False, "1 of 2 runs that are due are audited",
     )  # fmt: skip
     assert told["What an audit quotes can be looked up."] == (
         False, "1 of 2 quotes stand verbatim where they say",

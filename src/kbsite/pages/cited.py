@@ -71,9 +71,20 @@ def _cited(site: Site, run_id: str, number: int, proof: tuple[Proof, ...], quote
         fragment = f"quote-{number + 1}"
     return Cited(
         quote=quote,
-        text=passage[:LONGEST],
+        text=_beginning(passage),
         shortened=len(passage) > LONGEST,
         doubt=doubt,
         path=path,
         fragment=fragment,
     )
+
+
+def _beginning(passage: str) -> str:
+    """A passage, up to the last line or word of it that is shown whole."""
+    if len(passage) <= LONGEST:
+        return passage
+    shown = passage[: LONGEST + 1]
+    for end in ("\n", " "):
+        if end in shown:
+            return shown.rpartition(end)[0].rstrip()
+    return passage[:LONGEST]

@@ -95,7 +95,7 @@ def _read_by_a_person(site: Site) -> Iterator[Principle]:
     yield Principle(
         "High runs are read by a person.",
         done == due,
-        f"{done} of {due} runs that a board's rule wants audited are",
+        f"{done} of {due} runs that are due are audited",
     )
     quotes = sum(len(stored.audit.quotes) for stored in site.runs if stored.audit)
     proven = sum(proof.proven for held in site.proofs.values() for proof in held)

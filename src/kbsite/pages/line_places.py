@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kbsite.model.audit import Quote
 from kbsite.pages.page import INDEX
-from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, SIDECARS, WHOLE
+from kbsite.pages.source import FILES, HERE, LONGEST, PAGE, WHOLE, prefixes
 from kbsite.store.files import Stored
 from kbsite.store.runs import SOLUTION, StoredRun
 
@@ -14,26 +14,17 @@ def line_place(stored: StoredRun, quote: Quote) -> tuple[str, str] | None:
 
     None where that is no line of a file that `pages.source` shows.
     """
-    counts = {file.name: _count(file) for file in _files(stored)[:FILES]}
+    names = prefixes(stored)
+    files = [file for file in stored.files if file.name in names]
+    files.sort(key=lambda file: (file.name != SOLUTION, file.name))
+    counts = {file.name: _count(file) for file in files[:FILES]}
     if not quote.lines or not 0 < quote.lines[0] <= min(counts.get(quote.file, 0), WHOLE // 2):
         return None
     room, here = HERE, True
     for count in counts.values():
         here = here and count <= max(4, room)
         room -= count
-    return (INDEX if here else PAGE), f"{_prefix(stored, quote.file)}-L{quote.lines[0]}"
-
-
-def _files(stored: StoredRun) -> list[Stored]:
-    """solution.py and its sidecars, in the order in which they are shown."""
-    files = [f for f in stored.files if f.name == SOLUTION or f.name.startswith(SIDECARS)]
-    return sorted(files, key=lambda file: (file.name != SOLUTION, file.name))
-
-
-def _prefix(stored: StoredRun, name: str) -> str:
-    """What the places of a file's lines start with."""
-    sidecars = [file.name for file in stored.files if file.name.startswith(SIDECARS)]
-    return "solution" if name == SOLUTION else f"file-{sidecars.index(name) + 1}"
+    return (INDEX if here else PAGE), f"{names[quote.file]}-L{quote.lines[0]}"
 
 
 def _count(file: Stored) -> int:

@@ -122,7 +122,7 @@ class Sources:
 
 def sources(stored: StoredRun, held: tuple[Proof, ...] = ()) -> Sources:
     """solution.py and its sidecars, in order of name, with the lines that proven quotes cite."""
-    names = _prefixes(stored)
+    names = prefixes(stored)
     quoted = lines_by_file(held)
     files = [file for file in stored.files if file.name in names]
     files.sort(key=lambda file: (file.name != SOLUTION, file.name))
@@ -160,7 +160,8 @@ def line_place(found: Sources, name: str, lines: Sequence[int]) -> str:
     return f"{'' if here else PAGE}#{shown.file.prefix}-L{lines[0]}"
 
 
-def _prefixes(stored: StoredRun) -> dict[str, str]:
+def prefixes(stored: StoredRun) -> dict[str, str]:
+    """What the places of the lines of each file of the solution start with, by its name."""
     own = {SOLUTION: "solution"} if stored.file(SOLUTION) else {}
     sidecars = [file.name for file in stored.files if file.name.startswith(SIDECARS)]
     return own | {name: f"file-{number}" for number, name in enumerate(sidecars, start=1)}
