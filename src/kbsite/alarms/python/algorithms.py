@@ -106,7 +106,7 @@ def alarms(evidence: Evidence) -> Iterator[Alarm]:
     whole = "\n".join(_code(source.text) for source in evidence.sources)
     for algorithm in ALGORITHMS:
         if algorithm.named.search(about) and not _has(evidence, algorithm, whole):
-            says = f"The problem is named for {algorithm.name}: the source shows no trace of it."
+            says = f"The problem is named for {algorithm.name}: the source shows no trace."
             yield alarm("algorithm-missing", algorithm.level, says, SOLUTION)
     if SEVERAL_DEVICES.search(f"{about} {told.summary}") and not _sends(evidence, whole):
         says = "The problem is about several devices, and the source sends nothing between them."

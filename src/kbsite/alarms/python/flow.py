@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from kbsite.alarms.python.flow_calls import Calls
+from kbsite.alarms.python.flow_memory import NOTHING, Frame, Happened, Memory, Value
+from kbsite.alarms.python.flow_tests import Decisions
 from kbsite.alarms.python.kernels import neutral
-from kbsite.alarms.python.module import Function, Parameter, Scope, class_of
+from kbsite.alarms.python.module import Function, Parameter, class_of
 from kbsite.alarms.python.ops import FAMILY, op
 from kbsite.alarms.python.reading import Reading
-
-Value = frozenset[str]
-NOTHING: Final[Value] = frozenset()
 
 STEPS: Final = 20_000
 """Expressions that are followed in a call; a source that needs more is left half read."""
@@ -41,55 +40,18 @@ _MAGNITUDES: Final = frozenset(
 _IDENTITY: Final = frozenset(("_version", "data_ptr", "untyped_storage", "storage", "_cdata"))
 
 
-@dataclass(slots=True)
-class Frame:
-    """A function that is being followed."""
-
-    function: Function
-    values: dict[str, Value] = field(default_factory=dict)
-    outer: Frame | None = None
-    returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Happened:
-    """What a call did."""
-
-    returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
-    stored: dict[str, Value] = field(default_factory=dict)
-    """What is kept, by place."""
-    stores: dict[str, ast.AST] = field(default_factory=dict)
-    """Where that is first done."""
-    counted: dict[str, ast.AST] = field(default_factory=dict)
-    """Places that are counted up."""
-    launched: list[tuple[ast.Call, str, Value]] = field(default_factory=list)
-    """Kernels, each with what it wrote to."""
-    chosen: list[tuple[ast.AST, Value]] = field(default_factory=list)
-    """What kernels are told by the host, apart from memory."""
-    replayed: list[tuple[ast.Call, bool]] = field(default_factory=list)
-    """Graphs, each with whether inputs were copied in before."""
-    tests: list[tuple[ast.expr, Value]] = field(default_factory=list)
-    changed: list[tuple[ast.AST, str]] = field(default_factory=list)
-    """Parameters of the solution that are written to."""
-    keyed: list[tuple[ast.AST, Value]] = field(default_factory=list)
-    """What kept things are looked up by."""
-    memory: dict[str, set[str]] = field(default_factory=dict)
-
-
-class Flow:
+class Flow(Memory):
     """Follows one call of an entry."""
 
     def __init__(self, reading: Reading, kept: Iterable[str] = ()) -> None:
-        from kbsite.alarms.python.flow_calls import Calls
-
-        self.reading = reading
+        super().__init__(reading)
         self.kept = frozenset(kept)
-        self.done = Happened()
         self._steps = 0
         self.branches = 0
         """Branches and loops that it is in: what is assigned there may be or not."""
         self._depth = 0
         self._calls = Calls(self)
+        self._decisions = Decisions(self)
 
     def run(self, entry: Function) -> Happened:
         """What a call of an entry does."""
@@ -109,46 +71,6 @@ class Flow:
             return self.state(f"{entry.name}.{name}")
         self.done.memory[f"@in:{name}"] = {f"in:{name}"}
         return frozenset((f"@in:{name}", f"in:{name}"))
-
-    def state(self, place: str) -> Value:
-        """What stands in a place that outlasts the call."""
-        mark = f"state:{place}"
-        self.done.memory.setdefault(f"@{mark}", {mark})
-        return frozenset((f"@{mark}", mark))
-
-    def data(self, *values: Value) -> Value:
-        """The labels of values, with those of what they point to."""
-        found: set[str] = set()
-        for value in values:
-            for label in value:
-                if label[0] == "@":
-                    found |= self.done.memory.get(label, NOTHING)
-                else:
-                    found.add(label)
-        return frozenset(found)
-
-    def made(self, label: str, *values: Value) -> Value:
-        """A new value, made of others by something."""
-        return self.data(*values) | {label}
-
-    def place(self, node: ast.AST, label: str) -> Value:
-        """New memory."""
-        mark = f"@{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
-        self.done.memory.setdefault(mark, set()).add(label)
-        return frozenset((mark,))
-
-    def write(self, target: Value, labels: Value, node: ast.AST) -> None:
-        """Note that something is written to where a value points."""
-        for label in target:
-            if label[0] == "@":
-                self.done.memory.setdefault(label, set()).update(labels)
-                if label.startswith("@in:"):
-                    self.done.changed.append((node, label.removeprefix("@in:")))
-
-    def store(self, place: str, value: Value, node: ast.AST) -> None:
-        """Note that a value is kept in a place that outlasts the call."""
-        self.done.stored[place] = self.done.stored.get(place, NOTHING) | value
-        self.done.stores.setdefault(place, node)
 
     def body(self, statements: Sequence[ast.stmt], frame: Frame) -> bool:
         """Follow statements; True if none behind them is reached."""
@@ -233,7 +155,7 @@ class Flow:
     def _branch(self, node: ast.If, frame: Frame) -> bool:
         value = self.data(self.value(node.test, frame))
         self.done.tests.append((node.test, value))
-        side = self.decided(node.test, frame) if self.kept else 0
+        side = self._decisions.side(node.test, frame) if self.kept else 0
         if side:
             return self.body(node.body if side > 0 else node.orelse, frame)
         self.branches += 1
@@ -246,46 +168,6 @@ class Flow:
         if not first:
             _merge(frame.values, after) if not second else frame.values.update(after)
         return first and second
-
-    def decided(self, test: ast.expr, frame: Frame) -> int:
-        """1 where a test of what is kept is met by a call that finds it, -1 where not, else 0."""
-        match test:
-            case ast.UnaryOp(op=ast.Not()):
-                return -self.decided(test.operand, frame)
-            case ast.BoolOp():
-                sides = [self.decided(part, frame) for part in test.values]
-                return next((side for side in sides if side), 0)
-            case ast.NamedExpr():
-                return self.decided(test.value, frame)
-            case ast.Compare(ops=[sign]):
-                return self._compared(test, sign, frame)
-            case ast.Call() if self._asks_for_attribute(test):
-                return 1
-            case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript():
-                return 1 if self._is_kept(self.value(test, frame)) else 0
-            case _:
-                return 0
-
-    def _compared(self, test: ast.Compare, sign: ast.cmpop, frame: Frame) -> int:
-        sides = [self.value(part, frame) for part in (test.left, *test.comparators)]
-        if not any(self._is_kept(side) for side in sides):
-            return 0
-        if isinstance(sign, ast.In | ast.IsNot | ast.Eq):
-            return 1 if not _none_is_equal(test, sign) else -1
-        if isinstance(sign, ast.NotIn | ast.Is | ast.NotEq):
-            return -1 if not _none_is_equal(test, sign) else 1
-        return 0
-
-    def _asks_for_attribute(self, test: ast.Call) -> bool:
-        if self.reading.names.origin(test.func) != "builtins.hasattr" or len(test.args) < 2:
-            return False
-        name = self.reading.names.text(test.args[1])
-        return any(place.endswith(f".{name}") for place in self.kept)
-
-    def _is_kept(self, value: Value) -> bool:
-        counted = self.done.counted
-        marks = (label.removeprefix("state:") for label in value if label.startswith("state:"))
-        return any(mark in self.kept and mark not in counted for mark in marks)
 
     def _augmented(self, node: ast.AugAssign, frame: Frame) -> None:
         before, more = self.value(node.target, frame), self.value(node.value, frame)
@@ -333,45 +215,6 @@ class Flow:
 
     def _is_container(self, node: ast.expr, frame: Frame) -> bool:
         return self.lasting(node, frame) is not None or isinstance(node, ast.Name)
-
-    def lasting(self, node: ast.expr, frame: Frame) -> str | None:
-        """The place that outlasts the call which a name or attribute is; None if it is none."""
-        scope = self.reading.module.scopes[frame.function]
-        match node:
-            case ast.Attribute(value=ast.Name(id=owner)):
-                held = class_of(owner, scope)
-                return f"{held.name if held else owner}.{node.attr}"
-            case ast.Attribute(value=ast.Call(args=[ast.Name(id=owner)]) as made):
-                held = class_of(owner, scope)
-                kind = self.reading.names.origin(made.func) == "builtins.type"
-                return f"{held.name if held and kind else '*'}.{node.attr}"
-            case ast.Attribute(value=ast.Attribute(attr="__class__", value=ast.Name(id=owner))):
-                held = class_of(owner, scope)
-                return f"{held.name if held else '*'}.{node.attr}"
-            case ast.Attribute():
-                return f"*.{node.attr}"
-            case ast.Name():
-                return self._outer(node.id, scope, frame)
-            case _:
-                return None
-
-    def _outer(self, name: str, scope: Scope, frame: Frame) -> str | None:
-        """The place of a name of the module, or of a function that has come to its end."""
-        if name in scope.bound and name not in scope.shared:
-            return None
-        running, at = set[ast.AST](), frame.outer
-        while at is not None:
-            running.add(at.function)
-            at = at.outer
-        holder = scope.outer
-        while holder is not None:
-            if name in holder.bound and not isinstance(holder.node, ast.ClassDef):
-                if holder.node in running:
-                    return None
-                kept = any(isinstance(value, ast.expr) for value in holder.bound[name])
-                return f"{holder.name}.{name}".lstrip(".") if kept else None
-            holder = holder.outer
-        return None
 
     def value(self, node: ast.expr, frame: Frame) -> Value:
         """The labels of an expression."""
@@ -459,7 +302,7 @@ class Flow:
     def _chosen(self, node: ast.IfExp, frame: Frame) -> Value:
         value = self.data(self.value(node.test, frame))
         self.done.tests.append((node.test, value))
-        side = self.decided(node.test, frame) if self.kept else 0
+        side = self._decisions.side(node.test, frame) if self.kept else 0
         if side:
             return self.value(node.body if side > 0 else node.orelse, frame)
         return self.value(node.body, frame) | self.value(node.orelse, frame)
@@ -494,13 +337,6 @@ class Flow:
 def _merge(values: dict[str, Value], others: Mapping[str, Value]) -> None:
     for name, value in others.items():
         values[name] = values.get(name, NOTHING) | value
-
-
-def _none_is_equal(test: ast.Compare, sign: ast.cmpop) -> bool:
-    """Whether it is compared with None, which what is kept is not."""
-    last = test.comparators[-1]
-    none = isinstance(last, ast.Constant) and last.value is None
-    return none and isinstance(sign, ast.Eq | ast.NotEq)
 
 
 def _is_tensor(value: Value) -> bool:

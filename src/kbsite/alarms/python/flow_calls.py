@@ -10,7 +10,8 @@ from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.names import LOCAL
 
 if TYPE_CHECKING:
-    from kbsite.alarms.python.flow import Flow, Frame, Value
+    from kbsite.alarms.python.flow import Flow
+    from kbsite.alarms.python.flow_memory import Frame, Value
 
 _EMPTY: Final = frozenset(
     ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")

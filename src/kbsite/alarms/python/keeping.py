@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.python.flow import Flow, Happened, Value
+from kbsite.alarms.python.flow import Flow
+from kbsite.alarms.python.flow_memory import Happened, Value
 from kbsite.alarms.python.kernels import is_trivial
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.reading import Reading

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from kbsite.alarms.evidence import Evidence, Source
 
@@ -186,17 +186,18 @@ def _index(module: Module) -> bool:
         if seen > MOST:
             return False
         kind = type(node)
-        nodes.setdefault(kind, []).append(node)
-        scope.nodes.setdefault(kind, []).append(node)
+        for held in (nodes, scope.nodes):
+            known = held.get(kind)
+            if known is None:
+                held[kind] = [node]
+            else:
+                known.append(node)
         if kind in _BINDERS:
             _BINDERS[kind](node, scope)
-        inside = scope
-        if isinstance(node, _OWNERS):
-            inside = Scope(node, scope)
-            scope.inner.append(inside)
-            module.scopes[node] = inside
-            _parameters(node, inside)
-        below = _below(node, scope, inside)
+        inside = _opened_scope(module, node, scope) if kind in _OWNERS else scope
+        below: list[tuple[ast.AST, Scope]] = []
+        for name in _fields(kind):
+            _gather(getattr(node, name, None), scope if name in _AROUND else inside, below)
         for child, _ in below:
             parents[child] = node
         below.reverse()
@@ -204,31 +205,47 @@ def _index(module: Module) -> bool:
     return True
 
 
-def _below(node: ast.AST, scope: Scope, inside: Scope) -> list[tuple[ast.AST, Scope]]:
-    """The children of a node, in order, each with the scope that it stands in."""
-    below: list[tuple[ast.AST, Scope]] = []
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if value is None:
-            continue
-        if type(value) is list:
-            within = scope if name in _AROUND else inside
-            below += [(child, within) for child in value if isinstance(child, ast.AST)]
-        elif isinstance(value, ast.AST) and type(value) not in _PLAIN:
-            below.append((value, inside))
-    return below
+def _opened_scope(module: Module, node: ast.AST, scope: Scope) -> Scope:
+    assert isinstance(node, _OWNERS)
+    inside = Scope(node, scope)
+    scope.inner.append(inside)
+    module.scopes[node] = inside
+    _parameters(node, inside)
+    return inside
+
+
+def _gather(value: object, scope: Scope, below: list[tuple[ast.AST, Scope]]) -> None:
+    if type(value) is list:
+        below += [(child, scope) for child in value if isinstance(child, ast.AST)]
+    elif isinstance(value, ast.AST):
+        below.append((value, scope))
+
+
+_FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes worth a look."""
+    known = _FIELDS.get(kind)
+    if known is None:
+        leaf = kind is ast.Constant or kind is ast.Name
+        known = () if leaf else tuple(name for name in kind._fields if name not in _PLAIN)
+        _FIELDS[kind] = known
+    return known
 
 
 _AROUND = {"decorator_list", "bases", "keywords"}
 """Fields of a definition that are worked out outside of it."""
 
-_PLAIN = {ast.Load, ast.Store, ast.Del}
+_PLAIN = {"ctx", "op", "ops", "id", "attr", "arg", "type_comment", "name", "names", "level",
+          "is_async", "simple", "conversion"}  # fmt: skip
+"""Fields that hold no nodes, or signs that a look at their owner shows."""
 
 
 def _parameters(node: ast.AST, scope: Scope) -> None:
-    if isinstance(node, ast.ClassDef) or not hasattr(node, "args"):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         return
-    arguments: ast.arguments = node.args
+    arguments = node.args
     placed = [*arguments.posonlyargs, *arguments.args]
     given = [*placed, *arguments.kwonlyargs]
     rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument]

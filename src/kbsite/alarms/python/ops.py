@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 FAMILIES: Final[dict[str, frozenset[str]]] = {
@@ -64,6 +65,7 @@ _OVERLOAD: Final = re.compile(
 _CAMEL: Final = re.compile(r"[A-Z]")
 
 
+@lru_cache(maxsize=4_096)
 def op(origin: str) -> str:
     """The operation that a call of an origin does, by its plain name; empty where it is none."""
     called = origin

@@ -58,6 +58,8 @@ def _frames(reading: Reading) -> Iterator[Alarm]:
             if name in _FRAME:
                 yield _raised(reading, ALARM, f"`.{name}` of a stack frame is looked up", call)
     for node in reading.module.all(ast.Attribute):
+        if node.attr not in ("_getframe", "stack", "exc_info"):
+            continue
         if reading.names.origin(node) in ("sys._getframe", "inspect.stack", "sys.exc_info"):
             if isinstance(reading.module.parents.get(node), ast.Call) or node.attr == "exc_info":
                 continue

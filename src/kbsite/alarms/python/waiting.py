@@ -80,14 +80,14 @@ def _devices(reading: Reading) -> Iterator[Alarm]:
             value = reading.names.value(number)
             if not last and not (isinstance(value, int) and value > 0):
                 continue
-        elif not any(_is_other(reading, part) for part in call.args):
+        elif not any(_is_other(part) for part in call.args):
             continue
         if reading.phase(call) is not Phase.TEST:
             says = f"Another device is used, {reading.phase(call).value}."
             yield reading.raised("other-device", WARNING, says, call)
 
 
-def _is_other(reading: Reading, node: ast.expr) -> bool:
+def _is_other(node: ast.expr) -> bool:
     text = node.value if isinstance(node, ast.Constant) else None
     return isinstance(text, str) and bool(_OTHER_DEVICE.fullmatch(text))
 

@@ -211,7 +211,7 @@ def _none(reading: Reading, *, launched: bool) -> Iterator[Alarm]:
         return
     if any(_may_launch(reading, origin) for _, origin in reading.hot_calls):
         return
-    works = any(op(origin) for _, origin in reading.hot_calls) or reading.module.all(ast.MatMult)
+    works = any(op(origin) and reading.is_hot(node) for node, origin in _uses(reading))
     if not works and not reading.has_kernel:
         return
     problem = reading.evidence.problem

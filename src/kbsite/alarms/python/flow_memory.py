@@ -1,0 +1,135 @@
+"""What a call that is followed holds and does: values, memory, places that outlast it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Final
+
+from kbsite.alarms.python.module import Function, Scope, class_of
+from kbsite.alarms.python.reading import Reading
+
+Value = frozenset[str]
+NOTHING: Final[Value] = frozenset()
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function that is being followed."""
+
+    function: Function
+    values: dict[str, Value] = field(default_factory=dict)
+    outer: Frame | None = None
+    returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Happened:
+    """What a call did."""
+
+    returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
+    stored: dict[str, Value] = field(default_factory=dict)
+    """What is kept, by place."""
+    stores: dict[str, ast.AST] = field(default_factory=dict)
+    """Where that is first done."""
+    counted: dict[str, ast.AST] = field(default_factory=dict)
+    """Places that are counted up."""
+    launched: list[tuple[ast.Call, str, Value]] = field(default_factory=list)
+    """Kernels, each with what it wrote to."""
+    chosen: list[tuple[ast.AST, Value]] = field(default_factory=list)
+    """What kernels are told by the host, apart from memory."""
+    replayed: list[tuple[ast.Call, bool]] = field(default_factory=list)
+    """Graphs, each with whether inputs were copied in before."""
+    tests: list[tuple[ast.expr, Value]] = field(default_factory=list)
+    changed: list[tuple[ast.AST, str]] = field(default_factory=list)
+    """Parameters of the solution that are written to."""
+    keyed: list[tuple[ast.AST, Value]] = field(default_factory=list)
+    """What kept things are looked up by."""
+    memory: dict[str, set[str]] = field(default_factory=dict)
+
+
+class Memory:
+    """What is written where, in one call."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.done = Happened()
+
+    def state(self, place: str) -> Value:
+        """What stands in a place that outlasts the call."""
+        mark = f"state:{place}"
+        self.done.memory.setdefault(f"@{mark}", {mark})
+        return frozenset((f"@{mark}", mark))
+
+    def data(self, *values: Value) -> Value:
+        """The labels of values, with those of what they point to."""
+        found: set[str] = set()
+        for value in values:
+            for label in value:
+                if label[0] == "@":
+                    found |= self.done.memory.get(label, NOTHING)
+                else:
+                    found.add(label)
+        return frozenset(found)
+
+    def made(self, label: str, *values: Value) -> Value:
+        """A new value, made of others by something."""
+        return self.data(*values) | {label}
+
+    def place(self, node: ast.AST, label: str) -> Value:
+        """New memory."""
+        mark = f"@{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
+        self.done.memory.setdefault(mark, set()).add(label)
+        return frozenset((mark,))
+
+    def write(self, target: Value, labels: Value, node: ast.AST) -> None:
+        """Note that something is written to where a value points."""
+        for label in target:
+            if label[0] == "@":
+                self.done.memory.setdefault(label, set()).update(labels)
+                if label.startswith("@in:"):
+                    self.done.changed.append((node, label.removeprefix("@in:")))
+
+    def store(self, place: str, value: Value, node: ast.AST) -> None:
+        """Note that a value is kept in a place that outlasts the call."""
+        self.done.stored[place] = self.done.stored.get(place, NOTHING) | value
+        self.done.stores.setdefault(place, node)
+
+    def lasting(self, node: ast.expr, frame: Frame) -> str | None:
+        """The place that outlasts the call which a name or attribute is; None if it is none."""
+        scope = self.reading.module.scopes[frame.function]
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner)):
+                held = class_of(owner, scope)
+                return f"{held.name if held else owner}.{node.attr}"
+            case ast.Attribute(value=ast.Call(args=[ast.Name(id=owner)]) as made):
+                held = class_of(owner, scope)
+                kind = self.reading.names.origin(made.func) == "builtins.type"
+                return f"{held.name if held and kind else '*'}.{node.attr}"
+            case ast.Attribute(value=ast.Attribute(attr="__class__", value=ast.Name(id=owner))):
+                held = class_of(owner, scope)
+                return f"{held.name if held else '*'}.{node.attr}"
+            case ast.Attribute():
+                return f"*.{node.attr}"
+            case ast.Name():
+                return self._outer(node.id, scope, frame)
+            case _:
+                return None
+
+    def _outer(self, name: str, scope: Scope, frame: Frame) -> str | None:
+        """The place of a name of the module, or of a function that has come to its end."""
+        if name in scope.bound and name not in scope.shared:
+            return None
+        running, at = set[ast.AST](), frame.outer
+        while at is not None:
+            running.add(at.function)
+            at = at.outer
+        holder = scope.outer
+        while holder is not None:
+            if name in holder.bound and not isinstance(holder.node, ast.ClassDef):
+                if holder.node in running:
+                    return None
+                kept = any(isinstance(value, ast.expr) for value in holder.bound[name])
+                return f"{holder.name}.{name}".lstrip(".") if kept else None
+            holder = holder.outer
+        return None
