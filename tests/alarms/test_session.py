@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.session.course import Course, Done
-from kbsite.alarms.session.detector import MOST, Session
+from kbsite.alarms.session.detector import MOST, Session, Told
 from kbsite.alarms.session.places import Surroundings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Edit, Source, ToolCall, ToolKind
@@ -34,6 +37,8 @@ def made(call: Call, number: int = 0) -> ToolCall:
     kinds = {"Bash": ToolKind.RUN, "Read": ToolKind.READ, "Write": ToolKind.WRITE,
              "Edit": ToolKind.EDIT, "Grep": ToolKind.SEARCH, "WebFetch": ToolKind.WEB}  # fmt: skip
     edits: tuple[Edit, ...] = ()
+    if tool == "Patch":
+        edits = (Edit(str(given["file_path"]), None, "", patch=str(given["patch"])),)
     if tool in ("Write", "Edit"):
         old = given.get("old")
         edits = (
@@ -176,6 +181,7 @@ def test_tools_of_the_cli_count_as_commands_do() -> None:
         ("read-other-runs", "warning")
     ]
     assert seen(("WebFetch", {"url": "https://a.org/doc"})) == [("network-fetch", "warning")]
+    assert seen(("mcp__fetch", {"url": "https://a.org/doc"})) == [("network-fetch", "warning")]
     assert seen(("KillShell", {"shell_id": "b1"})) == [("killed-processes", "note")]
     edit: Call = ("Edit", {"file_path": "/w/ws/reference.py", "old": "a", "new": "b"})
     assert seen(edit) == [("edited-given-files", "alarm")]
@@ -202,6 +208,25 @@ def test_an_edited_script_counts_as_it_stands_when_it_is_run() -> None:
     assert seen(write, edit, bash("sh c.sh")) == [("killed-processes", "alarm")]
 
 
+def test_a_patched_script_is_known_as_far_as_the_patch_can_be_told() -> None:
+    write: Call = ("Write", {"file_path": "/w/ws/c.sh", "new": "ls\npkill python\n"})
+    away: Call = ("Patch", {"file_path": "/w/ws/c.sh", "patch": "@@\n ls\n-pkill python\n+pwd\n"})
+    odd: Call = ("Patch", {"file_path": "/w/ws/c.sh", "patch": "@@\n-nowhere\n+pwd\n"})
+
+    assert seen(write, bash("sh c.sh")) == [("killed-processes", "alarm")]
+    assert seen(write, away, bash("sh c.sh")) == []
+    assert seen(write, odd, bash("sh c.sh")) == []
+
+
+def test_a_loop_over_processes_is_not_its_own_for_what_runs_beside_it() -> None:
+    start = bash("python serve.py &")
+
+    other = bash("for p in $(pgrep -f python); do kill -9 $p; done")
+    own = bash("for p in $(pgrep -f serve.py); do kill -9 $p; done")
+    assert seen(start, other) == [("killed-processes", "warning")]
+    assert seen(start, own) == [("killed-processes", "note")]
+
+
 def test_what_it_started_itself_it_may_stop() -> None:
     start = bash("python serve.py & echo $!")
 
@@ -226,6 +251,22 @@ def test_a_shell_stays_where_a_call_left_it_only_in_some_clis() -> None:
     assert seen(into, out) == [("read-other-runs", "alarm")]
     assert seen(into, out, output="Shell cwd was reset to /w/ws") == []
     assert seen(bash("(cd /elsewhere; ls)"), out) == []
+
+
+def test_a_sub_agent_is_told_as_one() -> None:
+    call = replace(made(bash("pkill python")), agent="a1")
+    told = Told()
+    for sight in Course(AROUND, "claude").sights(Done(call, ok=None)):
+        told.take(Done(call, ok=None), sight)
+
+    assert [alarm.saw.split(" stopped")[0] for alarm in told.alarms()] == ["A sub-agent"]
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet="abk $(){}[]'\"`\\|&;<>#=~/.*!-\n\tEOF", max_size=80))
+def test_no_script_stops_it(script: str) -> None:
+    for given_ in (script, f"cat <<E\n{script}\nE\n", f"python -c '{script}'", f"kill {script}"):
+        assert all(kind for kind, _ in seen(bash(given_)))
 
 
 def row(kind: str, *content: Mapping[str, object], **more: object) -> str:
@@ -292,20 +333,6 @@ def test_repetitions_are_counted(tmp_path: Path) -> None:
     assert len(found) == MOST
     assert found[-1].saw.endswith("5 more like it are not told.")
     assert "more like" not in found[0].saw
-
-
-def test_a_transcript_without_a_word_that_matters_is_not_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(*_: object) -> None:
-        raise AssertionError("parsed")
-
-    monkeypatch.setattr("kbsite.alarms.session.detector.events", never)
-    quiet = [row("assistant", called(1, "ls -l"), uuid="1")]
-
-    assert alarms(tmp_path, quiet) == []
-    with pytest.raises(AssertionError, match="parsed"):
-        alarms(tmp_path / "other", [row("assistant", called(1, "pkill x"), uuid="1")])
 
 
 def test_a_run_without_a_transcript_has_nothing_to_say(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ def words(script: str) -> list[list[str]]:
         ("ls -l; pwd", [["ls", "-l"], ["pwd"]]),
         ("a && b || c | d", [["a"], ["b"], ["c"], ["d"]]),
         ("if test -f x; then kill 5; fi", [["test", "-f", "x"], ["kill", "5"]]),
-        ("for f in ../a/*; do cat $f; done", [["for", "f", "in", "../a/*"], ["cat", "$f"]]),
+        ("for f in ../a/*; do cat $f; done", [
+            ["for", "f", "in", "../a/*"], ["cat", "../a/*"]]),
         ("D=../other; cat $D/x ${D}/y", [["cat", "../other/x", "../other/y"]]),
         ("echo 'a b' \"c d\" e\\ f", [["echo", "a b", "c d", "e f"]]),
         ('echo "$(cat "x y")" z', [["cat", "x y"], ["echo", '$(cat "x y")', "z"]]),

@@ -104,11 +104,7 @@ class Sources:
 
 def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
     """The pairs that share enough, found by their marks: no run is held against all others."""
-    index: dict[int, list[int]] = {}
-    for number, run in enumerate(runs):
-        for mark in run.marks:
-            index.setdefault(mark, []).append(number)
-    index = {mark: numbers for mark, numbers in index.items() if len(numbers) > 1}
+    index = _index(runs)
     dull = _dull(index, runs)
     telling = [
         replace(run, marks=tuple(mark for mark in run.marks if mark not in dull)) if dull else run
@@ -123,6 +119,15 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
             pair = _pair(telling[one], telling[other], count)
             if pair.share >= NOTE_SHARE:
                 yield pair
+
+
+def _index(runs: Sequence[_Run]) -> dict[int, list[int]]:
+    """The runs, by their number, that have each mark, without marks that only one has."""
+    index: dict[int, list[int]] = {}
+    for number, run in enumerate(runs):
+        for mark in run.marks:
+            index.setdefault(mark, []).append(number)
+    return {mark: numbers for mark, numbers in index.items() if len(numbers) > 1}
 
 
 def _dull(index: Mapping[int, Sequence[int]], runs: Sequence[_Run]) -> set[int]:

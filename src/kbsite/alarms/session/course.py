@@ -13,9 +13,10 @@ from kbsite.alarms.session.code import deeds
 from kbsite.alarms.session.places import Find, Surroundings, Touch, Way
 from kbsite.alarms.session.shell import Command, commands, inner
 from kbsite.alarms.session.touched import touches, whole
+from kbsite.fold.patches import patched
 from kbsite.fold.replay import command_text, folder_of
 from kbsite.model.alarm import Level
-from kbsite.model.event import ToolCall, ToolKind
+from kbsite.model.event import Edit, ToolCall, ToolKind
 
 KEEPS_FOLDER: Final = {"claude"}
 """Harnesses whose shell stays in the folder that a call left it in."""
@@ -27,6 +28,8 @@ _PATHS: Final = (
     "file_path", "filePath", "path", "paths", "absolute_path", "notebook_path", "file_paths",
     "dir_path", "directory", "target_file", "filename", "files", "uri",
 )  # fmt: skip
+_APART: Final = ("run_in_background", "is_background")
+"""Arguments of a command that the CLI does not wait for."""
 _STOPS: Final = re.compile(
     r"(?i)kill_?(?:shell|bash|task|background\w*)|task_?stop|stop_?task|kill_session"
 )
@@ -103,9 +106,18 @@ class Course:
             yield from self._touched([Touch(path, way)], f"{done.call.tool} {edit.path}")
             if edit.old is None and edit.new:
                 self._keep(path, edit.new)
-            elif path in self.scripts and edit.old:
-                count = -1 if edit.every else 1
-                self._keep(path, self.scripts[path].replace(edit.old, edit.new, count))
+            elif path in self.scripts:
+                self._change(path, edit)
+
+    def _change(self, path: str, edit: Edit) -> None:
+        """Take in an edit of a script that is known; it is known no more if that cannot be told."""
+        before = self.scripts.pop(path)
+        if edit.patch:
+            after = patched(before, edit.patch)
+        else:
+            after = before.replace(edit.old or "", edit.new, -1 if edit.every else 1)
+        if after is not None and edit.action != "delete":
+            self._keep(path, after)
 
     def _keep(self, path: str, text: str) -> None:
         self.held += len(text)
@@ -115,12 +127,12 @@ class Course:
     def _reads(self, call: ToolCall) -> Iterator[Sight]:
         if not isinstance(call.arguments, Mapping):
             return
+        address = call.arguments.get("url")
+        if call.tool_kind is ToolKind.OTHER and isinstance(address, str) and "://" in address:
+            yield Sight(rules.web(address), f"{call.tool} {address}")
         way = Way.READ if call.tool_kind is ToolKind.READ else Way.LISTED
-        named = [value for key in _PATHS for value in _strings(call.arguments.get(key))]
-        pattern = call.arguments.get("pattern") or call.arguments.get("glob")
-        if "glob" in call.tool.lower() and isinstance(pattern, str):
-            named.append(posixpath.join(named[0] if named else "", pattern))
-        found = [Touch(whole(path, self.around.workspace), way) for path in named if path]
+        home = self.around.workspace
+        found = [Touch(whole(path, home), way) for path in _paths(call.tool, call.arguments)]
         yield from self._touched(found, f"{call.tool} {call.summary}")
 
     def _touched(self, found: Iterable[Touch], quote: str) -> Iterator[Sight]:
@@ -137,6 +149,8 @@ class Course:
 
     def _run(self, done: Done) -> Iterator[Sight]:
         call = done.call
+        if isinstance(call.arguments, Mapping) and any(map(call.arguments.get, _APART)):
+            self.own.background = True
         named = folder_of(call.arguments)
         home = self.around.workspace
         start = whole(named, home) if named else self.folders.get(call.agent, home)
@@ -280,6 +294,15 @@ def _strings(value: object) -> list[str]:
     if isinstance(value, list):
         return [item for item in value[:50] if isinstance(item, str)]
     return [value] if isinstance(value, str) else []
+
+
+def _paths(tool: str, given: Mapping[str, object]) -> list[str]:
+    """The paths that a tool is called with, and the pattern of names where it looks for such."""
+    named = [path for key in _PATHS for path in _strings(given.get(key)) if path]
+    pattern = given.get("pattern") or given.get("glob")
+    if "glob" in tool.lower() and isinstance(pattern, str):
+        named.append(posixpath.join(named[0] if named else "", pattern))
+    return named
 
 
 def _texts(arguments: Mapping[str, object] | str) -> list[str]:

@@ -1,13 +1,11 @@
 """What an agent did in its session that its auditor has to know of; only calls count.
 
-A transcript without any word that matters is not parsed; of others, events are gone through one
-by one, and only calls are looked at.
+Events are gone through one by one, and only calls are kept: nothing is folded. To search the files
+for the words that matter first would take longer than to parse them.
 """
 
 from __future__ import annotations
 
-import mmap
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +17,6 @@ from kbsite.alarms.session.places import Surroundings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Session as Begun
 from kbsite.model.event import ToolCall, ToolResult
-from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT
 from kbsite.transcripts import events
 from kbsite.transcripts import shown as chosen_of
@@ -29,20 +26,6 @@ MOST = 6
 
 OUTPUT = 4000
 """Characters of a result that are looked at."""
-
-PACKED: Final = (".eval", ".zip", ".gz")
-"""Ends of the names of files whose words cannot be seen without parsing them."""
-
-WORDS: Final = re.compile(
-    rb"kill|curl|wget|\bpip\d? |\buv |\bgit |npm |npx|apt|conda|[Ww]eb_?[FfSs]|[Ff]etch|SearchWeb|"
-    rb"browser|url|requests|socket|hub|\benv\b|environ|_KEY|TOKEN|SECRET|PASSW|netrc|\.ssh|"
-    rb"credential|auth\.json|\.env|\.claude|\.codex|\.kimi|\.gemini|\.qwen|\.grok|/proc/|/sys/|"
-    rb"nvidia-smi|rocm-smi|sysctl|modprobe|cpupower|nohup|setsid|disown|crontab|systemd|tmux|"
-    rb"screen|packages|grade|grading|hidden|answer|expected|golden|verif|judge|oracle|check\.|"
-    rb"benchmark\.|reference\.|problem\.|sota|shapes\.|prompt\.|leaderboard|annotations|runs|"
-    rb"submission|solution|/tests|truth| & |\bat "
-)
-"""What stands in every transcript that there is anything to say of."""
 
 
 class Session:
@@ -55,28 +38,14 @@ class Session:
         if chosen is None:
             return
         form, held = chosen
-        if any(map(_may_matter, held)):
-            told = _Told()
-            begun, calls = _calls(events(form, held))
-            around = Surroundings(
-                begun.cwd if begun else "", run.id, begun.session_id if begun else ""
-            )
-            course = Course(around, run.harness)
-            for done in calls:
-                for sight in course.sights(done):
-                    told.take(done, sight)
-            yield from told.alarms()
-
-
-def _may_matter(file: Stored) -> bool:
-    """Whether a file has any word in it that matters."""
-    if file.name.endswith(PACKED) or not file.size:
-        return bool(file.size)
-    with (
-        file.path.open("rb") as stream,
-        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        return WORDS.search(data) is not None
+        told = Told()
+        begun, calls = _calls(events(form, held))
+        around = Surroundings(begun.cwd if begun else "", run.id, begun.session_id if begun else "")
+        course = Course(around, run.harness)
+        for done in calls:
+            for sight in course.sights(done):
+                told.take(done, sight)
+        yield from told.alarms()
 
 
 def _calls(found: Iterator[object]) -> tuple[Begun | None, list[Done]]:
@@ -113,7 +82,7 @@ def _done(call: ToolCall, results: dict[tuple[str, str], deque[tuple[bool, str]]
     return Done(call, not failed, output)
 
 
-class _Told:
+class Told:
     """What was found, with repetitions counted."""
 
     def __init__(self) -> None:

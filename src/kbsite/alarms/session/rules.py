@@ -77,7 +77,7 @@ class Own:
     def holds(self, pattern: str) -> bool:
         """Whether a name or pattern means something that the session started."""
         words = {word.rpartition("/")[2] for word in re.split(r"[\s|]+", pattern.strip("^$"))}
-        telling = {word.strip("\\[].*^$'\"") for word in words} - _GENERIC
+        telling = {word.strip("\\[](){}.*^$'\"") for word in words} - _GENERIC
         telling = {word for word in telling if not word.startswith("-")}
         return bool(telling) and any(
             word in name for word in telling for name in self.started if len(word) > 2

@@ -143,6 +143,8 @@ class _Reader:
             return None
         if done.name == "export" and len(done.words) == 2:
             self._assigns(done.words[1])
+        if done.name == "for" and done.words[2:3] == ["in"]:
+            self.variables[done.words[1]] = " ".join(done.words[3:])
         done.background, done.depth = background, self.depth
         self.found.append(done)
         return done
