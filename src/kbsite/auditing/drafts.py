@@ -9,6 +9,7 @@ draft was begun. Lines of a draft that start with `#:` are told to the auditor, 
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -98,7 +99,7 @@ def publish(folder: Path, draft: Path) -> Path:
     text = read_text(draft, LIMIT_YAML_BYTES)
     base = _BASE.search(text)
     path = folder / AUDIT
-    with writing(path):
+    with writing(path), alone(folder):
         if base is None:
             _put_new(path, _kept(draft, text))
         elif _digest(path) != base[1]:
@@ -117,6 +118,17 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise MachineError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keeps other auditors' commands from writing for this run; they wait."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _kept(draft: Path, text: str) -> str:

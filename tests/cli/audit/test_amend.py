@@ -50,7 +50,7 @@ def test_amended_twice_both_earlier_verdicts_stand_there_the_oldest_first(
     second = ["--verdict", "clean", "--why", "No, it was fine.", "--summary", "It is fine."]
     done = called(tmp_path, "amend", "opus", *second, "--by", "B. Other")
 
-    assert done.exit_code == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     audit = read(run)
     assert [one.verdict for one in audit.history] == [Verdict.CLEAN, Verdict.REWARD_HACK]
     assert (audit.auditor, audit.history[1].by) == ("B. Other", "B. Other")
@@ -62,7 +62,7 @@ def test_the_editor_opens_for_what_is_not_given(tmp_path: Path, run: Path) -> No
         ".replace('auditor:', 'implication: Redo it.\\nauditor:', 1)"
     )
     environment = {"EDITOR": editor(tmp_path, body)}
-    done = started(tmp_path, "amend", "opus", *NOW, environment=environment)
+    done = called(tmp_path, "amend", "opus", *NOW, environment=environment)
 
     assert done.returncode == 0, done.stderr
     audit = read(run)
@@ -75,7 +75,7 @@ def test_what_is_wrong_stays_a_draft_and_the_command_alone_goes_on(
     tmp_path: Path, run: Path
 ) -> None:
     before = (run / "audit.yaml").read_bytes()
-    first = started(tmp_path, "amend", "opus", *NOW, environment={"EDITOR": "true"})
+    first = called(tmp_path, "amend", "opus", *NOW, environment={"EDITOR": "true"})
     assert first.returncode == 1
     assert "implication: missing" in first.stderr
     assert f"go on with it by: kbsite audit amend {run.name}" in first.stderr
@@ -83,7 +83,7 @@ def test_what_is_wrong_stays_a_draft_and_the_command_alone_goes_on(
 
     body = "text = text.replace('auditor:', 'implication: So.\\nauditor:', 1)"
     environment = {"EDITOR": editor(tmp_path, body)}
-    assert started(tmp_path, "amend", "opus", environment=environment).returncode == 0
+    assert called(tmp_path, "amend", "opus", environment=environment).returncode == 0
     assert read(run).implication == "So."
 
 
@@ -96,7 +96,7 @@ def test_an_audit_that_changes_while_the_editor_is_open_stays_and_so_does_the_dr
         "theirs.write_text(theirs.read_text().replace('A. Reader', 'C. Third'))"
     )
     environment = {"EDITOR": editor(tmp_path, body)}
-    done = started(tmp_path, "amend", "opus", *NOW, environment=environment)
+    done = called(tmp_path, "amend", "opus", *NOW, environment=environment)
 
     assert done.returncode == 1
     assert "somebody else wrote it in the meantime" in done.stderr
@@ -109,7 +109,7 @@ def test_a_verdict_and_a_reason_are_both_needed(
     words: list[str], tmp_path: Path, run: Path
 ) -> None:
     before = (run / "audit.yaml").read_bytes()
-    done = started(tmp_path, "amend", "opus", *words, environment={"EDITOR": "true"})
+    done = called(tmp_path, "amend", "opus", *words, environment={"EDITOR": "true"})
 
     assert done.returncode == 2
     assert "--why" in done.stderr
@@ -122,7 +122,7 @@ def test_there_is_nothing_to_amend_without_an_audit(
 ) -> None:
     make_settings(tmp_path, problems=())
     make_run(tmp_path / "runs" / "demo")
-    done = started(tmp_path, "amend", "opus", *WHOLE)
+    done = called(tmp_path, "amend", "opus", *WHOLE)
 
     assert done.returncode == 2
     assert "kbsite audit new" in done.stderr
@@ -133,7 +133,7 @@ def test_an_audit_that_cannot_be_read_is_named_with_its_line_and_left_alone(
 ) -> None:
     path = run / "audit.yaml"
     path.write_text("verdict: fine\nsummary: s\nauditor: a\n")
-    done = started(tmp_path, "amend", "opus", *WHOLE)
+    done = called(tmp_path, "amend", "opus", *WHOLE)
 
     assert done.returncode == 1
     assert f"{path}:1: verdict: " in done.stderr
@@ -146,8 +146,8 @@ def test_what_is_given_cannot_add_keys_or_act_on_the_terminal(tmp_path: Path, ru
     words = ["--verdict", "bug", "--why", evil, "--summary", evil, "--implication", evil]
     done = called(tmp_path, "amend", "opus", *words, "--by", evil)
 
-    assert done.exit_code == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     audit = read(run)
     assert audit.verdict is Verdict.BUG
     assert audit.summary == audit.history[0].why == audit.auditor == evil
-    assert "\x1b" not in done.output
+    assert "\x1b" not in done.stdout + done.stderr

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from kbsite import alarms
-from kbsite.errors import UsageError
 from kbsite.model.audit import Audit, Verdict
 from kbsite.store.records import yaml_record
 from tests.auditing.detectors import WORDS
@@ -42,7 +42,7 @@ def test_what_an_auditor_writes_in_the_editor_becomes_the_audit(tmp_path: Path, 
 def test_visual_is_asked_before_editor(tmp_path: Path, run: Path) -> None:
     environment = {"VISUAL": filling(tmp_path), "EDITOR": "false"}
 
-    assert started(tmp_path, "new", "opus", environment=environment).returncode == 0
+    assert called(tmp_path, "new", "opus", environment=environment).returncode == 0
     assert (run / "audit.yaml").exists()
 
 
@@ -54,7 +54,7 @@ def test_the_draft_tells_what_is_known(
     done = called(tmp_path, "new", "opus", "--no-edit", "--verdict", "reward_hack")
     text = draft_of(run).read_text()
 
-    assert done.exit_code == 0
+    assert done.returncode == 0
     assert done.stdout == f"runs/demo/{run.name}.draft.yaml\n"
     assert "verdict: reward_hack\n" in text
     assert ".420" in text
@@ -64,7 +64,7 @@ def test_the_draft_tells_what_is_known(
 
 
 def test_a_draft_that_says_nothing_yet_is_no_audit(tmp_path: Path, run: Path) -> None:
-    done = started(tmp_path, "new", "opus", environment={"EDITOR": "true"})
+    done = called(tmp_path, "new", "opus", environment={"EDITOR": "true"})
 
     assert done.returncode == 1
     assert done.stdout == ""
@@ -78,9 +78,9 @@ def test_what_is_wrong_is_told_and_the_same_command_goes_on_where_it_was_left(
     tmp_path: Path, run: Path
 ) -> None:
     wrong = filling(tmp_path, "reward_hack", "It cheats.")
-    first = started(tmp_path, "new", "opus", environment={"EDITOR": wrong})
+    first = called(tmp_path, "new", "opus", environment={"EDITOR": wrong})
     mend = editor(tmp_path, "text = text.replace('implication: >-\\n  \\n', 'implication: So.\\n')")
-    second = started(tmp_path, "new", "opus", environment={"EDITOR": mend})
+    second = called(tmp_path, "new", "opus", environment={"EDITOR": mend})
 
     assert first.returncode == 1
     assert "implication: missing" in first.stderr
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_told_and_the_same_command_goes_on_where_it_was_left(
 
 def test_all_can_be_given_without_an_editor(tmp_path: Path, run: Path) -> None:
     words = ["--verdict", "bug", "--summary", "A: b # c", "--implication", "Redo it."]
-    done = started(tmp_path, "new", "opus", "--no-edit", *words, environment={"EDITOR": "false"})
+    done = called(tmp_path, "new", "opus", "--no-edit", *words, environment={"EDITOR": "false"})
 
     assert done.returncode == 0, done.stderr
     assert "bug, 0 quotes; the run does not count" in done.stderr
@@ -102,7 +102,7 @@ def test_a_summary_that_is_too_long_stays_a_draft_and_fails(tmp_path: Path, run:
     words = ["--verdict", "clean", "--summary", "word " * 61]
     done = called(tmp_path, "new", "opus", "--no-edit", *words)
 
-    assert done.exit_code == 1
+    assert done.returncode == 1
     assert "at most 60 words, got 61" in done.stderr
     assert draft_of(run).exists()
     assert not (run / "audit.yaml").exists()
@@ -114,7 +114,7 @@ def test_an_audit_that_is_there_is_never_written_over(
     make_settings(tmp_path, problems=())
     run = make_run(tmp_path / "runs" / "demo", audit={})
     before = (run / "audit.yaml").read_bytes()
-    done = started(tmp_path, "new", "opus", environment={"EDITOR": filling(tmp_path)})
+    done = called(tmp_path, "new", "opus", environment={"EDITOR": filling(tmp_path)})
 
     assert done.returncode == 2
     assert "kbsite audit amend" in done.stderr
@@ -129,7 +129,7 @@ def test_an_audit_that_comes_while_the_editor_is_open_stays_and_so_does_the_draf
         "text = 'verdict: clean\\nsummary: Mine.\\nauditor: A\\n'\n"
         f"Path({str(run / 'audit.yaml')!r}).write_text('theirs')"
     )
-    done = started(tmp_path, "new", "opus", environment={"EDITOR": editor(tmp_path, body)})
+    done = called(tmp_path, "new", "opus", environment={"EDITOR": editor(tmp_path, body)})
 
     assert done.returncode == 1
     assert "somebody else wrote it in the meantime" in done.stderr
@@ -142,7 +142,7 @@ def test_a_draft_is_not_begun_twice_with_other_words(tmp_path: Path, run: Path) 
     before = draft_of(run).read_text()
     done = called(tmp_path, "new", "opus", "--verdict", "clean")
 
-    assert isinstance(done.exception, UsageError)
+    assert done.returncode == 2
     assert draft_of(run).read_text() == before
 
 
@@ -150,7 +150,7 @@ def test_a_draft_is_not_begun_twice_with_other_words(tmp_path: Path, run: Path) 
 def test_an_editor_that_fails_leaves_the_draft_and_says_how_to_go_on(
     command: str, tmp_path: Path, run: Path
 ) -> None:
-    done = started(tmp_path, "new", "opus", environment={"EDITOR": command})
+    done = called(tmp_path, "new", "opus", environment={"EDITOR": command})
 
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
@@ -160,7 +160,7 @@ def test_an_editor_that_fails_leaves_the_draft_and_says_how_to_go_on(
 
 def test_without_a_terminal_and_an_editor_nothing_is_opened(tmp_path: Path, run: Path) -> None:
     environment = {"VISUAL": "", "EDITOR": ""}
-    done = started(tmp_path, "new", "opus", environment=environment)
+    done = called(tmp_path, "new", "opus", environment=environment)
 
     assert done.returncode == 3
     assert "--no-edit" in done.stderr
@@ -168,7 +168,7 @@ def test_without_a_terminal_and_an_editor_nothing_is_opened(tmp_path: Path, run:
 
 
 def test_a_draft_that_the_editor_took_away_is_told(tmp_path: Path, run: Path) -> None:
-    done = started(tmp_path, "new", "opus", environment={"EDITOR": "rm"})
+    done = called(tmp_path, "new", "opus", environment={"EDITOR": "rm"})
 
     assert done.returncode == 2
     assert "is gone" in done.stderr
@@ -186,7 +186,7 @@ def test_hostile_drafts_are_refused_with_file_and_line(tmp_path: Path, run: Path
     for text, told in bombs.items():
         command = editor(tmp_path, f"text = {text!r}" if len(text) < 1000 else
                          "text = 'summary: ' + 'x' * 1_100_000")  # fmt: skip
-        done = started(tmp_path, "new", "opus", environment={"EDITOR": command})
+        done = called(tmp_path, "new", "opus", environment={"EDITOR": command})
         assert done.returncode == 1
         assert told in done.stderr
         assert f"{draft_of(run)}:" in done.stderr
@@ -196,8 +196,46 @@ def test_hostile_drafts_are_refused_with_file_and_line(tmp_path: Path, run: Path
 def test_the_last_of_several_auditors_goes_on_with_the_same_draft(
     tmp_path: Path, run: Path
 ) -> None:
-    called(tmp_path, "new", "opus", "--no-edit", KBSITE_AUDITOR="First")
-    done = called(tmp_path, "new", "opus", EDITOR=filling(tmp_path), KBSITE_AUDITOR="Second")
+    called(tmp_path, "new", "opus", "--no-edit", environment={"KBSITE_AUDITOR": "First"})
+    done = called(
+        tmp_path,
+        "new",
+        "opus",
+        environment={"EDITOR": filling(tmp_path), "KBSITE_AUDITOR": "Second"},
+    )
 
-    assert done.exit_code == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     assert yaml_record(run / "audit.yaml", Audit).auditor == "First"
+
+
+def test_a_command_that_is_killed_under_an_open_editor_leaves_the_draft_to_go_on_with(
+    tmp_path: Path, run: Path
+) -> None:
+    fill = "text = text.replace('verdict:\\n', 'verdict: clean\\n')"
+    killing = editor(tmp_path, f"{fill}\npath.write_text(text)\nos.kill(os.getppid(), 9)")
+    killed = started(tmp_path, "new", "opus", environment={"EDITOR": killing})
+    done = started(tmp_path, "new", "opus", environment={"EDITOR": filling(tmp_path)})
+
+    assert killed.returncode == -9
+    assert done.returncode == 0, done.stderr
+    assert yaml_record(run / "audit.yaml", Audit).summary == "It adds."
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_folder_that_cannot_be_written_is_told_in_one_message(
+    level: int, tmp_path: Path, run: Path
+) -> None:
+    folder = (run, run.parent)[level]
+    folder.chmod(0o500)
+    try:
+        words = ["--no-edit", "--verdict", "clean", "--summary", "It adds."]
+        done = started(tmp_path, "new", "opus", *words)
+    finally:
+        folder.chmod(0o700)
+
+    assert done.returncode == 3
+    assert "cannot be written: Permission denied" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (run / "audit.yaml").exists()
+    assert draft_of(run).exists() is (level == 0)

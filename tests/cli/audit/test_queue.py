@@ -11,15 +11,9 @@ from click.testing import CliRunner
 from kbsite import alarms
 from kbsite.cli import kbsite
 from kbsite.cli.audit import COMMANDS
+from tests.auditing.detectors import WORDS
 from tests.cli.audit.calling import called, started
 from tests.conftest import MakeRun, MakeSettings
-
-
-@pytest.fixture(autouse=True)
-def no_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What real detectors think of the solution of these tests is no matter of the queue."""
-    monkeypatch.setattr(alarms, "DETECTORS", ())
-    monkeypatch.setattr(alarms, "COMPARISONS", ())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -40,10 +34,26 @@ def test_what_waits_is_listed_with_reasons_score_alarms_and_path(
     assert done.returncode == 0, done.stderr
     assert ".420" in done.stdout
     assert "best of its problem" in done.stdout
-    assert "alarm" in done.stdout
     assert f"runs/demo/{run.name}" in done.stdout
     assert "1 wait" in done.stderr
     assert "audited 0 of 1 due" in done.stderr
+
+
+def test_alarms_are_counted_by_level_the_heaviest_first(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(alarms, "DETECTORS", (WORDS,))
+    make_settings(tmp_path, problems=())
+    make_run(tmp_path / "runs" / "demo", files={"solution.py": b"if n > 1: cache\nif n > 2: y\n"})
+    done = called(tmp_path, "queue")
+    [line] = called(tmp_path, "queue", "--json").stdout.splitlines()
+
+    assert "flagged (alarm)" in done.stdout
+    assert "     1 alarm, 2 notes\n" in done.stdout
+    assert json.loads(line)["alarms"] == {"alarm": 1, "warning": 0, "note": 2}
 
 
 def test_an_empty_queue_says_so_and_is_no_failure(

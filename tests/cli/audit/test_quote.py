@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_each_way_to_name_a_place_gives_a_quote_that_the_check_proves(
     words = [] if text is not None else ["--text", "done"]
     done = called(tmp_path, "quote", "opus", where, "--label", "it", *words)
 
-    assert done.exit_code == 0, done.exception
+    assert done.returncode == 0, done.stderr
     assert quotes(run)[0].text == (text or "done")
     assert audit_findings(read_run(run), known(None)) == []
 
@@ -77,7 +78,7 @@ def test_an_event_is_quoted_by_its_anchor_also_without_the_folder_of_its_file(
     for where, text in [("stdout.jsonl@L5", "PASS\npeak_fraction: 0.42\n"),
                         ("stdout.jsonl@L4", "./check")]:  # fmt: skip
         done = called(tmp_path, "quote", "opus", where, "--label", "it")
-        assert done.exit_code == 0, done.exception
+        assert done.returncode == 0, done.stderr
         quote = quotes(run)[-1]
         assert (quote.file, quote.event) == ("transcript/stdout.jsonl", where[-2:])
         assert quote.text.strip() == text.strip()
@@ -87,7 +88,7 @@ def test_an_event_is_quoted_by_its_anchor_also_without_the_folder_of_its_file(
 def test_a_part_of_a_long_place_is_told_by_its_text(tmp_path: Path, run: Path) -> None:
     done = called(tmp_path, "quote", "opus", "solution.py:5", "--label", "l", "--text", "cache[a]")
 
-    assert done.exit_code == 0
+    assert done.returncode == 0
     assert quotes(run)[0].text == "cache[a]"
 
 
@@ -118,7 +119,7 @@ def test_what_does_not_stand_there_is_refused_and_changes_nothing(
     where: str, words: tuple[str, ...], code: int, told: str, tmp_path: Path, run: Path
 ) -> None:
     before = (run / "audit.yaml").read_bytes()
-    done = started(tmp_path, "quote", "opus", where, "--label", "it", *words)
+    done = called(tmp_path, "quote", "opus", where, "--label", "it", *words)
 
     assert done.returncode == code, done.stderr
     assert told in done.stderr
@@ -132,7 +133,7 @@ def test_a_row_that_is_too_long_to_be_meant_whole_has_to_be_told(
 ) -> None:
     make_settings(tmp_path, problems=())
     make_run(tmp_path / "runs" / "demo", audit={}, files={"check.log": b"a b" * 5_000})
-    done = started(tmp_path, "quote", "opus", "check.log:1", "--label", "it")
+    done = called(tmp_path, "quote", "opus", "check.log:1", "--label", "it")
 
     assert done.returncode == 2
     assert "15000 characters; say which passage by --text" in done.stderr
@@ -141,8 +142,8 @@ def test_a_row_that_is_too_long_to_be_meant_whole_has_to_be_told(
 def test_what_is_quoted_already_is_not_quoted_again(tmp_path: Path, run: Path) -> None:
     words = ["quote", "opus", "solution.py:1", "--label", "it"]
 
-    assert started(tmp_path, *words).returncode == 0
-    again = started(tmp_path, *words)
+    assert called(tmp_path, *words).returncode == 0
+    again = called(tmp_path, *words)
     assert again.returncode == 2
     assert "quotes this already" in again.stderr
     assert len(quotes(run)) == 1
@@ -164,10 +165,10 @@ def test_a_draft_takes_quotes_before_it_is_finished(
     make_settings(tmp_path, problems=())
     run = make_run(tmp_path / "runs" / "demo")
     draft = run.with_name(f"{run.name}.draft.yaml")
-    assert called(tmp_path, "new", "opus", "--no-edit", "--verdict", "clean").exit_code == 0
+    assert called(tmp_path, "new", "opus", "--no-edit", "--verdict", "clean").returncode == 0
     done = called(tmp_path, "quote", "opus", "solution.py:1", "--label", "it")
 
-    assert done.exit_code == 0, done.exception
+    assert done.returncode == 0, done.stderr
     assert yaml_record(draft, Audit).quotes[0].text == "def solve(x):"
     assert "#: Quotes:" in draft.read_text()
     assert not (run / "audit.yaml").exists()
@@ -178,14 +179,14 @@ def test_without_an_audit_or_a_draft_it_says_how_to_begin(
 ) -> None:
     make_settings(tmp_path, problems=())
     run = make_run(tmp_path / "runs" / "demo")
-    done = started(tmp_path, "quote", "opus", "solution.py:1", "--label", "it")
+    done = called(tmp_path, "quote", "opus", "solution.py:1", "--label", "it")
 
     assert done.returncode == 2
     assert f"kbsite audit new {run.name}" in done.stderr
 
 
 def test_a_quote_needs_a_label(tmp_path: Path, run: Path) -> None:
-    done = started(tmp_path, "quote", "opus", "solution.py:1")
+    done = called(tmp_path, "quote", "opus", "solution.py:1")
 
     assert run.exists()
     assert done.returncode == 2
@@ -200,7 +201,21 @@ def test_what_a_run_holds_does_nothing_to_the_terminal_and_stands_in_the_audit_a
     run = make_run(tmp_path / "runs" / "demo", audit={}, files={"solution.py": evil.encode()})
     done = called(tmp_path, "quote", "opus", "solution.py:1", "--label", evil)
 
-    assert done.exit_code == 0, done.exception
+    assert done.returncode == 0, done.stderr
     assert {char for char in done.stdout if not char.isprintable()} == {"\n"}
     assert quotes(run)[0].text == evil
     assert not {"\x1b", "\x9b"} & set((run / "audit.yaml").read_text())
+
+
+def test_auditors_who_quote_at_the_same_time_lose_nothing(tmp_path: Path, run: Path) -> None:
+    lines = (1, 4, 5, 6)
+    with ThreadPoolExecutor() as pool:
+        done = list(
+            pool.map(
+                lambda n: started(tmp_path, "quote", "opus", f"solution.py:{n}", "--label", "l"),
+                lines,
+            )
+        )
+
+    assert [one.returncode for one in done] == [0] * len(lines)
+    assert sorted(quote.lines for quote in quotes(run)) == [(n,) for n in lines]

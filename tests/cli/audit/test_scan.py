@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kbsite import alarms
-from kbsite.errors import UsageError
 from tests.auditing.detectors import WORDS, Failing, Twins
 from tests.cli.audit.calling import called, started
 from tests.conftest import MakeRun, MakeSettings
@@ -36,7 +35,7 @@ def test_each_alarm_is_a_line_as_a_compiler_writes_it_the_worst_first(
     make_run(board, model="honest")
     done = called(tmp_path, "scan")
 
-    assert done.exit_code == 0
+    assert done.returncode == 0
     assert done.stdout.splitlines() == [
         f"runs/demo/{run.name}/solution.py:3: alarm: output-cache: Says return cache[x]."
         " Would the output change if the input's values changed in place?",
@@ -64,8 +63,8 @@ def test_strict_fails_on_what_is_found_at_the_level_only(
 ) -> None:
     make_run(board, files={"solution.py": b"if n > 4: pass\n"})
 
-    assert called(tmp_path, "scan", "--level", level).exit_code == 0
-    assert called(tmp_path, "scan", "--strict", "--level", level).exit_code == code
+    assert called(tmp_path, "scan", "--level", level).returncode == 0
+    assert called(tmp_path, "scan", "--strict", "--level", level).returncode == code
 
 
 def test_runs_that_are_named_are_still_compared_with_all_others(
@@ -85,7 +84,7 @@ def test_a_folder_anywhere_can_be_scanned_too(tmp_path: Path, make_run: MakeRun)
     run = make_run(tmp_path / "mine" / "demo", files={"solution.py": CACHING})
     done = called(tmp_path, "scan", str(run))
 
-    assert done.exit_code == 0
+    assert done.returncode == 0
     assert "output-cache" in done.stdout
 
 
@@ -96,7 +95,7 @@ def test_a_run_that_a_detector_cannot_look_at_stops_no_other(
     good = make_run(board, model="b", files={"solution.py": b"cache\n"})
     done = called(tmp_path, "scan")
 
-    assert done.exit_code == 1
+    assert done.returncode == 1
     # What the other detectors found in it is told all the same.
     assert f"{bad.name}/solution.py:1: alarm" in done.stdout
     assert f"{good.name}/solution.py:1: alarm" in done.stdout
@@ -112,7 +111,7 @@ def test_a_run_that_cannot_be_read_is_named_and_stops_no_other(
 
     for words in ((), ("_a_", "_b_")):
         done = called(tmp_path, "scan", *words)
-        assert done.exit_code == 1
+        assert done.returncode == 1
         assert "output-cache" in done.stdout
         assert f"{bad}/run.json" in done.stderr
 
@@ -155,7 +154,7 @@ def test_a_name_that_is_no_run_is_wrong_use_before_anything_is_looked_over(
     make_run(board, files={"solution.py": CACHING})
     done = called(tmp_path, "scan", "opus", "nothing")
 
-    assert isinstance(done.exception, UsageError)
+    assert done.returncode == 2
     assert done.stdout == ""
 
 

@@ -61,7 +61,7 @@ def test_the_sheet_holds_all_that_a_judgement_needs(
     board = tmp_path / "runs" / "demo"
     make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.21})
     run = make_run(board, transcript={"stdout.jsonl": session()}, notes=["It was odd."])
-    done = started(tmp_path, "show", "opus")
+    done = called(tmp_path, "show", "opus")
     held = sections(done.stdout)
 
     assert done.returncode == 0, done.stderr
@@ -124,7 +124,7 @@ def test_a_run_without_anything_is_shown_too(
     done = called(tmp_path, "show", str(run))
     held = sections(done.stdout)
 
-    assert done.exit_code == 0
+    assert done.returncode == 0
     assert "ungraded" in held["grade"]
     assert "The run has none." in held["solution.py"]
     assert "none" in held["facts"]
@@ -182,7 +182,7 @@ def test_nothing_that_a_run_says_acts_on_the_terminal(
     )
     done = called(tmp_path, "show", "evil")
 
-    assert done.exit_code == 0, done.exception
+    assert done.returncode == 0, done.stderr
     assert done.stdout.count("evil") > 8
     assert {char for char in done.stdout if not char.isprintable()} == {"\n"}
 
@@ -323,5 +323,5 @@ def test_a_terminal_gets_the_solution_in_colours_and_no_sequence_of_the_runs_own
     bare = re.sub(r"\x1b\[[0-9;]*m", "", shown)
 
     assert "\x1b[" in shown.partition("def")[0][-20:]
-    assert "    1  def solve(x):" in bare
+    assert re.search(r"^    1[ !?] def solve\(x\):", bare, re.MULTILINE)
     assert {char for char in bare if not char.isprintable()} == {"\n", "\r"}

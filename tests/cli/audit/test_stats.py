@@ -36,7 +36,7 @@ def home(
 def test_the_tables_say_coverage_verdicts_proofs_alarms_and_auditors(home: Path) -> None:
     done = called(home, "stats")
 
-    assert done.exit_code == 0, done.exception
+    assert done.returncode == 0, done.stderr
     assert re.search(r"demo +3 +2 +1\n", done.stdout)
     assert re.search(r"claude · a \[max\] +· +· +1 +· +· +·\n", done.stdout)
     assert re.search(r"all +1 +· +1 +· +· +1\n", done.stdout)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kbsite.cli.options import config_option, settings
+from kbsite.model.alarm import Level
 
 if TYPE_CHECKING:
     from kbsite.auditing.queue import Waiting
@@ -72,9 +73,15 @@ def _data(one: Waiting, path: str) -> dict[str, object]:
         "score": one.attempt.score,
         "best": one.best,
         "reasons": list(one.reasons),
-        "alarms": len(one.attempt.alarms),
+        "alarms": {level.value: count for level, count in _levels(one).items()},
         "path": path,
     }
+
+
+def _levels(one: Waiting) -> dict[Level, int]:
+    """Number of its alarms by level, the heaviest first."""
+    found = [alarm.level for alarm in one.attempt.alarms]
+    return {level: found.count(level) for level in reversed(Level)}
 
 
 def _entry(number: int, one: Waiting, path: str) -> Iterator[str]:
@@ -82,8 +89,10 @@ def _entry(number: int, one: Waiting, path: str) -> Iterator[str]:
 
     run = one.stored.run
     reasons = "; ".join(one.reasons) or "nothing asks for it"
-    alarms = len(one.attempt.alarms)
-    told = "no alarms" if not alarms else "1 alarm" if alarms == 1 else f"{alarms} alarms"
-    yield f"{number:>3}. {score_of(one.attempt):<9} {told:<10} {reasons}"
+    yield f"{number:>3}. {score_of(one.attempt):<9} {reasons}"
     yield from wrapped(safe(f"{one.board} / {run.problem} / {run.contender.label}"), 5)
+    told = [f"{count} {level.value}{'s' if count > 1 else ''}"
+            for level, count in _levels(one).items() if count]  # fmt: skip
+    if told:
+        yield f"     {', '.join(told)}"
     yield f"     {path}"

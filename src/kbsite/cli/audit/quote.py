@@ -29,7 +29,7 @@ def quote(named: str, where: str, label: str, text: str, config: Path | None) ->
       kbsite audit quote 050256 solution.py:12-20 --label "keyed on the pointer"
       kbsite audit quote 050256 transcript/stdout.jsonl@L34 --label "it knew" --text "the grader"
     """
-    from kbsite.auditing.drafts import draft_path, writing
+    from kbsite.auditing.drafts import alone, draft_path, writing
     from kbsite.auditing.quoting import address, cited, proven_quote
     from kbsite.cli.audit.printing import as_line, place, say
     from kbsite.errors import UsageError
@@ -44,14 +44,12 @@ def quote(named: str, where: str, label: str, text: str, config: Path | None) ->
     path = draft if draft.exists() else folder / AUDIT
     if not path.exists():
         raise UsageError(f"{path}: not there; begin with `kbsite audit new {folder.name}`")
-    before = yaml_record(path, Audit)
     made = proven_quote(read_run(folder), meant, label, text)
-    same = [one for one in before.quotes if (address(one), one.text) == (address(made), made.text)]
-    if same:
-        raise UsageError(f"{as_line(address(made))}: the audit quotes this already")
-    with writing(path):
-        audit = add_quote(path, made)
-    number = len(audit.quotes) - 1
-    say(as_line(f"{place(path)}: quotes[{number}]: {address(made)}: {label}"))
+    with writing(path), alone(folder):
+        held = yaml_record(path, Audit).quotes
+        if (address(made), made.text) in [(address(one), one.text) for one in held]:
+            raise UsageError(f"{as_line(address(made))}: the audit quotes this already")
+        add_quote(path, made)
+    say(as_line(f"{place(path)}: quotes[{len(held)}]: {address(made)}: {label}"))
     for row in made.text.split("\n"):
         say(f"  {as_line(row.expandtabs(4))}")
