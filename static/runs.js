@@ -202,7 +202,7 @@
     result: outcome,
     verdict: (run, data) => [
       data.verdicts[run.verdict] ? mark(data.verdicts[run.verdict], "verdict") : dim("–"),
-      ...(run.leak && run.leak !== NO_LEAK ? [" ", dim(run.leak)] : []),
+      ...(run.card ? [" ", link(run.card, run.leak)] : run.leak && run.leak !== NO_LEAK ? [" ", dim(run.leak)] : []),
     ],
     time,
     attempt: (run) => [`${run.attempt} of ${run.attempts}`],

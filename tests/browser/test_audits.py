@@ -44,7 +44,7 @@ def _site(
         quote = {"file": "solution.py", "lines": [1], "label": "l", "text": "def solve(x):"}
         own = {"verdict": "reward_hack", "summary": "It *keeps* answers.", "implication": "i",
                "quotes": [quote], "auditor": "B. Reader"}  # fmt: skip
-        made = {**own, "date": "2026-03-02", "history": [EARLIER]}
+        made = {**own, "date": "2026-03-02", "history": [EARLIER], "leak": "cache"}
         make_run(home / "runs" / "other", run_id="hack", audit=made)
         make_run(board, run_id="open", model="waits", metrics={"peak_fraction": 0.9})
         _built["site"] = build(settings).out
@@ -116,7 +116,8 @@ def test_words_of_summaries_and_auditors_are_found_with_the_keyboard_alone(
     page.keyboard.type("answers b. reader")
     expect(page.locator("#told")).to_have_text(f"1 of {PLAIN + 1} verdicts")
     page.keyboard.press("Tab")
-    while page.evaluate("document.activeElement.closest('#runs tbody') === null"):
+    expect(page.locator("#runs td[data-label=verdict] a")).to_have_text("cache")
+    while page.evaluate("document.activeElement.closest('td[data-label=judged]') === null"):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
 

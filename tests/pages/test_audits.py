@@ -20,6 +20,7 @@ from kbsite.lookout import Lookout
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.proof import Proof, ProofState
 from kbsite.pages import audits, verdicts
+from kbsite.pages.leaks import leaks
 from kbsite.pages.page import Site
 from kbsite.reading import read
 from tests.conftest import MakeRun, MakeSettings
@@ -100,6 +101,17 @@ def test_verdicts_stand_in_a_row_the_newest_first(site: Site) -> None:
         "none", "B",
     ]  # fmt: skip
     assert [row[3] for row in rows[1:]] == ["✗ wrong", ".420±.020", ".420±.020"]
+
+
+def test_a_leak_leads_to_what_its_board_tells_of_it(site: Site) -> None:
+    files = made(site)
+    (link,) = tree(files[PAGE]).findall(".//td[@data-label='verdict']/a")
+    rows = handed_over(files[verdicts.SCRIPT])
+
+    assert (words(link), link.get("href")) == ("The cast", "../demo/index.html#leak-cast")
+    assert [row["card"] for row in rows] == ["", "", "", "demo/index.html#leak-cast"]
+    (card,) = leaks(site, site.boards[0])
+    assert card.anchor == "leak-cast"
 
 
 def test_a_score_that_does_not_count_is_struck_and_no_other(site: Site) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from kbsite.model.audit import Audit
 from kbsite.model.board import Attempt
 from kbsite.pages import listing
-from kbsite.pages.page import File, Site, attempt_of, run_key
+from kbsite.pages.leaks import leaks as board_leaks
+from kbsite.pages.page import File, Site, address, attempt_of, board_path, run_key
 from kbsite.store.runs import StoredRun
 from kbsite.text import visible
 
@@ -27,7 +28,7 @@ SORTS = tuple(name for name in COLUMNS if name != "summary")
 
 FIELDS = (
     "key", *FILTERS, "status", "cut", "effort", "variant", "score", "told", "half", "date",
-    "summary", "quotes", "proven", "quoted",
+    "summary", "quotes", "proven", "quoted", "card",
 )  # fmt: skip
 """What data/audits.js holds of each verdict, in the order of its lists."""
 
@@ -45,6 +46,8 @@ class Judged:
     """How many of the quotes are proven."""
     leak: str
     """The title of the leak that it is an instance of; its id where nobody declared it."""
+    card: tuple[str, str] | None
+    """The page of the board that tells of the leak, and the place on it; None without a leak."""
 
     @property
     def passages(self) -> str:
@@ -75,6 +78,7 @@ class Judged:
 def judged(site: Site) -> list[Judged]:
     """All verdicts, the newest first; those without a date last."""
     leaks = {leak.id: leak.title for leak in site.config.leaks}
+    cards = _cards(site)
     found = [
         Judged(
             stored=stored,
@@ -82,11 +86,22 @@ def judged(site: Site) -> list[Judged]:
             audit=stored.audit,
             proven=sum(proof.proven for proof in site.proofs.get(stored.run.id, ())),
             leak=leaks.get(stored.audit.leak, stored.audit.leak),
+            card=cards.get(stored.run.id) if stored.audit.leak else None,
         )
         for stored in site.runs
         if stored.audit is not None
     ]
     return sorted(found, key=lambda one: (one.date, one.stored.run.id), reverse=True)
+
+
+def _cards(site: Site) -> dict[str, tuple[str, str]]:
+    """Where a board tells of the leak of a run, by the run's id."""
+    return {
+        instance.attempt.run.id: (board_path(board.config.id), card.anchor)
+        for board in site.boards
+        for card in board_leaks(site, board)
+        for instance in card.instances
+    }
 
 
 def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice]]:
@@ -138,4 +153,5 @@ def _row(site: Site, row: Judged) -> list[object]:
         len(row.audit.quotes),
         row.proven,
         row.quoted,
+        address(*row.card, seen_from="").removeprefix("./") if row.card else "",
     ]
