@@ -19,6 +19,7 @@ from kbsite.alarms.across.scores import Scores
 from kbsite.alarms.across.sources import Sources
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.figures import Figures
+from kbsite.alarms.native import NativeSources
 from kbsite.alarms.python.detector import PythonSources
 from kbsite.alarms.session.detector import Session
 from kbsite.model.alarm import Alarm
@@ -52,7 +53,7 @@ class Comparison(Protocol):
         ...
 
 
-DETECTORS: tuple[Detector, ...] = (PythonSources(), Session(), Figures())
+DETECTORS: tuple[Detector, ...] = (PythonSources(), NativeSources(), Session(), Figures())
 
 COMPARISONS: tuple[Comparison, ...] = (Sources(), Scores())
 

@@ -1,0 +1,235 @@
+"""Where native code stands in a run: in files of its own, and in texts within Python."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.native.unit import NativeSource
+from kbsite.alarms.python.module import Module, lines, modules
+from kbsite.alarms.python.names import Names, names
+
+LONGEST: Final = 400_000
+"""Characters of native code that are looked into, of one source: no person writes as many."""
+
+MOST: Final = 100
+"""Native sources of a run that are looked into."""
+
+_SUFFIXES: Final = frozenset(
+    (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".hip", ".inl", ".ptx")
+)
+_NATIVE: Final = re.compile(
+    r"""__global__|__device__|\#\s*(?:include|define|pragma)\b|extern\s+"C"|PYBIND11_MODULE
+    |TORCH_LIBRARY|\b(?:torch|at)::Tensor\b|\.visible\s+\.entry|\.version\s+\d|<<<|\bcuda[A-Z]\w+\(""",
+    re.VERBOSE,
+)
+_ASSEMBLY: Final = re.compile(
+    r"""(?:^|[;{}\s])(?:@!?%?\w+\s+)?(?:mov|ld|st|cvt|mma|prefetch|createpolicy|add|fma|mul|wgmma|cp|red|atom
+    |lop3|prmt|ldmatrix|griddepcontrol|bar|membar|fence|discard)\.[\w.:]+""",
+    re.VERBOSE,
+)
+_HINTS: Final = ("asm", "\\x", "b64", "fromhex", "rot13", "rot_13")
+_SINKS: Final = ("inline_asm_elementwise", "inline_asm")
+_UNKNOWN: Final = "_"
+_DEEPEST: Final = 30
+
+
+def native_sources(evidence: Evidence) -> tuple[NativeSource, ...]:
+    """All native code of a run, in the order of its files."""
+    held = evidence.shared.get("native")
+    if not isinstance(held, tuple):
+        held = tuple(_all(evidence))[:MOST]
+        evidence.shared["native"] = held
+    return held
+
+
+def _all(evidence: Evidence) -> Iterator[NativeSource]:
+    for source in evidence.sources:
+        if source.suffix in _SUFFIXES:
+            text, ptx = source.text[:LONGEST], source.suffix == ".ptx"
+            yield NativeSource(source.name, text, (), ptx, is_cut=len(source.text) > LONGEST)
+    for module in modules(evidence):
+        yield from within(module)
+
+
+def within(module: Module) -> Iterator[NativeSource]:
+    """The native code in the texts of a Python source, each text once, the largest parts whole."""
+    text = module.source.text
+    if not _NATIVE.search(text) and not any(word in text for word in _HINTS):
+        return
+    reader = _Reader(module)
+    for node in _texts(module):
+        if id(node) in reader.used:
+            continue
+        text = reader.text(node)
+        ptx = _is_assembly(module, node, text)
+        if ptx or _NATIVE.search(text):
+            reader.mark(node)
+            cut = len(text) >= LONGEST
+            text = text[:LONGEST]
+            yield NativeSource(module.file, text, _lines(module, node, text), ptx, is_cut=cut)
+
+
+def _texts(module: Module) -> Iterator[ast.expr]:
+    """Expressions that may be texts: those put together first, then the plain ones."""
+    puts: tuple[type[ast.expr], ...] = (ast.BinOp, ast.Call, ast.JoinedStr)
+    for kind in puts:
+        for node in module.all(kind):
+            if not isinstance(node, ast.Call) or _makes_text(node):
+                yield node
+    for plain in module.all(ast.Constant):
+        if isinstance(plain.value, str) and len(plain.value) > 8:
+            above = module.parents.get(plain)
+            if not isinstance(above, ast.Expr):
+                yield plain
+
+
+_MAKERS: Final = frozenset(
+    ("replace", "join", "format", "dedent", "strip", "lstrip", "rstrip", "decode", "b64decode",
+     "substitute", "safe_substitute", "render", "Template", "removeprefix", "fromhex", "indent")
+)  # fmt: skip
+
+
+def _makes_text(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if isinstance(node.func, ast.Name):
+        name = node.func.id
+    return name in _MAKERS
+
+
+def _is_assembly(module: Module, node: ast.expr, text: str) -> bool:
+    above = module.parents.get(node)
+    if isinstance(above, ast.keyword):
+        above = module.parents.get(above)
+    if isinstance(above, ast.Call):
+        called = above.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if name in _SINKS:
+            return True
+    if ".visible" in text and ".entry" in text:
+        return True
+    return not _NATIVE.search(text) and len(_ASSEMBLY.findall(text)) >= 1 and ";" in text
+
+
+class _Reader:
+    """Puts texts together of what a source writes, as far as that can be told."""
+
+    def __init__(self, module: Module) -> None:
+        self._names: Names = names(module)
+        self.used: set[int] = set()
+
+    def mark(self, node: ast.expr) -> None:
+        """Note that a text is taken, with all that it is made of."""
+        waiting: list[tuple[ast.AST, int]] = [(node, 0)]
+        while waiting:
+            one, depth = waiting.pop()
+            if id(one) in self.used or depth > _DEEPEST:
+                continue
+            self.used.add(id(one))
+            target = self._followed(one) if isinstance(one, ast.Name) else None
+            if target is not None:
+                waiting.append((target, depth + 1))
+            waiting += ((child, depth + 1) for child in ast.iter_child_nodes(one))
+
+    def text(self, node: ast.AST, depth: int = 0) -> str:
+        """The text of an expression; `_` stands for each part that cannot be told."""
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        match node:
+            case ast.Constant(value=str() | int() | float() as value):
+                return str(value)
+            case ast.BinOp() | ast.JoinedStr() | ast.FormattedValue():
+                return self._put_together(node, depth + 1)[:LONGEST]
+            case ast.Name():
+                return self.text(self._followed(node) or ast.Constant(_UNKNOWN), depth + 1)
+            case ast.Call():
+                return (self._names.text(node) or self._called(node, depth + 1))[:LONGEST]
+            case _:
+                known = self._names.text(node) if isinstance(node, ast.expr) else None
+                return known or _UNKNOWN
+
+    def _put_together(
+        self, node: ast.BinOp | ast.JoinedStr | ast.FormattedValue, depth: int
+    ) -> str:
+        match node:
+            case ast.JoinedStr(values=values):
+                return "".join(self.text(value, depth) for value in values)
+            case ast.FormattedValue(value=value):
+                return self.text(value, depth)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self.text(left, depth) + self.text(right, depth)
+            case ast.BinOp(left=left):
+                return self._names.text(node) or self.text(left, depth)
+
+    def _followed(self, node: ast.Name) -> ast.expr | None:
+        scope = self._names.module.scope(node)
+        bound = [one for one in self._names.bindings(node.id, scope) if isinstance(one, ast.expr)]
+        return bound[-1] if bound and bound[-1] is not node else None
+
+    def _called(self, node: ast.Call, depth: int) -> str:
+        """The text that a call gives, if it only puts texts together."""
+        match node:
+            case ast.Call(func=ast.Name(), args=[first, *_]) if _makes_text(node):
+                return self.text(first, depth)
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="join"),
+                args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
+            ):
+                return self.text(owner, depth).join(self.text(part, depth) for part in parts)
+            case ast.Call(func=ast.Attribute(value=owner, attr="replace"), args=[old, new]):
+                return _replaced(*(self.text(part, depth) for part in (owner, old, new)))
+            case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _TAKERS:
+                return self.text(first, depth)
+            case ast.Call(func=ast.Attribute(value=owner)) if _makes_text(node):
+                return self.text(owner, depth)
+            case _:
+                return _UNKNOWN
+
+
+_TAKERS: Final = frozenset(("dedent", "indent", "b64decode", "Template"))
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    grown = len(text) + text.count(old) * len(new) if old else LONGEST
+    return text.replace(old, new) if grown < LONGEST else text
+
+
+_OPENING: Final = re.compile(
+    r"""^\s*(?:[\w.]+\s*[=(,+]\s*)*\(?\s*[rRbBfFuU]{0,2}(?:\"{3}|'{3}|\"|')"""
+)
+_CLOSING: Final = re.compile(r"""(?:\\n)?(?:\"{3}|'{3}|\"|')?[\s,)+\\]*$""")
+
+
+def _lines(module: Module, node: ast.expr, text: str) -> tuple[int, ...]:
+    """For each line of a text the line of the file that wrote it.
+
+    The lines are looked for where the text is written, in their order; one that is written in
+    another way stands where the one before it does.
+    """
+    rows = module.source.text.split("\n")
+    first, last = lines(node)
+    last = min(last, len(rows))
+    where: dict[str, list[int]] = {}
+    for number, row in enumerate(rows, 1):
+        plain = row.strip()
+        where.setdefault(plain, []).append(number)
+        if first <= number <= last or plain[-1:] in "\"'+,)\\":
+            where.setdefault(_CLOSING.sub("", _OPENING.sub("", row)).strip(), []).append(number)
+            where.setdefault(_OPENING.sub("", row).strip(), []).append(number)
+    found, at = [], first
+    for line in text.split("\n"):
+        at = _placed(where.get(line.strip(), ()) if line.strip() else (), at, first, last)
+        found.append(at)
+    return tuple(found)
+
+
+def _placed(candidates: list[int] | tuple[()], at: int, first: int, last: int) -> int:
+    """The candidate that goes on from a line: the next within the text, else the next at all."""
+    inside = [number for number in candidates if first <= number <= last]
+    following = [number for number in inside or candidates if number >= at]
+    if following:
+        return following[0]
+    return (inside or list(candidates) or [at])[0]

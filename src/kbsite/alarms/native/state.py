@@ -1,0 +1,282 @@
+"""Rules on what host code keeps from call to call: results, prepared inputs, counters, graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kbsite.alarms.kinds import shown
+from kbsite.alarms.native.library import library_call
+from kbsite.alarms.native.solution import launches
+from kbsite.alarms.native.tokens import Kind
+from kbsite.alarms.native.unit import Function, Place, Unit
+from kbsite.model.alarm import Alarm, Level
+
+IDENTITY: Final = frozenset(
+    ("data_ptr", "const_data_ptr", "mutable_data_ptr", "unsafeGetTensorImpl", "_version",
+     "current_version", "version_counter", "is_same", "is_alias_of", "storage_ptr", "unsafe_ptr")
+)  # fmt: skip
+_LOOKED_UP: Final = frozenset(("find", "count", "contains", "end", "defined", "has_value", "at"))
+_COMPARED: Final = frozenset(("==", "!=", "<", ">", "<=", ">=", "%"))
+
+
+_LASTING: Final = frozenset(("static", "thread_local"))
+_NO_TYPE: Final = frozenset(("static", ".", "->", "(", ",", "="))
+_ELSEWHERE: Final = frozenset(
+    ("__shared__", "__constant__", "__device__", "return", "using", "typedef", "struct", "(")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What a function has to do with variables that outlive it."""
+
+    kept: frozenset[str]
+    """Those variables."""
+    derived: frozenset[str]
+    """They, and what is set from them."""
+    pointers: frozenset[str]
+    """Spellings of a tensor's address, and what is set from them."""
+    works: tuple[int, ...]
+    """Where the function launches kernels or calls a library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An `if` with what it guards."""
+
+    test: Place
+    body: Place
+
+
+def find(held: Unit) -> Iterator[Alarm]:
+    """What the host code of a source keeps."""
+    kept = dict(_kept(held))
+    launched = sorted(at for at, _ in launches(held))
+    for function in held.functions:
+        if not function.is_kernel:
+            yield from _function(held, function, kept, launched)
+    yield from _graphs(held)
+
+
+def _kept(held: Unit) -> Iterator[tuple[str, str]]:
+    """Variables that outlive a call, each with its type as written."""
+    bodies = {one.body[0]: one.body[1] for one in held.functions}
+    begin, at, inside = 0, 0, -1
+    while at < len(held.tokens):
+        text = held.tokens[at][1]
+        if at in bodies:
+            inside = bodies[at]
+        if text in (";", "{", "}", "public:", ":"):
+            begin = at + 1
+        elif text in ("=", "(") or held.after(at) in (";", "{", "["):
+            name, kind = (at - 1, at - 2) if text in ("=", "(") else (at, at - 1)
+            found = _declared(held, begin, name, kind, static_only=at < inside)
+            if found is not None:
+                yield found
+        at += 1
+
+
+def _declared(
+    held: Unit, begin: int, name: int, kind: int, *, static_only: bool
+) -> tuple[str, str] | None:
+    if not begin <= kind < name <= begin + 60 or held.tokens[name][0] != Kind.NAME:
+        return None
+    words = [held.tokens[at][1] for at in range(begin, name)]
+    lasting = not _LASTING.isdisjoint(words)
+    if not lasting and (static_only or not any(map(_holds, words))):
+        return None
+    if _is_fixed(words) or words[-1] in _NO_TYPE or not _ELSEWHERE.isdisjoint(words):
+        return None
+    return held.tokens[name][1], " ".join(words)
+
+
+def _is_fixed(words: list[str]) -> bool:
+    return "constexpr" in words or ("const" in words and "*" not in words)
+
+
+def _holds(word: str) -> bool:
+    return word.endswith("Tensor") or word.rpartition("::")[2] in (
+        "unordered_map", "map", "vector", "optional", "deque", "array", "list",
+    )  # fmt: skip
+
+
+def _function(
+    held: Unit, function: Function, kept: dict[str, str], launched: list[int]
+) -> Iterator[Alarm]:
+    first, last = function.body
+    works = [at for at in launched if first < at < last]
+    works += [at for at in range(first, last) if _is_heavy(held, at)]
+    keeping = Keeping(
+        kept=frozenset(kept),
+        derived=_derived(held, function, frozenset(kept)),
+        pointers=_derived(held, function, IDENTITY),
+        works=tuple(works),
+    )
+    for branch in branches(held, function.body):
+        if _words(held, branch.test) & keeping.derived:
+            yield from _branch(held, function, branch, keeping)
+    yield from _handed_out(held, function, kept) if works else ()
+
+
+def _branch(held: Unit, function: Function, branch: Branch, keeping: Keeping) -> Iterator[Alarm]:
+    words, place = _words(held, branch.test), (branch.test[0], branch.body[1])
+    known = words & keeping.derived
+    name = shown(sorted(known & keeping.kept or known)[0])
+    keyed = bool(words & keeping.pointers)
+    returned = _returns(held, branch.body, keeping.derived)
+    guarded = any(branch.body[0] <= at <= branch.body[1] for at in keeping.works)
+    counted = _compares(held, branch.test) and _counted(held, function, words & keeping.kept)
+    if counted:
+        if guarded or returned or held.after(place[1]) == "else":
+            saw = f"Which way it goes depends on {shown(counted)}, which counts the calls."
+            yield held.alarm("call-count", Level.ALARM, saw, *place)
+    elif guarded:
+        yield _prepared(held, name, keyed=keyed, place=place)
+    elif returned:
+        looked_up = keyed and bool(words & _LOOKED_UP)
+        yield from _given_back(held, name, keeping, keyed=keyed, looked_up=looked_up, place=place)
+
+
+def _given_back(
+    held: Unit, name: str, keeping: Keeping, *, keyed: bool, looked_up: bool, place: Place
+) -> Iterator[Alarm]:
+    if keeping.works:
+        yield _cached(held, name, keyed=keyed, place=place)
+    elif looked_up:
+        saw = f"{name} is looked up by the address of an input and handed on."
+        yield held.alarm("input-cache", Level.WARNING, saw, *place)
+
+
+def _cached(held: Unit, name: str, *, keyed: bool, place: Place) -> Alarm:
+    if keyed:
+        saw = f"{name} is handed back without work if the input's address is known."
+        return held.alarm("output-cache", Level.ALARM, saw, *place)
+    saw = f"{name}, which outlives the call, is handed back without work."
+    return held.alarm("output-cache", Level.WARNING, saw, *place)
+
+
+def _prepared(held: Unit, name: str, *, keyed: bool, place: Place) -> Alarm:
+    if keyed:
+        saw = f"Work is done only if the input's address is not the one that {name} holds."
+        return held.alarm("output-cache", Level.ALARM, saw, *place)
+    saw = f"Work is done only as long as {name} says so, which outlives the call."
+    return held.alarm("input-cache", Level.WARNING, saw, *place)
+
+
+def _is_heavy(held: Unit, at: int) -> bool:
+    kind, text, _ = held.tokens[at]
+    if kind != Kind.NAME or ("::" not in text and not text.startswith(("cublas", "cudnn"))):
+        return False
+    call = library_call(text)
+    return call is not None and bool(call.family)
+
+
+def _derived(held: Unit, function: Function, roots: frozenset[str]) -> frozenset[str]:
+    """Roots, and the variables that are set from them."""
+    found = set(roots)
+    first, last = function.body
+    begin = first + 1
+    for at in range(first + 1, last):
+        text = held.tokens[at][1]
+        if text in (";", "{", "}"):
+            begin = at + 1
+        elif text == "=" and held.tokens[at - 1][0] == Kind.NAME:
+            end = at + 1
+            while end < last and held.tokens[end][1] != ";" and end - at < 80:
+                if held.tokens[end][1] in found and held.tokens[begin][1] != "static":
+                    found.add(held.tokens[at - 1][1])
+                    break
+                end += 1
+    return frozenset(found)
+
+
+def branches(held: Unit, place: Place) -> Iterator[Branch]:
+    """Every `if` in a place, with its test and what it guards."""
+    for at in range(*place):
+        if held.tokens[at][1] != "if":
+            continue
+        opening = at + 1 if held.after(at) == "(" else at + 2
+        closing = held.partner.get(opening)
+        if closing is None or closing + 1 >= len(held.tokens):
+            continue
+        begin = end = closing + 1
+        if held.tokens[begin][1] == "{":
+            end = held.partner.get(begin, begin)
+        else:
+            while end < place[1] and held.tokens[end][1] != ";":
+                end += 1
+        yield Branch((opening, closing), (begin, end))
+
+
+def _words(held: Unit, place: Place) -> frozenset[str]:
+    return frozenset(
+        text for kind, text, _ in held.tokens[place[0] : place[1] + 1] if kind == Kind.NAME
+    )
+
+
+def _compares(held: Unit, place: Place) -> bool:
+    return any(text in _COMPARED for _, text, _ in held.tokens[place[0] : place[1] + 1])
+
+
+def _counted(held: Unit, function: Function, names: frozenset[str] | set[str]) -> str:
+    """The first of these that the function counts up; empty if none."""
+    for at in range(function.body[0], function.body[1]):
+        kind, text, _ = held.tokens[at]
+        if kind != Kind.NAME or text not in names:
+            continue
+        if held.before(at) == "++" or held.after(at) in ("++", "+="):
+            return text
+        if [word for _, word, _ in held.tokens[at + 1 : at + 4]] == ["=", text, "+"]:
+            return text
+        if held.after(at) == "." and held.after(at + 1) == "fetch_add":
+            return text
+    return ""
+
+
+def _returns(held: Unit, place: Place, lasting: frozenset[str]) -> bool:
+    """Whether what is kept, or nothing at all, is handed back there."""
+    for at in range(place[0], place[1]):
+        if held.tokens[at][1] == "return":
+            if held.after(at) == ";":
+                return True
+            end = at
+            while end < place[1] and held.tokens[end][1] != ";":
+                end += 1
+            return bool(_words(held, (at + 1, end)) & lasting)
+    return False
+
+
+def _handed_out(held: Unit, function: Function, kept: dict[str, str]) -> Iterator[Alarm]:
+    """The same memory, handed back from each call."""
+    for at in range(*function.body):
+        if held.tokens[at][1] != "return" or held.tokens[at + 2][1] not in (";", "."):
+            continue
+        name = held.tokens[at + 1][1]
+        if name in kept and "Tensor" in kept[name] and "<" not in kept[name]:
+            saw = f"{shown(name)}, which outlives the call, is what each call hands back."
+            yield held.alarm("output-cache", Level.WARNING, saw, at)
+            return
+
+
+_UPDATES: Final = (
+    "cudaMemcpyAsync", "cudaMemcpy", "cudaGraphExecKernelNodeSetParams", "cudaGraphExecUpdate",
+    "cudaGraphExecKernelNodeSetParams_v2", "cudaGraphExecMemcpyNodeSetParams", "copy_",
+    "cudaGraphExecMemcpyNodeSetParams1D", "hipMemcpyAsync", "hipGraphExecUpdate",
+    "cudaMemcpy2DAsync", "cudaGraphExecChildGraphNodeSetParams", "cuGraphExecKernelNodeSetParams",
+)  # fmt: skip
+_REPLAYS: Final = ("cudaGraphLaunch", "hipGraphLaunch", "cuGraphLaunch")
+
+
+def _graphs(held: Unit) -> Iterator[Alarm]:
+    updated = any(held.names.get(name) for name in _UPDATES)
+    for name in _REPLAYS:
+        for at in held.calls(name):
+            if updated:
+                saw = f"{name} replays a captured graph; inputs are copied or set before."
+                yield held.alarm("graph-replay", Level.NOTE, saw, at)
+            else:
+                saw = f"{name} replays a captured graph, and nothing gives it new inputs."
+                yield held.alarm("graph-replay", Level.WARNING, saw, at)
+            break
