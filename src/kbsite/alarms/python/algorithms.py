@@ -120,7 +120,7 @@ def _has(evidence: Evidence, algorithm: Algorithm, whole: str) -> bool:
 
 
 def _sends(evidence: Evidence, whole: str) -> bool:
-    """Whether something is sent by what runs: what is only imported, or replaced, does not count."""
+    """Whether what runs sends something: what is only imported, or replaced, does not count."""
     native = any(source.suffix != ".py" for source in evidence.sources)
     if native and _SENDS.search(whole):
         return True

@@ -8,6 +8,7 @@ from typing import Final
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.keeping import Calls, followed
+from kbsite.alarms.python.kernels import parameters
 from kbsite.alarms.python.module import Function, Parameter
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
@@ -100,23 +101,25 @@ def _cuts(reading: Reading) -> Iterator[Alarm]:
     cutting = {path: _cut_by(reading, kernel) for path, kernel in reading.kernels.items()}
     for path, names in cutting.items():
         if True in names.values():
-            kernel = reading.kernels[path]
             says = "The kernel keeps the values above a constant, and drops the others."
+            kernel = reading.kernels[path]
             yield reading.raised("distribution-constant", WARNING, says, kernel)
     for call, origin in reading.hot_calls:
-        held = reading.kernels.get(origin.removesuffix("[]"))
         names = cutting.get(origin.removesuffix("[]"), {})
-        if held is None or not names:
-            continue
-        placed = [a.arg for a in (*held.args.posonlyargs, *held.args.args, *held.args.kwonlyargs)]
-        given = dict(zip(placed, call.args, strict=False))
-        given |= {k.arg: k.value for k in call.keywords if k.arg}
-        for name in names:
-            if name in given and _is_fixed(reading, given[name]):
-                says = f"Values above `{shown(reading.module.written(given[name]))}` are kept, and"
-                says += " the others dropped: that number is no result of the input."
-                yield reading.raised("distribution-constant", WARNING, says, call)
-                break
+        if names:
+            yield from _cut_off(reading, call, reading.kernels[origin.removesuffix("[]")], names)
+
+
+def _cut_off(
+    reading: Reading, call: ast.Call, kernel: Function, names: dict[str, bool]
+) -> Iterator[Alarm]:
+    given = dict(zip(parameters(kernel), call.args, strict=False))
+    given |= {k.arg: k.value for k in call.keywords if k.arg}
+    fixed = [given[name] for name in names if name in given and _is_fixed(reading, given[name])]
+    if fixed:
+        says = f"Values above `{shown(reading.module.written(fixed[0]))}` are kept, and the others"
+        says += " dropped: that number is no result of the input."
+        yield reading.raised("distribution-constant", WARNING, says, call)
 
 
 def _cut_by(reading: Reading, kernel: Function) -> dict[str, bool]:
@@ -166,15 +169,19 @@ def _keeps(reading: Reading, kernel: Function, test: ast.Compare) -> bool:
     above = reading.module.parents.get(test)
     named = {t.id for t in getattr(above, "targets", []) if isinstance(t, ast.Name)}
     for call in reading.module.scopes[kernel].all(ast.Call):
-        name = reading.names.origin(call.func).rpartition(".")[2]
-        if name not in ("store", "atomic_add", "cumsum", "sum"):
-            continue
-        given = [k.value for k in call.keywords if k.arg == "mask"]
-        given += [] if name == "store" else call.args
-        for part in (part for value in given for part in ast.walk(value)):
+        for part in (part for value in _choosing(reading, call) for part in ast.walk(value)):
             if part is test or (isinstance(part, ast.Name) and part.id in named):
                 return True
     return False
+
+
+def _choosing(reading: Reading, call: ast.Call) -> list[ast.expr]:
+    """What a call in a kernel counts, or stores by."""
+    name = reading.names.origin(call.func).rpartition(".")[2]
+    if name not in ("store", "atomic_add", "cumsum", "sum"):
+        return []
+    masks = [k.value for k in call.keywords if k.arg == "mask"]
+    return masks if name == "store" else [*masks, *call.args]
 
 
 def _is_fixed(reading: Reading, node: ast.expr) -> bool:
@@ -215,17 +222,19 @@ def _is_target(reading: Reading, cut: ast.AST) -> bool:
 
 def _unread(reading: Reading) -> Iterator[Alarm]:
     """Weights that the solution declares and never reads."""
-    read = {
-        node.attr for node in reading.module.all(ast.Attribute) if isinstance(node.ctx, ast.Load)
-    }
-    texts = {c.value for c in reading.module.all(ast.Constant) if isinstance(c.value, str)}
-    whole = read & {"parameters", "named_parameters", "state_dict", "_parameters", "children"}
+    attributes = reading.module.all(ast.Attribute)
+    read: set[object] = {node.attr for node in attributes if isinstance(node.ctx, ast.Load)}
+    if read & {"parameters", "named_parameters", "state_dict", "_parameters", "children"}:
+        return
+    read |= {constant.value for constant in reading.module.all(ast.Constant)}
     for held in reading.module.all(ast.ClassDef):
         scope = reading.module.scopes[held]
-        if whole or not reading.names.method(scope, "forward"):
-            continue
-        for name, values in scope.attributes.items():
-            made = [reading.names.origin(v.func) for v in values if isinstance(v, ast.Call)]
-            if "torch.nn.Parameter" in made and name not in read | texts:
+        weights = scope.attributes.items() if reading.names.method(scope, "forward") else ()
+        for name, values in weights:
+            if name not in read and any(_is_weight(reading, value) for value in values):
                 says = f"The parameter `{shown(name)}` is declared, and no line reads it."
                 yield reading.raised("distribution-constant", WARNING, says, values[0])
+
+
+def _is_weight(reading: Reading, value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and reading.names.origin(value.func) == "torch.nn.Parameter"

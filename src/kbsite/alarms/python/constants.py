@@ -218,8 +218,12 @@ def _method(owner: str | bytes, name: str, given: tuple[Value, ...]) -> Value | 
     if name == "format" and isinstance(owner, str):
         plain = owner.count("{") == owner.count("{}") == len(given)
         return owner.format(*given) if plain else None
-    texts = all(isinstance(part, str | bytes) and len(part) < 100 for part in given)
-    if name not in _METHODS or not texts or len(owner) > 5_000:
+    return _changed(owner, name, given) if name in _METHODS else None
+
+
+def _changed(owner: str | bytes, name: str, given: tuple[Value, ...]) -> Value | None:
+    short = all(isinstance(part, str | bytes) and len(part) < 100 for part in given)
+    if not short or len(owner) > 5_000:
         return None
     try:
         made = getattr(owner, name)(*given)
@@ -242,30 +246,55 @@ def _recoded(owner: str | bytes) -> str | bytes:
 
 def _function(origin: str, given: tuple[Value, ...]) -> Value | None:
     """What a function gives, of those that decode constants."""
-    decoder, first = _DECODERS.get(origin), given[0]
-    if decoder is not None and isinstance(first, str | bytes):
-        try:
-            return decoder(first.encode() if isinstance(first, str) else first)
-        except (ValueError, binascii.Error):
+    first, name = given[0], origin.removeprefix("builtins.")
+    decoder = _DECODERS.get(origin)
+    if decoder is not None:
+        return _decoded(decoder, first)
+    match first:
+        case str() if name in ("ord", "str", "bytes.fromhex", "codecs.decode"):
+            return _of_text(name, first, given)
+        case bool() | float():
             return None
-    match origin, given:
-        case "builtins.chr", (int() as code,):
-            return chr(code) if 0 <= code < 0x110000 else None
-        case "builtins.ord", (str() as text,) if len(text) == 1:
-            return ord(text)
-        case "builtins.str" | "builtins.int", (str() | int() as value,):
-            return str(value) if origin == "builtins.str" or isinstance(value, str) else value
-        case "builtins.reversed", (str() | tuple() as items,):
-            return tuple(items[::-1])
-        case "builtins.map", _:
+        case int():
+            return _of_number(name, first)
+        case tuple() if name in ("bytes", "bytearray"):
+            return bytes(part for part in first if isinstance(part, int) and 0 <= part < 256)
+        case str() | tuple() if name == "reversed":
+            return tuple(first[::-1])
+        case _:
             return None
-        case "codecs.decode", (str() as text, "rot13" | "rot_13"):
-            return codecs.decode(text, "rot13")
-        case "bytes.fromhex" | "builtins.bytes.fromhex", (str() as text,):
+
+
+def _decoded(decoder: Callable[[bytes], bytes], given: Value) -> bytes | None:
+    if not isinstance(given, str | bytes):
+        return None
+    try:
+        return decoder(given.encode() if isinstance(given, str) else given)
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _of_text(name: str, text: str, given: tuple[Value, ...]) -> Value | None:
+    match name:
+        case "ord":
+            return ord(text) if len(text) == 1 else None
+        case "str":
+            return text
+        case "bytes.fromhex":
             return _unhexed(text)
-        case "builtins.bytes" | "builtins.bytearray", (tuple() as items,):
-            codes = [item for item in items if isinstance(item, int) and 0 <= item < 256]
-            return bytes(codes)
+        case _:
+            turned = given[1:] in (("rot13",), ("rot_13",))
+            return codecs.decode(text, "rot13") if turned else None
+
+
+def _of_number(name: str, number: int) -> Value | None:
+    match name:
+        case "chr":
+            return chr(number) if 0 <= number < 0x110000 else None
+        case "str":
+            return str(number) if abs(number) < _LARGEST else None
+        case "int":
+            return number
         case _:
             return None
 

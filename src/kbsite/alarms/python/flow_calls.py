@@ -35,6 +35,7 @@ _STORES: Final = frozenset(
     """append add update insert setdefault set put extend appendleft __setitem__ put_nowait
     push send""".split()  # noqa: SIM905
 )
+_LOOKS: Final = ("get", "pop", "__getitem__")
 _HOST: Final = frozenset(("item", "tolist", "numpy", "cpu"))
 _PLAIN: Final = ("math.", "triton.cdiv", "triton.next_power_of_2", "builtins.")
 
@@ -73,36 +74,36 @@ class Calls:
         self, node: ast.Call, origin: str, given: list[Value], named: dict[str, Value]
     ) -> Value:
         flow = self._flow
-        label = f"own:{node.lineno}"
         every = [*given, *named.values()]
         flow.done.chosen += [(node, flow.data(value)) for value in every if "choice" in value]
-        base = origin.removesuffix("[]")
-        for end in (".run", ".launch"):
-            base = base.removesuffix(end)
+        base = origin.removesuffix("[]").removesuffix(".run").removesuffix(".launch")
         kernel = flow.reading.kernels.get(base)
-        targets = list(every)
-        outputs = frozenset[str]()
-        made = flow.made(label, *every)
-        if kernel is not None:
-            if is_blind(flow.reading, kernel):
-                made = frozenset((label,))
-            outputs = written(flow.reading, kernel)
-            by_name = dict(zip(parameters(kernel), given, strict=False)) | named
-            starred = any(isinstance(part, ast.Starred) for part in node.args)
-            outputs = frozenset() if starred else outputs
-            if outputs:
-                targets = [by_name[name] for name in outputs if name in by_name]
-            if leaves(flow.reading, kernel):
-                targets = []
-        reached = frozenset().union(*targets) if targets else frozenset[str]()
-        sure = bool(outputs)
+        made = flow.made(f"own:{node.lineno}", *every)
+        if kernel is not None and is_blind(flow.reading, kernel):
+            made = frozenset((f"own:{node.lineno}",))
+        by_name = {} if kernel is None else dict(zip(parameters(kernel), given, strict=False))
+        targets = None if kernel is None else self._targets(node, kernel, by_name | named)
+        reached = frozenset[str]().union(*(every if targets is None else targets))
         marks = frozenset(
             mark for mark in reached
-            if mark[0] == "@" and (sure or not mark.startswith("@in:"))
+            if mark[0] == "@" and (targets is not None or not mark.startswith("@in:"))
         )  # fmt: skip
         flow.write(marks, made, node)
         flow.done.launched.append((node, base, marks))
         return made
+
+    def _targets(
+        self, node: ast.Call, kernel: Function, by_name: dict[str, Value]
+    ) -> list[Value] | None:
+        """What a kernel writes to; None where that cannot be told."""
+        reading = self._flow.reading
+        if leaves(reading, kernel):
+            return []
+        outputs = written(reading, kernel)
+        starred = any(isinstance(part, ast.Starred) for part in node.args)
+        if starred or not outputs:
+            return None
+        return [by_name[name] for name in outputs if name in by_name]
 
     def _constructor(self, origin: str) -> Function | None:
         """The `__init__` that a call of a class of the source enters."""
@@ -178,22 +179,29 @@ class Calls:
         flow = self._flow
         owner = flow.value(called.value, frame)
         name = called.attr
-        if name in _META:
-            return frozenset(("meta",))
-        if name in _IDENTITY:
-            return frozenset(("id",))
-        if name in _EMPTY | _FILLED and name.startswith("new_"):
+        if name in _META or name in _IDENTITY:
+            return frozenset(("meta" if name in _META else "id",))
+        if name.startswith("new_") and name in _EMPTY | _FILLED:
             return flow.place(node, "empty" if name in _EMPTY else "const")
-        kept = [label for label in owner if label.startswith("state:")]
-        if kept and name in _STORES:
-            return self._stored(node, called, kept[0], given)
+        return self._of_kept(node, called, owner, given) or self._of_tensor(
+            node, name, origin, owner, given
+        )
+
+    def _of_kept(
+        self, node: ast.Call, called: ast.Attribute, owner: Value, given: list[Value]
+    ) -> Value:
+        """What a method of something that outlasts the call gives; empty if it is of another."""
+        flow, name = self._flow, called.attr
         if name == "replay":
             flow.done.replayed.append((node, self._fed()))
             self._written_by_graph(node)
             return owner
-        if kept and name in ("get", "pop", "__getitem__") and given:
+        kept = next((label for label in owner if label.startswith("state:")), "")
+        if kept and name in _STORES:
+            return self._stored(node, called, kept, given)
+        if kept and given and name in _LOOKS:
             flow.done.keyed.append((node, flow.data(given[0])))
-        return self._of_tensor(node, name, origin, owner, given)
+        return frozenset()
 
     def _stored(
         self, node: ast.Call, called: ast.Attribute, label: str, given: list[Value]
@@ -222,27 +230,32 @@ class Calls:
 
     def _function(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:
         flow = self._flow
-        name = origin.rpartition(".")[2]
-        torch = origin.startswith(("torch.", "cupy.", "numpy."))
-        if torch and name in _EMPTY:
-            return flow.place(node, "empty")
-        if torch and name in _FILLED:
-            return flow.place(node, "const") | flow.data(*given)
-        if torch and (name in _VIEWS or origin == "torch.as_tensor"):
-            return frozenset[str]().union(*given)
+        if origin.startswith(("torch.", "cupy.", "numpy.")):
+            return self._of_framework(node, origin, given)
         if origin in ("builtins.id", "builtins.hash"):
             return frozenset(("id",)) | flow.data(*given)
         if origin in ("builtins.getattr", "builtins.setattr") and len(node.args) > 1:
             return self._looked_up(node, origin, given, frame)
         if origin == "builtins.len":
-            kept = (label[6:] for value in given for label in value if label[:6] == "state:")
-            return frozenset(("meta", *(f"len:{place}" for place in kept)))
+            labels = frozenset[str]().union(*given)
+            kept = {label.replace("state:", "len:") for label in labels if label[:6] == "state:"}
+            return frozenset(kept) | {"meta"}
         if origin.startswith(_PLAIN):
-            host = origin in ("builtins.float", "builtins.int", "builtins.bool")
             found = flow.data(*given)
-            return found | {"host"} if host and found else frozenset[str]().union(*given)
-        label = flow.operation(origin)
-        return flow.made(label or "call", *given)
+            host = found and origin in ("builtins.float", "builtins.int", "builtins.bool")
+            return found | {"host"} if host else frozenset[str]().union(*given)
+        return flow.made(flow.operation(origin) or "call", *given)
+
+    def _of_framework(self, node: ast.Call, origin: str, given: list[Value]) -> Value:
+        flow = self._flow
+        name = origin.rpartition(".")[2]
+        if name in _EMPTY:
+            return flow.place(node, "empty")
+        if name in _FILLED:
+            return flow.place(node, "const") | flow.data(*given)
+        if name in _VIEWS or name == "as_tensor":
+            return frozenset[str]().union(*given)
+        return flow.made(flow.operation(origin) or "call", *given)
 
     def _looked_up(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:
         """`getattr` and `setattr` of something that outlasts the call."""

@@ -209,32 +209,37 @@ def _is_exact(test: ast.expr) -> bool:
 
 
 def _outputs(calls: Calls) -> Iterator[Alarm]:
-    given = [(node, value, calls.first_flow.data(value)) for node, value in calls.first.returned]
-    given = [part for part in given if part[1]]
-    takes = any(mark.startswith("@in:") for mark in calls.first.memory)
-    if takes and given and not any(_depends(labels) for _, _, labels in given):
-        node = given[-1][0]
-        if not all(_is_unwritten(labels) for _, _, labels in given):
-            says = "What is given back does not depend on any input."
-            launches = [launch for launch, _, _ in calls.first.launched]
-            at = _wider(launches[-1], node) if launches else node
-            yield calls.reading.raised("constant-output", ALARM, says, at)
-    elsewhere = any(_depends(labels) for _, _, labels in given)
-    for node, _, labels in given if takes and elsewhere else ():
-        known = _depends(labels) or _has(labels, "own:") or _is_unwritten(labels)
-        if not known and "const" in labels and not _is_about_nothing(calls.reading, node):
-            says = "What is given back here does not depend on any input."
-            yield calls.reading.raised("constant-output", WARNING, says, node)
-    for node, value, labels in given:
+    given = [(node, value) for node, value in calls.first.returned if value]
+    if given and any(mark.startswith("@in:") for mark in calls.first.memory):
+        yield from _constants(calls, [(node, calls.first_flow.data(v)) for node, v in given])
+    for node, value in given:
+        labels = calls.first_flow.data(value)
         if _is_about_nothing(calls.reading, node):
             continue
         if _is_unwritten(labels):
             says = "Memory is given back that no line has written to."
             yield calls.reading.raised("uninitialised-output", ALARM, says, node)
         elif _is_input(calls, value):
-            alone = len(given) == 1
+            level = ALARM if len(given) == 1 else WARNING
             says = "An input is given back as it came."
-            yield calls.reading.raised("input-passthrough", ALARM if alone else WARNING, says, node)
+            yield calls.reading.raised("input-passthrough", level, says, node)
+
+
+def _constants(calls: Calls, given: list[tuple[ast.AST, Value]]) -> Iterator[Alarm]:
+    """Outputs that no input goes into: all of them, or that of one path."""
+    if not any(_depends(labels) for _, labels in given):
+        if not all(_is_unwritten(labels) for _, labels in given):
+            node = given[-1][0]
+            launches = [launch for launch, _, _ in calls.first.launched]
+            at = _wider(launches[-1], node) if launches else node
+            says = "What is given back does not depend on any input."
+            yield calls.reading.raised("constant-output", ALARM, says, at)
+        return
+    for node, labels in given:
+        fixed = "const" in labels and not _has(labels, "in:", "call", "host", "own:")
+        if fixed and not _is_about_nothing(calls.reading, node):
+            says = "What is given back here does not depend on any input."
+            yield calls.reading.raised("constant-output", WARNING, says, node)
 
 
 def _depends(labels: Value) -> bool:

@@ -29,24 +29,25 @@ def written(reading: Reading, kernel: Function) -> frozenset[str]:
 
 def _written(reading: Reading, kernel: Function) -> frozenset[str]:
     found: set[str] = set()
-    scope = reading.module.scopes[kernel]
-    for call in scope.all(ast.Call):
+    for call in reading.module.scopes[kernel].all(ast.Call):
         origin = reading.names.origin(call.func)
-        last = origin.rpartition(".")[2]
-        if last in _STORES:
-            on = call.args[0] if origin.startswith("triton.") and call.args else None
-            if on is None and isinstance(call.func, ast.Attribute):
-                on = call.func.value if not origin.startswith("triton.") else None
-            if on is not None:
-                found |= _roots(reading, on, kernel, 0)
-        elif origin in reading.kernels:
-            inner = reading.kernels[origin]
-            given = dict(zip(parameters(inner), call.args, strict=False))
-            given |= {k.arg: k.value for k in call.keywords if k.arg}
-            for name in written(reading, inner):
-                if name in given:
-                    found |= _roots(reading, given[name], kernel, 0)
+        for pointer in _stored_to(reading, call, origin):
+            found |= _roots(reading, pointer, kernel, 0)
     return frozenset(found)
+
+
+def _stored_to(reading: Reading, call: ast.Call, origin: str) -> list[ast.expr]:
+    """The pointers that a call in a kernel writes to, itself or in a function of the source."""
+    if origin in reading.kernels:
+        inner = reading.kernels[origin]
+        given = dict(zip(parameters(inner), call.args, strict=False))
+        given |= {k.arg: k.value for k in call.keywords if k.arg}
+        return [given[name] for name in written(reading, inner) if name in given]
+    if origin.rpartition(".")[2] not in _STORES:
+        return []
+    if origin.startswith("triton."):
+        return call.args[:1]
+    return [call.func.value] if isinstance(call.func, ast.Attribute) else []
 
 
 def parameters(function: Function) -> list[str]:
@@ -58,22 +59,27 @@ def parameters(function: Function) -> list[str]:
 
 def _roots(reading: Reading, node: ast.expr, kernel: Function, depth: int) -> set[str]:
     """The parameters that a pointer starts from: the leftmost part of its sum."""
-    if depth > _DEEPEST:
+    if isinstance(node, ast.Name):
+        return _of_name(reading, node, kernel, depth) if depth <= _DEEPEST else set()
+    start = _leftmost(node)
+    if start is None or depth > _DEEPEST:
         return set()
+    return _roots(reading, start, kernel, depth + 1)
+
+
+def _leftmost(node: ast.expr) -> ast.expr | None:
     match node:
         case ast.BinOp():
-            return _roots(reading, node.left, kernel, depth + 1)
-        case ast.Call():
-            given = [k.value for k in node.keywords if k.arg == "base"] or node.args[:1]
-            if isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cast"):
-                given = [node.func.value]
-            return _roots(reading, given[0], kernel, depth + 1) if given else set()
+            return node.left
         case ast.Subscript() | ast.Attribute():
-            return _roots(reading, node.value, kernel, depth + 1)
-        case ast.Name():
-            return _of_name(reading, node, kernel, depth)
+            return node.value
+        case ast.Call(func=ast.Attribute(attr="to" | "cast") as called):
+            return called.value
+        case ast.Call():
+            given = [k.value for k in node.keywords if k.arg == "base"] or node.args
+            return given[0] if given else None
         case _:
-            return set()
+            return None
 
 
 def _of_name(reading: Reading, node: ast.Name, kernel: Function, depth: int) -> set[str]:
@@ -154,23 +160,27 @@ def _is_copied(reading: Reading, kernel: Function, node: ast.expr, depth: int) -
     if depth > _DEEPEST:
         return False
     match node:
-        case ast.Call():
-            name = reading.names.origin(node.func).rpartition(".")[2]
-            if name in ("to", "cast") and isinstance(node.func, ast.Attribute):
-                return _is_copied(reading, kernel, node.func.value, depth + 1)
-            return name == "load"
-        case ast.Name():
-            bound = reading.module.scopes[kernel].bound.get(node.id, [])
-            values = [value for value in bound if isinstance(value, ast.expr)]
-            whole = len(values) == len(bound) and bool(values)
-            return whole and all(_is_copied(reading, kernel, v, depth + 1) for v in values)
-        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
-            idle = neutral(node)
-            return idle is not None and _is_copied(reading, kernel, idle, depth + 1)
         case ast.Constant():
             return True
+        case ast.Call(func=ast.Attribute(attr="to" | "cast") as called):
+            return _is_copied(reading, kernel, called.value, depth + 1)
+        case ast.Call():
+            return reading.names.origin(node.func).endswith(".load")
+        case ast.Name():
+            values = _values(reading, kernel, node.id)
+            return bool(values) and all(_is_copied(reading, kernel, v, depth + 1) for v in values)
+        case ast.BinOp():
+            idle = neutral(node)
+            return idle is not None and _is_copied(reading, kernel, idle, depth + 1)
         case _:
             return False
+
+
+def _values(reading: Reading, kernel: Function, name: str) -> list[ast.expr]:
+    """What a name in a kernel is set to; empty if it may be something else too."""
+    bound = reading.module.scopes[kernel].bound.get(name, [])
+    values = [value for value in bound if isinstance(value, ast.expr)]
+    return values if len(values) == len(bound) else []
 
 
 def neutral(node: ast.BinOp) -> ast.expr | None:

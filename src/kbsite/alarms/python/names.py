@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
+from kbsite.alarms.python.callers import arguments
 from kbsite.alarms.python.constants import DEEPEST, Constants, Value
 from kbsite.alarms.python.module import (
     Bound,
@@ -176,37 +177,11 @@ class Names:
 
     def _given(self, parameter: Parameter, scope: Scope) -> str:
         """What those who call a function give it, where that is something of others."""
-        at: Scope | None = scope
-        while at is not None and parameter not in at.bound.get(parameter.name, ()):
-            at = at.outer
-        if at is None or not isinstance(at.node, ast.FunctionDef):
-            return UNKNOWN
-        named, place = at.node.name, parameter.place
-        if at.outer is not None and isinstance(at.outer.node, ast.ClassDef):
-            named = at.outer.name if named == "__init__" else named
-            place -= 1
-        for call in self._calls_by_name.get(named, ())[:4]:
-            given = [k.value for k in call.keywords if k.arg == parameter.name]
-            given += call.args[place : place + 1] if place >= 0 else []
-            found = self._first(given)
+        for given in arguments(self.module, parameter, scope):
+            found = self.origin(given)
             if not found.startswith((UNKNOWN, LOCAL, "builtins.")) and "(" not in found:
                 return found
         return UNKNOWN
-
-    @property
-    def _calls_by_name(self) -> dict[str, list[ast.Call]]:
-        held = self.module.memo.get("calls by name")
-        if held is None:
-            made: dict[str, list[ast.Call]] = {}
-            for call in self.module.all(ast.Call):
-                match call.func:
-                    case ast.Name(id=named) | ast.Attribute(attr=named):
-                        made.setdefault(named, []).append(call)
-                    case _:
-                        continue
-            held = made
-            self.module.memo["calls by name"] = held
-        return held  # type: ignore[return-value]
 
     def _starred(self, name: str) -> str:
         """Where a name comes from that `from x import *` may have brought."""
@@ -281,23 +256,27 @@ class Names:
     def _call(self, node: ast.Call) -> str:
         called = self.origin(node.func)
         called = _SAME.get(called, called)
-        first = node.args[0] if node.args else None
-        if called == "builtins.getattr" and len(node.args) >= 2:
-            return self._looked_up(node.args[0], node.args[1])
-        if called == "importlib.import_module" and first is not None:
-            name = self.text(first)
-            return f"{UNKNOWN}()" if name is None else name
-        if called.startswith("operator.attrgetter()") and first is not None:
-            return f"{self.origin(first)}.{self._attrgetter(node)}"
-        if called in _GIVES_FIRST and first is not None:
-            return self.origin(first)
-        if called == "torch.nn.utils.skip_init" and first is not None:
-            return f"{self.origin(first)}()"
-        if called == "sys.modules.get" and first is not None:
-            return self.text(first) or f"{called}()"
-        if called.startswith(LOCAL):
-            return self._returned(called)
-        return f"{called}()"
+        if node.args:
+            known = self._by_argument(node, called, node.args[0])
+            if known:
+                return known
+        return self._returned(called) if called.startswith(LOCAL) else f"{called}()"
+
+    def _by_argument(self, node: ast.Call, called: str, first: ast.expr) -> str:
+        """What a call gives that depends on its first argument; empty if it does not."""
+        match called:
+            case "builtins.getattr" if len(node.args) >= 2:
+                return self._looked_up(first, node.args[1])
+            case "importlib.import_module":
+                return self.text(first) or f"{UNKNOWN}()"
+            case "operator.attrgetter()":
+                return f"{self.origin(first)}.{self._attrgetter(node)}"
+            case "torch.nn.utils.skip_init":
+                return f"{self.origin(first)}()"
+            case "sys.modules.get":
+                return self.text(first) or ""
+            case _:
+                return self.origin(first) if called in _GIVES_FIRST else ""
 
     def _attrgetter(self, node: ast.Call) -> str:
         maker = node.func

@@ -193,14 +193,17 @@ def _file(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
 
 def _writes(reading: Reading, call: ast.Call, origin: str) -> bool:
     last = origin.rpartition(".")[2]
-    if origin == "builtins.open" or last == "open":
-        mode = call.args[1 if origin in ("builtins.open", "io.open") else 0 :][:1]
-        given = mode or [k.value for k in call.keywords if k.arg == "mode"]
-        text = reading.names.text(given[0]) if given else None
-        return text is not None and len(text) < 4 and any(sign in text for sign in "wax+")
-    if last in ("copy", "replace", "remove", "move", "link", "copy2") and "." in origin:
+    if last == "open":
+        return _is_for_writing(reading, call, 1 if origin.startswith(("builtins.", "io.")) else 0)
+    if last in ("copy", "replace", "remove", "move", "link", "copy2"):
         return origin.startswith(("shutil.", "os.", "pathlib."))
     return last in _WRITERS and not origin.startswith(("torch.", "local:"))
+
+
+def _is_for_writing(reading: Reading, call: ast.Call, place: int) -> bool:
+    given = call.args[place : place + 1] or [k.value for k in call.keywords if k.arg == "mode"]
+    mode = reading.names.text(given[0]) if given else None
+    return mode is not None and len(mode) < 4 and bool(set(mode) & set("wax+"))
 
 
 def _installed(reading: Reading, node: ast.expr) -> Iterator[str]:

@@ -186,19 +186,26 @@ def _own(reading: Reading, target: ast.Attribute) -> bool:
     return class_of(target.value.id, reading.module.scope(target)) is not None
 
 
+_REPLACES: Final = {
+    "sys.modules.update": "an entry of `sys.modules`",
+    "sys.modules.pop": "an entry of `sys.modules`",
+    "sys.modules.setdefault": "an entry of `sys.modules`",
+    "sys.meta_path.insert": "how modules are imported",
+    "sys.meta_path.append": "how modules are imported",
+    "sys.path_hooks.append": "how modules are imported",
+}
+
+
 def _by_call(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
-    if origin in _SETTERS:
-        if len(call.args) >= 2:
-            yield from _set_by_name(reading, call, call.args[0], call.args[1:])
+    if origin in _SETTERS and len(call.args) >= 2:
+        yield from _set_by_name(reading, call, call.args[0], call.args[1:])
     elif origin.endswith(".__setattr__") and call.args and isinstance(call.func, ast.Attribute):
         yield from _set_by_name(reading, call, call.func.value, call.args)
     elif origin in _WRITES:
         yield from _written(reading, call)
-    elif origin in ("sys.modules.update", "sys.modules.pop", "sys.modules.setdefault"):
-        yield _patched(reading, call, "an entry of `sys.modules`", ALARM)
-    elif origin in ("sys.meta_path.insert", "sys.meta_path.append", "sys.path_hooks.append"):
-        yield _patched(reading, call, "how modules are imported", ALARM)
-    elif origin.endswith("__dict__.update") and _is_foreign(reading, origin[:-16]):
+    elif origin in _REPLACES:
+        yield _patched(reading, call, _REPLACES[origin], ALARM)
+    elif origin.endswith(".__dict__.update") and _is_foreign(reading, origin[:-16]):
         yield _patched(reading, call, f"`{shown(origin)}`", ALARM)
     elif origin in _REGISTERS and _names_framework(reading, call):
         yield _patched(reading, call, "an operation of the framework", ALARM)

@@ -184,15 +184,12 @@ class Reading:
         """What others call to have the work done."""
         if not self.is_entry:
             return []
-        top = [n for n in self.module.tree.body if isinstance(n, Function)]
-        methods = [
-            method
-            for held in self._entry_classes
-            for method in held.body
-            if isinstance(method, Function) and method.name in ENTRIES
-        ]
-        free = [n for n in top if _is_work(n.name) and n not in self.kernels.values()]
-        found = methods if methods and self.file == SOLUTION else methods + self._uncalled(free)
+        inside = [part for held in self._entry_classes for part in held.body]
+        methods = [part for part in _functions(inside) if part.name in ENTRIES]
+        found = methods
+        if not methods or self.file != SOLUTION:
+            top = [part for part in _functions(self.module.tree.body) if _is_work(part.name)]
+            found = methods + self._uncalled([p for p in top if p not in self.kernels.values()])
         return [*self._wrappers(found), *found]
 
     @property
@@ -302,6 +299,10 @@ def _below(module: Module, node: ast.AST) -> Iterator[Scope]:
         scope = waiting.pop()
         yield scope
         waiting += scope.inner
+
+
+def _functions(statements: Iterable[ast.stmt]) -> list[Function]:
+    return [part for part in statements if isinstance(part, Function)]
 
 
 def _is_work(name: str) -> bool:

@@ -100,20 +100,23 @@ def _variables(reading: Reading) -> Iterator[Alarm]:
     for call, origin in reading.calls:
         if origin in ("os.getenv", "os.environ.get", "os.environ.__getitem__") and call.args:
             yield from _variable(reading, call, reading.names.text(call.args[0]))
-        elif origin in ("os.environ.items", "os.environ.keys", "os.environ.copy"):
-            says = "All of the process's environment is read"
-            level = NOTE if origin.endswith("copy") else WARNING
-            yield _raised(reading, level, says, call)
-    for item in reading.module.all(ast.Subscript):
-        if isinstance(item.ctx, ast.Load) and reading.names.origin(item.value) in _ENVIRONMENT:
-            yield from _variable(reading, item, reading.names.text(item.slice))
-    for test in reading.module.all(ast.Compare):
-        for right in test.comparators:
-            if reading.names.origin(right) in _ENVIRONMENT:
-                yield from _variable(reading, test, reading.names.text(test.left))
+        elif origin in ("os.environ.items", "os.environ.keys"):
+            yield _raised(reading, WARNING, "All of the environment is read", call)
     for loop in reading.module.all(ast.comprehension):
         if reading.names.origin(loop.iter) in _ENVIRONMENT:
-            yield _raised(reading, WARNING, "All of the process's environment is read", loop.iter)
+            yield _raised(reading, WARNING, "All of the environment is read", loop.iter)
+    for node, key in _items(reading):
+        yield from _variable(reading, node, reading.names.text(key))
+
+
+def _items(reading: Reading) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Look-ups in the environment by `[]` and `in`, each with what is looked up."""
+    for item in reading.module.all(ast.Subscript):
+        if isinstance(item.ctx, ast.Load) and reading.names.origin(item.value) in _ENVIRONMENT:
+            yield item, item.slice
+    for test in reading.module.all(ast.Compare):
+        if any(reading.names.origin(right) in _ENVIRONMENT for right in test.comparators):
+            yield test, test.left
 
 
 def _variable(reading: Reading, node: ast.AST, name: str | None) -> Iterator[Alarm]:

@@ -66,25 +66,26 @@ _OTHER_DEVICE: Final = re.compile(r"cuda:[1-9]\d*")
 def _devices(reading: Reading) -> Iterator[Alarm]:
     """Devices that are named by a number other than the first."""
     problem = reading.evidence.problem
-    if problem is not None and SEVERAL_DEVICES.search(
-        f"{problem.problem.title} {problem.problem.summary} {' '.join(problem.problem.tags)}"
-    ):
-        return
+    if problem is not None:
+        told = problem.problem
+        if SEVERAL_DEVICES.search(f"{told.title} {told.summary} {' '.join(told.tags)}"):
+            return
     for call, origin in reading.calls:
-        if origin in ("torch.device", "torch.cuda.device", "torch.cuda.set_device") and call.args:
-            number = call.args[-1]
-            last = any(
-                reading.names.origin(part.func) == "torch.cuda.device_count"
-                for part in ast.walk(number) if isinstance(part, ast.Call)
-            )  # fmt: skip
-            value = reading.names.value(number)
-            if not last and not (isinstance(value, int) and value > 0):
-                continue
-        elif not any(_is_other(part) for part in call.args):
-            continue
-        if reading.phase(call) is not Phase.TEST:
+        numbered = origin in ("torch.device", "torch.cuda.device", "torch.cuda.set_device")
+        other = numbered and call.args and _is_further(reading, call.args[-1])
+        named = other or any(_is_other(part) for part in call.args)
+        if named and reading.phase(call) is not Phase.TEST:
             says = f"Another device is used, {reading.phase(call).value}."
             yield reading.raised("other-device", WARNING, says, call)
+
+
+def _is_further(reading: Reading, number: ast.expr) -> bool:
+    """Whether a number is above 0, or counted from the last device."""
+    inner = [part for part in ast.walk(number) if isinstance(part, ast.Call)]
+    if any(reading.names.origin(part.func) == "torch.cuda.device_count" for part in inner):
+        return True
+    value = reading.names.value(number)
+    return isinstance(value, int) and value > 0
 
 
 def _is_other(node: ast.expr) -> bool:
@@ -141,41 +142,40 @@ def _of_thread(reading: Reading, call: ast.Call) -> Level:
         return ALARM
     target = [k.value for k in call.keywords if k.arg in ("target", "function")] or call.args[1:2]
     origin = reading.names.origin(target[0]) if target else ""
-    if any(word in origin.lower() for word in _BUILDS):
+    if not target or _is_build(origin):
         return NOTE
     found = reading.names.definition(origin)
-    if not isinstance(found, ast.FunctionDef):
-        return NOTE if not target else WARNING
-    inside = reading.module.scopes[found]
-    loops = any(isinstance(loop.test, ast.Constant) for loop in inside.all(ast.While))
-    inner = [(c, reading.names.origin(c.func)) for c in inside.all(ast.Call)]
-    works = any(reading.launches(c, o) or ".copy_" in o for c, o in inner)
-    builds = any(word in o.lower() for _, o in inner for word in _BUILDS)
-    if loops or (works and not builds):
+    return _of_target(reading, found) if isinstance(found, ast.FunctionDef) else WARNING
+
+
+def _is_build(origin: str) -> bool:
+    return any(word in origin.lower() for word in _BUILDS)
+
+
+def _of_target(reading: Reading, function: ast.FunctionDef) -> Level:
+    """How much it weighs that a function runs in a thread: building is honest, working is not."""
+    inside = reading.module.scopes[function]
+    if any(isinstance(loop.test, ast.Constant) for loop in inside.all(ast.While)):
         return ALARM
-    return NOTE if builds else WARNING
+    calls = [(call, reading.names.origin(call.func)) for call in inside.all(ast.Call)]
+    if any(_is_build(origin) for _, origin in calls):
+        return NOTE
+    works = any(reading.launches(c, origin) or ".copy_" in origin for c, origin in calls)
+    return ALARM if works else WARNING
 
 
 def _classes(reading: Reading) -> Iterator[Alarm]:
     for held in reading.module.all(ast.ClassDef):
-        bases = [reading.names.origin(base) for base in held.bases]
-        names = {n.name for n in held.body if isinstance(n, ast.FunctionDef)}
-        names |= {
-            target.id
-            for plain in held.body if isinstance(plain, ast.Assign)
-            for target in plain.targets if isinstance(target, ast.Name)
-        }  # fmt: skip
-        if any(base in _TENSORS for base in bases) or names & _LOOKALIKE:
-            level = _of_class(reading, held)
-            says = f"The class `{shown(held.name)}` poses as a tensor."
-            yield reading.raised("tensor-subclass", level, says, held)
+        names = set(reading.module.scopes[held].bound)
+        told = shown(held.name)
+        if names & _LOOKALIKE or any(reading.names.origin(base) in _TENSORS for base in held.bases):
+            says = f"The class `{told}` poses as a tensor."
+            yield reading.raised("tensor-subclass", _of_class(reading, held), says, held)
         elif names & {"__reduce__", "__reduce_ex__"}:
-            says = f"Objects of `{shown(held.name)}` run code where they are unpickled."
+            says = f"Objects of `{told}` run code where they are unpickled."
             yield reading.raised("tampering", ALARM, says, held)
-        elif len(names & _COMPARES) > 0 and _is_given_back(reading, held):
-            says = (
-                f"An object of `{shown(held.name)}`, which decides what it equals, is given back."
-            )
+        elif names & _COMPARES and _is_given_back(reading, held):
+            says = f"An object of `{told}`, which decides itself what it equals, is given back."
             yield reading.raised("tensor-subclass", ALARM, says, held)
 
 

@@ -207,19 +207,21 @@ def _of_library(reading: Reading, families: set[str], *, launched: bool) -> Leve
 
 
 def _none(reading: Reading, *, launched: bool) -> Iterator[Alarm]:
-    if launched or reading.module.problem or not reading.entries:
-        return
-    if any(_may_launch(reading, origin) for _, origin in reading.hot_calls):
-        return
-    works = any(op(origin) and reading.is_hot(node) for node, origin in _uses(reading))
-    if not works and not reading.has_kernel:
+    if launched or not reading.entries or not _works_without(reading):
         return
     problem = reading.evidence.problem
     free = problem is not None and not problem.problem.forbidden
-    level = NOTE if free else WARNING
     what = "No kernel runs in a call" if reading.has_kernel else "There is no kernel in the source"
     says = f"{what}: operations of the framework do all of the work."
-    yield reading.raised("no-kernel", level, says, reading.entries[0])
+    yield reading.raised("no-kernel", NOTE if free else WARNING, says, reading.entries[0])
+
+
+def _works_without(reading: Reading) -> bool:
+    """Whether no call may run a kernel, and there is a kernel that could, or other work."""
+    if any(_may_launch(reading, origin) for _, origin in reading.hot_calls):
+        return False
+    works = any(op(origin) and reading.is_hot(node) for node, origin in _uses(reading))
+    return works or reading.has_kernel
 
 
 def _may_launch(reading: Reading, origin: str) -> bool:
