@@ -125,13 +125,13 @@
     }
   }
 
-  async function show() {
+  async function show(remembers = true) {
     if (before.checked) since.value = String(Math.max(1, Number(state.value) - 1));
     since.disabled = before.checked;
     label();
     const [now, then, text] = [state.value, since.value, asText.getAttribute("aria-pressed") === "true"];
     const mine = (asked += 1);
-    remember();
+    if (remembers) remember();
     const [after, earlier] = await Promise.all([linesOf(Number(now)), text ? null : linesOf(Number(then))]);
     if (mine !== asked) return;
     shown.replaceChildren();
@@ -173,14 +173,18 @@
     before.checked = !from;
     if (from) since.value = from;
     press(asks.get("as") === "text");
-    show();
-    if (wanted) requestAnimationFrame(toView);
+    // A line that the audit quotes stays in the address, until the reader moves on.
+    const cited = location.hash.startsWith("#copy-") && document.getElementById(location.hash.slice(1));
+    const done = show(!cited);
+    if (wanted) requestAnimationFrame(() => toPlace(view));
+    else if (cited) done.then(() => requestAnimationFrame(() => toPlace(cited)));
   }
 
-  // Behind whatever goes to the place in the list that the address names.
-  function toView() {
-    if (document.readyState === "complete") view.scrollIntoView();
-    else window.addEventListener("load", () => requestAnimationFrame(toView), { once: true });
+  // Behind whatever goes to the place in the list that the address names, and after the view has
+  // pushed down what stands below it.
+  function toPlace(place) {
+    if (document.readyState === "complete") place.scrollIntoView();
+    else window.addEventListener("load", () => requestAnimationFrame(() => toPlace(place)), { once: true });
   }
 
   state.addEventListener("input", show);

@@ -110,7 +110,7 @@ def _run_folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) 
     make_run(board, model="a-left", metrics={"peak_fraction": 0.9})
     at = line_of(QUOTED)
     quotes = [
-        {"file": f"transcript/{log}", "lines": [at, at + 1], "label": "the round", "text": "Round"},
+        {"file": f"transcript/{log}", "lines": [at], "label": "the round", "text": "Round"},
         {"file": "solution.py", "lines": [1, 1], "label": "the line", "text": "def solve(x):"},
     ]
     run = make_run(

@@ -90,7 +90,7 @@ def _rows() -> Iterator[dict[str, object]]:
 def _audit(verdict: Verdict) -> dict[str, object]:
     at = line_of(QUOTED)
     quotes = [
-        {"file": f"transcript/{LOG}", "lines": [at, at + 1], "label": "a round", "text": "Round"},
+        {"file": f"transcript/{LOG}", "lines": [at], "label": "a round", "text": "Round"},
         {"file": "solution.py", "lines": [1, 1], "label": "the line", "text": "def solve(x):"},
     ]
     return {"verdict": verdict.value, "summary": PROSE, "quotes": quotes, "implication": PROSE}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.pages.changing import LOG, changing, version
 
 pytestmark = pytest.mark.browser
 
+COPY = "snapshots/20260102T040405Z.py"
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\0"
 KERNEL = f"#include <cuda.h>\n// {HOSTILE}\n__global__ void k(float *x) {{ x[0] = 1.0f; }}\n"
 LINES = 600
@@ -43,13 +45,19 @@ def _run(
     shapes = [{"shape": name, "ms": 1.0, "ceiling_ms": 0.42, "peak_fraction": 0.42}
               for name in ("n=1024", HOSTILE)]  # fmt: skip
     solution = "".join(f"x{number} = {number}  # {HOSTILE}\n" for number in range(LINES))
-    quotes = [{"file": "solution.py", "lines": [300, 301], "label": "it", "text": "x"},
-              {"file": "files/k.cu", "lines": [2, 2], "label": "it", "text": "x"}]  # fmt: skip
+    quotes = [{"file": "solution.py", "lines": [300], "label": "it", "text": "x299 = 299"},
+              {"file": "check.log", "lines": [3, 4], "label": "it", "text": "row 3 - - -\nrow 4"},
+              {"file": f"{COPY}.diff", "lines": [5], "label": "it", "text": "+x = 2"},
+              {"file": "solution.py", "lines": [7], "label": "it", "text": "<b>lost</b>"},
+              {"file": f"transcript/{LOG}", "event": "L3", "label": "it", "text": "check.py"},
+              {"file": "files/k.cu", "lines": [3], "label": "it", "text": "float *x"}]  # fmt: skip
     make_run(
         board, run_id="r", metrics={"shapes": shapes}, audit={"quotes": quotes}, cost_usd=1.25,
         transcript={LOG: changing([version(1), version(2)], (1, 2))},
         files={"samples.jsonl": samples(), "files/k.cu": KERNEL.encode("utf-8"),
-               "solution.py": solution.encode("utf-8")},
+               "solution.py": solution.encode("utf-8"),
+               "snapshots/20260102T030405Z.py": b"x = 1\n", COPY: b"x = 2\n",
+               "check.log": "".join(f"row {n} {'- ' * n}\n" for n in range(1, 99)).encode()},
     )  # fmt: skip
     return build(settings).out / "runs" / "r"
 
@@ -65,7 +73,7 @@ def test_a_quote_leads_to_its_lines_and_a_gap_to_what_it_leaves_out(
     expect(page.locator("#solution-L300")).to_be_in_viewport()
     expect(page.locator("#solution-L300")).to_have_class("quoted")
     page.locator(".quote .place a").last.click()
-    expect(page.locator("#file-1-L2")).to_be_in_viewport()
+    expect(page.locator("#file-1-L3")).to_be_in_viewport()
 
     page.locator("#solution tr.gap a").first.click()
     expect(page).to_have_url(f"{(run / 'solution.html').as_uri()}#solution-L46")
@@ -74,6 +82,55 @@ def test_a_quote_leads_to_its_lines_and_a_gap_to_what_it_leaves_out(
     assert witness.errors == []
     assert witness.dialogs == []
     assert page.locator("main img").count() == 0
+
+
+FOCUSED = "document.activeElement.innerText"
+
+CITED = [
+    ("solution.py line 300", "solution-L300"),
+    ("check.log lines 3 to 4", "log-1-L3"),
+    (".py.diff line 5", "copy-1-L5"),
+    ("event L3", "L3"),
+    ("k.cu line 3", "file-1-L3"),
+]
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize(("told", "place"), CITED)
+def test_a_quote_is_followed_to_its_highlighted_lines_by_keyboard_alone(
+    script: bool, told: str, place: str, run: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(java_script_enabled=script).new_page()
+    page.goto((run / "index.html").as_uri())
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if told in str(page.evaluate(FOCUSED)):
+            break
+    else:
+        pytest.fail(f"the keyboard never comes to {told!r}")
+    page.keyboard.press("Enter")
+
+    line = page.locator(f"[id='{place}']")
+    expect(line).to_be_in_viewport()
+    expect(line).to_have_class(re.compile(r"\bquoted\b"))
+    plain = page.locator("tr:not(.quoted), details pre, .step:not(.quoted)").first
+    shades = [one.evaluate("held => getComputedStyle(held).backgroundColor")
+              for one in (line, plain)]  # fmt: skip
+    assert shades[0] != shades[1]
+    assert page.url.endswith(f"#{place}")
+
+
+def test_an_unproven_quote_is_seen_to_be_one(
+    run: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(java_script_enabled=False).new_page()
+    page.goto((run / "index.html").as_uri())
+    figure = page.locator("figure.unproven")
+    expect(figure).to_have_count(1)
+    expect(figure).to_contain_text("<b>lost</b>")
+    expect(figure.get_by_text("unproven: The passage does not stand in the file.")).to_be_visible()
+    expect(figure).to_contain_text("x6 = 6")
+    expect(figure.locator("a")).to_have_count(0)
 
 
 def test_the_raw_samples_open_to_strips_and_a_table_without_javascript(
@@ -98,7 +155,7 @@ def test_no_page_of_evidence_breaks_a_rule(
 ) -> None:
     page = context_of(bypass_csp=True, **screen).new_page()
     wrong = []
-    for name in ("index.html", "solution.html"):
+    for name in ("index.html", "solution.html", "snapshots.html"):
         page.goto((run / name).as_uri())
         open_all(page)
         wrong += broken(page)
