@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbsite.auditing.moves import Moves, moves
-from kbsite.auditing.queue import why_due
 from kbsite.model.alarm import Alarm
 from kbsite.model.board import Attempt
 from kbsite.model.floor import Floor
@@ -15,6 +14,7 @@ from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.grade import floors_of
 from kbsite.pages.page import Site, attempt_of
+from kbsite.pages.queue import why_due
 from kbsite.reading import looked_over, lookout_of, read
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.store.settings import Settings

@@ -11,6 +11,7 @@ import pytest
 from kbsite import alarms
 from tests.auditing.detectors import WORDS, Failing, Twins
 from tests.cli.audit.calling import called, started
+from tests.cli.audit.terminals import on_a_terminal
 from tests.conftest import MakeRun, MakeSettings
 
 CACHING = b"def solve(x):\n    if n > 4:\n        return cache[x]\n"
@@ -164,3 +165,15 @@ def test_no_runs_are_no_failure(tmp_path: Path, make_settings: MakeSettings) -> 
 
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "0 runs: 0 alarms, 0 warnings, 0 notes\n"
+
+
+def test_a_terminal_is_shown_how_far_it_is_and_keeps_the_lines_alone(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    run = make_run(tmp_path / "runs" / "demo", metrics={"peak_fraction": 0.01})
+    shown = on_a_terminal(tmp_path, "scan")
+
+    # The bar is drawn, and wiped out again before the summary.
+    assert f"1/1 {run.name}" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert "\x1b[2K" in shown.partition("1 runs:")[0]

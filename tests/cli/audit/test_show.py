@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +17,7 @@ from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof, ProofState
 from kbsite.store.runs import read_run
 from tests.cli.audit.calling import called, started
+from tests.cli.audit.terminals import on_a_terminal
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[2J\r\x9b31m\u202e\u200b\x00"
@@ -266,29 +263,6 @@ def test_the_lines_fit_the_terminal_where_no_word_is_longer(
     text = called(tmp_path, "show", "opus").stdout
 
     assert max(len(line) for line in text.splitlines() if "word" in line) <= 80
-
-
-def on_a_terminal(home: Path, *words: str, **environment: str) -> str:
-    """What a command writes to a terminal, line ends as there."""
-    ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm", "KBSITE_AUDITOR": "N. Owl", **environment}
-    with subprocess.Popen(
-        [sys.executable, "-m", "kbsite", "audit", *words],
-        cwd=home, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
-    ) as process:  # fmt: skip
-        os.close(theirs)
-        chunks = []
-        while True:
-            try:
-                chunk = os.read(ours, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            chunks.append(chunk)
-        process.wait(timeout=60)
-    os.close(ours)
-    return b"".join(chunks).decode()
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from kbsite.cli.options import config_option, settings
 from kbsite.model.alarm import Level
 
 if TYPE_CHECKING:
-    from kbsite.auditing.queue import Waiting
     from kbsite.model.board import Board
     from kbsite.pages.page import Site
+    from kbsite.pages.queue import Waiting
 
 
 @click.command()
@@ -34,8 +34,8 @@ def queue(board: str | None, config: Path | None, *, everything: bool, as_json: 
     Example:
       kbsite audit queue --board hard
     """
-    from kbsite.auditing.queue import waiting
     from kbsite.cli.audit.printing import place, say
+    from kbsite.pages.queue import waiting
     from kbsite.reading import lookout_of, read
 
     held = settings(config)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kbsite.auditing.queue import waiting, why_due
+from kbsite.pages.queue import waiting, why_due
 from tests.auditing.sites import ALARMED, NOTED, WARNED, noticing
 from tests.conftest import MakeRun, MakeSettings
 
