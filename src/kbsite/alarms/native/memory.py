@@ -65,8 +65,7 @@ def _is_address(held: Unit, at: int) -> bool:
     """Whether a large number is cast to a pointer."""
     if held.before(at) not in (")", "(") or _number(held.tokens[at][1]) <= 1 << 32:
         return False
-    cast = [text for _, text, _ in held.tokens[max(0, at - 8) : at]]
-    return "*" in cast and "=" not in cast and "," not in cast
+    return any(text == "*" for _, text, _ in held.tokens[max(0, at - 3) : at])
 
 
 def _number(text: str) -> int:

@@ -125,11 +125,12 @@ def _branch(held: Unit, function: Function, branch: Branch, keeping: Keeping) ->
     known = words & keeping.derived
     name = shown(sorted(known & keeping.kept or known)[0])
     keyed = bool(words & keeping.pointers)
-    returned = _returns(held, branch.body, keeping.derived)
+    leaves = any(held.tokens[at][1] == "return" for at in range(*branch.body))
+    returned = _returns(held, branch.body, keeping.derived) or (keyed and leaves)
     guarded = any(branch.body[0] <= at <= branch.body[1] for at in keeping.works)
     counted = _compares(held, branch.test) and _counted(held, function, words & keeping.kept)
     if counted:
-        if guarded or returned or held.after(place[1]) == "else":
+        if guarded or leaves or held.after(place[1]) == "else":
             saw = f"Which way it goes depends on {shown(counted)}, which counts the calls."
             yield held.alarm("call-count", Level.ALARM, saw, *place)
     elif guarded:

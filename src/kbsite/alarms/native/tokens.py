@@ -51,7 +51,13 @@ def _scanner(name: str, directive: str) -> re.Pattern[str]:
     )
 
 
-_WHOLE: Final = _scanner(rf"(?:::{_GAP})?{_NAME}(?:{_GAP}::{_GAP}{_NAME})*+", _DIRECTIVE)
+_ALONE = (
+    r"(?:return|else|case|throw|new|delete|const|constexpr|static|inline|extern|typename|volatile"
+    r"|public|private|protected|goto|co_return|sizeof|not|and|or|do|auto|virtual|friend)\b"
+)  # keywords: the :: behind one begins a name of its own
+_WHOLE: Final = _scanner(
+    rf"(?:{_ALONE}|(?:::{_GAP})?{_NAME}(?:{_GAP}::{_GAP}{_NAME})*+)", _DIRECTIVE
+)
 _PARTS: Final = _scanner(_NAME, r"(?!)")
 _NONE: Final = 0
 _KINDS: Final = (  # the fourth is the mark of a raw string
