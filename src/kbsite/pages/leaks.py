@@ -10,7 +10,6 @@ from functools import cached_property
 from kbsite.model.audit import Audit, Verdict
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Leak
-from kbsite.pages.cited import Cited, cited
 from kbsite.pages.page import Site
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
@@ -22,7 +21,6 @@ class Instance:
 
     attempt: Attempt
     audit: Audit
-    quotes: tuple[Cited, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def leaks(site: Site, board: Board) -> list[Card]:
 
     Those that kbsite.yaml does not know come after, then what names no leak, a card a problem.
     """
-    found = [instance for instance in _instances(site, board) if _leaks(instance.audit)]
+    found = list(_instances(board))
     known = {leak.id: leak for leak in site.config.leaks}
     named = {instance.audit.leak for instance in found} - {""}
     names = [*(name for name in known if name in named), *sorted(named - set(known))]
@@ -83,10 +81,10 @@ def _attempts(board: Board) -> Iterator[Attempt]:
         yield from cell.attempts
 
 
-def _instances(site: Site, board: Board) -> Iterator[Instance]:
+def _instances(board: Board) -> Iterator[Instance]:
     for attempt in _attempts(board):
-        if attempt.audit is not None:
-            yield Instance(attempt, attempt.audit, cited(site, attempt))
+        if attempt.audit is not None and _leaks(attempt.audit):
+            yield Instance(attempt, attempt.audit)
 
 
 def _leaks(audit: Audit) -> bool:
