@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from kbsite.alarms.session.places import Surroundings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Edit, Source, ToolCall, ToolKind
 from kbsite.model.run import Run
-from kbsite.store.runs import complete, new_run_folder, read_run
+from kbsite.store.runs import complete, new_run_folder, read_run, run_folders
 
 RUN_ID = "20261120_100000_claude_model_add"
 OTHER = "20261119_090000_codex_other_add"
@@ -339,3 +340,27 @@ def test_a_run_without_a_transcript_has_nothing_to_say(tmp_path: Path) -> None:
     partial = new_run_folder(tmp_path, RUN_ID)
 
     assert list(Session().alarms(Evidence(read_run(complete(partial, RUN, None))))) == []
+
+
+ROOT = Path(__file__).parents[2]
+CAPTURES = sorted((ROOT / "tests/harnesses/captures").glob("*/*/"))
+
+
+@pytest.mark.parametrize("folder", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_real_sessions_raise_nothing_above_a_note(folder: Path, tmp_path: Path) -> None:
+    partial = new_run_folder(tmp_path, RUN_ID)
+    shutil.copytree(folder, partial / "transcript")
+    run = replace(RUN, harness=folder.parent.name)
+    stored = read_run(complete(partial, run, None))
+
+    assert [alarm for alarm in Session().alarms(Evidence(stored)) if alarm.level.weight] == []
+
+
+def test_runs_of_the_repository_raise_nothing_above_a_note() -> None:
+    found = {
+        folder.name: [a.saw for a in Session().alarms(Evidence(read_run(folder))) if a.level.weight]
+        for folder in run_folders(ROOT / "runs")
+    }
+
+    assert len(found) >= 6
+    assert not any(found.values())

@@ -43,6 +43,7 @@ _COPIERS: Final = {"shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.mov
 _PATHLIKE = re.compile(
     r"(?:~|\.{0,2})/[\w.~*{}/+@-]+|[\w.{}*-]+(?:/[\w.{}*-]+)+|[\w-]+\.[a-z]{2,6}"
 )
+_ENVIRONMENT: Final = re.compile(r"(?:os\.)?environ(?:\.(?:items|keys|values|copy))?")
 _KEY: Final = re.compile(r"\w*(?:API_?KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)\w*", re.IGNORECASE)
 
 
@@ -77,9 +78,9 @@ def _of_tree(tree: ast.AST) -> Deeds:
     found = Deeds()
     taken = _docs(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and not (node in taken and _text(node)):
             taken.update(_call(node, found))
-        elif isinstance(node, ast.For) and _dotted(node.iter).startswith("os.environ"):
+        elif isinstance(node, ast.For | ast.comprehension) and _is_environment(node.iter):
             found.secrets.append("a loop over os.environ")
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node not in taken:
@@ -115,7 +116,7 @@ def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
     else:
         files = list(_files(node, name))
         found.files += files
-        yield from node.args if files else ()
+        yield from ast.walk(node) if files else ()
 
 
 def _constants(node: ast.Call) -> Iterator[ast.AST]:
@@ -132,16 +133,22 @@ def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
     """The files that a call opens, copies, lists or removes."""
     texts = [_text(arg) for arg in node.args]
     if name in ("open", "io.open"):
-        mode = "".join(texts[1:2]) or _keyword(node, "mode")
-        way = Way.WRITTEN if set(mode) & set("wax+") else Way.READ
-        yield from ((text, way) for text in texts[:1] if text)
+        yield from _opened(node, texts)
     elif name in _COPIERS and len(texts) > 1:
         yield texts[0], Way.READ
         yield texts[1], Way.WRITTEN
+    elif joined := _text(node):
+        yield joined, Way.READ
     elif way_of_all := _WAYS.get(name):
         yield from ((text, way_of_all) for text in texts if text)
     else:
         yield from _written_by_path(node)
+
+
+def _opened(node: ast.Call, texts: list[str]) -> Iterator[tuple[str, Way]]:
+    mode = "".join(texts[1:2]) or _keyword(node, "mode")
+    way = Way.WRITTEN if set(mode) & set("wax+") else Way.READ
+    yield from ((text, way) for text in texts[:1] if text)
 
 
 def _written_by_path(node: ast.Call) -> Iterator[tuple[str, Way]]:
@@ -198,11 +205,15 @@ def _keyword(node: ast.Call, name: str) -> str:
 
 
 def _is_environment(node: ast.AST) -> bool:
-    return _dotted(node).startswith(("os.environ", "environ")) or (
-        isinstance(node, ast.Call)
-        and _dotted(node.func) in ("dict", "os.environ.items", "list", "sorted")
-        and (any(map(_is_environment, node.args)) or _dotted(node.func) == "os.environ.items")
-    )
+    """Whether it is all of the environment, as it is or in another form."""
+    match node:
+        case ast.Call(func=func, args=args):
+            name = _dotted(func)
+            return bool(_ENVIRONMENT.fullmatch(name)) or (
+                name in ("dict", "list", "sorted") and any(map(_is_environment, args))
+            )
+        case _:
+            return bool(_ENVIRONMENT.fullmatch(_dotted(node)))
 
 
 def _probes(node: ast.Call) -> bool:
