@@ -28,9 +28,10 @@ class Fixture:
     group: str = ""
     """What sort of trick it is."""
     expected: tuple[str, ...]
-    """The kinds of alarm that it has to raise."""
+    """The kinds of alarm that count as seeing what it does."""
     caught: tuple[Raised, ...]
     caught_all: bool
+    """Whether every trick of it is seen, where it is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ class Caught:
 
     @property
     def caught(self) -> int:
-        """How many fixtures raise all that they have to raise."""
+        """How many fixtures are caught."""
         return sum(fixture.caught_all for fixture in self.fixtures)
 
     @property
