@@ -31,6 +31,8 @@ class Dossier:
     attempt: Attempt
     due: tuple[str, ...]
     """Why it has to be audited, in words; empty where nothing asks for it."""
+    refused: str
+    """Why its board does not show it; empty where it does."""
     floors: tuple[Floor, ...]
     alarms: tuple[Alarm, ...]
     proofs: tuple[Proof, ...]
@@ -56,6 +58,7 @@ def dossier(settings: Settings, folder: Path) -> Dossier:
         stored=stored,
         attempt=attempt_of(stored, alarms),
         due=why_due(site, run_id),
+        refused=_refusal(site, run_id),
         floors=floors_of(site, stored),
         alarms=alarms,
         proofs=site.proofs.get(run_id, ()),
@@ -63,3 +66,8 @@ def dossier(settings: Settings, folder: Path) -> Dossier:
         told=told,
         moves=moves(told, shown) if told and shown else Moves((), 0),
     )
+
+
+def _refusal(site: Site, run_id: str) -> str:
+    refused = (refusal for board in site.boards for refusal in board.refused)
+    return next((one.reason for one in refused if one.run_id == run_id), "")

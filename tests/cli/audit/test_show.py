@@ -100,6 +100,7 @@ def test_an_audit_is_shown_with_its_verdict_what_it_does_and_what_it_was_before(
     }  # fmt: skip
     audit = {
         "verdict": "reward_hack", "implication": "Cache the inputs anew.", "history": [earlier],
+        "validity": "invalid", "leak": "stale-cache",
     }  # fmt: skip
     run = make_run(tmp_path / "runs" / "demo", audit=audit)
     held = sections(called(tmp_path, "show", str(run)).stdout)
@@ -108,8 +109,39 @@ def test_an_audit_is_shown_with_its_verdict_what_it_does_and_what_it_was_before(
     assert "it does not count in the ranking" in held["audit"]
     assert "Cache the inputs anew." in held["audit"]
     assert "clean until 2026-01-04, changed by B: The cache was overlooked." in held["audit"]
+    assert re.search(r"validity +invalid\n  leak +stale-cache\n", held["audit"])
+    assert "measurement" not in held["audit"]
     assert "kbsite audit amend" in held["next"]
     assert "kbsite audit new" not in held["next"]
+
+
+def test_a_quote_says_whether_it_is_proven_and_where_it_stands_if_it_is_not(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=())
+    quotes = [
+        {"file": "solution.py", "lines": lines, "label": label, "text": "return x.softmax(-1)"}
+        for lines, label in [([2], "right"), ([1], "wrong")]
+    ]
+    make_run(tmp_path / "runs" / "demo", audit={"quotes": quotes})
+    held = sections(called(tmp_path, "show", "opus").stdout)
+
+    assert "solution.py:2: right: proven" in held["audit"]
+    told = " ".join(held["audit"].split())
+    assert "solution.py:1: wrong: The passage stands in the file, but not in the lines" in told
+    assert "It stands in 2." in told
+    assert re.search(r'^    1" def solve', held["solution.py"], re.MULTILINE)
+
+
+def test_a_run_that_its_board_refuses_says_why(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=(), hardware="gpu-a")
+    make_run(tmp_path / "runs" / "demo", hardware="gpu-b")
+    held = sections(called(tmp_path, "show", "opus").stdout)
+
+    assert "not on its board: its hardware is gpu-b, the board's is gpu-a" in held["head"]
+    assert "nothing asks for an audit of it" in held["head"]
 
 
 def test_a_run_without_anything_is_shown_too(

@@ -57,22 +57,31 @@ def scan(
     found = [(run, one) for run in made.runs for one in run.alarms if one.level.weight >= least]
     for run, alarm in found:
         say(json.dumps(_data(run, alarm)) if as_json else _line(run, alarm))
+    whole = _told(made)
+    if not whole or (strict and found):
+        sys.exit(1)
+
+
+def _told(made: Scan) -> bool:
+    """Whether all runs could be looked over; on stderr, which not, and a summary."""
+    from kbsite.cli.audit.printing import say
+
     failed = list(_failures(made))
     for line in failed:
         say(line, err=True)
     for finding in made.findings:
         tell(finding)
     say(_summary(made), err=True)
-    if failed or made.findings or (strict and found):
-        sys.exit(1)
+    return not failed and not made.findings
 
 
 def _line(run: Scanned, alarm: Alarm) -> str:
-    from kbsite.cli.audit.printing import as_line, place
+    from kbsite.cli.audit.printing import as_line, place, toned
 
     where = place(run.stored.folder / alarm.file if alarm.file else run.stored.folder)
     line = f":{alarm.lines[0]}" if alarm.lines else ""
-    return as_line(f"{where}{line}: {alarm.level.value}: {alarm.kind}: {alarm.saw} {alarm.look}")
+    told = as_line(f"{alarm.kind}: {alarm.saw} {alarm.look}")
+    return f"{where}{line}: {toned(alarm.level.value, alarm.level.tone)}: {told}"
 
 
 def _data(run: Scanned, alarm: Alarm) -> dict[str, object]:

@@ -56,6 +56,8 @@ def _head(held: Dossier) -> Iterator[str]:
     yield from wrapped(safe(told))
     yield f"  {place(held.stored.folder)}"
     due = "; ".join(held.due)
+    if held.refused:
+        yield from wrapped(safe(f"not on its board: {held.refused}"))
     yield from wrapped(f"due for an audit: {due}" if due else "nothing asks for an audit of it")
 
 
@@ -148,6 +150,13 @@ def _audit(held: Dossier) -> Iterator[str]:
     day = audit.date.isoformat() if audit.date else "an unknown day"
     counts = "it counts in the ranking" if audit.counts else "it does not count in the ranking"
     yield from _fact("by", f"{audit.auditor}, {day}; {counts}")
+    judged = {
+        "validity": audit.validity, "measurement": audit.measurement,
+        "provenance": audit.provenance,
+    }  # fmt: skip
+    for name, value in judged.items():
+        yield from _fact(name, value.value) if value else ()
+    yield from _fact("leak", audit.leak) if audit.leak else ()
     for proof in held.proofs:
         yield from _quote(proof)
     for earlier in audit.history:
