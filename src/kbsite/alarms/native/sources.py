@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -228,8 +229,10 @@ def _lines(module: Module, node: ast.expr, text: str) -> tuple[int, ...]:
 
 def _placed(candidates: list[int] | tuple[()], at: int, first: int, last: int) -> int:
     """The candidate that goes on from a line: the next within the text, else the next at all."""
-    inside = [number for number in candidates if first <= number <= last]
-    following = [number for number in inside or candidates if number >= at]
-    if following:
-        return following[0]
-    return (inside or list(candidates) or [at])[0]
+    low, high = bisect_left(candidates, first), bisect_right(candidates, last)
+    if low == high:
+        low, high = 0, len(candidates)
+    following = bisect_left(candidates, at, low, high)
+    if following < high:
+        return candidates[following]
+    return candidates[low] if low < high else at
