@@ -117,6 +117,17 @@ def test_a_run_that_cannot_be_read_is_named_and_stops_no_other(
         assert f"{bad}/run.json" in done.stderr
 
 
+def test_what_is_only_odd_about_a_run_is_told_and_no_failure(
+    tmp_path: Path, board: Path, make_run: MakeRun
+) -> None:
+    run = make_run(board)
+    (run / "files").symlink_to(tmp_path)
+    done = called(tmp_path, "scan")
+
+    assert "a symbolic link" in done.stderr
+    assert done.returncode == 0
+
+
 def test_a_script_gets_a_json_line_for_each_alarm(
     tmp_path: Path, board: Path, make_run: MakeRun
 ) -> None:

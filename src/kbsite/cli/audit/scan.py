@@ -14,6 +14,7 @@ import click
 from kbsite.cli.audit.choosing import chosen
 from kbsite.cli.options import config_option, settings, tell
 from kbsite.model.alarm import Level
+from kbsite.model.finding import Severity
 
 if TYPE_CHECKING:
     from kbsite.auditing.scanning import Scan, Scanned
@@ -72,7 +73,7 @@ def _told(made: Scan) -> bool:
     for finding in made.findings:
         tell(finding)
     say(_summary(made), err=True)
-    return not failed and not made.findings
+    return not failed and all(one.severity is not Severity.ERROR for one in made.findings)
 
 
 def _line(run: Scanned, alarm: Alarm) -> str:
