@@ -10,7 +10,7 @@ from typing import Final
 
 from kbsite.alarms.session import rules
 from kbsite.alarms.session.code import deeds
-from kbsite.alarms.session.places import Find, Surroundings, Touch, Way
+from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way
 from kbsite.alarms.session.shell import Command, commands, inner
 from kbsite.alarms.session.touched import touches, whole
 from kbsite.fold.patches import patched
@@ -65,6 +65,8 @@ class Course:
 
     around: Surroundings
     harness: str
+    seen: set[str] = field(default_factory=set)
+    """Names of files, of those that may be given, that prompts, calls or results told of."""
     own: rules.Own = field(default_factory=rules.Own)
     folders: dict[str, str] = field(default_factory=dict)
     """Where the shell of each agent stands."""
@@ -80,6 +82,11 @@ class Course:
 
     def sights(self, done: Done) -> Iterator[Sight]:
         """What there is to say of the next call."""
+        yield from self._sights(done)
+        text = command_text(done.call) if done.call.tool_kind is ToolKind.RUN else done.call.summary
+        self.seen.update(SEEN.findall(f"{text}\n{done.output}"))
+
+    def _sights(self, done: Done) -> Iterator[Sight]:
         call = done.call
         if call.edits:
             yield from self._edits(done)
@@ -97,17 +104,20 @@ class Course:
     def _edits(self, done: Done) -> Iterator[Sight]:
         for edit in done.call.edits:
             path = whole(edit.path, self.around.workspace)
-            new = edit.action == "add" or (
-                edit.old is None and not edit.patch and _says_new(done.output)
-            )
-            if new:
-                self.made.add(path)
+            if edit.old is None and not edit.patch and edit.action != "delete":
+                self._make(path, told=_says_new(done.output))
             way = Way.REMOVED if edit.action == "delete" else Way.WRITTEN
             yield from self._touched([Touch(path, way)], f"{done.call.tool} {edit.path}")
             if edit.old is None and edit.new:
                 self._keep(path, edit.new)
             elif path in self.scripts:
                 self._change(path, edit)
+
+    def _make(self, path: str, *, told: bool = False) -> None:
+        """Take a file that is written whole as its own, if that is told or nothing tells of one."""
+        name = posixpath.basename(path)
+        if told or (SEEN.fullmatch(name) and name not in self.seen):
+            self.made.add(path)
 
     def _change(self, path: str, edit: Edit) -> None:
         """Take in an edit of a script that is known; it is known no more if that cannot be told."""
@@ -185,6 +195,8 @@ class Course:
     def _simple(self, command: Command, folder: str, depth: int) -> Iterator[Sight]:
         quote = " ".join([*command.words, *(f"> {path}" for path in command.writes)])
         found = list(touches(command, folder))
+        for path in command.writes:
+            self._make(whole(path, folder))
         yield from self._touched(found, quote)
         for rule in (rules.fetched, rules.machine, rules.secrets, rules.sifted, rules.left):
             yield from (Sight(find, quote) for find in rule(command))

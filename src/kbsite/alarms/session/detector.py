@@ -13,16 +13,19 @@ from typing import Final
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
-from kbsite.alarms.session.places import Surroundings
+from kbsite.alarms.session.places import SEEN, Surroundings
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.event import Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
-from kbsite.model.event import ToolCall, ToolResult
 from kbsite.store.runs import TRANSCRIPT
 from kbsite.transcripts import events
 from kbsite.transcripts import shown as chosen_of
 
 MOST = 6
 """Alarms of one kind and level that are told one by one; what is left is counted in the last."""
+
+PROMPT = 100_000
+"""Characters of a prompt that are looked at."""
 
 OUTPUT = 4000
 """Characters of a result that are looked at."""
@@ -39,18 +42,19 @@ class Session:
             return
         form, held = chosen
         told = Told()
-        begun, calls = _calls(events(form, held))
+        begun, seen, calls = _calls(events(form, held))
         around = Surroundings(begun.cwd if begun else "", run.id, begun.session_id if begun else "")
-        course = Course(around, run.harness)
+        course = Course(around, run.harness, seen)
         for done in calls:
             for sight in course.sights(done):
                 told.take(done, sight)
         yield from told.alarms()
 
 
-def _calls(found: Iterator[object]) -> tuple[Begun | None, list[Done]]:
-    """How the session began, and its calls with their outcomes, in the order of the calls."""
+def _calls(found: Iterator[object]) -> tuple[Begun | None, set[str], list[Done]]:
+    """How the session began, what its prompts name, and its calls in order, with their outcomes."""
     begun: Begun | None = None
+    seen: set[str] = set()
     calls: list[ToolCall] = []
     results: dict[tuple[str, str], deque[tuple[bool, str]]] = {}
     for event in found:
@@ -60,9 +64,11 @@ def _calls(found: Iterator[object]) -> tuple[Begun | None, list[Done]]:
             failed = bool(event.is_error or event.exit_code)
             kept = failed, event.output[:OUTPUT]
             results.setdefault((event.agent, event.call_id), deque()).append(kept)
+        elif isinstance(event, Message) and event.role is Role.USER:
+            seen.update(SEEN.findall(event.text[:PROMPT]))
         elif isinstance(event, Begun) and not event.agent and (begun is None or not begun.cwd):
             begun = event
-    return begun, [_done(call, results) for call in _once(calls)]
+    return begun, seen, [_done(call, results) for call in _once(calls)]
 
 
 def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:

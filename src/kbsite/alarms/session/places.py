@@ -47,6 +47,9 @@ GIVEN: Final = re.compile(
 )
 """Names of files that a problem gives to the agent."""
 
+SEEN: Final = re.compile(r"\b(?:check|benchmark|shapes|sota)\.py\b")
+"""Those of them that not every problem gives: an agent may make its own where it sees none."""
+
 _INSTALLED = re.compile(
     r"/(?:site|dist)-packages(?:/|$)|/node_modules(?:/|$)|^/usr/(?!local/src|src/app|home)|"
     r"^/opt/(?:conda|venv|rocm|nvidia|miniconda\d?)|/\.?venv/|/lib/python\d|/\.cargo/|/go/pkg/"
