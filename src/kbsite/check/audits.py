@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from kbsite.check.audit_keys import key_remarks
 from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
-from kbsite.model.audit import Audit, Quote, Validity, Verdict
+from kbsite.model.audit import Audit, Earlier, Quote, Validity, Verdict
 from kbsite.model.finding import Finding
 from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs import MOST, cites_lines, proofs
@@ -86,12 +86,7 @@ def _history(remarks: AuditRemarks, audit: Audit) -> None:
     last = None
     for number, earlier in enumerate(audit.history):
         key = f"history[{number}]"
-        for name, wanted in _NEEDED.items():
-            if not getattr(earlier, name).strip():
-                remarks.error(f"{key}.{name}", f"empty; expected {wanted}")
-        if earlier.date and earlier.date > earlier.replaced:
-            message = f"expected {earlier.date} (date) or later, got {earlier.replaced}"
-            remarks.error(f"{key}.replaced", message)
+        _earlier(remarks, key, earlier)
         if last and earlier.replaced < last:
             message = f"the oldest comes first; expected {last} or later, got {earlier.replaced}"
             remarks.error(f"{key}.replaced", message)
@@ -101,6 +96,15 @@ def _history(remarks: AuditRemarks, audit: Audit) -> None:
         remarks.error("date", f"{message}, got {audit.date}")
     if audit.history:
         _unchanged(remarks, audit)
+
+
+def _earlier(remarks: AuditRemarks, key: str, earlier: Earlier) -> None:
+    for name, wanted in _NEEDED.items():
+        if not getattr(earlier, name).strip():
+            remarks.error(f"{key}.{name}", f"empty; expected {wanted}")
+    if earlier.date and earlier.date > earlier.replaced:
+        message = f"expected {earlier.date} (date) or later, got {earlier.replaced}"
+        remarks.error(f"{key}.replaced", message)
 
 
 _NEEDED = {

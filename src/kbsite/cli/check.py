@@ -12,7 +12,8 @@ import click
 
 from kbsite.cli.options import config_option, settings, tally, tell
 from kbsite.errors import UsageError
-from kbsite.model.finding import Severity
+from kbsite.model.finding import Finding, Severity
+from kbsite.store.settings import Settings
 
 
 @click.command()
@@ -40,7 +41,7 @@ def check(
     nothing else of an audit.yaml changes.
 
     \b
-    Examples:
+    Example:
       kbsite check runs/demo --strict
       kbsite check --fix
     """
@@ -49,23 +50,30 @@ def check(
 
     if imported and not fix:
         raise UsageError("--imported says what --fix may change; give both")
-
-    try:
-        known = settings(config)
-    except UsageError:
-        if not paths or config:
-            raise
-        known = None  # a run can be checked anywhere, only not against its problem
+    known = _known(paths, config)
     for done in fixed(paths, known, imported=imported) if fix else ():
         click.echo(f"mended: {done.text}", err=as_json)
     seen: Counter[Severity] = Counter()
     for finding in findings_of(paths, known):
-        if as_json:
-            held = {**asdict(finding), "severity": finding.severity.value}
-            click.echo(json.dumps(held))
-        else:
-            tell(finding)
+        _say(finding, as_json=as_json)
         seen[finding.severity] += 1
     click.echo(tally(seen), err=True)
     if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
         sys.exit(1)
+
+
+def _known(paths: tuple[Path, ...], config: Path | None) -> Settings | None:
+    try:
+        return settings(config)
+    except UsageError:
+        if not paths or config:
+            raise
+        return None  # a run can be checked anywhere, only not against its problem
+
+
+def _say(finding: Finding, *, as_json: bool) -> None:
+    if as_json:
+        held = {**asdict(finding), "severity": finding.severity.value}
+        click.echo(json.dumps(held))
+    else:
+        tell(finding)

@@ -160,8 +160,11 @@ def _text(value: str, column: int) -> tuple[str, str]:
     lines = value.removesuffix("\n").split("\n")
     if not _BLOCK.fullmatch(value) or not lines[-1].strip() or not lines[0].strip():
         return _quoted(value), ""
-    if len(lines) == 1 and not value.endswith("\n"):
-        return _prose(value, column)
+    return _block(value, column) if "\n" in value else _prose(value, column)
+
+
+def _block(value: str, column: int) -> tuple[str, str]:
+    lines = value.removesuffix("\n").split("\n")
     # A first line that is indented would be taken for the indentation of all.
     told = "2" if lines[0].startswith((" ", "\t")) else ""
     chomp = "" if value.endswith("\n") else "-"
@@ -186,17 +189,18 @@ def _quoted(value: str) -> str:
 
 def _end(text: str, node: yaml.Node, key: yaml.Node | None = None) -> int:
     """Where the last thing of a node ends, without the blank lines and comments after it."""
-    if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
-        return _end(text, node.value[-1][1], node.value[-1][0])
-    if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:
-        return _end(text, node.value[-1], node)
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(text, last[1], last[0]) if isinstance(last, tuple) else _end(text, last, node)
     if node.start_mark.index == node.end_mark.index and key is not None:
         # Nothing stands there, and the parser looks for it far below.
         return int(key.end_mark.index) + 1
     end = int(node.end_mark.index)
-    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
-        keeps = "+" in (_HEADER.match(text, node.start_mark.index) or [""])[0]
-        while not keeps and text[:end].endswith("\n\n"):
+    header = (
+        _HEADER.match(text, node.start_mark.index) if isinstance(node, yaml.ScalarNode) else None
+    )
+    if header and "+" not in header[0]:
+        while text[:end].endswith("\n\n"):
             end -= 1
     return end
 
