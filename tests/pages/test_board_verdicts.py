@@ -24,7 +24,7 @@ from kbsite.pages import board as board_page
 from kbsite.pages import home
 from kbsite.pages.board import coverage
 from kbsite.pages.cited import LONGEST, SHOWN, cited
-from kbsite.pages.leaks import leaks
+from kbsite.pages.leaks import QUOTED, leaks
 from kbsite.pages.page import Site
 from kbsite.proofs import proofs
 from kbsite.store.runs import read_run
@@ -336,6 +336,19 @@ def test_leaks_stand_in_the_order_of_the_settings_then_unknown_ones_then_unnamed
         "leak-other", "leak-clamp", "leak-stray", "shortcut-p", "shortcut-q",
     ]  # fmt: skip
     assert [card.title for card in cards][2:] == ["stray", "a shortcut in p", "a shortcut in q"]
+
+
+def test_a_card_names_all_runs_and_quotes_the_best_of_them() -> None:
+    leaky = audit(Verdict.RUBRIC_LEAK, leak="clamp", quotes=quoted(1))
+    runs = [
+        attempt(f"r{n}", model=f"m{n}", score=0.1 + n / 100, audit=leaky) for n in range(QUOTED + 2)
+    ]
+    [card] = having(page_of(site_of(*runs, known=[CLAMP])), "section", "leak")
+    items = [item for item in card.iter("li") if having(item, "figure", "quote")]
+
+    assert len(list(card.iter("li"))) == QUOTED + 2
+    assert len(items) == QUOTED
+    assert "m0 " not in " ".join(said(item) for item in items)
 
 
 def test_each_board_shows_its_own_runs_of_a_leak() -> None:

@@ -12,7 +12,7 @@ from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
 from kbsite.pages.board_figures import figures
 from kbsite.pages.cited import cited
-from kbsite.pages.leaks import Card, leaks
+from kbsite.pages.leaks import QUOTED, Card, leaks
 from kbsite.pages.page import Page, Site, board_path, templated
 from kbsite.text import banner
 
@@ -40,6 +40,7 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "tone": _tone,
         "cited": partial(cited, site),
         "leaks": cards,
+        "quoted_runs": QUOTED,
         "leak_of": _leak_of(cards),
         **figures(board, site.prices),
     }

@@ -12,6 +12,9 @@ from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Leak
 from kbsite.pages.page import Site
 
+QUOTED = 10
+"""Runs of a leak whose quotes its card shows; all have them below their rows and on their pages."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
