@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -50,11 +51,28 @@ class PythonSources:
         """What was found, in the order of the files; each line once for a kind."""
         for reading in readings(evidence):
             yield from _unread(reading)
-            yield from _chosen([alarm for find in FINDERS for alarm in find(reading)])
+            yield from _chosen([alarm for find in FINDERS for alarm in _bounded(find, reading)])
         yield from algorithms.alarms(evidence)
 
 
+def _bounded(find: Callable[[Reading], Iterator[Alarm]], reading: Reading) -> list[Alarm]:
+    """What a finder finds; a note in place of it where the source is nested beyond reason."""
+    try:
+        return list(find(reading))
+    except RecursionError:
+        says = "The source was not looked into everywhere: its parts are nested too deeply."
+        return [reading.raised("obfuscation", Level.NOTE, says)]
+
+
+_ENCODING: Final = re.compile(r"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
+_PLAIN: Final = ("utf-8", "utf8", "ascii", "us-ascii", "latin-1", "iso-8859-1", "utf-8-sig")
+
+
 def _unread(reading: Reading) -> Iterator[Alarm]:
+    encoding = _ENCODING.match(reading.module.source.text)
+    if encoding is not None and encoding[1].lower().replace("_", "-") not in _PLAIN:
+        says = f"The source says that it is encoded in `{shown(encoding[1])}`: it is not what runs."
+        yield reading.raised("obfuscation", Level.ALARM, says)
     if reading.module.problem:
         says = f"The source was not looked into: {shown(reading.module.problem)}."
         yield reading.raised("obfuscation", Level.NOTE, says)

@@ -28,6 +28,9 @@ STEPS: Final = 20_000
 DEEPEST: Final = 6
 """Functions within each other that are followed."""
 
+NESTED: Final = 80
+"""Expressions and blocks within each other that are followed."""
+
 _META: Final = frozenset(
     """shape dtype device ndim is_cuda requires_grad layout itemsize nbytes names is_contiguous
     element_size size stride numel dim nelement storage_offset get_device is_floating_point
@@ -50,6 +53,7 @@ class Flow(Memory):
         self.branches = 0
         """Branches and loops that it is in: what is assigned there may be or not."""
         self._depth = 0
+        self._within = 0
         self._calls = Calls(self)
         self._decisions = Decisions(self)
 
@@ -74,7 +78,12 @@ class Flow(Memory):
 
     def body(self, statements: Sequence[ast.stmt], frame: Frame) -> bool:
         """Follow statements; True if none behind them is reached."""
-        return any(self._statement(statement, frame) for statement in statements)
+        if self._within > NESTED:
+            return False
+        self._within += 1
+        ended = any(self._statement(statement, frame) for statement in statements)
+        self._within -= 1
+        return ended
 
     def _statement(self, node: ast.stmt, frame: Frame) -> bool:
         match node:
@@ -219,8 +228,14 @@ class Flow(Memory):
     def value(self, node: ast.expr, frame: Frame) -> Value:
         """The labels of an expression."""
         self._steps += 1
-        if self._steps > STEPS:
+        if self._steps > STEPS or self._within > NESTED:
             return NOTHING
+        self._within += 1
+        found = self._followed(node, frame)
+        self._within -= 1
+        return found
+
+    def _followed(self, node: ast.expr, frame: Frame) -> Value:
         match node:
             case ast.Constant():
                 return NOTHING
@@ -242,6 +257,10 @@ class Flow(Memory):
                 return value
             case ast.Lambda() | ast.JoinedStr():
                 return NOTHING
+            case ast.List() | ast.Dict() | ast.Set():
+                here, parts = self.place(node), self._parts(node, frame)
+                self.write(here, self.data(parts), node)
+                return here | parts
             case _:
                 return self._parts(node, frame)
 

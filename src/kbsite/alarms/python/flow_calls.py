@@ -144,6 +144,8 @@ class Calls:
         bound = bound or (first in ("self", "cls", "ctx") and len(given) < len(names))
         placed = names[1:] if bound else names
         values = dict(zip(placed, given, strict=False)) | named
+        if any(isinstance(part, ast.Starred) for part in node.args):
+            values = dict.fromkeys(placed, frozenset[str]().union(*given)) | named
         for kept in _kept_defaults(function):
             values.setdefault(kept, flow.state(f"{function.name}.{kept}"))
         for name in names:
@@ -199,6 +201,8 @@ class Calls:
         kept = next((label for label in owner if label.startswith("state:")), "")
         if kept and name in _STORES:
             return self._stored(node, called, kept, given)
+        if name in _STORES and name not in ("add", "push", "send"):
+            flow.write(owner, flow.data(*given), node)
         if kept and given and name in _LOOKS:
             flow.done.keyed.append((node, flow.data(given[0])))
         return frozenset()
@@ -252,7 +256,8 @@ class Calls:
         if name in _EMPTY:
             return flow.place(node, "empty")
         if name in _FILLED:
-            return flow.place(node, "const") | flow.data(*given)
+            filled = given[1:] if name.endswith("_like") else given
+            return flow.place(node, "const") | flow.data(*filled)
         if name in _VIEWS or name == "as_tensor":
             return frozenset[str]().union(*given)
         return flow.made(flow.operation(origin) or "call", *given)

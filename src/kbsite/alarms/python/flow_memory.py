@@ -76,7 +76,7 @@ class Memory:
         """A new value, made of others by something."""
         return self.data(*values) | {label}
 
-    def place(self, node: ast.AST, label: str) -> Value:
+    def place(self, node: ast.AST, label: str = "meta") -> Value:
         """New memory."""
         mark = f"@{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
         self.done.memory.setdefault(mark, set()).add(label)

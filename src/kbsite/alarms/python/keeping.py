@@ -42,6 +42,16 @@ class Calls:
         """The labels of what is stored in a place."""
         return self.first_flow.data(self.first.stored[place])
 
+    def whole(self, value: Value) -> Value:
+        """The labels of a value, with those of all that it was made of in earlier calls."""
+        found, seen = self.first_flow.data(value), set[str]()
+        while True:
+            places = {label[6:] for label in found if label[:6] == "state:"} - seen
+            if not places & self.kept:
+                return found
+            seen |= places
+            found = found.union(*(self.stored(place) for place in places & self.kept))
+
 
 def find(reading: Reading) -> Iterator[Alarm]:
     """Alarms of what is kept, and of what is given back."""
@@ -211,7 +221,7 @@ def _is_exact(test: ast.expr) -> bool:
 def _outputs(calls: Calls) -> Iterator[Alarm]:
     given = [(node, value) for node, value in calls.first.returned if value]
     if given and any(mark.startswith("@in:") for mark in calls.first.memory):
-        yield from _constants(calls, [(node, calls.first_flow.data(v)) for node, v in given])
+        yield from _constants(calls, [(node, calls.whole(value)) for node, value in given])
     for node, value in given:
         labels = calls.first_flow.data(value)
         if _is_about_nothing(calls.reading, node):

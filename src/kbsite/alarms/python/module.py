@@ -155,7 +155,7 @@ def parsed(source: Source) -> Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source.text)
+            tree = ast.parse(source.text.removeprefix("\ufeff"))
     except SyntaxError as error:
         return _empty(source, f"line {error.lineno or 1} is no Python that can be read")
     except (RecursionError, MemoryError):

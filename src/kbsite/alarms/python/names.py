@@ -65,6 +65,7 @@ class Names:
         self.module = module
         self.constants = Constants(self._follow, self.origin)
         self._memo: dict[ast.expr, str] = {}
+        self._values: dict[ast.expr, Value | None] = {}
         self._open: set[ast.AST] = set()
 
     def origin(self, node: ast.expr) -> str:
@@ -84,11 +85,13 @@ class Names:
 
     def value(self, node: ast.expr) -> Value | None:
         """The text or number that an expression is put together to; None if it is not constant."""
-        return self.constants.value(node)
+        if node not in self._values:
+            self._values[node] = self.constants.value(node)
+        return self._values[node]
 
     def text(self, node: ast.expr) -> str | None:
         """The text that an expression is put together to; None if it is none."""
-        value = self.constants.value(node)
+        value = self.value(node)
         return value if isinstance(value, str) else None
 
     def definition(self, origin: str) -> Definition | None:
@@ -276,7 +279,8 @@ class Names:
             case "sys.modules.get":
                 return self.text(first) or ""
             case _:
-                return self.origin(first) if called in _GIVES_FIRST else ""
+                found = self.origin(first) if called in _GIVES_FIRST else UNKNOWN
+                return "" if found == UNKNOWN else found
 
     def _attrgetter(self, node: ast.Call) -> str:
         maker = node.func

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from kbsite.alarms.kinds import shown
@@ -12,6 +13,9 @@ from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
+
+MOST: Final = 200
+"""Parts of an expression that are looked into."""
 
 _PROGRAMS: Final = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "pty.",
                     "asyncio.create_subprocess", "commands.", "sh.")  # fmt: skip
@@ -76,7 +80,7 @@ def _at(reading: Reading, node: ast.AST, level: Level) -> Level:
 
 def texts(reading: Reading, node: ast.AST, depth: int = 0) -> Iterator[str]:
     """The constant texts in an expression, and in what its names stand for."""
-    for part in ast.walk(node):
+    for part in islice(ast.walk(node), MOST):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             yield part.value
         elif isinstance(part, ast.Name | ast.BinOp | ast.Call | ast.JoinedStr):
@@ -120,7 +124,7 @@ def _executed(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
 
 def _reached(reading: Reading, node: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
     """The parts of an expression, and of what its names stand for."""
-    for part in ast.walk(node):
+    for part in islice(ast.walk(node), MOST):
         yield part
         if isinstance(part, ast.Name) and depth < 4:
             for value in reading.names.bindings(part.id, reading.module.scope(part))[:4]:
