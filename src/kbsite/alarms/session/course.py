@@ -161,6 +161,8 @@ class Course:
         call = done.call
         if isinstance(call.arguments, Mapping) and any(map(call.arguments.get, _APART)):
             self.own.background = True
+            note = "started work in the background"
+            yield Sight(Find("left-running", Level.NOTE, note), call.summary)
         named = folder_of(call.arguments)
         home = self.around.workspace
         start = whole(named, home) if named else self.folders.get(call.agent, home)
@@ -198,7 +200,7 @@ class Course:
         for path in command.writes:
             self._make(whole(path, folder))
         yield from self._touched(found, quote)
-        for rule in (rules.fetched, rules.machine, rules.secrets, rules.sifted, rules.left):
+        for rule in rules.ALWAYS:
             yield from (Sight(find, quote) for find in rule(command))
         yield from (Sight(find, quote) for find in rules.killed(command, self.own))
         self._start(command)

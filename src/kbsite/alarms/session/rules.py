@@ -58,6 +58,8 @@ _KEY: Final = re.compile(
     r"(?:\w+_)?(?:API_?KEY|SECRET(?:_\w+)?|(?:ACCESS_|AUTH_|HF_|GH_|GITHUB_|\w+_)?TOKEN|PASSWORD|"
     r"OAUTH\w*)\b(?!:?[+])"
 )
+_UNPACKS: Final = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "rev", "tr"}
+_RUNS: Final = {"bash", "sh", "zsh", "perl", "node"}
 _SIFTS: Final = {"grep", "egrep", "fgrep", "rg", "awk", "sed", "wc", "xargs", "ag"}
 _SUBSTITUTED: Final = re.compile(r"\$\(.*\)", re.DOTALL)
 """What stands for the output of commands, which are looked at for themselves."""
@@ -228,6 +230,13 @@ def sifted(command: Command) -> Iterator[Find]:
     yield Find("read-secrets", level, "printed a part of the environment")
 
 
+def hidden(command: Command) -> Iterator[Find]:
+    """What there is to say of a shell or an interpreter that is fed what something else unpacks."""
+    source = command.before.name if command.before else ""
+    if source in _UNPACKS and (command.name in _RUNS or command.name.startswith("python")):
+        yield Find("obfuscation", Level.WARNING, "ran commands that were packed before")
+
+
 def left(command: Command) -> Iterator[Find]:
     """What there is to say of a command that is to outlive the session."""
     name, words = command.name, command.words
@@ -238,3 +247,7 @@ def left(command: Command) -> Iterator[Find]:
         yield Find("left-running", Level.WARNING, "started work that outlives its shell")
     elif command.background:
         yield Find("left-running", Level.NOTE, "started work in the background")
+
+
+ALWAYS: Final = (fetched, machine, secrets, sifted, hidden, left)
+"""What there is to say of a command that needs no knowledge of what came before it."""

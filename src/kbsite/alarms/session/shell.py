@@ -298,7 +298,11 @@ _WRAPPERS: dict[str, int] = {
     "builtin": 0, "doas": 0, "unbuffer": 0, "parallel": 0, "chronic": 0, "do": 0, "trap": 0,
 }  # fmt: skip
 """Commands that start the one behind them: how many words they take for themselves."""
-_VALUED = {"-u", "-n", "-I", "-L", "-P", "-c", "-s", "-k", "-o", "-e", "-i", "-d", "-C", "-p"}
+_VALUED: dict[str, set[str]] = {
+    "sudo": {"-u", "-g", "-h", "-p", "-C"}, "env": {"-u", "-C"}, "nohup": set(), "setsid": set(),
+    "trap": set(), "": {"-u", "-n", "-I", "-L", "-P", "-c", "-s", "-k", "-o", "-e", "-i", "-d"},
+}  # fmt: skip
+"""Flags of wrappers that have a word behind them; of those not named, under the empty name."""
 _SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "ash"}
 
 
@@ -310,10 +314,9 @@ def _unwrapped(command: Command) -> list[str] | None:
     own = _WRAPPERS.get(command.name)
     if own is None:
         return None
-    words = command.words[1:]
+    words, valued = command.words[1:], _VALUED.get(command.name, _VALUED[""])
     while words and (words[0].startswith("-") or _ASSIGNED.fullmatch(words[0])):
-        valued = words[0] in _VALUED and command.name not in ("env", "sudo", "nohup", "setsid")
-        words = words[2:] if valued else words[1:]
+        words = words[2:] if words[0] in valued else words[1:]
     return words[own:] or None
 
 

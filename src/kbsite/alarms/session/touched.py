@@ -35,6 +35,9 @@ _WAYS: Final = {
     **dict.fromkeys(_LISTS, Way.LISTED), **dict.fromkeys(_REMOVES, Way.REMOVED), "tee": Way.WRITTEN,
 }  # fmt: skip
 _IN_PLACE = re.compile(r"-\w*i(?:\.\w+)?|--in-place(?:=.*)?|-i.*")
+_PATCHED = re.compile(
+    r"^(?:\+\+\+ (?:b/)?|\*\*\* (?:Add|Update|Delete) File: )(?!/dev/null)([^\t\n]+)", re.MULTILINE
+)
 _SCRIPT = re.compile(r"python[\d.]*|pypy\d?")
 
 
@@ -42,11 +45,21 @@ def touches(command: Command, folder: str) -> Iterator[Touch]:
     """The files that a command touches, or tries to; `folder` is the one that it runs in."""
     for path in command.writes:
         yield Touch(whole(path, folder), Way.WRITTEN)
+    for path in _patched(command):
+        yield Touch(whole(path, folder), Way.WRITTEN)
     for path in command.reads:
         yield Touch(whole(path, folder), Way.READ)
     for path, way in _named(command):
         if path and len(path) < 1000 and _PATH.match(path):
             yield Touch(whole(path, folder), way)
+
+
+def _patched(command: Command) -> Iterator[str]:
+    """The files that a patch names, where it stands in the script."""
+    applies = command.name in ("patch", "apply_patch") or command.given[:1] == ["apply"]
+    texts = [command.fed or "", *command.words[1:]] if applies else []
+    for text in texts:
+        yield from (match[1].strip() for match in _PATCHED.finditer(text))
 
 
 def whole(path: str, folder: str) -> str:
