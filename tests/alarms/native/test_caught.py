@@ -212,8 +212,8 @@ def test_an_empty_kernel_is_told() -> None:
         ('py::exec("import torch");', "obfuscation"),
         # paths
         ("try { k<<<1, 1>>>(p, q); } catch (...) { return at::matmul(x, w); }", "fallback"),
-        ("if (x.size(0) == 4096) { gemm_fp16<<<1, 1>>>(p, q); } else { gemm_fp32<<<1, 1>>>(p, q); }",
-         "shape-branch"),
+        ("if (x.size(0) == 4096) { gemm_fp16<<<1, 1>>>(p, q); } "
+         "else { gemm_fp32<<<1, 1>>>(p, q); }", "shape-branch"),
         ("auto z = torch::empty_like(x); return z;", "uninitialised-output"),
     ],
 )  # fmt: skip

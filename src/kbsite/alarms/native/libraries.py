@@ -13,7 +13,7 @@ from kbsite.alarms.native.library import (
     named_op,
 )
 from kbsite.alarms.native.solution import Solution, is_trivial
-from kbsite.alarms.native.tokens import Kind, hidden, value
+from kbsite.alarms.native.tokens import hidden, value
 from kbsite.alarms.native.unit import Function, Unit
 from kbsite.model.alarm import Alarm, Level
 
@@ -194,12 +194,12 @@ def find_escapes(held: Unit) -> Iterator[Alarm]:
             saw = f"{count} letters of a text are written as numbers; it reads {shown(text)}."
             yield held.alarm("obfuscation", Level.ALARM, saw, at)
     run: list[int] = []
-    for at, (kind, text, _) in enumerate(held.tokens):
-        if kind == Kind.CHARACTER:
-            run.append(at)
-        elif text != "," or not run:
+    for at in held.characters:
+        if run and at > run[-1] + 2:
             yield from _spelled(held, run)
             run = []
+        run.append(at)
+    yield from _spelled(held, run)
 
 
 def _spelled(held: Unit, run: list[int]) -> Iterator[Alarm]:

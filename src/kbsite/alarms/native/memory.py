@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.native.solution import launches
 from kbsite.alarms.native.state import IDENTITY
 from kbsite.alarms.native.tokens import Kind
 from kbsite.alarms.native.unit import Function, Unit
@@ -40,7 +39,7 @@ def find(held: Unit) -> Iterator[Alarm]:
 
 def _addresses(held: Unit) -> Iterator[Alarm]:
     """Addresses that are worked out: rounded to pages and more, or given as numbers."""
-    for at in range(1, len(held.tokens)):
+    for at in (*held.signs.get("~", ()), *held.numbers):
         if held.tokens[at][1] == "~" and _rounds(held, at):
             saw = "The address of a tensor is rounded down to memory that is not its own."
             yield held.alarm(
@@ -86,8 +85,8 @@ def _parameters(held: Unit, function: Function) -> frozenset[str]:
 
 def _cleared(held: Unit, function: Function) -> Iterator[Alarm]:
     """Inputs that are overwritten once a kernel has read them."""
-    first, last = function.body
-    done = [at for at, _ in launches(held) if first < at < last]
+    last = function.body[1]
+    done = held.launched_in(function.body)
     given = _parameters(held, function)
     if not done:
         return

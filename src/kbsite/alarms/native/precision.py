@@ -53,6 +53,7 @@ _CONVERTS: Final = tuple(
         (r"CUBLAS_COMPUTE_32F_FAST_TF32$|CUBLAS_TF32_TENSOR_OP_MATH$", "tf32"),
     )
 )  # fmt: skip
+_ANY: Final = re.compile("|".join(pattern.pattern for pattern, _ in _CONVERTS))
 _SPLIT: Final = re.compile(
     r"(?:^|_)(?:hi|lo|high|low|big|small|head|tail|resid\w*|corr\w*|err|delta)"
     r"(?:\d|_|$)",
@@ -138,7 +139,7 @@ def _uses(held: Unit) -> Iterator[Use]:
         for precision in _of_product(held.source.text):
             yield Use(precision, 0, "mma", is_product=True)
     for name, places in held.names.items():
-        for pattern, precision in _CONVERTS:
+        for pattern, precision in _CONVERTS if _ANY.match(name) else ():
             if pattern.match(name):
                 yield Use(precision, places[0], name, is_product=False)
                 break

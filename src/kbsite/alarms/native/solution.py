@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -125,30 +124,3 @@ def _is_copy(sign: str, names: list[str], signs: list[str]) -> bool:
     if sign != "=" or len(set(names)) > 1 or reckons > 2:
         return False
     return len(names) < 2 or not reckons  # x * x is work
-
-
-_LAUNCHERS: Final = (
-    "cudaLaunchKernel", "cudaLaunchKernelEx", "cudaLaunchKernelExC", "cuLaunchKernel",
-    "cudaLaunchCooperativeKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel",
-    "hipLaunchKernelGGL", "hipLaunchKernel", "hipModuleLaunchKernel",
-)  # fmt: skip
-
-
-def launches(held: Unit) -> Iterator[tuple[int, str]]:
-    """Where kernels are launched, each with the kernel's name; empty where it is not told."""
-    for at, (_, text, _) in enumerate(held.tokens):
-        if text == "<<<":
-            yield at, _launched(held, at - 1)
-    for name in _LAUNCHERS:
-        for at in held.calls(name):
-            yield at, ""
-
-
-def _launched(held: Unit, back: int) -> str:
-    """The name that ends at a token, whatever its template's arguments are."""
-    depth, begin = 0, back
-    while back > 0 and begin - back < 200 and (depth or held.tokens[back][1] == ">"):
-        depth += (held.tokens[back][1] == ">") - (held.tokens[back][1] == "<")
-        back -= 1
-    kind, name, _ = held.tokens[back] if back >= 0 else (0, "", 0)
-    return name if kind == Kind.NAME else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.native.library import library_call
-from kbsite.alarms.native.solution import launches
 from kbsite.alarms.native.tokens import Kind
 from kbsite.alarms.native.unit import Function, Place, Unit
 from kbsite.model.alarm import Alarm, Level
@@ -21,8 +21,7 @@ _LOOKED_UP: Final = frozenset(("find", "count", "contains", "end", "defined", "h
 _COMPARED: Final = frozenset(("==", "!=", "<", ">", "<=", ">=", "%"))
 
 
-_LASTING: Final = frozenset(("static", "thread_local"))
-_NO_TYPE: Final = frozenset(("static", ".", "->", "(", ",", "="))
+_ENDS: Final = frozenset("=;{[(,)")
 _ELSEWHERE: Final = frozenset(
     ("__shared__", "__constant__", "__device__", "return", "using", "typedef", "struct", "(")
 )
@@ -53,43 +52,54 @@ class Branch:
 def find(held: Unit) -> Iterator[Alarm]:
     """What the host code of a source keeps."""
     kept = dict(_kept(held))
-    launched = sorted(at for at, _ in launches(held))
+    heavy = sorted(at for name, held_at in held.names.items() if _is_heavy(name) for at in held_at)
     for function in held.functions:
         if not function.is_kernel:
-            yield from _function(held, function, kept, launched)
+            yield from _function(held, function, kept, heavy)
     yield from _graphs(held)
 
 
 def _kept(held: Unit) -> Iterator[tuple[str, str]]:
     """Variables that outlive a call, each with its type as written."""
-    bodies = {one.body[0]: one.body[1] for one in held.functions}
-    begin, at, inside = 0, 0, -1
-    while at < len(held.tokens):
-        text = held.tokens[at][1]
-        if at in bodies:
-            inside = bodies[at]
-        if text in (";", "{", "}", "public:", ":"):
-            begin = at + 1
-        elif text in ("=", "(") or held.after(at) in (";", "{", "["):
-            name, kind = (at - 1, at - 2) if text in ("=", "(") else (at, at - 1)
-            found = _declared(held, begin, name, kind, static_only=at < inside)
-            if found is not None:
-                yield found
-        at += 1
+    for word in ("static", "thread_local"):
+        for at in held.names.get(word, ()):
+            yield from _declared(held, at, is_local=held.function(at) is not None)
+    members = [
+        (at, held.partner[opening])
+        for word in ("struct", "class", "union", "enum")
+        for at in held.names.get(word, ())
+        if (opening := _next(held, at, "{")) in held.partner
+    ]
+    for name, places in held.names.items():
+        if _holds(name):
+            for at in places:
+                if held.function(at) is None and not any(a < at < b for a, b in members):
+                    yield from _declared(held, at, is_local=False)
 
 
-def _declared(
-    held: Unit, begin: int, name: int, kind: int, *, static_only: bool
-) -> tuple[str, str] | None:
-    if not begin <= kind < name <= begin + 60 or held.tokens[name][0] != Kind.NAME:
-        return None
-    words = [held.tokens[at][1] for at in range(begin, name)]
-    lasting = not _LASTING.isdisjoint(words)
-    if not lasting and (static_only or not any(map(_holds, words))):
-        return None
-    if _is_fixed(words) or words[-1] in _NO_TYPE or not _ELSEWHERE.isdisjoint(words):
-        return None
-    return held.tokens[name][1], " ".join(words)
+def _next(held: Unit, at: int, sign: str) -> int:
+    """Where a sign stands next, within a few tokens; -1 if it does not."""
+    for one in range(at + 1, min(at + 8, len(held.tokens))):
+        if held.tokens[one][1] == sign:
+            return one
+    return -1
+
+
+def _declared(held: Unit, begin: int, *, is_local: bool) -> Iterator[tuple[str, str]]:
+    """The variable whose declaration begins there, if it is one."""
+    angles, end = 0, begin + 1
+    while end < min(begin + 60, len(held.tokens)):
+        text = held.tokens[end][1]
+        angles += (text == "<") - (text == ">")
+        if angles <= 0 and text in _ENDS:
+            break
+        end += 1
+    words = [text for _, text, _ in held.tokens[begin : end - 1]]
+    ends = held.tokens[end][1] if end < len(held.tokens) else "("
+    named = end > begin + 1 and held.tokens[end - 1][0] == Kind.NAME
+    usable = named and (is_local or ends not in "(,)") and not _is_fixed(words)
+    if usable and _ELSEWHERE.isdisjoint(words):
+        yield held.tokens[end - 1][1], " ".join(words)
 
 
 def _is_fixed(words: list[str]) -> bool:
@@ -103,11 +113,11 @@ def _holds(word: str) -> bool:
 
 
 def _function(
-    held: Unit, function: Function, kept: dict[str, str], launched: list[int]
+    held: Unit, function: Function, kept: dict[str, str], heavy: list[int]
 ) -> Iterator[Alarm]:
     first, last = function.body
-    works = [at for at in launched if first < at < last]
-    works += [at for at in range(first, last) if _is_heavy(held, at)]
+    works = list(held.launched_in(function.body))
+    works += heavy[bisect_left(heavy, first) : bisect_right(heavy, last)]
     keeping = Keeping(
         kept=frozenset(kept),
         derived=_derived(held, function, frozenset(kept)),
@@ -166,11 +176,10 @@ def _prepared(held: Unit, name: str, *, keyed: bool, place: Place) -> Alarm:
     return held.alarm("input-cache", Level.WARNING, saw, *place)
 
 
-def _is_heavy(held: Unit, at: int) -> bool:
-    kind, text, _ = held.tokens[at]
-    if kind != Kind.NAME or ("::" not in text and not text.startswith(("cublas", "cudnn"))):
+def _is_heavy(name: str) -> bool:
+    if "::" not in name and not name.startswith(("cublas", "cudnn")):
         return False
-    call = library_call(text)
+    call = library_call(name)
     return call is not None and bool(call.family)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
-from kbsite.alarms.native.solution import launches
 from kbsite.alarms.native.unit import Unit
 from kbsite.model.alarm import Alarm, Level
 
@@ -52,7 +51,7 @@ def _streams(held: Unit) -> Iterator[Alarm]:
         saw = f"{name} makes a stream of its own; there is something that waits for it."
         yield held.alarm("stream-trick", Level.NOTE, saw, made[0])
     else:
-        used = [at for at, _ in launches(held) if at > made[0]]
+        used = [at for at in held.launches if at > made[0]]
         saw = f"{name} makes a stream of its own, and nothing waits for it."
         yield held.alarm("stream-trick", Level.ALARM, saw, made[0], *used[:1])
 

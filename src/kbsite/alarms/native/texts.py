@@ -78,8 +78,9 @@ def _policies(held: Unit) -> Iterator[Alarm]:
             said.add(found[0])
             saw = f"Assembly asks for data to stay in the cache: {shown(text)}"
             yield held.alarm("cache-policy", Level.WARNING, f"{saw.rstrip('.')}.", at)
-    for at, (_, text, _) in enumerate(held.tokens):
-        if text[:4].lower() == "0x14" and text.lower().rstrip("ul") in _STAY_NUMBERS:
+    for at in held.numbers:
+        text = held.tokens[at][1]
+        if text.lower().rstrip("ul") in _STAY_NUMBERS:
             saw = f"{text} is a policy of the cache: evict last."
             yield held.alarm("cache-policy", Level.WARNING, saw, at)
             break

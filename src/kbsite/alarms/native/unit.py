@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from kbsite.alarms.kinds import alarm
-from kbsite.alarms.native.macros import Expanded, Macro, expanded, included, macro
+from kbsite.alarms.native.macros import Macro, expanded, included, macro
 from kbsite.alarms.native.tokens import Kind, Text, Token, spliced, tokens, value
 from kbsite.model.alarm import Alarm, Level
 
@@ -73,11 +76,26 @@ class Unit:
     pasted: frozenset[str]
     names: Mapping[str, list[int]]
     """Names, with the namespaces that they are of, and the tokens that spell them."""
+    signs: Mapping[str, list[int]]
+    numbers: tuple[int, ...]
+    characters: tuple[int, ...]
     strings: tuple[tuple[int, str], ...]
     """Tokens that are texts, each with what it stands for."""
     partner: Mapping[int, int]
     """Of a bracket, the one that closes or opens it."""
     functions: tuple[Function, ...] = field(default=())
+
+    @cached_property
+    def launches(self) -> tuple[int, ...]:
+        """Where kernels are launched, in order."""
+        found = list(self.signs.get("<<<", ()))
+        found += [at for name in _LAUNCHERS for at in self.calls(name)]
+        return tuple(sorted(found))
+
+    def launched_in(self, place: Place) -> tuple[int, ...]:
+        """The launches within a place."""
+        held = self.launches
+        return held[bisect_left(held, place[0]) : bisect_right(held, place[1])]
 
     @property
     def kernels(self) -> tuple[Function, ...]:
@@ -141,12 +159,21 @@ class Unit:
 
     def function(self, at: int) -> Function | None:
         """The function that a token stands in."""
-        for one in self.functions:
-            if one.head[0] <= at <= one.body[1]:
-                return one
-        return None
+        place = bisect_right(self._begins, at) - 1
+        if place < 0 or at > self.functions[place].body[1]:
+            return None
+        return self.functions[place]
+
+    @cached_property
+    def _begins(self) -> tuple[int, ...]:
+        return tuple(one.head[0] for one in self.functions)
 
 
+_LAUNCHERS: Final = (
+    "cudaLaunchKernel", "cudaLaunchKernelEx", "cudaLaunchKernelExC", "cuLaunchKernel",
+    "cudaLaunchCooperativeKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel",
+    "hipLaunchKernelGGL", "hipLaunchKernel", "hipModuleLaunchKernel",
+)  # fmt: skip
 _LEADING: Final = frozenset(
     ("return", "else", "do", "case", "co_return", "throw", "not", "and", "or")
 )
@@ -169,8 +196,8 @@ def unit(source: NativeSource) -> Unit:
         elif header := included(token[1]):
             headers.append((header, token[2]))
     made = expanded(code, macros)
-    names = _names(made)
-    partner = _partners(made.tokens)
+    index = _index(made.tokens)
+    partner = _partners(made.tokens, index)
     return Unit(
         source=source,
         text=text,
@@ -179,23 +206,52 @@ def unit(source: NativeSource) -> Unit:
         headers=tuple(headers),
         macros=macros,
         pasted=frozenset(made.pasted),
-        names=names,
-        strings=tuple(_strings(made.tokens)),
+        names=_names(made.tokens, index.names),
+        signs=index.signs,
+        numbers=tuple(index.numbers),
+        characters=tuple(index.characters),
+        strings=tuple(_strings(made.tokens, index.strings)),
         partner=partner,
-        functions=tuple(_functions(made.tokens, partner)),
+        functions=tuple(_functions(made.tokens, index, partner)),
     )
 
 
-def _names(made: Expanded) -> dict[str, list[int]]:
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Where tokens stand, by what they are."""
+
+    names: dict[str, list[int]]
+    signs: dict[str, list[int]]
+    strings: list[int]
+    characters: list[int]
+    numbers: list[int]
+
+
+def _index(held: list[Token]) -> _Index:
+    names: defaultdict[str, list[int]] = defaultdict(list)
+    signs: defaultdict[str, list[int]] = defaultdict(list)
+    found = _Index(names, signs, [], [], [])
+    others = {
+        Kind.STRING: found.strings, Kind.CHARACTER: found.characters, Kind.NUMBER: found.numbers,
+    }  # fmt: skip
+    name, sign = int(Kind.NAME), int(Kind.SIGN)
+    for at, (kind, text, _) in enumerate(held):
+        if kind == sign:
+            signs[text].append(at)
+        elif kind == name:
+            names[text].append(at)
+        else:
+            others[Kind(kind)].append(at)
+    names.default_factory = signs.default_factory = None
+    return found
+
+
+def _names(held: list[Token], found: dict[str, list[int]]) -> dict[str, list[int]]:
     """Names by their full spelling: `using` and names of namespaces are followed."""
-    found: dict[str, list[int]] = {}
-    for at, (kind, text, _) in enumerate(made.tokens):
-        if kind == Kind.NAME:
-            found.setdefault(text, []).append(at)
     opened: list[str] = []
     short: dict[str, str] = {}
     for at in (*found.get("using", ()), *found.get("namespace", ())):
-        _opened(made.tokens[at : at + 4], opened, short)
+        _opened(held[at : at + 4], opened, short)
     for text in list(found) if short or opened else ():
         for full in _resolved(text, opened, short):
             found.setdefault(full, []).extend(found[text])
@@ -225,53 +281,49 @@ def _resolved(text: str, opened: list[str], short: Mapping[str, str]) -> Iterato
             yield f"{short.get(space, space)}::{text}"
 
 
-def _strings(held: list[Token]) -> Iterator[tuple[int, str]]:
+def _strings(held: list[Token], places: list[int]) -> Iterator[tuple[int, str]]:
     """Texts; those that follow each other are one, as the language has it."""
-    at = 0
-    while at < len(held):
-        if held[at][0] != Kind.STRING:
-            at += 1
-            continue
-        begin, parts = at, list[str]()
-        while at < len(held) and held[at][0] == Kind.STRING:
-            parts.append(value(held[at][1]))
-            at += 1
+    begin, last, parts = -1, -2, list[str]()
+    for at in places:
+        if at != last + 1:
+            if parts:
+                yield begin, "".join(parts)
+            begin, parts = at, []
+        parts.append(value(held[at][1]))
+        last = at
+    if parts:
         yield begin, "".join(parts)
 
 
-def _partners(held: list[Token]) -> dict[int, int]:
+def _partners(held: list[Token], index: _Index) -> dict[int, int]:
     found: dict[int, int] = {}
     waiting: list[tuple[str, int]] = []
-    for at, (kind, text, _) in enumerate(held):
-        if kind != Kind.SIGN:
-            continue
+    for at in sorted(at for sign in "()[]{}" for at in index.signs.get(sign, ())):
+        text = held[at][1]
         if text in _OPENING:
             waiting.append((text, at))
-        elif text in _PAIRS:
-            if text == "}":  # what was left open within is not looked for any more
-                while waiting and waiting[-1][0] != "{":
-                    waiting.pop()
-            if waiting and waiting[-1][0] == _PAIRS[text]:
-                opening = waiting.pop()[1]
-                found[opening], found[at] = at, opening
+            continue
+        if text == "}":  # what was left open within is not looked for any more
+            while waiting and waiting[-1][0] != "{":
+                waiting.pop()
+        if waiting and waiting[-1][0] == _PAIRS[text]:
+            opening = waiting.pop()[1]
+            found[opening], found[at] = at, opening
     return found
 
 
-def _functions(held: list[Token], partner: Mapping[int, int]) -> Iterator[Function]:
+def _functions(held: list[Token], index: _Index, partner: Mapping[int, int]) -> Iterator[Function]:
     """The functions of a source, without those within functions."""
-    at = 0
-    while at < len(held):
-        if held[at][1] != "{" or at not in partner:
-            at += 1
+    behind = -1
+    for at in index.signs.get("{", ()):
+        if at <= behind or at not in partner:
             continue
         head = _head(held, at, partner)
-        if head is None:
-            at += 1
-            continue
-        begin, name = head
-        kernel = any(held[one][1] == "__global__" for one in range(begin, at))
-        yield Function(held[name][1], (begin, at - 1), (at, partner[at]), kernel)
-        at = partner[at] + 1
+        if head is not None:
+            begin, name = head
+            kernel = any(held[one][1] == "__global__" for one in range(begin, at))
+            behind = partner[at]
+            yield Function(held[name][1], (begin, at - 1), (at, behind), kernel)
 
 
 def _head(held: list[Token], opening: int, partner: Mapping[int, int]) -> tuple[int, int] | None:
