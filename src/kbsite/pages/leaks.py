@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,21 +56,27 @@ def leaks(site: Site, board: Board) -> list[Card]:
     Those that kbsite.yaml does not know come after, then what names no leak, a card a problem.
     """
     found = list(_instances(board))
+    return [*_named(site, found), *_unnamed(site, board, found)]
+
+
+def _named(site: Site, found: Sequence[Instance]) -> Iterator[Card]:
     known = {leak.id: leak for leak in site.config.leaks}
     named = {instance.audit.leak for instance in found} - {""}
     names = [*(name for name in known if name in named), *sorted(named - set(known))]
-    cards = []
     for number, name in enumerate(names, start=1):
         own = [instance for instance in found if instance.audit.leak == name]
         leak = known.get(name)
         anchor = f"leak-{name if _PLAIN.fullmatch(name) else number}"
-        cards.append(Card(anchor, leak.title if leak else name, leak, _best_first(own)))
+        yield Card(anchor, leak.title if leak else name, leak, _best_first(own))
+
+
+def _unnamed(site: Site, board: Board, found: Sequence[Instance]) -> Iterator[Card]:
+    rest = [instance for instance in found if not instance.audit.leak]
     for column in board.columns:
-        own = [one for one in found if not one.audit.leak and _is_of(one, column.problem)]
+        own = [one for one in rest if one.attempt.run.problem == column.problem]
         if own:
             title = f"a shortcut in {site.problem_title(column.problem)}"
-            cards.append(Card(f"shortcut-{column.problem}", title, None, _best_first(own)))
-    return cards
+            yield Card(f"shortcut-{column.problem}", title, None, _best_first(own))
 
 
 def hacks(board: Board) -> int:
@@ -92,10 +98,6 @@ def _instances(board: Board) -> Iterator[Instance]:
 
 def _leaks(audit: Audit) -> bool:
     return bool(audit.leak) or audit.verdict is Verdict.RUBRIC_LEAK
-
-
-def _is_of(instance: Instance, problem: str) -> bool:
-    return instance.attempt.run.problem == problem
 
 
 def _best_first(instances: Iterable[Instance]) -> tuple[Instance, ...]:
