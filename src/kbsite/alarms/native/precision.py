@@ -139,11 +139,14 @@ def _uses(held: Unit) -> Iterator[Use]:
         for precision in _of_product(held.source.text):
             yield Use(precision, 0, "mma", is_product=True)
     for name, places in held.names.items():
-        for pattern, precision in _CONVERTS if _ANY.match(name) else ():
-            if pattern.match(name):
-                yield Use(precision, places[0], name, is_product=False)
-                break
+        if _ANY.match(name):
+            yield Use(_converted(name), places[0], name, is_product=False)
     yield from _fragments(held)
+
+
+def _converted(name: str) -> str:
+    """The precision that a name of _CONVERTS stands for."""
+    return next(precision for pattern, precision in _CONVERTS if pattern.match(name))
 
 
 def _of_product(text: str) -> frozenset[str]:

@@ -132,48 +132,56 @@ def _function(
 
 def _branch(held: Unit, function: Function, branch: Branch, keeping: Keeping) -> Iterator[Alarm]:
     words, place = _words(held, branch.test), (branch.test[0], branch.body[1])
-    known = words & keeping.derived
-    name = shown(sorted(known & keeping.kept or known)[0])
-    keyed = bool(words & keeping.pointers)
-    leaves = any(held.tokens[at][1] == "return" for at in range(*branch.body))
-    returned = _returns(held, branch.body, keeping.derived) or (keyed and leaves)
+    inside = _words(held, branch.body)
     guarded = any(branch.body[0] <= at <= branch.body[1] for at in keeping.works)
     counted = _compares(held, branch.test) and _counted(held, function, words & keeping.kept)
     if counted:
-        if guarded or leaves or held.after(place[1]) == "else":
+        if guarded or "return" in inside or held.after(place[1]) == "else":
             saw = f"Which way it goes depends on {shown(counted)}, which counts the calls."
             yield held.alarm("call-count", Level.ALARM, saw, *place)
     elif guarded:
-        yield _prepared(held, name, keyed=keyed, place=place)
-    elif returned:
-        looked_up = keyed and bool(words & _LOOKED_UP)
-        yield from _given_back(held, name, keeping, keyed=keyed, looked_up=looked_up, place=place)
+        yield from _guarded(held, words, branch, keeping)
+    elif "return" in inside:
+        yield from _given_back(held, words, branch, keeping)
 
 
-def _given_back(
-    held: Unit, name: str, keeping: Keeping, *, keyed: bool, looked_up: bool, place: Place
+def _named(words: frozenset[str], keeping: Keeping) -> str:
+    """One of the variables that a test is about, for the sentence."""
+    known = words & keeping.derived
+    return shown(sorted(known & keeping.kept or known)[0])
+
+
+def _guarded(
+    held: Unit, words: frozenset[str], branch: Branch, keeping: Keeping
 ) -> Iterator[Alarm]:
-    if keeping.works:
-        yield _cached(held, name, keyed=keyed, place=place)
-    elif looked_up:
-        saw = f"{name} is looked up by the address of an input and handed on."
+    """Work that is done only as long as something that is kept says so, and then changes it."""
+    place, name = (branch.test[0], branch.body[1]), _named(words, keeping)
+    if words & keeping.pointers:
+        saw = f"Work is done only if the input's address is not the one that {name} holds."
+        yield held.alarm("output-cache", Level.ALARM, saw, *place)
+    elif any(
+        held.after(at) == "=" and held.tokens[at][1] in keeping.kept & words
+        for at in range(*branch.body)
+    ):
+        saw = f"Work is done only as long as {name} says so, which outlives the call."
         yield held.alarm("input-cache", Level.WARNING, saw, *place)
 
 
-def _cached(held: Unit, name: str, *, keyed: bool, place: Place) -> Alarm:
-    if keyed:
+def _given_back(
+    held: Unit, words: frozenset[str], branch: Branch, keeping: Keeping
+) -> Iterator[Alarm]:
+    """What is kept, handed back before any work is done."""
+    place, name = (branch.test[0], branch.body[1]), _named(words, keeping)
+    keyed = bool(words & keeping.pointers)
+    if keyed and keeping.works:
         saw = f"{name} is handed back without work if the input's address is known."
-        return held.alarm("output-cache", Level.ALARM, saw, *place)
-    saw = f"{name}, which outlives the call, is handed back without work."
-    return held.alarm("output-cache", Level.WARNING, saw, *place)
-
-
-def _prepared(held: Unit, name: str, *, keyed: bool, place: Place) -> Alarm:
-    if keyed:
-        saw = f"Work is done only if the input's address is not the one that {name} holds."
-        return held.alarm("output-cache", Level.ALARM, saw, *place)
-    saw = f"Work is done only as long as {name} says so, which outlives the call."
-    return held.alarm("input-cache", Level.WARNING, saw, *place)
+        yield held.alarm("output-cache", Level.ALARM, saw, *place)
+    elif keyed and words & _LOOKED_UP:
+        saw = f"{name} is looked up by the address of an input and handed on."
+        yield held.alarm("input-cache", Level.WARNING, saw, *place)
+    elif keeping.works and _returns(held, branch.body, keeping.derived):
+        saw = f"{name}, which outlives the call, is handed back without work."
+        yield held.alarm("output-cache", Level.WARNING, saw, *place)
 
 
 def _is_heavy(name: str) -> bool:

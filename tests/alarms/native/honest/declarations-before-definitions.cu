@@ -7,9 +7,8 @@ std::vector<torch::Tensor> forward(torch::Tensor x, torch::Tensor out);
 __global__ void twice(const float* x, float* out) { out[threadIdx.x] = 2.f * x[threadIdx.x] + x[0]; }
 
 torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
     torch::Tensor out = torch::empty_like(x);
     twice<<<1, 256>>>(x.data_ptr<float>(), out.data_ptr<float>());
-    if (!out.defined()) return y;
+    if (!out.defined()) return out;
     return out;
 }
