@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from kbsite import transcripts
 from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs import MOST, proofs
 from kbsite.proofs import events as events_module
@@ -328,6 +329,30 @@ def test_very_many_quotes_and_very_long_lines_are_bounded(stored: Any) -> None:
 
 
 def test_a_line_that_stands_there_very_often_is_bounded(stored: Any) -> None:
-    quotes = [{"file": "files/a", "lines": [n, n + 1], "text": "x\ny"} for n in range(1, 50)]
+    quotes = [{"file": "files/a", "lines": [n, n + 1], "text": "x\ny"} for n in range(1, 20)]
     found = proofs(stored(*quotes, files={"files/a": b"x\n" * 30_000}))
+    assert {proof.state for proof in found} == {DIFFERS}
+
+
+def test_many_quotes_of_events_read_a_file_once(
+    stored: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    events = transcripts.events
+
+    def counted(*given: Any) -> Any:
+        read.append("all")
+        return events(*given)
+
+    monkeypatch.setattr(events_module, "events", counted)
+    file = "transcript/stdout.jsonl"
+    quotes = [{"file": file, "event": f"L{n % 4}", "text": "by its address"} for n in range(99)]
+    found = proofs(stored(*quotes))
+    assert len(read) == 2  # the main file is told by its first event
+    assert [proof.state for proof in found[:4]] == [ELSEWHERE, ELSEWHERE, PROVEN, ELSEWHERE]
+
+
+def test_a_passage_of_very_many_lines_is_bounded(stored: Any) -> None:
+    quote = {"file": "files/a", "lines": [1], "text": "x\n" * 40_000 + "y"}
+    found = proofs(stored(*[quote] * 3, files={"files/a": b"x\n" * 60_000}))
     assert {proof.state for proof in found} == {DIFFERS}

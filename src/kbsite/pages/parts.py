@@ -46,11 +46,12 @@ class Reading:
 
     def cites(self, item: Item) -> bool:
         """Whether a quote stands in an item; takes down where, for the quote to link to."""
+        anchors, sources = item.anchors, item.sources
         for number, quote in self.quotes:
-            if quote.event in item.anchors:
+            if quote.event in anchors:
                 self.cited.setdefault(number, quote.event)
                 self.quoted.add(item.anchor)
-            elif any(_covers(quote, source) for source in item.sources):
+            elif any(_covers(quote, source) for source in sources):
                 self.cited.setdefault(number, item.anchor)
                 self.quoted.add(item.anchor)
         return item.anchor in self.quoted

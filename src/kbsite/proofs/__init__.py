@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from kbsite.model.audit import Quote
 from kbsite.model.proof import Proof, ProofState
-from kbsite.proofs.events import event_proof
+from kbsite.proofs.events import event_proofs
 from kbsite.proofs.files import Held
 from kbsite.store.files import Stored
 from kbsite.store.runs import AUDIT, LOGS, TRANSCRIPT, StoredRun
@@ -93,7 +93,9 @@ def _in_file(stored: StoredRun, name: str, quotes: list[Quote]) -> Iterator[Proo
     if data is None:
         yield from (Proof(quote=quote, state=ProofState.NO_FILE) for quote in quotes)
         return
-    lines = {line for quote in quotes if cites_lines(quote) for line in quote.lines}
-    held = Held(data, name.startswith(TRANSCRIPT), lines)
+    by_line = [quote for quote in quotes if cites_lines(quote)]
+    held = Held(data, name.startswith(TRANSCRIPT), {n for quote in by_line for n in quote.lines})
+    rest = [quote for quote in quotes if not cites_lines(quote)]
+    told = iter(event_proofs(stored, name, data, rest))
     for quote in quotes:
-        yield held.proof(quote) if cites_lines(quote) else event_proof(stored, quote)
+        yield held.proof(quote) if cites_lines(quote) else next(told)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
 
 from kbsite.harnesses.form import Format
@@ -31,79 +31,110 @@ _FIRST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """An event of a file of a transcript."""
+class _Shown:
+    """A file of the transcript that the run's page shows."""
 
     form: Format
     file: Stored
     """Named from transcript/."""
     main: bool
     """Whether anchors leave its name out."""
-    line: int
-    part: int
+
+    def place(self, quote: Quote) -> tuple[int, int] | None:
+        """The line and the part of the cited event; None where no anchor of this file is cited."""
+        told = _ANCHOR.fullmatch(quote.event)
+        if told is None or told["file"] != (None if self.main else _name(self.file.name)):
+            return None
+        return int(told["line"]), int(told["part"] or 0)
 
     def anchor(self, source: Source) -> str:
         """The anchor of an event of this file on the run's page, if it is the only one there."""
         own = f"L{source.line}" + (f"-{source.part}" if source.part else "")
         return own if self.main else f"f{_name(self.file.name)}-{own}"
 
-    def holds(self, event: Event) -> bool:
-        """Whether an event is the one that is cited."""
-        return (event.source.line, event.source.part) == (self.line, self.part)
+
+@dataclass(slots=True)
+class _Search:
+    """A quote that is looked for in all events of a file."""
+
+    quote: Quote
+    place: tuple[int, int] | None
+    """The line and the part of the cited event; None where no anchor of the file is cited."""
+    passage: Passage
+    own: list[Event] = field(default_factory=list)
+    """What the cited event says."""
+    proven: bool = False
+    near: Source | None = None
+    """The event nearest to the cited one that the passage stands in."""
+
+    def see(self, event: Event, texts: Sequence[str]) -> None:
+        """Take the next event in."""
+        if self.place is None:
+            return
+        cited = (event.source.line, event.source.part) == self.place
+        if cited:
+            self.own.append(event)
+        if self.proven or not any(map(self.passage.stands_within, texts)):
+            return
+        self.proven = cited
+        line = self.place[0]
+        if self.near is None or abs(event.source.line - line) < abs(self.near.line - line):
+            self.near = event.source
+
+    def proof(self, shown: _Shown) -> Proof:
+        """What became of the quote."""
+        if self.proven:
+            return Proof(quote=self.quote, state=ProofState.PROVEN)
+        found = _told(self.own)
+        if self.near is not None:
+            anchor = shown.anchor(self.near)
+            return Proof(quote=self.quote, state=ProofState.ELSEWHERE, found=found, event=anchor)
+        state = ProofState.DIFFERS if self.own else ProofState.NO_LINE
+        return Proof(quote=self.quote, state=state, found=found)
 
 
-def event_proof(stored: StoredRun, quote: Quote) -> Proof:
-    """What becomes of a quote that cites an event of a file of the transcript.
+def event_proofs(stored: StoredRun, name: str, data: bytes, quotes: Sequence[Quote]) -> list[Proof]:
+    """What becomes of quotes that cite events of one file of the run, which holds `data`.
 
-    The cited line alone is read where lines tell of an event; all of the file where they do not.
+    The cited lines alone are read where a line tells of an event; all of the file, once, for the
+    quotes that they do not prove.
     """
-    place = _place(stored, quote)
-    if place is None:
-        return Proof(quote=quote, state=ProofState.NO_LINE)
-    passage = Passage(quote.text)
-    own = [event for event in _of_line(place) if place.holds(event)]
-    if any(_says(event, passage) for event in own):
-        return Proof(quote=quote, state=ProofState.PROVEN)
-    if place.file.size > LARGEST:
-        state = ProofState.DIFFERS if own else ProofState.NO_LINE
-        return Proof(quote=quote, state=state, found=_told(own))
-    return _of_file(place, quote, passage)
+    shown_file = _shown(stored, name) if quotes else None
+    if shown_file is None:
+        return [Proof(quote=quote, state=ProofState.NO_LINE) for quote in quotes]
+    searches = [_Search(quote, shown_file.place(quote), Passage(quote.text)) for quote in quotes]
+    _search(shown_file, data, [search for search in searches if search.place])
+    return [search.proof(shown_file) for search in searches]
 
 
-def _of_file(place: _Place, quote: Quote, passage: Passage) -> Proof:
-    own: list[Event] = []
-    elsewhere: list[Source] = []
-    for event in events(place.form, [place.file]):
+def _search(shown_file: _Shown, data: bytes, searches: Sequence[_Search]) -> None:
+    cited = {search.place[0] for search in searches if search.place}
+    _see(_of_lines(shown_file, data, cited), searches)
+    waiting = [search for search in searches if not search.proven]
+    if waiting and len(data) <= LARGEST:
+        for search in waiting:
+            search.own, search.near = [], None
+        _see(events(shown_file.form, [shown_file.file]), waiting)
+
+
+def _see(told: Iterable[Event], waiting: Sequence[_Search]) -> None:
+    for event in told if waiting else ():
         if isinstance(event, TokenUse | AgentStart):
             continue
-        cited = place.holds(event)
-        if cited:
-            own.append(event)
-        if _says(event, passage):
-            if cited:
-                return Proof(quote=quote, state=ProofState.PROVEN)
-            elsewhere.append(event.source)
-    found = _told(own)
-    if not elsewhere:
-        state = ProofState.DIFFERS if own else ProofState.NO_LINE
-        return Proof(quote=quote, state=state, found=found)
-    near = min(elsewhere, key=lambda source: (abs(source.line - place.line), source.line))
-    return Proof(quote=quote, state=ProofState.ELSEWHERE, found=found, event=place.anchor(near))
+        texts = [flat(text) for text in _texts(event)]
+        for search in waiting:
+            search.see(event, texts)
 
 
-def _place(stored: StoredRun, quote: Quote) -> _Place | None:
-    """Where the cited event has to stand; None where no anchor of the run's page leads."""
-    told = _ANCHOR.fullmatch(quote.event)
+def _shown(stored: StoredRun, name: str) -> _Shown | None:
+    """The file of this name, if the run's page shows its events."""
     chosen = shown(stored.run.harness, stored.transcripts)
-    if told is None or chosen is None or not quote.file.startswith(TRANSCRIPT):
+    if chosen is None or not name.startswith(TRANSCRIPT):
         return None
     form, held = chosen
-    name = quote.file.removeprefix(TRANSCRIPT)
-    file = next((file for file in held if file.name == name), None)
-    main = file is not None and _main(form, held) == name
-    if file is None or told["file"] != (None if main else _name(name)):
-        return None
-    return _Place(form, file, main, int(told["line"]), int(told["part"] or 0))
+    own = name.removeprefix(TRANSCRIPT)
+    file = next((file for file in held if file.name == own), None)
+    return None if file is None else _Shown(form, file, _main(form, held) == own)
 
 
 def _main(form: Format, held: Sequence[Stored]) -> str:
@@ -118,22 +149,16 @@ def _name(file: str) -> str:
     return hashlib.sha256(file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
-def _of_line(place: _Place) -> Iterator[Event]:
-    """What the cited line alone says; nothing where a line is no event."""
-    if not place.file.name.endswith(".jsonl"):
+def _of_lines(shown_file: _Shown, data: bytes, wanted: set[int]) -> Iterator[Event]:
+    """What some lines alone say; nothing where a line is no event."""
+    name = shown_file.file.name
+    if not name.endswith(".jsonl"):
         return
-    data = place.file.path.read_bytes()
-    start = starts(data, {place.line}, MOST_LINES).get(place.line)
-    if start is None:
-        return
-    text = rows_from(data, start, 1)[0].decode("utf-8", "surrogateescape")
-    for event in place.form.parse(iter([Line(place.line, text)]), place.file.name):
-        if not isinstance(event, Malformed | TokenUse | AgentStart):
-            yield event
-
-
-def _says(event: Event, passage: Passage) -> bool:
-    return any(passage.stands_within(flat(text)) for text in _texts(event))
+    for number, start in starts(data, wanted, MOST_LINES).items():
+        text = rows_from(data, start, 1)[0].decode("utf-8", "surrogateescape")
+        for event in shown_file.form.parse(iter([Line(number, text)]), name):
+            if not isinstance(event, Malformed):
+                yield event
 
 
 def _told(own: Sequence[Event]) -> str:
@@ -143,7 +168,7 @@ def _told(own: Sequence[Event]) -> str:
 
 def _texts(event: Event) -> Iterator[str]:
     """Every text that an event holds, however deep."""
-    waiting: deque[object] = deque(getattr(event, field.name) for field in fields(event))
+    waiting: deque[object] = deque(getattr(event, one.name) for one in fields(event))
     while waiting:
         value = waiting.popleft()
         if isinstance(value, str):
@@ -153,4 +178,4 @@ def _texts(event: Event) -> Iterator[str]:
         elif isinstance(value, list | tuple):
             waiting += value
         elif is_dataclass(value) and not isinstance(value, Source | type):
-            waiting += [getattr(value, field.name) for field in fields(value)]
+            waiting += [getattr(value, one.name) for one in fields(value)]

@@ -14,6 +14,9 @@ FOUND = 1000
 MOST_LINES = 5_000_000
 """Lines of a file that can be cited: no log is longer."""
 
+COMPARED = 200_000
+"""Lines of a file that are compared with passages which stand elsewhere."""
+
 PARSED = 64_000_000
 """Bytes of a transcript's rows that are searched for texts which stand elsewhere."""
 
@@ -30,6 +33,7 @@ class Held:
     _starts: dict[int, int] = field(default_factory=dict)
     _texts: dict[int, str] = field(default_factory=dict)
     _room: int = PARSED
+    _lines: int = COMPARED
 
     def __post_init__(self) -> None:
         self._starts = starts(self.data, self.wanted, MOST_LINES)
@@ -66,11 +70,13 @@ class Held:
         rows, count = passage.rows, len(passage.rows)
         if not rows:
             return ()
-        found = [
-            number
-            for number, start in places(self.data, rows[0])
-            if passage.stands_in(rows_from(self.data, start, count))
-        ]
+        found = []
+        for number, start in places(self.data, rows[0]):
+            self._lines -= count
+            if self._lines < 0:
+                break
+            if passage.stands_in(rows_from(self.data, start, count)):
+                found.append(number)
         if not found and self.json:
             found, count = self._rows_within(passage), 1
         if not found:
