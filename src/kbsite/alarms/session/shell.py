@@ -89,6 +89,8 @@ class _Reader:
     awaited: list[tuple[Command, str, bool]] = field(default_factory=list)
     """Here-documents of this line: whose, what ends them, whether tabs go."""
     variables: dict[str, str] = field(default_factory=dict)
+    grown: int = 0
+    """Characters that variables have put in: each may hold those before it twice."""
 
     def read(self) -> list[Command]:
         while self.at < len(self.script) and len(self.found) < MOST:
@@ -244,7 +246,9 @@ class _Reader:
             text, self.at = self.script[self.at : end], end
             return text
         self.at = match.end()
-        return self.variables.get(match[1] or match[2], match[0])
+        value = self.variables.get(match[1] or match[2], match[0])
+        self.grown += len(value)
+        return value if self.grown <= LONGEST else match[0]
 
     def _substitution(self, start: int) -> str:
         end = _closed(self.script, start)
