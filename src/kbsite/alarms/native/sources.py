@@ -10,7 +10,7 @@ from typing import Final
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.native.unit import NativeSource
-from kbsite.alarms.python.module import Module, lines, modules
+from kbsite.alarms.python.module import Module, Part, lines, modules
 from kbsite.alarms.python.names import Names, names
 
 LONGEST: Final = 400_000
@@ -121,6 +121,8 @@ class _Reader:
     def __init__(self, module: Module) -> None:
         self._names: Names = names(module)
         self.used: set[int] = set()
+        self._open: set[int] = set()
+        """What is being put together: a text that grows in a loop is made of itself."""
 
     def mark(self, node: ast.expr) -> None:
         """Note that a text is taken, with all that it is made of."""
@@ -137,8 +139,14 @@ class _Reader:
 
     def text(self, node: ast.AST, depth: int = 0) -> str:
         """The text of an expression; `_` stands for each part that cannot be told."""
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or id(node) in self._open:
             return _UNKNOWN
+        self._open.add(id(node))
+        text = self._text(node, depth)
+        self._open.discard(id(node))
+        return text
+
+    def _text(self, node: ast.AST, depth: int) -> str:
         match node:
             case ast.Constant(value=str() | int() | float() as value):
                 return str(value)
@@ -167,8 +175,33 @@ class _Reader:
 
     def _followed(self, node: ast.Name) -> ast.expr | None:
         scope = self._names.module.scope(node)
-        bound = [one for one in self._names.bindings(node.id, scope) if isinstance(one, ast.expr)]
-        return bound[-1] if bound and bound[-1] is not node else None
+        for bound in reversed(self._names.bindings(node.id, scope)):
+            if isinstance(bound, ast.expr) and bound is not node and id(bound) not in self._open:
+                return bound
+        return None
+
+    def _replacements(self, old: ast.expr, new: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+        """What is replaced by what: a pair, or all those that a loop goes over."""
+        looped = self._looped(old) if isinstance(old, ast.Name) else None
+        match looped:
+            case ast.Dict(keys=keys, values=values):
+                return [(key, value) for key, value in zip(keys, values, strict=True) if key]
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                pairs = [item.elts for item in items if isinstance(item, ast.Tuple | ast.List)]
+                return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
+            case _:
+                return [(old, new)]
+
+    def _looped(self, node: ast.Name) -> ast.expr | None:
+        """What the loop goes over that gives a name its value."""
+        bound = self._names.bindings(node.id, self._names.module.scope(node))
+        for part in bound:
+            if isinstance(part, Part):
+                whole = part.whole
+                if isinstance(whole, ast.Call) and isinstance(whole.func, ast.Attribute):
+                    whole = whole.func.value
+                return self._followed(whole) if isinstance(whole, ast.Name) else whole
+        return None
 
     def _called(self, node: ast.Call, depth: int) -> str:
         """The text that a call gives, if it only puts texts together."""
@@ -181,7 +214,10 @@ class _Reader:
             ):
                 return self.text(owner, depth).join(self.text(part, depth) for part in parts)
             case ast.Call(func=ast.Attribute(value=owner, attr="replace"), args=[old, new]):
-                return _replaced(*(self.text(part, depth) for part in (owner, old, new)))
+                text = self.text(owner, depth)
+                for mark, value in self._replacements(old, new):
+                    text = _replaced(text, self.text(mark, depth), self.text(value, depth))
+                return text
             case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _TAKERS:
                 return self.text(first, depth)
             case ast.Call(func=ast.Attribute(value=owner)) if _makes_text(node):
@@ -208,7 +244,7 @@ def _lines(module: Module, node: ast.expr, text: str) -> tuple[int, ...]:
     """For each line of a text the line of the file that wrote it.
 
     The lines are looked for where the text is written, in their order; one that is written in
-    another way stands where the one before it does.
+    another way stands where the one before it does, or where the text is put together.
     """
     rows = module.source.text.split("\n")
     first, last = lines(node)
@@ -222,8 +258,10 @@ def _lines(module: Module, node: ast.expr, text: str) -> tuple[int, ...]:
             where.setdefault(_OPENING.sub("", row).strip(), []).append(number)
     found, at = [], first
     for line in text.split("\n"):
-        at = _placed(where.get(line.strip(), ()) if line.strip() else (), at, first, last)
-        found.append(at)
+        held = where.get(line.strip(), ()) if line.strip() else ()
+        at = _placed(held, at, first, last)
+        written = held or first <= at <= last or not line.strip()
+        found.append(at if written else first)
     return tuple(found)
 
 
