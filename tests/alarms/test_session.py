@@ -290,7 +290,7 @@ def test_a_sub_agent_is_told_as_one() -> None:
     assert [alarm.saw.split(" stopped")[0] for alarm in told.alarms()] == ["A sub-agent"]
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="abk $(){}[]'\"`\\|&;<>#=~/.*!-\n\tEOF", max_size=80))
 def test_no_script_stops_it(script: str) -> None:
     for given_ in (script, f"cat <<E\n{script}\nE\n", f"python -c '{script}'", f"kill {script}"):
