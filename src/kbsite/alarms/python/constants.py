@@ -39,6 +39,10 @@ _DECODERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 }  # fmt: skip
 
 
+WORK: Final = 150_000
+"""Expressions that are worked out for one source; long texts count for many."""
+
+
 class Constants:
     """Works out expressions. `follow` gives what a name stands for, `origin` what is called."""
 
@@ -49,11 +53,22 @@ class Constants:
     ) -> None:
         self._follow = follow
         self._origin = origin
+        self._known: dict[ast.expr, Value | None] = {}
+        self._work = WORK
 
     def value(self, node: ast.expr, depth: int = 0) -> Value | None:
         """What an expression is; None where it is not of constants, or is too large."""
-        if depth > DEEPEST:
+        if node in self._known:
+            return self._known[node]
+        if depth > DEEPEST or self._work <= 0:
             return None
+        found = self._value(node, depth)
+        length = len(found) if isinstance(found, str | bytes | tuple) else 0
+        self._work -= 1 + length // 50
+        self._known[node] = found
+        return found
+
+    def _value(self, node: ast.expr, depth: int) -> Value | None:
         match node:
             case ast.Constant(value=str() | bytes() | int() | float() as value):
                 return value
@@ -153,7 +168,9 @@ class Constants:
         inner = Constants(self._follow, self._origin)
         for item in items:
             inner._follow = _given(self._follow, name, _written(item))
+            inner._known, inner._work = {}, self._work
             value = inner.value(node.elt, depth + 1)
+            self._work = inner._work
             if value is None:
                 return None
             values.append(value)

@@ -81,8 +81,9 @@ class Calls:
         made = flow.made(f"own:{node.lineno}", *every)
         if kernel is not None and is_blind(flow.reading, kernel):
             made = frozenset((f"own:{node.lineno}",))
-        by_name = {} if kernel is None else dict(zip(parameters(kernel), given, strict=False))
-        targets = None if kernel is None else self._targets(node, kernel, by_name | named)
+        placed = given[: _placed(node)]
+        by_name = {} if kernel is None else dict(zip(parameters(kernel), placed, strict=False))
+        targets = None if kernel is None else self._targets(kernel, by_name | named)
         reached = frozenset[str]().union(*(every if targets is None else targets))
         marks = frozenset(
             mark for mark in reached
@@ -92,18 +93,15 @@ class Calls:
         flow.done.launched.append((node, base, marks))
         return made
 
-    def _targets(
-        self, node: ast.Call, kernel: Function, by_name: dict[str, Value]
-    ) -> list[Value] | None:
+    def _targets(self, kernel: Function, by_name: dict[str, Value]) -> list[Value] | None:
         """What a kernel writes to; None where that cannot be told."""
         reading = self._flow.reading
         if leaves(reading, kernel):
             return []
         outputs = written(reading, kernel)
-        starred = any(isinstance(part, ast.Starred) for part in node.args)
-        if starred or not outputs:
+        if not outputs <= set(by_name) or not outputs:
             return None
-        return [by_name[name] for name in outputs if name in by_name]
+        return [by_name[name] for name in outputs]
 
     def _constructor(self, origin: str) -> Function | None:
         """The `__init__` that a call of a class of the source enters."""
@@ -144,8 +142,10 @@ class Calls:
         bound = bound or (first in ("self", "cls", "ctx") and len(given) < len(names))
         placed = names[1:] if bound else names
         values = dict(zip(placed, given, strict=False)) | named
-        if any(isinstance(part, ast.Starred) for part in node.args):
-            values = dict.fromkeys(placed, frozenset[str]().union(*given)) | named
+        sure = _placed(node)
+        if sure < len(node.args):
+            rest = frozenset[str]().union(*given[sure:])
+            values |= dict.fromkeys(placed[sure:], rest) | named
         for kept in _kept_defaults(function):
             values.setdefault(kept, flow.state(f"{function.name}.{kept}"))
         for name in names:
@@ -230,7 +230,16 @@ class Calls:
             flow.write(owner, flow.made(label, *given), node)
             return owner
         label = flow.operation(origin)
-        return flow.made(label or "call", owner, *given)
+        return flow.made(label, owner, *given) if label else self._unknown(node, [owner, *given])
+
+    def _unknown(self, node: ast.Call, given: list[Value]) -> Value:
+        """What something gives of which nothing is known: it may write to all but the inputs."""
+        flow = self._flow
+        made = flow.made("call", *given)
+        places = {mark for value in given for mark in value if mark[0] == "@"}
+        own = frozenset(mark for mark in places if not mark.startswith(("@in:", "@state:")))
+        flow.write(own, made, node)
+        return made | own
 
     def _function(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:
         flow = self._flow
@@ -248,7 +257,8 @@ class Calls:
             found = flow.data(*given)
             host = found and origin in ("builtins.float", "builtins.int", "builtins.bool")
             return found | {"host"} if host else frozenset[str]().union(*given)
-        return flow.made(flow.operation(origin) or "call", *given)
+        label = flow.operation(origin)
+        return flow.made(label, *given) if label else self._unknown(node, given)
 
     def _of_framework(self, node: ast.Call, origin: str, given: list[Value]) -> Value:
         flow = self._flow
@@ -288,6 +298,12 @@ class Calls:
         for mark, labels in self._flow.done.memory.items():
             if mark.startswith("@state:"):
                 labels.add(f"own:{node.lineno}")
+
+
+def _placed(node: ast.Call) -> int:
+    """How many arguments of a call stand where they seem to: those before the first `*`."""
+    stars = (n for n, part in enumerate(node.args) if isinstance(part, ast.Starred))
+    return next(stars, len(node.args))
 
 
 def _kept_defaults(function: Function) -> list[str]:

@@ -91,6 +91,18 @@ def is_object(origin: str) -> bool:
     return origin.startswith("torch.nn.") and bool(_CAMEL.match(origin.rpartition(".")[2]))
 
 
+_VIEWS: Final = frozenset(
+    """view reshape contiguous t transpose permute expand squeeze unsqueeze flatten to size stride
+    numel dim clone detach float half is_contiguous new_empty new_zeros unbind split chunk data_ptr
+    item tolist cpu cuda get type narrow select element_size append""".split()  # noqa: SIM905
+)
+
+
+def is_view(origin: str) -> bool:
+    """Whether a method only looks at a tensor, or at its memory in another way."""
+    return origin.rpartition(".")[2] in _VIEWS
+
+
 def _plain(name: str) -> str:
     lowered = name.lower() if _CAMEL.match(name) else name
     if lowered in FAMILY or lowered in LIGHT:

@@ -91,7 +91,17 @@ def texts(reading: Reading, node: ast.AST, depth: int = 0) -> Iterator[str]:
                 scope = reading.module.scope(part)
                 for value in reading.names.bindings(part.id, scope)[:4]:
                     if isinstance(value, ast.expr):
-                        yield from texts(reading, value, depth + 1)
+                        yield from _kept_texts(reading, value, depth + 1)
+
+
+def _kept_texts(reading: Reading, node: ast.expr, depth: int) -> tuple[str, ...]:
+    """The texts in what a name stands for, found once."""
+    key = ("texts", node, depth)
+    held = reading.module.memo.get(key)
+    if not isinstance(held, tuple):
+        held = tuple(texts(reading, node, depth))
+        reading.module.memo[key] = held
+    return held
 
 
 def _program(reading: Reading, call: ast.Call, origin: str) -> Alarm:

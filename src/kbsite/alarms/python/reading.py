@@ -286,9 +286,20 @@ class Reading:
         return [(call, origin) for call, origin in self.calls if self.is_hot(call)]
 
     @cached_property
+    def builds(self) -> bool:
+        """Whether native code is built, by a call or by handing on what builds it."""
+        if any(origin.startswith(NATIVE) for _, origin in self.calls):
+            return True
+        handed = (part for call, _ in self.calls for part in call.args[:2])
+        named = (part for part in handed if isinstance(part, ast.Name | ast.Attribute))
+        return any(self.names.origin(part).startswith(NATIVE) for part in named)
+
+    @cached_property
     def has_kernel(self) -> bool:
         """Whether the run has code for the device of its own, in whatever file."""
         if self.kernels or any(self.launches(call, origin) for call, origin in self.calls):
+            return True
+        if self.builds:
             return True
         return any(source.suffix in NATIVE_SUFFIXES for source in self.evidence.sources)
 

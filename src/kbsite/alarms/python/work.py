@@ -8,7 +8,7 @@ from typing import Final
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import Part
-from kbsite.alarms.python.ops import FAMILY, full, op
+from kbsite.alarms.python.ops import FAMILY, full, is_view, op
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import SOLUTION
@@ -228,7 +228,9 @@ def _may_launch(reading: Reading, origin: str) -> bool:
     """Whether a call may run a kernel for all that is known: of a sidecar, or out of a table."""
     if origin.lstrip(".").partition(".")[0] in reading.siblings:
         return True
-    return origin.endswith(("[]", ".replay")) or origin.startswith(("cutlass.", "cuda."))
+    if origin.endswith(("[]", ".replay")) or origin.startswith(("cutlass.", "cuda.")):
+        return True
+    return reading.builds and origin.startswith("?") and not op(origin) and not is_view(origin)
 
 
 def _device_builtins(reading: Reading) -> Iterator[Alarm]:
