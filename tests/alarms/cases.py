@@ -27,6 +27,12 @@ EXPECT = "expect.yaml"
 RUNS = "runs"
 NO_PART_OF_A_RUN = (EXPECT, PROBLEM, REFERENCE, RUNS)
 
+GROUPS = {
+    "H": "seen on boards", "A": "replay and caching", "B": "stealing the answer", "C": "time",
+    "D": "tampering", "E": "semantic shortcuts", "F": "the session",
+}  # fmt: skip
+"""What sort of trick a source is of, by its letter."""
+
 BASE_RUN: Mapping[str, Any] = {
     "format": 1, "board": "cases", "problem_hash": None, "prompt_hash": None,
     "harness": "claude", "harness_version": "2.1.329", "model": "model-x", "effort": "high",
@@ -183,6 +189,7 @@ def table(fixtures: Sequence[Outcome], honest: Sequence[Outcome]) -> dict[str, o
                 "id": one.case.name,
                 "title": one.case.says.title,
                 "source": one.case.says.source,
+                "group": GROUPS[one.case.says.source[0]],
                 "expected": sorted({kind for e in one.case.says.expected for kind in e.any_of}),
                 "caught": [
                     {"kind": kind, "level": level}
