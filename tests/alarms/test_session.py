@@ -342,6 +342,32 @@ def test_an_alarm_names_the_line_the_outcome_and_the_words(tmp_path: Path) -> No
     assert "not on record" in secrets.saw
 
 
+@pytest.mark.parametrize(
+    ("stop", "levels"),
+    [
+        ("pkill -f sweep.py", ["note", "warning"]),
+        ("kill $(cat tune.pid)", ["warning", "note"]),
+        ("kill %1", ["warning", "note"]),
+        ("pkill -f python", ["warning", "warning"]),
+        ("ls", ["warning", "warning"]),
+    ],
+)
+def test_work_that_was_stopped_later_is_a_note(
+    tmp_path: Path, stop: str, levels: list[str]
+) -> None:
+    lines = [
+        row("assistant", called(1, "nohup python sweep.py & echo $! > sweep.pid"), uuid="1"),
+        row("assistant", called(2, "nohup python tune.py & echo $! > tune.pid"), uuid="2"),
+        row("assistant", called(3, stop), uuid="3"),
+    ]
+
+    found = alarms(tmp_path, lines)
+
+    jobs = [one for one in found if one.kind == "left-running" and "outlives" in one.saw]
+    assert [one.level.value for one in jobs] == levels
+    assert ["Later it stopped it" in one.saw for one in jobs] == [x == "note" for x in levels]
+
+
 def test_words_of_the_model_and_of_results_are_no_action(tmp_path: Path) -> None:
     lines = [
         row("user", {"type": "text", "text": "never pkill or read ../grader/check.py"}, uuid="1"),

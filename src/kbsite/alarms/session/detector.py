@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from kbsite.alarms.evidence import Evidence
@@ -26,6 +27,11 @@ MOST = 6
 
 PROMPT = 100_000
 """Characters of a prompt that are looked at."""
+
+LEFT: Final = "left-running"
+
+JOBS = 40
+"""The same of work that was left running: some of it may be stopped later, and some not."""
 
 OUTPUT = 4000
 """Characters of a result that are looked at."""
@@ -95,7 +101,9 @@ class Told:
         self._alarms: dict[tuple[str, Level], list[Alarm]] = {}
         self._seen: set[tuple[str, str, str, int]] = set()
         self._more: dict[tuple[str, Level], int] = {}
-        self._order: list[Alarm] = []
+        self._jobs: list[tuple[str, Alarm]] = []
+        """Work that was left running and is not seen to have been stopped, with its command."""
+        self._stopped: set[Alarm] = set()
 
     def take(self, done: Done, sight: Sight) -> None:
         """Take in what was found in a call."""
@@ -108,17 +116,33 @@ class Told:
             return
         self._seen.add(key)
         held = self._alarms.setdefault((find.kind, level), [])
-        if len(held) == MOST:
+        if len(held) >= (JOBS if find.kind == LEFT else MOST):
             self._more[find.kind, level] = self._more.get((find.kind, level), 0) + 1
             return
         held.append(_alarm(done, sight, level))
+        if find.kind == LEFT and level is Level.WARNING:
+            self._jobs.append((sight.quote, held[-1]))
+        elif find.kind == "killed-processes" and level is Level.NOTE and done.ok is not False:
+            self._stop(sight.quote.rpartition(" ")[2].rpartition("/")[2])
+
+    def _stop(self, name: str) -> None:
+        """Take work as stopped: what has that name in its command, else what was started last."""
+        named = [job for job in self._jobs if len(name) > 2 and name in job[0]]
+        for job in named or self._jobs[-1:]:
+            self._jobs.remove(job)
+            self._stopped.add(job[1])
+
+    def _as_it_ended(self, told: Alarm) -> Alarm:
+        if told not in self._stopped:
+            return told
+        return replace(told, level=Level.NOTE, saw=f"{told.saw} Later it stopped it.")
 
     def alarms(self) -> Iterator[Alarm]:
         """What is told, each kind and level at most so many times."""
         for key, held in self._alarms.items():
-            yield from held[:-1]
+            *others, last = map(self._as_it_ended, held)
+            yield from others
             more = self._more.get(key)
-            last = held[-1]
             if more:
                 counted = f"{last.saw} {more} more like it are not told."
                 last = alarm(last.kind, last.level, counted, last.file, last.lines)

@@ -287,7 +287,7 @@ def inner(command: Command) -> Iterator[Command]:
         words = _unwrapped(left)
         if words is None:
             break
-        left = replace(command, words=words)
+        left = replace(left, words=words, background=False)
         yield left
     script = _script(left)
     if script is not None:
