@@ -156,11 +156,19 @@ def rule_of(origin: str) -> Rule | None:
 
 def _told(reading: Reading, node: ast.expr, origin: str, rule: Rule) -> Iterator[Alarm]:
     phase = reading.phase(node)
-    level = _level(rule, phase)
+    level, kind = _level(rule, phase), rule.kind
+    if origin == "os.kill" and _is_own(reading, node):
+        kind = "early-exit"
     if rule.kind == "early-exit" and _is_failing(node) and level is ALARM:
         level = WARNING
     says = f"`{shown(origin)}` {rule.says}, {phase.value}."
-    yield reading.raised(rule.kind, level, says, node)
+    yield reading.raised(kind, level, says, node)
+
+
+def _is_own(reading: Reading, node: ast.expr) -> bool:
+    """Whether a process that is stopped is the one that does it."""
+    whose = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return whose is not None and reading.names.origin(whose) == "os.getpid()"
 
 
 def _level(rule: Rule, phase: Phase) -> Level:

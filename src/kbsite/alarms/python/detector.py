@@ -14,6 +14,7 @@ from kbsite.alarms.python import (
     calls,
     fallbacks,
     keeping,
+    likeness,
     outside,
     patches,
     precision,
@@ -36,6 +37,7 @@ FINDERS: Final[tuple[Callable[[Reading], Iterator[Alarm]], ...]] = (
     precision.find,
     branches.find,
     fallbacks.find,
+    likeness.find,
     wording.find,
 )
 """What looks at a source, each for kinds of its own."""

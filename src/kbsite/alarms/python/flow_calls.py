@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from kbsite.alarms.python.flow_memory import Frame
 from kbsite.alarms.python.kernels import is_blind, leaves, parameters, written
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.names import LOCAL
 
 if TYPE_CHECKING:
     from kbsite.alarms.python.flow import Flow
-    from kbsite.alarms.python.flow_memory import Frame, Value
+    from kbsite.alarms.python.flow_memory import Value
 
 _EMPTY: Final = frozenset(
     ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
@@ -151,8 +152,8 @@ class Calls:
         for name in names:
             values.setdefault(name, frozenset())
         if function.args.vararg is not None:
-            rest = given[len(placed) :]
-            values[function.args.vararg.arg] = frozenset[str]().union(*rest)
+            further = given[len(placed) :]
+            values[function.args.vararg.arg] = frozenset[str]().union(*further)
         if self._is_memoised(function):
             return self._memoised(node, function, values)
         return flow.enter(function, values, frame)
@@ -167,13 +168,14 @@ class Calls:
         """A call whose results are kept by what it is given."""
         flow = self._flow
         place = f"{function.name}()"
-        flow.done.keyed.append((node, flow.data(*values.values())))
         depends = flow.data(*values.values())
-        if any(label.startswith("in:") for label in depends):
-            flow.store(place, flow.made("call", *values.values()), node)
+        flow.done.keyed.append((node, depends))
         if place in flow.kept:
             return flow.state(place)
-        return flow.made("call", *values.values())
+        made = flow.enter(function, values, Frame(function))
+        if any(label == "id" or label.startswith("in:") for label in depends):
+            flow.store(place, made, node)
+        return made
 
     def _method(
         self, node: ast.Call, called: ast.Attribute, origin: str, given: list[Value], frame: Frame

@@ -278,9 +278,18 @@ class Names:
                 return f"{self.origin(first)}()"
             case "sys.modules.get":
                 return self.text(first) or ""
+            case "functools.reduce" if len(node.args) > 2:
+                return self._reduced(node.args)
             case _:
                 found = self.origin(first) if called in _GIVES_FIRST else UNKNOWN
                 return "" if found == UNKNOWN else found
+
+    def _reduced(self, given: list[ast.expr]) -> str:
+        """`reduce(getattr, names, of)`: an attribute of an attribute."""
+        parts = self.value(given[1])
+        if self.origin(given[0]) != "builtins.getattr" or not isinstance(parts, tuple):
+            return ""
+        return ".".join((self.origin(given[2]), *map(str, parts[:20])))
 
     def _attrgetter(self, node: ast.Call) -> str:
         maker = node.func

@@ -45,7 +45,11 @@ _LIGHT: Final = """
     silu leaky_relu hardtanh clamp abs neg pow where var std norm maximum minimum cos sin round
     floor argmax argmin logical_and logical_or index_select gather scatter scatter_add index_add
     masked_fill roll flip tril triu cat stack repeat_interleave square reciprocal erf softplus
-    elu mish hardswish dropout outer lerp addcmul addcdiv any all count_nonzero"""
+    elu mish hardswish dropout outer lerp addcmul addcdiv any all count_nonzero exp2 expm1 log2
+    log10 log1p floor_divide remainder fmod isfinite isinf isnan absolute aminmax vector_norm
+    std_mean var_mean trace diag nonzero bincount histc diff index_copy index_put masked_select
+    masked_scatter take_along_dim gather_nd repeat tile logical_not eq ne lt le gt ge sign trunc
+    ceil frac nan_to_num tan atan atan2 asin acos sinh cosh copy zero fill scatter_reduce"""
 LIGHT: Final = frozenset(_LIGHT.split())
 
 _PREFIXES: Final = (
@@ -77,7 +81,8 @@ def op(origin: str) -> str:
     called = called.removesuffix("()")
     method = called.rpartition(".")
     if "(" in method[0] or "[" in method[0] or called.startswith("?."):
-        return _plain(method[2]) if _of_tensor(method[0]) else ""
+        name = _plain(method[2]) if _of_tensor(method[0]) else ""
+        return name if name in FAMILY or name in LIGHT else ""
     called = _OVERLOAD.sub("", called)
     for prefix in (*_PREFIXES, *_OTHERS):
         if called.startswith(prefix):

@@ -39,6 +39,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     yield from _streams(reading)
     yield from _threads(reading)
     yield from _classes(reading)
+    yield from _made_classes(reading)
     yield from _devices(reading)
 
 
@@ -177,6 +178,17 @@ def _classes(reading: Reading) -> Iterator[Alarm]:
         elif names & _COMPARES and _is_given_back(reading, held):
             says = f"An object of `{told}`, which decides itself what it equals, is given back."
             yield reading.raised("tensor-subclass", ALARM, says, held)
+
+
+def _made_classes(reading: Reading) -> Iterator[Alarm]:
+    """Classes that are made by a call of `type`, and tensors that are made to be of one."""
+    for call, origin in reading.calls:
+        made = origin == "builtins.type" and len(call.args) == 3
+        bases = call.args[1].elts if made and isinstance(call.args[1], ast.Tuple) else []
+        poses = any(reading.names.origin(base) in _TENSORS for base in bases)
+        if (poses or origin.endswith(".as_subclass")) and reading.phase(call) is not Phase.TEST:
+            says = f"An object is made that poses as a tensor, {reading.phase(call).value}."
+            yield reading.raised("tensor-subclass", ALARM, says, call)
 
 
 def _of_class(reading: Reading, held: ast.ClassDef) -> Level:
