@@ -102,7 +102,7 @@ def test_an_alarm_leads_to_the_lines_that_it_is_about(
     href: str | None,
 ) -> None:  # fmt: skip
     out, (item,) = shown(settings, monkeypatch, one(file, lines))
-    link = item.find("span[@class='place']/a")
+    link = item.find("span[@class='where']/a")
 
     assert (link.get("href") if link is not None else None) == href
     assert file in words(item)
@@ -116,7 +116,7 @@ def test_an_alarm_leads_to_a_later_part_of_the_transcript(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, (item,) = shown(settings, monkeypatch, one(f"transcript/{LOG}", (90, 91)))
-    page, _, anchor = item.find("span[@class='place']/a").get("href").partition("#")
+    page, _, anchor = item.find("span[@class='where']/a").get("href").partition("#")
 
     assert page.startswith("steps-")
     assert f'id="{anchor}"' in (out / "runs/one" / page).read_text("utf-8")
