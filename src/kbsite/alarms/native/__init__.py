@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,16 +20,15 @@ class NativeSources:
     """What stands in a run's native sources."""
 
     def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
-        """What the rules find, in the order of the sources."""
-        solution = Solution(evidence)
-        told: set[Alarm] = set()
-        counted: dict[tuple[str, str], int] = {}
-        for alarm in _found(solution):
-            key = (alarm.file, alarm.kind)
-            if alarm in told or counted.get(key, 0) >= MOST:
+        """What the rules find, what weighs most first; of a kind, one at a place."""
+        told: set[tuple[str, str, tuple[int, ...]]] = set()
+        counted: Counter[tuple[str, str]] = Counter()
+        for alarm in sorted(_found(Solution(evidence)), key=lambda one: -one.level.weight):
+            place = (alarm.kind, alarm.file, alarm.lines)
+            if place in told or counted[place[:2]] >= MOST:
                 continue
-            told.add(alarm)
-            counted[key] = counted.get(key, 0) + 1
+            told.add(place)
+            counted[place[:2]] += 1
             yield alarm
 
 
