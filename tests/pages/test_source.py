@@ -207,8 +207,7 @@ def test_gaps_lead_to_their_lines_and_every_line_has_a_place(
     assert len(links) >= 2
     quoted = [e.get("id") for e in here.iter("tr") if e.get("class") == "quoted"]
     assert quoted == ["solution-L250", "file-1-L3"]
-    cited = [e.get("href") for span in here.iter("span") if span.get("class") == "place"
-             for e in span.iter("a")]  # fmt: skip
+    cited = [a.get("href") for told in here.iter("figcaption") for a in told.iter("a")]
     assert cited == ["#solution-L250", "#file-1-L3"]
     for tree in (here, whole):
         assert not [e for e in tree.iter("script") if not e.get("src")]

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from kbsite.model.audit import Verdict
+from kbsite.model.audit import Earlier, Verdict
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.schema import SCHEMAS, attribute_docs, schema
@@ -88,6 +88,13 @@ def test_descriptions_are_the_attribute_docstrings() -> None:
     assert set(properties) == {field.name for field in fields(Run)}
     usage = schema("run")["$defs"]["Usage"]["properties"]
     assert usage["reasoning"]["description"] == "The part of `output` that was reasoning."
+
+
+def test_earlier_verdicts_are_described_too() -> None:
+    parts = schema("audit")["$defs"]
+    assert parts["Earlier"]["properties"]["why"]["description"] == attribute_docs(Earlier)["why"]
+    assert "replaced" in parts["Earlier"]["required"]
+    assert "event" in parts["Quote"]["properties"]
 
 
 def test_times_have_a_zone() -> None:
