@@ -12,6 +12,7 @@ from kbsite.check.fixes import fix
 from kbsite.cli.check import check as command
 from kbsite.errors import UsageError
 from kbsite.store.settings import read_settings
+from kbsite.store.yaml_edits import with_value
 from tests.conftest import MakeRun, MakeSettings
 from tests.proofs.test_proofs import LOG, SOLUTION
 from tests.test_check_audits import WRITTEN, found
@@ -106,6 +107,18 @@ def test_a_quote_that_a_machine_cannot_change_stays(folder: Path, monkeypatch: A
     before = path.read_text()
     assert list(fix([folder])) == []
     assert path.read_text() == before
+
+
+def test_one_quote_that_stays_keeps_no_other_from_being_mended(
+    folder: Path, monkeypatch: Any
+) -> None:
+    def change(text: str, place: Any, value: Any) -> str:
+        return text + "mood: bad\n" if value == [4, 5] else with_value(text, place, value)
+
+    monkeypatch.setattr("kbsite.store.audits.with_value", change)
+    assert [done.key for done in fix([folder])] == ["quotes[1].event", "quotes[2].lines"]
+    (left,) = found(folder)
+    assert left.key == "quotes[0].lines"
 
 
 def test_fixing_needs_something_to_fix(tmp_path: Path) -> None:

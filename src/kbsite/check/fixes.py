@@ -75,13 +75,16 @@ def _in_run(folder: Path, *, imported: bool) -> Iterator[Fix]:
         return
     try:
         stored = read_run(folder)
-        if stored.audit is None or (stored.audit.origin and not imported):
-            return
-        for number, held in enumerate(proofs(stored)):
-            if held.state is ProofState.ELSEWHERE:
-                yield from _anew(stored, number, held)
     except (InvalidFileError, OSError):
         return  # told by the check that follows
+    if stored.audit is None or (stored.audit.origin and not imported):
+        return
+    for number, held in enumerate(proofs(stored)):
+        if held.state is ProofState.ELSEWHERE:
+            try:
+                yield from _anew(stored, number, held)
+            except (InvalidFileError, OSError):
+                continue  # it is left to a person, and told by the check that follows
 
 
 def _anew(stored: StoredRun, number: int, held: Proof) -> Iterator[Fix]:
