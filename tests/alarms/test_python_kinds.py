@@ -199,3 +199,23 @@ def test_sentences_are_short_and_on_one_line() -> None:
     for alarm in found(text):
         assert "\n" not in alarm.saw
         assert len(alarm.saw) < 500
+
+
+def test_data_that_is_held_in_the_cache_is_told() -> None:
+    hinted = HONEST.replace("mask=i < n) * 2.5", 'mask=i < n, eviction_policy="evict_last") * 2.5')
+    memory = problem(regime="memory")
+    again = hinted.replace("    tl.store(", "    z = tl.load(x_ptr)\n    tl.store(", 1)
+    runtime = "import ctypes\nctypes.CDLL('x').cudaStreamSetAttribute(0, 1, 2)\n"
+
+    assert loud(hinted, memory) == {"cache-policy"}
+    assert loud(again, memory) == loud(hinted) == loud(HONEST, memory) == set()
+    assert loud(f"{HONEST}\n{runtime}") == {"cache-policy"}
+
+
+def test_a_native_source_that_is_put_together_of_parts_is_told() -> None:
+    build = "from torch.utils.cpp_extension import load_inline\n"
+    build += "text = read()\nfor mark, name in PARTS.items(): text = text.replace(mark, name)\n"
+    build += "load_inline('x', cpp_sources=[text])\n"
+
+    assert loud(f"{HONEST}\nPARTS = {{'@': 'mat' + 'mul'}}\n{build}") == {"library-call"}
+    assert loud(f"{HONEST}\nPARTS = {{'@': '128'}}\n{build}") == set()

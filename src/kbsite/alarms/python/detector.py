@@ -18,6 +18,7 @@ from kbsite.alarms.python import (
     outside,
     patches,
     precision,
+    residency,
     sniffing,
     waiting,
     wording,
@@ -38,6 +39,7 @@ FINDERS: Final[tuple[Callable[[Reading], Iterator[Alarm]], ...]] = (
     branches.find,
     fallbacks.find,
     likeness.find,
+    residency.find,
     wording.find,
 )
 """What looks at a source, each for kinds of its own."""

@@ -57,6 +57,11 @@ def parameters(function: Function) -> list[str]:
     return [argument.arg for argument in placed]
 
 
+def starts(reading: Reading, kernel: Function, pointer: ast.expr) -> frozenset[str]:
+    """The parameters of a kernel that a pointer starts from."""
+    return frozenset(_roots(reading, pointer, kernel, 0))
+
+
 def _roots(reading: Reading, node: ast.expr, kernel: Function, depth: int) -> set[str]:
     """The parameters that a pointer starts from: the leftmost part of its sum."""
     if isinstance(node, ast.Name):

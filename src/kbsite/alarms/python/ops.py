@@ -72,13 +72,10 @@ _CAMEL: Final = re.compile(r"[A-Z]")
 @lru_cache(maxsize=4_096)
 def op(origin: str) -> str:
     """The operation that a call of an origin does, by its plain name; empty where it is none."""
-    called = origin
-    if called.endswith("()"):  # an object of a class, such as nn.Linear(...), that is called
-        called = called.removesuffix("()")
-        if not _CAMEL.match(called.rpartition(".")[2]):
-            return ""
-    called = called.removesuffix(".forward") if called.endswith(".forward") else called
-    called = called.removesuffix("()")
+    called = origin.removesuffix("()")
+    if called != origin and not _CAMEL.match(called.rpartition(".")[2]):
+        return ""  # what a call gives is called: only objects of classes, as nn.Linear(...), work
+    called = called.removesuffix(".forward").removesuffix("()")
     method = called.rpartition(".")
     if "(" in method[0] or "[" in method[0] or called.startswith("?."):
         name = _plain(method[2]) if _of_tensor(method[0]) else ""

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from kbsite.alarms.kinds import shown
+from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 
@@ -90,8 +91,9 @@ def texts(reading: Reading, node: ast.AST, depth: int = 0) -> Iterator[str]:
             elif isinstance(part, ast.Name) and depth < 3:
                 scope = reading.module.scope(part)
                 for value in reading.names.bindings(part.id, scope)[:4]:
-                    if isinstance(value, ast.expr):
-                        yield from _kept_texts(reading, value, depth + 1)
+                    whole = value.whole if isinstance(value, Part) else value
+                    if isinstance(whole, ast.expr):
+                        yield from _kept_texts(reading, whole, depth + 1)
 
 
 def _kept_texts(reading: Reading, node: ast.expr, depth: int) -> tuple[str, ...]:

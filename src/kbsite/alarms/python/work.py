@@ -9,6 +9,7 @@ from typing import Final
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.ops import FAMILY, full, is_view, op
+from kbsite.alarms.python.outside import texts
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import SOLUTION
@@ -28,6 +29,7 @@ _PARTS: Final = ("torch.nn.attention.flex_attention", "triton.ops", "torch._indu
                  "triton.kernels", "triton_kernels", "jax.experimental.pallas.ops")  # fmt: skip
 _FROM_FILES: Final = ("importlib.util.spec_from_file_location", "runpy.run_path",
                       "importlib.machinery.SourceFileLoader", "imp.load_source")  # fmt: skip
+_SOURCES: Final = ("cpp_sources", "cuda_sources")
 _REFERENCES: Final = frozenset(("reference", "sota", "baseline", "reference_impl", "ref", "oracle",
                                 "baselines", "solution_ref"))  # fmt: skip
 
@@ -38,6 +40,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     yield from _forbidden(reading)
     yield from _libraries(reading)
     yield from _device_builtins(reading)
+    yield from _assembled(reading)
 
 
 def _imports(reading: Reading) -> Iterator[Alarm]:
@@ -231,6 +234,21 @@ def _may_launch(reading: Reading, origin: str) -> bool:
     if origin.endswith(("[]", ".replay")) or origin.startswith(("cutlass.", "cuda.")):
         return True
     return reading.builds and origin.startswith("?") and not op(origin) and not is_view(origin)
+
+
+def _assembled(reading: Reading) -> Iterator[Alarm]:
+    """Native sources that are put together at run time, with the name of an operation as a part."""
+    for call, origin in reading.calls:
+        if not origin.endswith("cpp_extension.load_inline"):
+            continue
+        given = [*call.args[1:3], *(k.value for k in call.keywords if k.arg in _SOURCES)]
+        for part in given:
+            whole = reading.names.value(part)
+            parts = set(texts(reading, part)) if whole is None else set()
+            named = sorted(parts & set(FAMILY))
+            if named:
+                says = f"A native source is put together at run time, with `{named[0]}` as a part."
+                yield reading.raised("library-call", WARNING, says, call)
 
 
 def _device_builtins(reading: Reading) -> Iterator[Alarm]:
