@@ -233,7 +233,7 @@ def test_a_hostile_solution_is_looked_over(name: str, tmp_path: Path) -> None:
     _all(_run(tmp_path, {SOLUTION: SOURCES[name]}))
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", [name for name, text in SOURCES.items() if len(text) < 300_000])
 def test_a_hostile_sidecar_does_not_hide_what_the_solution_does(name: str, tmp_path: Path) -> None:
     plain = f"{IMPORTS}import os\n{MODEL}os._exit(0)\n".encode()
     found = _all(_run(tmp_path, {SOLUTION: plain, "files/part.py": SOURCES[name]}))
