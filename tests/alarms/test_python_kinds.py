@@ -219,3 +219,17 @@ def test_a_native_source_that_is_put_together_of_parts_is_told() -> None:
 
     assert loud(f"{HONEST}\nPARTS = {{'@': 'mat' + 'mul'}}\n{build}") == {"library-call"}
     assert loud(f"{HONEST}\nPARTS = {{'@': '128'}}\n{build}") == set()
+
+
+def test_a_digest_of_the_input_is_told_and_one_of_the_source_is_not() -> None:
+    digest = "import hashlib\nk = hashlib.sha256(x.cpu().numpy().tobytes()).digest()\n"
+
+    assert loud(model(f"{digest}{WORK}return y")) == {"output-cache"}
+    assert loud(f"import hashlib\nNAME = hashlib.md5(b'x').hexdigest()\n{HONEST}") == set()
+
+
+def test_a_size_of_values_that_a_kernel_is_told_of_is_found() -> None:
+    body = "y = torch.empty_like(x)\npasses = {True: 2, False: 3}[x.norm().item() < 20.0]\n"
+    body += "_double[(1,)](x, y, passes, BLOCK=4)\nreturn y"
+
+    assert loud(model(body)) == {"magnitude-branch"}

@@ -109,6 +109,9 @@ TABLE: Final[dict[str, Rule]] = {
              numpy.fromfile numpy.memmap torch.from_file joblib.dump joblib.load shelve.open
              safetensors.torch.save_file safetensors.torch.load_file torch.UntypedStorage.from_file
              diskcache.* dbm.*"""),
+    **_rules(Rule("output-cache", "takes a digest, as for a look-up by content", WARNING, NOTE),
+             """hashlib.* zlib.crc32 zlib.adler32 binascii.crc32 xxhash.* mmh3.* _hashlib.*
+             hmac.*"""),
     **_rules(Rule("compiled", "has a compiler write the kernel", WARNING, WARNING),
              "torch.compile torch._dynamo.optimize torch._inductor.* torch.jit.trace"),
     **_rules(Rule("stream-trick", "changes the stream that others wait for"),

@@ -307,7 +307,7 @@ class Flow(Memory):
         owner, key = self.value(node.value, frame), self.value(node.slice, frame)
         if any(label.startswith("state:") for label in owner):
             self.done.keyed.append((node, self.data(key)))
-        return owner
+        return owner | self.data(key) if "choice" in key else owner
 
     def _operation(self, node: ast.BinOp, frame: Frame) -> Value:
         left, right = self.value(node.left, frame), self.value(node.right, frame)
