@@ -105,6 +105,28 @@ def test_what_is_too_long_is_told() -> None:
     assert "looked into up to line" in found[0].saw
 
 
+def test_a_text_of_many_pieces_is_put_together() -> None:
+    python = 'S = "#include <a>\\n"' + ' + "int a;\\n"' * 200 + ' + "at::mat" + "mul(a);"\n'
+
+    assert place(python) == 1
+
+
+@pytest.mark.parametrize(
+    "python",
+    [
+        "S = '#include <a>'\n" + "S = S + S\n" * 500,
+        "S0 = '#include <a>'\n" + "".join(f"S{n + 1} = S{n} + S{n}\n" for n in range(500)),
+        "S = '#include <a>'" + ".replace('a', 'aa')" * 100,
+        "a = '#include <a>' + b\nb = a + a\n",
+    ],
+    ids=["itself", "doubled", "replaced", "in a circle"],
+)
+def test_texts_that_grow_without_end_are_bounded(python: str) -> None:
+    held = native_sources(evidence(python, name="solution.py"))
+
+    assert all(len(source.text) <= LONGEST for source in held)
+
+
 def test_python_that_cannot_be_parsed_is_no_error() -> None:
     assert not alarms("def (:\n '#include <x>'", GEMM, "solution.py")
 

@@ -36,6 +36,8 @@ _HINTS: Final = ("asm", "\\x", "b64", "fromhex", "rot13", "rot_13")
 _SINKS: Final = ("inline_asm_elementwise", "inline_asm")
 _UNKNOWN: Final = "_"
 _DEEPEST: Final = 30
+_STEPS: Final = 200_000
+"""What may be put together of one Python source: a step an expression and 64 characters."""
 
 
 def native_sources(evidence: Evidence) -> tuple[NativeSource, ...]:
@@ -121,6 +123,7 @@ class _Reader:
     def __init__(self, module: Module) -> None:
         self._names: Names = names(module)
         self.used: set[int] = set()
+        self._left = _STEPS
         self._open: set[int] = set()
         """What is being put together: a text that grows in a loop is made of itself."""
 
@@ -139,11 +142,12 @@ class _Reader:
 
     def text(self, node: ast.AST, depth: int = 0) -> str:
         """The text of an expression; `_` stands for each part that cannot be told."""
-        if depth > _DEEPEST or id(node) in self._open:
+        if depth > _DEEPEST or id(node) in self._open or self._left <= 0:
             return _UNKNOWN
         self._open.add(id(node))
         text = self._text(node, depth)
         self._open.discard(id(node))
+        self._left -= 1 + len(text) // 64
         return text
 
     def _text(self, node: ast.AST, depth: int) -> str:
@@ -168,8 +172,8 @@ class _Reader:
                 return "".join(self.text(value, depth) for value in values)
             case ast.FormattedValue(value=value):
                 return self.text(value, depth)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self.text(left, depth) + self.text(right, depth)
+            case ast.BinOp(op=ast.Add()):
+                return "".join(self.text(part, depth) for part in _summands(node))
             case ast.BinOp(left=left):
                 return self._names.text(node) or self.text(left, depth)
 
@@ -224,6 +228,15 @@ class _Reader:
                 return self.text(owner, depth)
             case _:
                 return _UNKNOWN
+
+
+def _summands(node: ast.expr) -> list[ast.expr]:
+    """What is added up, from the left."""
+    found: list[ast.expr] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        found.append(node.right)
+        node = node.left
+    return [node, *reversed(found)]
 
 
 _TAKERS: Final = frozenset(("dedent", "indent", "b64decode", "Template"))
