@@ -37,19 +37,19 @@ def find(reading: Reading) -> Iterator[Alarm]:
 
 def _hints(reading: Reading, kernel: Function) -> Iterator[Alarm]:
     """Loads that ask to stay, of what the same kernel does not read again."""
-    loads = [
-        call for call in reading.module.scopes[kernel].all(ast.Call)
-        if reading.names.origin(call.func) == "triton.language.load" and call.args
-    ]  # fmt: skip
+    calls = reading.module.scopes[kernel].all(ast.Call)
+    loads = [c for c in calls if reading.names.origin(c.func) == "triton.language.load" and c.args]
     roots = [starts(reading, kernel, call.args[0]) for call in loads]
     problem = reading.evidence.problem
     bound = problem is not None and problem.problem.regime == "memory"
     for call, root in zip(loads, roots, strict=True):
-        policy = [k.value for k in call.keywords if k.arg == "eviction_policy"]
-        if not policy or reading.names.text(policy[0]) != "evict_last":
+        if not _stays(reading, call):
             continue
-        level = WARNING if bound and roots.count(root) == 1 else NOTE
-        says = "A load asks for its data to stay in the cache, and the kernel reads it once."
-        if level is NOTE:
-            says = "A load asks for its data to stay in the cache."
-        yield reading.raised("cache-policy", level, says, call)
+        once = bound and roots.count(root) == 1
+        says = f"A load asks for its data to stay in the cache{', and reads it once' * once}."
+        yield reading.raised("cache-policy", WARNING if once else NOTE, says, call)
+
+
+def _stays(reading: Reading, call: ast.Call) -> bool:
+    policy = [k.value for k in call.keywords if k.arg == "eviction_policy"]
+    return bool(policy) and reading.names.text(policy[0]) == "evict_last"
