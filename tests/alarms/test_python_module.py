@@ -103,3 +103,11 @@ def test_text_beside_wide_signs_is_cut_right() -> None:
     reading = read("x = 'äöü€'; f('😀', y)\n")
 
     assert reading.module.written(reading.module.all(ast.Call)[0]) == "f('😀', y)"
+
+
+def test_lines_are_counted_as_python_counts_them() -> None:
+    reading = read("x = 1  # \x0b \x0c \u2028 \x1c\r\ny = 2\rf(x)\n")
+    call = reading.module.all(ast.Call)[0]
+
+    assert call.lineno == 3
+    assert reading.module.written(call) == "f(x)"

@@ -126,11 +126,16 @@ class Module:
     def written(self, node: ast.AST) -> str:
         """The text of a node, as it stands in the source."""
         first, last = lines(node)
-        rows = self.source.text.splitlines()[first - 1 : last]
+        rows = rows_of(self.source.text)[first - 1 : last]
         if isinstance(node, ast.expr) and first == last and rows:
             data = rows[0].encode("utf-8", "replace")
             return data[node.col_offset : node.end_col_offset].decode("utf-8", "replace")
         return "\n".join(rows)
+
+
+def rows_of(text: str) -> list[str]:
+    """The lines of a source, as Python and editors count them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def lines(node: ast.AST) -> tuple[int, int]:

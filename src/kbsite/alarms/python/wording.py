@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Final
 
 from kbsite.alarms.kinds import alarm, shown
+from kbsite.alarms.python.module import rows_of
 from kbsite.alarms.python.reading import Reading
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
+
+LONGEST: Final = 2_000
+"""Characters of a line; what is longer nobody wrote for a reader."""
 
 _JUDGE: Final = re.compile(
     r"""(?ix)
@@ -61,20 +67,31 @@ def find(reading: Reading) -> Iterator[Alarm]:
 
 def worded(file: str, text: str) -> Iterator[Alarm]:
     """Alarms of the words of a source, in whatever language it is written."""
-    licences: list[int] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > 2_000:
-            continue
-        lowered = line.lower()
-        if any(word in lowered for word in _WORDS) and _JUDGE.search(line):
-            says = f"A line speaks to whoever judges the solution: `{shown(line.strip())}`."
-            yield alarm("addressed-auditor", ALARM, says, file, (number,))
-        if any(word in lowered for word in _LICENCES) and _is_of_others(line):
-            licences.append(number)
-    if licences:
-        first = text.splitlines()[licences[0] - 1].strip()
-        says = f"The source says that it is of others: `{shown(first)}`."
-        yield alarm("third-party-kernel", WARNING, says, file, (licences[0],))
+    rows = rows_of(text)
+    lowered = [row.lower() for row in rows]
+    for number in _rows_with(lowered, _WORDS):
+        if len(rows[number]) <= LONGEST and _JUDGE.search(rows[number]):
+            says = f"A line speaks to whoever judges the solution: `{shown(rows[number].strip())}`."
+            yield alarm("addressed-auditor", ALARM, says, file, (number + 1,))
+    for number in _rows_with(lowered, _LICENCES):
+        if len(rows[number]) <= LONGEST and _is_of_others(rows[number]):
+            says = f"The source says that it is of others: `{shown(rows[number].strip())}`."
+            yield alarm("third-party-kernel", WARNING, says, file, (number + 1,))
+            return
+
+
+def _rows_with(rows: list[str], words: tuple[str, ...]) -> list[int]:
+    """The numbers of the lines that hold one of these words, from 0."""
+    text = "\n".join(rows)
+    ends = list(accumulate(len(row) + 1 for row in rows))
+    found: set[int] = set()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            row = bisect_right(ends, at)
+            found.add(row)
+            at = text.find(word, ends[row])
+    return sorted(found)
 
 
 def _is_of_others(line: str) -> bool:
