@@ -74,11 +74,11 @@ def expanded(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Expanded:
     """All tokens with the macros put in; what comes of a macro stands where it is used."""
     result = Expanded()
     work = _Expansion(macros, result)
-    at, out = 0, result.tokens
+    at, out, name = 0, result.tokens, int(Kind.NAME)
     while at < len(tokens):
         kind, text, offset = token = tokens[at]
         at += 1
-        if kind != Kind.NAME or (text not in macros and ":" not in text):
+        if kind != name or (text not in macros and ":" not in text):
             out.append(token)
             continue
         words = parts(text) if ":" in text else [(kind, text)]

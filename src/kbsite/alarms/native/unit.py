@@ -186,10 +186,11 @@ def unit(source: NativeSource) -> Unit:
     comments: list[Token] = []
     headers: list[tuple[str, int]] = []
     macros: dict[str, Macro] = {}
+    comment = int(Kind.COMMENT)
     for token in tokens(text.joined):
-        if token[0] < Kind.COMMENT:
+        if token[0] < comment:
             code.append(token)
-        elif token[0] == Kind.COMMENT:
+        elif token[0] == comment:
             comments.append(token)
         elif held := macro(token[1], token[2]):
             macros[held.name] = held
