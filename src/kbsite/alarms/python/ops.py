@@ -88,11 +88,6 @@ def op(origin: str) -> str:
     return ""
 
 
-def is_object(origin: str) -> bool:
-    """Whether an origin is a class whose objects work when they are called: nn.Linear."""
-    return origin.startswith("torch.nn.") and bool(_CAMEL.match(origin.rpartition(".")[2]))
-
-
 _VIEWS: Final = frozenset(
     """view reshape contiguous t transpose permute expand squeeze unsqueeze flatten to size stride
     numel dim clone detach float half is_contiguous new_empty new_zeros unbind split chunk data_ptr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Final, cast
@@ -69,7 +69,6 @@ class Reading:
     """Whether others come in here: solution.py, or a sidecar that it imports."""
     siblings: frozenset[str] = frozenset()
     """What the other Python files of the run are imported as."""
-    extra: dict[str, object] = field(default_factory=dict)
 
     @property
     def file(self) -> str:
