@@ -261,13 +261,15 @@ def test_the_schemas_of_the_records_are_published(
     assert "peak_fraction" in schemas["metrics.schema.json"]["properties"]
 
 
-def test_progress_is_told_for_every_page(
+def test_progress_is_told_for_every_run_and_then_for_every_page(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
     settings = make_settings(tmp_path)
-    make_run(tmp_path / "runs" / "demo")
+    run = make_run(tmp_path / "runs" / "demo")
     told: list[tuple[str, int, int]] = []
     built = build(settings, lambda path, done, count: told.append((path, done, count)))
+    first, *pages = told
 
-    assert [done for _, done, _ in told] == list(range(1, built.pages + 1))
-    assert {count for _, _, count in told} == {built.pages}
+    assert first == (run.name, 1, 1)
+    assert [done for _, done, _ in pages] == list(range(1, built.pages + 1))
+    assert {count for _, _, count in pages} == {built.pages}

@@ -328,3 +328,37 @@ def test_runs_whose_files_are_not_known_are_always_looked_at(settings: Settings)
     blind.look([evidence(site, stored) for stored in site.runs])
 
     assert looked_at() == ["a", "b"]
+
+
+# How far it is.
+
+
+def test_each_run_that_is_looked_over_is_told_and_none_that_was_before(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    told: list[tuple[str, int, int]] = []
+    tick = lambda *one: told.append(one)  # noqa: E731 - what a test writes down
+    build(settings, tick)
+    first, second = (folder_of(settings, model).name for model in "ab")
+
+    assert told[:2] == [(first, 1, 2), (second, 2, 2)]
+    assert all(name.endswith((".html", ".js")) for name, _, _ in told[2:])
+    assert told[-1][1] == told[-1][2] == len(told) - 2
+
+    told.clear()
+    third = make_run(settings.runs / "demo", model="c", files={"notes.txt": b"n"})
+    read(settings, lookout_of(settings), tick)
+    assert told == [(third.name, 1, 1)]
+
+
+def test_what_the_other_core_does_meanwhile_counts_too(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(lookout.FEW - 1):
+        make_run(settings.runs / "demo", model=f"m{number}", files={"notes.txt": b"n"})
+    told: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    read(settings, lookout_of(settings), lambda *one: told.append(one))
+
+    assert [done for _, done, _ in told] == [1, 3, 5, 7, 9]
+    assert {whole for _, _, whole in told} == {9}

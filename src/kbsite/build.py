@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from markupsafe import Markup
 from kbsite import __version__, assets, search, text
 from kbsite.beside import beside
 from kbsite.errors import UsageError
-from kbsite.lookout import Lookout
+from kbsite.lookout import Lookout, Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.transcript import Transcript
 from kbsite.output import Copy, Output, Work
@@ -46,9 +46,6 @@ from kbsite.terminal import terminal
 from kbsite.transcripts import transcript
 from kbsite.unmet import unmet
 
-Tick = Callable[[str, int, int], None]
-"""Told the path of each page as it is written, how many are done, and how many there are."""
-
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -66,7 +63,8 @@ class Built:
 def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) -> Built:
     """Make the site, whole or not at all: what stood at its place stays until all is written.
 
-    What did not change since the last build is taken over, unless it is to be made `fresh`.
+    What did not change since the last build is taken over, unless it is to be made `fresh`. The
+    runs that are looked over are told, then the paths of the pages.
     """
     out = settings.out
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
@@ -79,7 +77,7 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
         return Built(out, len(before.pages), before.findings, Work(), before.unmet)
     lookout = Lookout(held, before.noticed if before.code == code else {})
-    site, seen = read_noticing(settings, lookout)
+    site, seen = read_noticing(settings, lookout, tick)
     shown = replace(site, findings=_published(site.findings, settings))
     # What a leak is stands on few pages, and those that are kept say that they depend on it.
     frame = digest(code, replace(settings.config, leaks=()), shown.prices, *shown.frame)

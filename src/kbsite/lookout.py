@@ -5,7 +5,7 @@ A run is looked over again when what it was looked over for has changed, and onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,6 +19,9 @@ from kbsite.model.proof import Proof
 from kbsite.proofs import proofs
 from kbsite.store.inputs import Input, digest_of
 from kbsite.store.runs import AUDIT, StoredRun
+
+Tick = Callable[[str, int, int], None]
+"""Told what has been done, how many things are done, and how many there are."""
 
 FEW = 8
 """Runs that are looked over sooner than a copy of the process is made to look over half."""
@@ -76,9 +79,9 @@ class Lookout:
     before: Mapping[str, Noticed] = field(default_factory=dict)
     """What the same code found the last time."""
 
-    def look(self, runs: Sequence[Evidence]) -> Sighting:
-        """What there is to find in the runs of a site."""
-        noticed = self._noticed(runs)
+    def look(self, runs: Sequence[Evidence], tick: Tick | None = None) -> Sighting:
+        """What there is to find in the runs of a site; each that is looked over is told."""
+        noticed = self._noticed(runs, tick)
         told: list[str] = []
         taken = {run_id: one.scan.fingerprints for run_id, one in noticed.items()}
         across = alarms.compare(taken, told)
@@ -98,7 +101,7 @@ class Lookout:
             noticed=noticed,
         )
 
-    def _noticed(self, runs: Sequence[Evidence]) -> dict[str, Noticed]:
+    def _noticed(self, runs: Sequence[Evidence], tick: Tick | None) -> dict[str, Noticed]:
         """What was found in each run, now or the last time."""
         found: dict[str, Noticed] = {}
         anew = []
@@ -110,7 +113,7 @@ class Lookout:
                 anew.append(_Work(run, held, scan, reading))
         half = len(anew) // 2 if len(anew) > FEW else 0
         done = beside(partial(_done, anew[:half])) if half else dict[str, Noticed]
-        return found | _done(anew[half:]) | done()
+        return found | _done(anew[half:], tick, len(anew)) | done()
 
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
@@ -141,15 +144,18 @@ class _Work:
     reading: str
 
 
-def _done(works: Iterable[_Work]) -> dict[str, Noticed]:
+def _done(works: Sequence[_Work], tick: Tick | None = None, whole: int = 0) -> dict[str, Noticed]:
+    """What is found now. The other core does as many meanwhile: `whole` counts them too."""
     found = {}
-    for work in works:
+    for done, work in enumerate(works, start=1):
         scan, reading = work.held.scan, work.held.reading
         if not work.scan or scan.made_of != work.scan:
             scan = _scanned(work.run, work.scan)
         if not work.reading or reading.made_of != work.reading:
             reading = _read(work.run.stored, work.reading)
         found[work.run.stored.run.id] = Noticed(scan, reading)
+        if tick:
+            tick(work.run.stored.run.id, done * whole // len(works), whole)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from kbsite.alarms.evidence import Evidence
 from kbsite.boards import board
 from kbsite.errors import InputError
-from kbsite.lookout import Lookout, Sighting
+from kbsite.lookout import Lookout, Sighting, Tick
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
@@ -32,12 +32,13 @@ RESERVED = {
 """What no board can be called: the site's own folders and pages."""
 
 
-def read(settings: Settings, lookout: Lookout | None = None) -> Site:
+def read(settings: Settings, lookout: Lookout | None = None, tick: Tick | None = None) -> Site:
     """Everything but the transcripts; what cannot be read is left out, and in the findings.
 
-    Without a lookout nobody looks for alarms, and no quote is proven.
+    Without a lookout nobody looks for alarms, and no quote is proven; each run that it looks over
+    is told.
     """
-    return read_noticing(settings, lookout)[0]
+    return read_noticing(settings, lookout, tick)[0]
 
 
 def looked_over(site: Site, stored: StoredRun) -> Site:
@@ -60,7 +61,9 @@ def lookout_of(settings: Settings) -> Lookout:
     return Lookout(held, before.noticed if before.code == code_digest() else {})
 
 
-def read_noticing(settings: Settings, lookout: Lookout | None) -> tuple[Site, Sighting]:
+def read_noticing(
+    settings: Settings, lookout: Lookout | None, tick: Tick | None = None
+) -> tuple[Site, Sighting]:
     """What `read` gives, and what there is for the next lookout to know."""
     findings: list[Finding] = []
     runs = tuple(_runs(settings.runs, findings))
@@ -70,7 +73,7 @@ def read_noticing(settings: Settings, lookout: Lookout | None) -> tuple[Site, Si
     seen = Sighting()
     if lookout:
         eager = _eager([floor for held in floors for floor in held])
-        seen = lookout.look([_evidence(stored, problems, eager) for stored in runs])
+        seen = lookout.look([_evidence(stored, problems, eager) for stored in runs], tick)
     findings += seen.findings
     hashes = {stored.id: stored.hash for stored in problems.values()}
     boards = []

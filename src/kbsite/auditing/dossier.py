@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbsite.auditing.moves import Moves, moves
+from kbsite.lookout import Tick
 from kbsite.model.alarm import Alarm
 from kbsite.model.board import Attempt
 from kbsite.model.floor import Floor
@@ -42,9 +43,12 @@ class Dossier:
     moves: Moves
 
 
-def dossier(settings: Settings, folder: Path) -> Dossier:
-    """What there is on the run in a folder, which the settings' runs need not hold."""
-    site = read(settings, lookout_of(settings))
+def dossier(settings: Settings, folder: Path, tick: Tick | None = None) -> Dossier:
+    """What there is on the run in a folder, which the settings' runs need not hold.
+
+    The runs of the settings that are looked over for it, to compare it with them, are told.
+    """
+    site = read(settings, lookout_of(settings), tick)
     stored = next((one for one in site.runs if one.folder == folder), None)
     if stored is None:
         stored = read_run(folder)

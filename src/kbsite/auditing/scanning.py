@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
 from kbsite import alarms
 from kbsite.alarms import Fingerprint
+from kbsite.lookout import Tick
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import Finding, Severity
 from kbsite.pages.page import Site
@@ -16,9 +17,6 @@ from kbsite.reading import evidence, read
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.settings import Settings
-
-Tick = Callable[[str, int, int], None]
-"""Told each run as it is looked over, how many are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +44,26 @@ class Scan:
 def scan(settings: Settings, folders: Sequence[Path], tick: Tick | None = None) -> Scan:
     """What there is to find in the runs in some folders; in all runs of the settings without any.
 
-    Each is compared with all runs of the settings too. One that cannot be read stops no other.
+    Each is compared with all runs of the settings too. One that cannot be read stops no other. All
+    of them are told as they are done.
     """
     site = read(settings)
     findings = list(site.findings) if not folders else []
     runs = list(_runs(site, folders, findings)) if folders else list(site.runs)
     wanted = {stored.run.id for stored in runs}
-    others = [stored for stored in site.runs if stored.run.id not in wanted]
+    others = [stored for stored in site.runs if runs and stored.run.id not in wanted]
+    whole = len(runs) + len(others)
     begun = perf_counter()
     taken: dict[str, tuple[Fingerprint, ...]] = {}
     found = []
     for done, stored in enumerate(runs, start=1):
         found.append(_scanned(site, stored, taken))
         if tick:
-            tick(stored.run.id, done, len(runs))
-    if runs:
-        for stored in others:
-            taken[stored.run.id] = alarms.fingerprints(evidence(site, stored), [])
+            tick(stored.run.id, done, whole)
+    for done, stored in enumerate(others, start=len(runs) + 1):
+        taken[stored.run.id] = alarms.fingerprints(evidence(site, stored), [])
+        if tick:
+            tick(stored.run.id, done, whole)
     told: list[str] = []
     across = alarms.compare(taken, told)
     findings += [Finding(Severity.ERROR, str(settings.runs), failure) for failure in told]

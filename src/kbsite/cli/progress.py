@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from kbsite.model.finding import one_line
 
+if TYPE_CHECKING:
+    from kbsite.lookout import Tick
+
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None] | None]:
+def progress() -> Iterator[Tick | None]:
     """What shows a name, how many are done and how many there are; None where nobody looks."""
     if not sys.stderr.isatty():
         yield None

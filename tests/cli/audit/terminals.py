@@ -25,6 +25,11 @@ def on_a_terminal(home: Path, *words: str, **environment: str) -> str:
     return b"".join(chunks).decode()
 
 
+def after_the_bar(written: str) -> str:
+    """What stays on a terminal where a bar said how far the command was: all after its wiping."""
+    return written.rpartition("\x1b[2K")[2]
+
+
 def _until_closed(descriptor: int) -> Iterator[bytes]:
     while True:
         try:

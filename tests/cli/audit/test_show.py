@@ -17,7 +17,7 @@ from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof, ProofState
 from kbsite.store.runs import read_run
 from tests.cli.audit.calling import called, started
-from tests.cli.audit.terminals import on_a_terminal
+from tests.cli.audit.terminals import after_the_bar, on_a_terminal
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[2J\r\x9b31m\u202e\u200b\x00"
@@ -314,7 +314,7 @@ def test_a_terminal_gets_a_pager_and_none_if_it_is_not_wanted(
     paged = on_a_terminal(tmp_path, "show", "opus", PAGER=str(pager))
     plain = on_a_terminal(tmp_path, "show", "opus", "--no-pager", PAGER=str(pager))
 
-    assert paged.startswith("PAGED")
+    assert after_the_bar(paged).startswith("PAGED")
     assert "PAGED" not in plain
     assert "softmax" in plain
 
@@ -325,7 +325,7 @@ def test_a_terminal_gets_the_solution_in_colours_and_no_sequence_of_the_runs_own
     make_settings(tmp_path, problems=())
     text = f"def solve(x):\n    return 'evil{HOSTILE}'\n"
     make_run(tmp_path / "runs" / "demo", files={"solution.py": text.encode()})
-    shown = on_a_terminal(tmp_path, "show", "opus", "--no-pager")
+    shown = after_the_bar(on_a_terminal(tmp_path, "show", "opus", "--no-pager"))
     bare = re.sub(r"\x1b\[[0-9;]*m", "", shown)
 
     assert "\x1b[" in shown.partition("def")[0][-20:]

@@ -74,8 +74,10 @@ def _text(settings: Settings, folder: Path, given: tuple[str | None, str, str]) 
     from kbsite.auditing.dossier import dossier
     from kbsite.auditing.template import Start, template
     from kbsite.cli.audit.printing import score_of
+    from kbsite.cli.progress import progress
 
-    held = dossier(settings, folder)
+    with progress() as tick:
+        held = dossier(settings, folder, tick)
     verdict, summary, implication = given
     run = held.stored.run
     due = "; ".join(held.due) or "nothing asks for it"

@@ -35,11 +35,13 @@ def queue(board: str | None, config: Path | None, *, everything: bool, as_json: 
       kbsite audit queue --board hard
     """
     from kbsite.cli.audit.printing import place, say
+    from kbsite.cli.progress import progress
     from kbsite.pages.queue import waiting
     from kbsite.reading import lookout_of, read
 
     held = settings(config)
-    site = read(held, lookout_of(held))
+    with progress() as tick:
+        site = read(held, lookout_of(held), tick)
     boards = _boards(site, board)
     names = {one.config.id for one in boards}
     found = [one for one in waiting(site, everything=everything) if one.board in names]

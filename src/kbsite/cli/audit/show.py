@@ -31,8 +31,11 @@ def show(named: str, config: Path | None, *, plain: bool) -> None:
     from kbsite.auditing.dossier import dossier
     from kbsite.cli.audit.printing import terminal_text
     from kbsite.cli.audit.sheet import sheet
+    from kbsite.cli.progress import progress
 
-    held = dossier(*chosen(named, config))
+    settings, folder = chosen(named, config)
+    with progress() as tick:
+        held = dossier(settings, folder, tick)
     text = terminal_text(sheet(held, colour=sys.stdout.isatty()))
     if plain:
         click.echo(text, nl=False)

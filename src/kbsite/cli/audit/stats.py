@@ -35,10 +35,12 @@ def stats(config: Path | None, *, as_json: bool) -> None:
     """
     from kbsite.auditing.tallies import tallies
     from kbsite.cli.audit.printing import say
+    from kbsite.cli.progress import progress
     from kbsite.reading import lookout_of, read
 
     held = settings(config)
-    found = tallies(read(held, lookout_of(held)))
+    with progress() as tick:
+        found = tallies(read(held, lookout_of(held), tick))
     if as_json:
         click.echo(json.dumps(_data(found), indent=2))
         return
