@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from kbsite.terminal import terminal
-from kbsite.text import banner, code_lines, json, markdown, picture, plain, visible
+from kbsite.text import banner, code_lines, json, markdown, picture, plain, unmarked, visible
 
 ROOT = Path(__file__).parents[1]
 CSS = (ROOT / "static" / "kbsite.css").read_text("utf-8")
@@ -240,6 +240,44 @@ def test_entities_cannot_spell_what_a_page_cannot_hold() -> None:
 )  # fmt: skip
 def test_hostile_markdown_comes_to_an_end(text: str) -> None:
     assert_harmless(markdown(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Casts with `tl.dot`, **not** _once_.", "Casts with tl.dot, not once."),
+        ("`__init__` a*b*c, 2 * 3", "__init__ abc, 2 * 3"),
+        ("two\nlines\\\nand  a third", "two lines and a third"),
+        ("# Head\n\nand body", "Head and body"),
+        ("```\nx = 1\n```", "x = 1"),
+        ("<https://x.example> &amp; <b>bold</b>", "https://x.example & <b>bold</b>"),
+        ("a_b_c and `unclosed", "a_b_c and `unclosed"),
+        (" \n", ""),
+    ],
+)
+def test_a_row_has_the_words_of_markdown_without_its_marks(text: str, expected: str) -> None:
+    assert unmarked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[unseen](https://x.example/unseen)", "![a](http://x.example 'unseen')", "1. one\n2. two",
+        "```unseen\nx\n```", ">" * 20000 + "unseen",
+        "[a]: http://x.example 'unseen'",
+    ],
+)  # fmt: skip
+def test_what_a_row_could_not_show_every_word_of_is_shown_as_it_is(text: str) -> None:
+    assert unmarked(text) == " ".join(text.split())
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_a_row_is_one_line_that_a_page_can_hold(text: str) -> None:
+    told = unmarked(text)
+
+    assert not UNHOLDABLE.search(told)
+    assert told == " ".join(told.split())
 
 
 # Terminal output.

@@ -215,6 +215,7 @@ def environment(site: Site) -> jinja2.Environment:
         diff=text.diff,
         rendered=Markup,
         picture=lambda image: text.picture(image.media_type, image.data, image.url),
+        in_short=facts.in_short,
         score=facts.score,
         percent=facts.percent,
         count=facts.count,

@@ -187,6 +187,33 @@ def markdown(text: str) -> Markup:
     return Markup(rendered)  # noqa: S704 - all text is escaped, HTML is off
 
 
+def unmarked(text: str) -> str:
+    """The words of Markdown on one line, without its marks: for a row of a table, or a title.
+
+    What would not show every word, such as a link without its address, is shown as it is.
+    """
+    whole = " ".join(visible(text).split())
+    try:
+        told = [_said(token) for token in _markdown().parse(visible(text))]
+    except (RecursionError, IndexError):
+        return whole
+    words = " ".join(visible(" ".join(told)).split())
+    return words if _letters(words) == _letters(whole) else whole
+
+
+def _said(block: Token) -> str:
+    """What a block of Markdown says in text and code."""
+    inner = block.children if block.type == "inline" else [block]
+    return "".join(" " if part.type in _BREAKS else part.content for part in inner or ())
+
+
+_BREAKS = ("softbreak", "hardbreak")
+
+
+def _letters(text: str) -> str:
+    return "".join(_WORD.findall(_spelt(text)))
+
+
 def _block(kind: str, lines: list[str]) -> str:
     if kind == "p":
         text = "\n".join(lines)
@@ -227,7 +254,11 @@ def _loses_words(source: str, rendered: str, tokens: Sequence[Token]) -> bool:
 
 def _words(text: str) -> Counter[str]:
     """The words of a text; entities and addresses are spelt out, however often they are escaped."""
-    return Counter(_WORD.findall(unquote(unescape(unescape(unescape(text))))))
+    return Counter(_WORD.findall(_spelt(text)))
+
+
+def _spelt(text: str) -> str:
+    return unquote(unescape(unescape(unescape(text))))
 
 
 def _fenced(info: str, code: str) -> str:

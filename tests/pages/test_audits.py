@@ -97,7 +97,7 @@ def test_verdicts_stand_in_a_row_the_newest_first(site: Site) -> None:
         "☠ reward_hack", "★ clean", "★ clean", "⚑ rubric_leak The cast",
     ]  # fmt: skip
     assert rows[0][2:] == [
-        "claude · b [max] softmax · The demo", ".420±.020 does not count", "It keeps *answers*.",
+        "claude · b [max] softmax · The demo", ".420±.020 does not count", "It keeps answers.",
         "none", "B",
     ]  # fmt: skip
     assert [row[3] for row in rows[1:]] == ["✗ wrong", ".420±.020", ".420±.020"]
@@ -311,7 +311,8 @@ def test_what_an_audit_says_can_end_neither_script_nor_page(
     assert not set("<>&") & set(files[verdicts.SCRIPT])
     assert "<script>alert" not in files[PAGE]
     assert "\u202e" not in files[PAGE]
-    assert row["summary"] == "x'><script>alert(1)</script>&amp;\\u202e"
+    # Of Markdown, an entity is the character that it spells.
+    assert row["summary"] == "x'><script>alert(1)</script>&\\u202e"
 
 
 def test_the_page_is_linked_from_every_page_from_home_and_from_each_board(

@@ -23,7 +23,7 @@ from kbsite.model.status import Status
 from kbsite.pages import board as board_page
 from kbsite.pages import home
 from kbsite.pages.board import coverage
-from kbsite.pages.cited import LONGEST, SHOWN, cited
+from kbsite.pages.cited import LONGEST, SHOWN, cited, unproven
 from kbsite.pages.leaks import QUOTED, leaks
 from kbsite.pages.page import Site
 from kbsite.proofs import proofs
@@ -284,7 +284,60 @@ def test_the_summary_stands_on_the_board_and_what_is_hostile_is_text() -> None:
     assert not re.search("49", said(page.find(".//main")))
 
 
+def test_a_summary_is_plain_text_in_its_row_and_over_its_glyph() -> None:
+    told = audit(Verdict.CLEAN, summary="It calls `tl.dot`\nand *nothing* else.")
+    page = page_of(site_of(attempt("a", audit=told)))
+    [row] = having(page, "tr", "audits")
+
+    assert "It calls tl.dot and nothing else." in said(row)
+    assert marks(cell_of(page, "a")) == [
+        ("★ clean", "clean: It calls tl.dot and nothing else."),
+    ]
+
+
 # Leaks.
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        ((ProofState.PROVEN, ProofState.PROVEN), "2 quotes"),
+        ((ProofState.PROVEN, ProofState.DIFFERS), "2 quotes ✗ 1 unproven"),
+        ((ProofState.NO_FILE, ProofState.DIFFERS), "2 quotes ✗ unproven"),
+        ((), "2 quotes ✗ unproven"),
+    ],
+)
+def test_what_is_not_proven_is_told_where_the_quotes_are_still_folded(
+    states: tuple[ProofState, ...], told: str
+) -> None:
+    leaky = audit(Verdict.RUBRIC_LEAK, leak="clamp", quotes=quoted(2))
+    page = page_of(
+        site_of(
+            attempt("a", score=0.2, audit=leaky),
+            known=[CLAMP],
+            proofs={"a": proven(leaky.quotes, *states)},
+        )
+    )
+    [card], [row] = having(page, "section", "leak"), having(page, "tr", "audits")
+    [folded] = [said(summary) for summary in card.iter("summary")]
+    [below] = [said(summary) for summary in row.iter("summary")]
+
+    assert folded.startswith(told)
+    assert below.startswith(f"{told}, implication")
+    assert ("unproven" in folded) == (states != (ProofState.PROVEN,) * 2)
+
+
+def test_quotes_that_nobody_held_against_files_count_as_unproven() -> None:
+    quotes = quoted(SHOWN + 3)
+    held = attempt("a", audit=audit(Verdict.CLEAN, quotes=quotes))
+    whole = {"a": proven(quotes, *[ProofState.PROVEN] * len(quotes))}
+    short = {"a": proven(quoted(2), ProofState.PROVEN, ProofState.PROVEN)}
+
+    assert unproven(site_of(), held) == len(quotes)
+    assert unproven(site_of(proofs=short), held) == len(quotes) - 2
+    assert unproven(site_of(proofs=whole), held) == 0
+    assert unproven(site_of(proofs=whole), attempt("a", audit=audit(Verdict.CLEAN))) == 0
+    assert unproven(site_of(), attempt("a")) == 0
 
 
 def test_a_leak_s_card_says_what_was_meant_and_what_its_audits_tell() -> None:

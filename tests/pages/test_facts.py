@@ -13,6 +13,16 @@ from kbsite.pages import facts
 INF, NAN = float("inf"), float("nan")
 
 
+def test_a_summary_is_one_plain_line_and_only_its_beginning_where_nobody_would_read_more() -> None:
+    longest = "word " * (facts.LONGEST // 5)
+
+    assert facts.in_short("Casts with `tl.dot`,\n**not** once.") == "Casts with tl.dot, not once."
+    assert facts.in_short(longest) == longest.strip()
+    assert facts.in_short(f"{longest} more") == f"{longest.strip()} …"
+    assert len(facts.in_short("x" * 1_000_000)) == facts.LONGEST + 1
+    assert facts.in_short("*" * 1_000_000 + "unseen").endswith("…")
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

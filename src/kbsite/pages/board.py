@@ -11,7 +11,7 @@ from kbsite.model.board import Board, Cell, Due
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
 from kbsite.pages.board_figures import figures
-from kbsite.pages.cited import cited
+from kbsite.pages.cited import cited, unproven
 from kbsite.pages.leaks import QUOTED, Card, leaks
 from kbsite.pages.page import Page, Site, board_path, templated
 from kbsite.text import banner
@@ -39,6 +39,7 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "reasons": partial(_reasons, board),
         "tone": _tone,
         "cited": partial(cited, site),
+        "unproven": partial(unproven, site),
         "leaks": cards,
         "quoted_runs": QUOTED,
         "leak_of": _leak_of(cards),

@@ -56,6 +56,13 @@ def cited(site: Site, attempt: Attempt) -> tuple[Cited, ...]:
     )
 
 
+def unproven(site: Site, attempt: Attempt) -> int:
+    """How many quotes of a run's audit are not proven, whether or not they are shown."""
+    quotes = attempt.audit.quotes if attempt.audit else ()
+    proofs = site.proofs.get(attempt.run.id, ())[: len(quotes)]
+    return len(quotes) - sum(proof.proven for proof in proofs)
+
+
 def _cited(site: Site, run_id: str, number: int, proof: tuple[Proof, ...], quote: Quote) -> Cited:
     passage = quote.text.strip("\n")
     doubt = UNCHECKED

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from math import isfinite
 
+from kbsite.text import unmarked
+
 
 def score(value: float | None) -> str:
     """A peak_fraction with three digits, without the leading zero: ".534"; "" for None."""
@@ -12,6 +14,16 @@ def score(value: float | None) -> str:
         return ""
     sign, text = "-" if value < 0 else "", f"{abs(value):.3f}"
     return sign + (text.removeprefix("0") if text.startswith("0.") else text)
+
+
+LONGEST = 800
+"""Characters of a summary that are shown in a row: sixty words take half of that."""
+
+
+def in_short(text: str) -> str:
+    """A text of an audit as a row or a title shows it: plain, on one line, its beginning only."""
+    told = unmarked(text[: 2 * LONGEST])
+    return told if len(text) <= 2 * LONGEST and len(told) <= LONGEST else f"{told[:LONGEST]}…"
 
 
 def percent(value: float) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kbsite.model.audit import Audit
 from kbsite.model.board import Attempt
 from kbsite.pages import listing
+from kbsite.pages.facts import in_short
 from kbsite.pages.leaks import leaks as board_leaks
 from kbsite.pages.page import File, Site, address, attempt_of, board_path, run_key
 from kbsite.store.runs import StoredRun
@@ -71,8 +72,8 @@ class Judged:
 
     @property
     def summary(self) -> str:
-        """Its summary as plain text."""
-        return visible(self.audit.summary).strip()
+        """Its summary as plain text, on one line."""
+        return in_short(self.audit.summary)
 
 
 def judged(site: Site) -> list[Judged]:
