@@ -38,8 +38,8 @@ def without_code(name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
-    known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent", "count",
-             "duration", "elapsed", "moment", "money", "size", "content", "diff",
+    known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent",
+             "count", "duration", "elapsed", "moment", "money", "size", "content", "diff",
              "rendered"]  # fmt: skip
     env.filters.update(dict.fromkeys(known, str))
     env.get_template(name)
