@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +14,9 @@ from kbsite.alarms.session.places import Way
 
 LONGEST = 200_000
 """Characters of code that are looked into."""
+
+LONGEST_NAMED = 2000
+"""Characters of a text that is put in the place of its name."""
 
 _HINTS = re.compile(
     r"kill|environ|getenv|open|path|glob|shutil|subprocess|system|request|urllib|http|socket|"
@@ -26,7 +30,11 @@ _SHELLS: Final = {
 }  # fmt: skip
 _PRINTERS: Final = {"print", "dict", "json.dumps", "pprint", "pprint.pprint", "list", "str"}
 _ASKS: Final = {"os.getenv", "os.environ.get"}
-_KILLS: Final = {"os.kill", "os.killpg", "signal.pidfd_send_signal"}
+_KILLS: Final = {
+    "os.kill", "os.killpg", "signal.pidfd_send_signal", "psutil.Process.kill",
+    "psutil.Process.terminate",
+}  # fmt: skip
+_STOPS: Final = {"kill", "terminate", "killpg", "send_signal"}
 _FETCHES = re.compile(
     r"(?:requests|httpx)\.(?:get|post|put|head|request|Session|Client)|"
     r"(?:[\w.]+\.)?(?:urlopen|urlretrieve)|aiohttp\.\w+|"
@@ -76,9 +84,14 @@ def deeds(code: str) -> Deeds:
 
 def _of_tree(tree: ast.AST) -> Deeds:
     found = Deeds()
+    tree = _with_texts(tree)
     taken = _docs(tree)
+    if (loop := _loop_over_all(tree)) is not None:
+        found.kills.append(_written(loop))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and not (node in taken and _text(node)):
+        if isinstance(node, ast.Subscript) and _is_key(node):
+            found.secrets.append(_written(node))
+        elif isinstance(node, ast.Call) and not (node in taken and _text(node)):
             taken.update(_call(node, found))
         elif isinstance(node, ast.For | ast.comprehension) and _is_environment(node.iter):
             found.secrets.append("a loop over os.environ")
@@ -86,6 +99,62 @@ def _of_tree(tree: ast.AST) -> Deeds:
         if isinstance(node, ast.Constant) and node not in taken:
             found.files += _mentioned(node)
     return found
+
+
+class _Named(ast.NodeTransformer):
+    """Puts texts and paths in the place of names that mean nothing else."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._texts: dict[str, ast.expr] = {}
+        stored = Counter(
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        )
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored[name] == 1:
+                    self._keep(name, value)
+                case _:
+                    pass
+
+    def _keep(self, name: str, value: ast.expr) -> None:
+        text = _text(value)
+        if 0 < len(text) < LONGEST_NAMED:
+            path = ast.Constant(text)
+            called = isinstance(value, ast.Call)
+            func = ast.Name("Path", ast.Load())
+            self._texts[name] = ast.Call(func, [path], []) if called else path
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """The text that a name stands for, else the name."""
+        if isinstance(node.ctx, ast.Load):
+            return self._texts.get(node.id, node)
+        return node
+
+
+def _with_texts(tree: ast.AST) -> ast.AST:
+    """The same code with texts in the place of names; as it is where it is nested too deeply."""
+    try:
+        named: ast.AST = _Named(tree).visit(tree)
+    except RecursionError:
+        return tree
+    return named
+
+
+def _loop_over_all(tree: ast.AST) -> ast.AST | None:
+    """The call that lists all processes, in code that stops some."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [_dotted(call.func).rpartition(".")[2] for call in calls]
+    if not _STOPS.intersection(names):
+        return None
+    return next((c for c, name in zip(calls, names, strict=True) if name == "process_iter"), None)
+
+
+def _is_key(node: ast.Subscript) -> bool:
+    """Whether it takes a key from the environment."""
+    taken = isinstance(node.ctx, ast.Load) and bool(_KEY.fullmatch(_text(node.slice)))
+    return taken and _is_environment(node.value)
 
 
 def _docs(tree: ast.AST) -> set[ast.AST]:
@@ -106,7 +175,7 @@ def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
     if name in _SHELLS:
         found.scripts += filter(None, [_command(first)])
         yield from ast.walk(first) if first is not None else ()
-    elif name in _KILLS and not _probes(node):
+    elif name in _KILLS and not (_probes(node) or _is_own(node)):
         found.kills.append(_written(node))
     elif _FETCHES.fullmatch(name):
         found.fetches.append(_written(node))
@@ -219,6 +288,16 @@ def _is_environment(node: ast.AST) -> bool:
 def _probes(node: ast.Call) -> bool:
     """Whether a call of os.kill only asks whether a process is there."""
     return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and not node.args[1].value
+
+
+def _is_own(node: ast.Call) -> bool:
+    """Whether it stops its own process, or one that it holds as an object."""
+    return any(
+        (isinstance(one, ast.Attribute) and one.attr == "pid")
+        or (isinstance(one, ast.Call) and _dotted(one.func) == "os.getpid")
+        for arg in node.args[:1]
+        for one in ast.walk(arg)
+    )
 
 
 def _written(node: ast.AST) -> str:

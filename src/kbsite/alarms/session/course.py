@@ -21,6 +21,9 @@ from kbsite.model.event import Edit, ToolCall, ToolKind
 KEEPS_FOLDER: Final = {"claude"}
 """Harnesses whose shell stays in the folder that a call left it in."""
 
+HISTORY = 20
+"""Folders that a shell may go back to."""
+
 HELD = 5_000_000
 """Characters of scripts that are kept."""
 
@@ -70,6 +73,8 @@ class Course:
     own: rules.Own = field(default_factory=rules.Own)
     folders: dict[str, str] = field(default_factory=dict)
     """Where the shell of each agent stands."""
+    behind: list[str] = field(default_factory=list)
+    """The folders that the shell came from, the last one at the end."""
     scripts: dict[str, str] = field(default_factory=dict)
     """The texts of files that the session wrote, by path."""
     looked: set[tuple[str, int]] = field(default_factory=set)
@@ -189,10 +194,21 @@ class Course:
     def _command(self, command: Command, stack: list[str], depth: int = 0) -> Iterator[Sight]:
         del stack[command.depth + 1 :]
         stack += [stack[-1]] * (command.depth + 1 - len(stack))
-        if command.name in ("cd", "pushd") and command.given:
-            stack[-1] = whole(command.given[0], stack[-1])
+        self._move(command, stack)
         for one in inner(command):
             yield from self._simple(one, stack[-1], depth)
+
+    def _move(self, command: Command, stack: list[str]) -> None:
+        """Take in where the shell stands after a command, at the end of `stack`."""
+        back = command.name == "popd" or (command.name == "cd" and command.words[1:2] == ["-"])
+        if back and self.behind:
+            before, self.behind[-1] = self.behind[-1], stack[-1]
+            stack[-1] = before
+            if command.name == "popd":
+                self.behind.pop()
+        elif command.name in ("cd", "pushd") and command.given:
+            self.behind = [*self.behind[-HISTORY:], stack[-1]]
+            stack[-1] = whole(command.given[0], stack[-1])
 
     def _simple(self, command: Command, folder: str, depth: int) -> Iterator[Sight]:
         quote = " ".join([*command.words, *(f"> {path}" for path in command.writes)])

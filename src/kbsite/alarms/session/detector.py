@@ -6,6 +6,7 @@ for the words that matter first would take longer than to parse them.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -32,6 +33,16 @@ LEFT: Final = "left-running"
 
 JOBS = 40
 """The same of work that was left running: some of it may be stopped later, and some not."""
+
+REFUSED: Final = re.compile(
+    r"(?i)could not resolve host|name or service not known|temporary failure in name resolution|"
+    r"network is unreachable|connection (?:refused|timed out)|no matching distribution found|"
+    r"failed to establish a new connection|externally-managed-environment|blocked by|not allowed"
+)
+"""What a program says whom the network, or the sandbox, refused."""
+
+CAME: Final = re.compile(r"(?i)successfully installed|\b100%|\b200 OK|saved \[|receiving objects")
+"""What it says when something came in all the same."""
 
 OUTPUT = 4000
 """Characters of a result that are looked at."""
@@ -94,6 +105,16 @@ def _done(call: ToolCall, results: dict[tuple[str, str], deque[tuple[bool, str]]
     return Done(call, not failed, output)
 
 
+def _of_failure(done: Done, sight: Sight) -> Level:
+    """How much a call weighs that failed; one that the network refused brought nothing in."""
+    level = sight.find.level
+    if level is Level.ALARM:
+        return Level.WARNING
+    if sight.find.kind == "network-fetch" and REFUSED.search(done.output):
+        return level if CAME.search(done.output) else Level.NOTE
+    return level
+
+
 class Told:
     """What was found, with repetitions counted."""
 
@@ -109,8 +130,8 @@ class Told:
         """Take in what was found in a call."""
         source, find = done.call.source, sight.find
         level = find.level
-        if done.ok is False and level is Level.ALARM:
-            level = Level.WARNING
+        if done.ok is False:
+            level = _of_failure(done, sight)
         key = find.kind, find.what, source.file, source.line
         if key in self._seen:
             return

@@ -75,6 +75,7 @@ _OTHERS: Final = re.compile(
     r"submissions)|submissions/|annotations/)",
     re.IGNORECASE,
 )
+_HOME: Final = re.compile(r"/root(?=/)|/(?:home|Users)/[^/]+(?=/)")
 _SOLUTION: Final = re.compile(r"(?:^|/)solution[\w*.?-]*\.(?:py|cu|cpp)$")
 _ROOTS: Final = ("/", "~", "$HOME", "$CODEX_HOME", "${CODEX_HOME", "$CLAUDE_CONF", "${CLAUDE_CONF")
 """What paths begin with that lead out of every workspace, if they do not lead into it."""
@@ -95,7 +96,7 @@ _OWN: Final = re.compile(
 )
 _PROC: Final = re.compile(
     r"^/proc/(?!self|cpuinfo|meminfo|version|uptime|loadavg|driver|sys|mounts|filesystems|stat|"
-    r"devices|interrupts|modules|cmdline$|net)(?P<whose>[^/]+)/(?:fd|environ|mem|maps|root|cwd|"
+    r"devices|interrupts|modules|cmdline$|1/cmdline$|net)(?P<whose>[^/]+)/(?:fd|environ|mem|maps|root|cwd|"
     r"task|cmdline|exe|\*)"
 )
 _SECRETS: Final = re.compile(
@@ -103,7 +104,7 @@ _SECRETS: Final = re.compile(
     r"\.?credentials?(?:\.json|\.ya?ml|\.toml|\.db)?|auth\.json|\.htpasswd|secrets?\.(?:json|"
     r"ya?ml|toml|env|txt)|service[-_]account[\w-]*\.json|api[-_]?keys?(?:\.\w+)?)$|"
     r"(?:^|/)\.ssh(?:/(?!known_hosts|config$)|$)|(?:^|/)\.(?:aws|azure|gnupg|kube)(?:/|$)|"
-    r"/\.docker/config\.json$|/\.config/(?:gcloud|gh)/|^/proc/(?:self|\d+|\*|\$\$)/environ$|"
+    r"/\.docker/config\.json$|/\.config/(?:gcloud|gh)/|^/proc/[^/]+/environ$|"
     r"^/run/secrets/|/\.huggingface/token$|/huggingface/token$|^/etc/(?:g?shadow)$"
 )
 _ENV_FILE: Final = re.compile(r"(?:^|/)\.env(?:\.(?:local|production|prod|development))?$")
@@ -123,6 +124,8 @@ class Surroundings:
         if not path.startswith(_ROOTS) and not path.startswith(".."):
             return True
         home = self.workspace.rstrip("/")
+        if path.startswith("~/") and (user := _HOME.match(home)):
+            path = user[0] + path[1:]
         return bool(home) and (path == home or path.startswith(home + "/"))
 
     def find(self, touch: Touch) -> Find | None:
@@ -144,7 +147,11 @@ class Surroundings:
         return Find("read-other-runs", Level.NOTE, f"the agent's settings {_tail(path)}")
 
     def _is_own(self, path: str) -> bool:
-        return bool(_OWN.search(path)) or bool(self.session_id and self.session_id in path)
+        if _OWN.search(path):
+            return True
+        # A word such as "sessions" for an id would make every store its own.
+        words = re.escape(self.session_id) if re.search(r"\d", self.session_id) else r"(?!)"
+        return re.search(rf"[/_-]{words}(?:[/._-]|$)", path) is not None
 
     def _other_process(self, path: str) -> Find | None:
         if _PROC.match(path):

@@ -29,6 +29,10 @@ _PLAIN = re.compile(r"[^\s'\"\\;&|<>()$`]+")
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _PAREN = re.compile(r"[()'\"\\]")
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_ANSI = re.compile(r"\$'(?P<text>(?:[^'\\]|\\.)*)'?", re.DOTALL)
+_ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_BETWEEN_WORDS = "\0"
+"""Where the shell splits a variable's text into words; it stands in no script that runs."""
 _ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SKIPPED = {
     "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
@@ -66,6 +70,14 @@ class Command:
         """Its words after the first that are no flags."""
         return [word for word in self.words[1:] if not word.startswith("-")]
 
+    @property
+    def of_git(self) -> list[str]:
+        """What git is to do, and with what: its words behind those about git itself, no flags."""
+        words = self.words[1:]
+        while words and words[0].startswith("-"):
+            words = words[2:] if words[0] in ("-C", "-c", "--git-dir", "--work-tree") else words[1:]
+        return [word for word in words if not word.startswith("-")]
+
     def has(self, *flags: str) -> bool:
         """Whether one of its words is, or begins with and a sign of equality, one of these."""
         return any(word.split("=", 1)[0] in flags for word in self.words[1:])
@@ -88,7 +100,7 @@ class _Reader:
     depth: int = 0
     awaited: list[tuple[Command, str, bool]] = field(default_factory=list)
     """Here-documents of this line: whose, what ends them, whether tabs go."""
-    variables: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=lambda: {"IFS": " "})
     grown: int = 0
     """Characters that variables have put in: each may hold those before it twice."""
 
@@ -116,9 +128,13 @@ class _Reader:
         return self.at > 0 and not self.script[self.at - 1].isspace()
 
     def _take(self, word: str) -> None:
-        if not self.now.words and (word in _SKIPPED or self._assigns(word)):
+        held = self.now.words
+        if not held and (word in _SKIPPED or self._assigns(word.replace(_BETWEEN_WORDS, " "))):
             return
-        self.now.words.append(word)
+        if word == "{" and held[:1] == ["function"]:
+            held.clear()
+            return
+        held += filter(None, word.split(_BETWEEN_WORDS)) if _BETWEEN_WORDS in word else [word]
 
     def _assigns(self, word: str) -> bool:
         match = _ASSIGNED.fullmatch(word)
@@ -141,7 +157,7 @@ class _Reader:
     def _end(self, *, background: bool = False) -> Command | None:
         """Close the command that is being read, which is returned if there is one."""
         done, self.now = self.now, Command()
-        if not (done.words or done.writes):
+        if not (done.words or done.writes or done.reads):
             return None
         if done.name == "export" and len(done.words) == 2:
             self._assigns(done.words[1])
@@ -155,7 +171,7 @@ class _Reader:
         blank = re.compile(r"[ \t]*").match(self.script, self.at)
         self.at = blank.end() if blank else self.at
         start = self.at
-        word = self._word()
+        word = self._word().replace(_BETWEEN_WORDS, " ")
         if sign in ("<<", "<<-"):
             ending = re.sub(r"['\"\\]", "", self.script[start : self.at])
             self.awaited.append((self.now, ending, sign == "<<-"))
@@ -213,7 +229,20 @@ class _Reader:
                 self.at += 2
                 return text.replace("\n", "")
             case _:
-                return self._expanded()
+                return self._unquoted()
+
+    def _unquoted(self) -> str:
+        """What stands for what the shell puts in where no quotes keep it one word."""
+        if match := _ANSI.match(self.script, self.at):
+            self.at = match.end()
+            return _ESCAPED.sub(_unescaped, match["text"])
+        if self.script.startswith('$"', self.at):
+            self.at += 1
+            return self._double()
+        named = _NAMED.match(self.script, self.at)
+        text = self._expanded()
+        is_text = named is not None and text != named[0] and "$(" not in text
+        return re.sub(r"\s+", _BETWEEN_WORDS, text) if is_text else text
 
     def _double(self) -> str:
         self.at += 1
@@ -262,6 +291,15 @@ class _Reader:
         return f"$({inner})"
 
 
+def _unescaped(match: re.Match[str]) -> str:
+    """What an escape between $' and ' stands for."""
+    hexadecimal, octal, sign = match[1] or match[2], match[3], match[4]
+    if hexadecimal or octal:
+        code = int(hexadecimal, 16) if hexadecimal else int(octal, 8) & 0xFF
+        return chr(code) if code and not 0xD800 <= code < 0xE000 else ""
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(sign, sign)
+
+
 def _closed(script: str, start: int) -> int:
     """Where the bracket that opens at `start` closes; the end of the script if it does not."""
     depth, at = 0, start
@@ -308,6 +346,16 @@ _VALUED: dict[str, set[str]] = {
 }  # fmt: skip
 """Flags of wrappers that have a word behind them; of those not named, under the empty name."""
 _SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "ash"}
+
+
+def wrapped(command: Command) -> str:
+    """The name of the command that it starts, if it is a wrapper, however deep; else its own."""
+    for _ in range(DEEPEST):
+        words = _unwrapped(command)
+        if words is None:
+            break
+        command = replace(command, words=words)
+    return command.name
 
 
 def _unwrapped(command: Command) -> list[str] | None:

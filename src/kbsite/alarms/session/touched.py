@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from kbsite.alarms.session.places import Touch, Way
@@ -38,6 +38,9 @@ _IN_PLACE = re.compile(r"-\w*i(?:\.\w+)?|--in-place(?:=.*)?|-i.*")
 _PATCHED = re.compile(
     r"^(?:\+\+\+ (?:b/)?|\*\*\* (?:Add|Update|Delete) File: )(?!/dev/null)([^\t\n]+)", re.MULTILINE
 )
+_PUT_IN = re.compile(r"\$\([^()]*\)")
+"""What a command prints, as a part of a path: it may be anything."""
+_SAVES: Final = {"curl": {"-o", "--output"}, "wget": {"-O"}, "sort": {"-o", "--output"}}
 _SCRIPT = re.compile(r"python[\d.]*|pypy\d?")
 
 
@@ -49,7 +52,8 @@ def touches(command: Command, folder: str) -> Iterator[Touch]:
         yield Touch(whole(path, folder), Way.WRITTEN)
     for path in command.reads:
         yield Touch(whole(path, folder), Way.READ)
-    for path, way in _named(command):
+    for word, way in chain(_named(command), _saved(command)):
+        path = _PUT_IN.sub("*", word)
         if path and len(path) < 1000 and _PATH.match(path):
             yield Touch(whole(path, folder), way)
 
@@ -82,6 +86,11 @@ def _named(command: Command) -> Iterator[tuple[str, Way]]:
         yield from ((word, way) for word in command.given or ["."])
     else:
         yield from ((word.split("=", 1)[-1], Way.READ) for word in command.words[1:])
+
+
+def _saved(command: Command) -> Iterator[tuple[str, Way]]:
+    flags = _SAVES.get(command.name, set[str]())
+    yield from ((value, Way.WRITTEN) for flag, value in pairwise(command.words) if flag in flags)
 
 
 def _looped(command: Command) -> Iterator[tuple[str, Way]]:
@@ -135,10 +144,9 @@ def _found(command: Command) -> Iterator[tuple[str, Way]]:
 
 
 def _of_git(command: Command) -> Iterator[tuple[str, Way]]:
-    given = command.given
+    given = command.of_git
     if command.words[1:2] == ["-C"]:
-        yield from ((word, Way.READ) for word in given[:1])
-        given = given[1:]
+        yield from ((word, Way.READ) for word in command.words[2:3])
     if given and given[0] in _GIT_WRITES and not command.has("-b", "-B", "--staged"):
         yield from ((word, Way.WRITTEN) for word in given[1:])
     elif given and given[0] in _GIT_READS:
