@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kbsite.alarms.python.ops import FAMILY, op
@@ -25,9 +25,15 @@ def find(reading: Reading) -> Iterator[Alarm]:
         elif reading.phase(tried) is not Phase.TEST and not _raises(tried.handlers):
             yield from _in_setup(reading, tried, tried.body)
     for opened in reading.module.all(ast.With):
-        quiet = any(_is_suppression(reading, item.context_expr) for item in opened.items)
-        if quiet and reading.phase(opened) is not Phase.TEST:
-            yield from _in_setup(reading, opened, opened.body)
+        if any(_is_suppression(reading, item.context_expr) for item in opened.items):
+            yield from _suppressed(reading, opened)
+
+
+def _suppressed(reading: Reading, opened: ast.With) -> Iterator[Alarm]:
+    if reading.is_hot(opened):
+        yield from _instead(reading, opened, opened, _behind(reading, opened))
+    elif reading.phase(opened) is not Phase.TEST:
+        yield from _in_setup(reading, opened, opened.body)
 
 
 def _only_imports(reading: Reading, tried: ast.Try) -> bool:
@@ -48,14 +54,23 @@ def _is_suppression(reading: Reading, node: ast.expr) -> bool:
 
 
 def _in_call(reading: Reading, tried: ast.Try) -> Iterator[Alarm]:
-    if not _launches(reading, tried.body) or _raises(tried.handlers):
+    if not _raises(tried.handlers):
+        handled = [part for handler in tried.handlers for part in handler.body]
+        at: ast.AST = tried.handlers[0] if tried.handlers else tried
+        yield from _instead(reading, tried, at, (*handled, *_behind(reading, tried)))
+
+
+def _instead(
+    reading: Reading, node: ast.Try | ast.With, at: ast.AST, others: Iterable[ast.stmt]
+) -> Iterator[Alarm]:
+    """What the framework does in other statements, where the kernels of a node fail."""
+    if not _launches(reading, node.body):
         return
-    instead = [part for handler in tried.handlers for part in handler.body]
-    for statement in (*instead, *_behind(reading, tried)):
+    for statement in others:
         found = _by_others(reading, statement)
         if found is not None:
             says = "Where the kernel fails, operations of the framework take over without a word."
-            yield reading.raised("fallback", ALARM, says, _from(tried.handlers[0], found))
+            yield reading.raised("fallback", ALARM, says, _from(at, found))
             return
 
 
@@ -98,9 +113,25 @@ def _by_others(reading: Reading, statement: ast.AST) -> ast.AST | None:
     for part in ast.walk(statement):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult):
             return part
-        if isinstance(part, ast.Call) and op(reading.names.origin(part.func)):
+        if isinstance(part, ast.Call) and _is_by_others(reading, part):
             return part
     return None
+
+
+def _is_by_others(reading: Reading, call: ast.Call) -> bool:
+    """Whether the framework does a call, or a heavy part of the function that it enters."""
+    origin = reading.names.origin(call.func)
+    if op(origin):
+        return True
+    found = reading.names.called(call)
+    if not isinstance(found, ast.FunctionDef) or found in reading.kernels.values():
+        return False
+    inside = reading.module.scopes[found]
+    calls = [(inner, reading.names.origin(inner.func)) for inner in inside.all(ast.Call)]
+    if any(reading.launches(inner, called) for inner, called in calls):
+        return False
+    products = any(isinstance(part.op, ast.MatMult) for part in inside.all(ast.BinOp))
+    return products or any(op(called) in FAMILY for _, called in calls)
 
 
 def _in_setup(reading: Reading, node: ast.stmt, body: Sequence[ast.stmt]) -> Iterator[Alarm]:

@@ -52,6 +52,8 @@ class Flow(Memory):
         self._steps = 0
         self.branches = 0
         """Branches and loops that it is in: what is assigned there may be or not."""
+        self._around = 0
+        """Branches and loops that the function is called in."""
         self._depth = 0
         self._within = 0
         self._calls = Calls(self)
@@ -91,6 +93,8 @@ class Flow(Memory):
                 value = NOTHING if node.value is None else self.value(node.value, frame)
                 frame.returned.append((node, value))
                 return True
+            case ast.Assign() if (counting := self.counting(node, frame)) is not None:
+                self._augmented(counting, frame)
             case ast.Assign():
                 value = self.value(node.value, frame)
                 for target in node.targets:
@@ -182,13 +186,15 @@ class Flow(Memory):
         before, more = self.value(node.target, frame), self.value(node.value, frame)
         label = "lib:matmul" if isinstance(node.op, ast.MatMult) else "op"
         place = self.lasting(node.target, frame)
-        if place is not None and isinstance(node.value, ast.Constant):
+        counts = isinstance(node.value, ast.Constant) and place not in self.fresh
+        if place is not None and counts:
             self.done.counted.setdefault(place, node)
             self.store(place, frozenset(("count",)), node)
             return
         if any(part[0] == "@" for part in before):
             self.write(before, self.made(label, more), node)
-        self.bind(node.target, node.value, before | self.data(more), frame)
+        made = self.made(label, more) if self.data(more) else NOTHING
+        self.bind(node.target, node.value, before | made, frame)
 
     def bind(self, target: ast.expr, source: ast.expr, value: Value, frame: Frame) -> None:
         """Give a value to what is assigned to."""
@@ -203,19 +209,28 @@ class Flow(Memory):
                         self.bind(part, source, value, frame)
             case ast.Starred():
                 self.bind(target.value, source, value, frame)
-            case ast.Subscript():
-                self._set_item(target, value, frame)
             case _:
                 place = self.lasting(target, frame)
                 if place is not None:
-                    self.store(place, value, target)
+                    self.keep(place, value, target)
+                elif isinstance(target, ast.Subscript):
+                    self._set_item(target, value, frame)
                 elif isinstance(target, ast.Name):
                     old = frame.values.get(target.id, NOTHING) if self.branches else NOTHING
                     frame.values[target.id] = value | old
 
+    def keep(self, place: str, value: Value, node: ast.AST) -> None:
+        """Note that a place that outlasts the call is set to a value."""
+        self.store(place, value, node)
+        if not self.branches and not self._around:
+            self.fresh[place] = value
+        elif place in self.fresh:
+            self.fresh[place] |= value
+
     def _set_item(self, target: ast.Subscript, value: Value, frame: Frame) -> None:
         owner = self.value(target.value, frame)
-        for label in owner:
+        parts = any(isinstance(part, ast.Slice) for part in ast.walk(target.slice))
+        for label in () if parts else owner:
             if label.startswith("state:") and self._is_container(target.value, frame):
                 self.store(label.removeprefix("state:"), value, target)
                 self.done.keyed.append((target, self.data(self.value(target.slice, frame))))
@@ -286,7 +301,7 @@ class Flow(Memory):
                 return at.values[node.id]
             at = at.outer
         place = self.lasting(node, frame)
-        return NOTHING if place is None else self.state(place)
+        return NOTHING if place is None else self.held(place)
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
         if node.attr in _META:
@@ -298,15 +313,20 @@ class Flow(Memory):
             scope = self.reading.module.scopes[frame.function]
             mine = class_of(node.value.id, scope) is not None
             if place is not None and mine:
-                return self.state(place)
-        if place is not None and place in self.kept:
-            return self.state(place)
+                return self.held(place)
+        if place is not None and (place in self.kept or place in self.done.stored):
+            return self.held(place)
         return self.value(node.value, frame)
 
     def _item(self, node: ast.Subscript, frame: Frame) -> Value:
+        place = self.lasting(node, frame)
+        if place is not None:
+            return self.held(place)
         owner, key = self.value(node.value, frame), self.value(node.slice, frame)
         if any(label.startswith("state:") for label in owner):
             self.done.keyed.append((node, self.data(key)))
+        elif any(label.startswith("state:") for label in key):
+            return self.made("op", owner, key)  # gathered by what an earlier call left
         return owner | self.data(key) if "choice" in key else owner
 
     def _operation(self, node: ast.BinOp, frame: Frame) -> Value:
@@ -334,7 +354,9 @@ class Flow(Memory):
         around = frame if self._stands_in(function, frame) else None
         inner = Frame(function, dict(given), around)
         branches, self.branches = self.branches, 0
+        self._around += branches
         self.body(function.body, inner)
+        self._around -= branches
         self.branches = branches
         self._depth -= 1
         return NOTHING.union(*(value for _, value in inner.returned))

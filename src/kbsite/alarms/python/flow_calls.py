@@ -23,7 +23,7 @@ _FILLED: Final = frozenset(
 )
 _VIEWS: Final = frozenset(
     """view reshape contiguous t transpose permute expand expand_as squeeze unsqueeze flatten
-    narrow select detach clone to view_as unflatten movedim swapaxes data as_strided chunk split
+    narrow select detach to view_as unflatten movedim swapaxes data as_strided chunk split
     unbind cuda float half bfloat16 double type_as type requires_grad_ identity clone_ items values
     get pop popitem __getitem__ move_to_end positive alias real""".split()  # noqa: SIM905
 )
@@ -36,6 +36,7 @@ _STORES: Final = frozenset(
     """append add update insert setdefault set put extend appendleft __setitem__ put_nowait
     push send""".split()  # noqa: SIM905
 )
+_BY_NAME: Final = frozenset(("register_buffer", "register_parameter", "__setattr__"))
 _LOOKS: Final = ("get", "pop", "__getitem__")
 _HOST: Final = frozenset(("item", "tolist", "numpy", "cpu"))
 _PLAIN: Final = ("math.", "triton.cdiv", "triton.next_power_of_2", "builtins.")
@@ -53,9 +54,32 @@ class Calls:
         origin = flow.reading.names.origin(node.func)
         given = [flow.value(part, frame) for part in node.args]
         named = {k.arg or "**": flow.value(k.value, frame) for k in node.keywords}
-        kernel = flow.reading.launches(node, origin)
-        if kernel:
+        if flow.reading.launches(node, origin):
             return self._launched(node, origin, given, named)
+        entered = self._of_source(node, origin, given, named, frame)
+        if entered is not None:
+            return entered
+        if "out" in named:
+            label = flow.operation(origin) or "op"
+            flow.write(named["out"], flow.made(label, *given), node)
+            return named["out"]
+        every = [*given, *named.values()]
+        if isinstance(node.func, ast.Attribute) and not _is_module(origin):
+            return self._method(node, node.func, origin, every, frame)
+        return self._function(node, origin, every, frame)
+
+    def _of_source(
+        self,
+        node: ast.Call,
+        origin: str,
+        given: list[Value],
+        named: dict[str, Value],
+        frame: Frame,
+    ) -> Value | None:
+        """What a function or class of the source gives; None where it is of another."""
+        flow = self._flow
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+            flow.value(node.func.value, frame)  # what makes the object may keep what it is given
         maker = self._constructor(origin)
         if maker is not None:
             self._entered(node, maker, given, named, frame)
@@ -63,13 +87,7 @@ class Calls:
         local = self._local(origin)
         if local is not None:
             return self._entered(node, local, given, named, frame)
-        if "out" in named:
-            label = flow.operation(origin) or "op"
-            flow.write(named["out"], flow.made(label, *given), node)
-            return named["out"]
-        if isinstance(node.func, ast.Attribute) and not _is_module(origin):
-            return self._method(node, node.func, origin, [*given, *named.values()], frame)
-        return self._function(node, origin, [*given, *named.values()], frame)
+        return None
 
     def _launched(
         self, node: ast.Call, origin: str, given: list[Value], named: dict[str, Value]
@@ -183,6 +201,11 @@ class Calls:
         flow = self._flow
         owner = flow.value(called.value, frame)
         name = called.attr
+        place = self._looked_for(node, called, frame)
+        if place is not None:
+            return flow.held(place)
+        if name in _BY_NAME and len(node.args) > 1:
+            return self._set_by_name(node, called, given, frame)
         if name in _META or name in _IDENTITY:
             return frozenset(("meta" if name in _META else "id",))
         if name.startswith("new_") and name in _EMPTY | _FILLED:
@@ -190,6 +213,24 @@ class Calls:
         return self._of_kept(node, called, owner, given) or self._of_tensor(
             node, name, origin, owner, given
         )
+
+    def _looked_for(self, node: ast.Call, called: ast.Attribute, frame: Frame) -> str | None:
+        """The place of a name that is got from a namespace by a method."""
+        if called.attr not in _LOOKS or not node.args:
+            return None
+        return self._flow.lasting(ast.Subscript(called.value, node.args[0]), frame)
+
+    def _set_by_name(
+        self, node: ast.Call, called: ast.Attribute, given: list[Value], frame: Frame
+    ) -> Value:
+        """`self.register_buffer(name, value)`, `object.__setattr__(self, name, value)`."""
+        flow = self._flow
+        owner, *rest = (called.value, *node.args) if len(node.args) == 2 else node.args
+        name = flow.reading.names.text(rest[0])
+        place = None if name is None else flow.lasting(ast.Attribute(owner, name), frame)
+        if place is not None:
+            flow.keep(place, given[len(node.args) - 1], node)
+        return frozenset()
 
     def _of_kept(
         self, node: ast.Call, called: ast.Attribute, owner: Value, given: list[Value]
@@ -214,6 +255,8 @@ class Calls:
     ) -> Value:
         flow = self._flow
         place = label.removeprefix("state:")
+        if called.attr == "setdefault" and place in flow.kept:
+            return flow.state(place)
         flow.store(place, frozenset[str]().union(*given[-1:]), node)
         if called.attr in ("setdefault", "__setitem__") and given:
             flow.done.keyed.append((node, flow.data(given[0])))
@@ -224,6 +267,11 @@ class Calls:
     ) -> Value:
         flow = self._flow
         if name in _VIEWS:
+            return owner
+        if name == "clone":
+            return flow.copied(node, owner)
+        if name == "copy_" and flow.data(*given):
+            flow.write(owner, flow.data(*given), node)
             return owner
         if name in _HOST:
             return flow.made("host", owner)
@@ -251,16 +299,25 @@ class Calls:
             return frozenset(("id",)) | flow.data(*given)
         if origin in ("builtins.getattr", "builtins.setattr") and len(node.args) > 1:
             return self._looked_up(node, origin, given, frame)
-        if origin == "builtins.len":
-            labels = frozenset[str]().union(*given)
-            kept = {label.replace("state:", "len:") for label in labels if label[:6] == "state:"}
-            return frozenset(kept) | {"meta"}
         if origin.startswith(_PLAIN):
-            found = flow.data(*given)
-            host = found and origin in ("builtins.float", "builtins.int", "builtins.bool")
-            return found | {"host"} if host else frozenset[str]().union(*given)
+            return self._plain(node, origin, given)
         label = flow.operation(origin)
         return flow.made(label, *given) if label else self._unknown(node, given)
+
+    def _plain(self, node: ast.Call, origin: str, given: list[Value]) -> Value:
+        """What functions of Python give."""
+        labels = frozenset[str]().union(*given)
+        match origin.removeprefix("builtins."):
+            case "next" if node.args and isinstance(node.args[0], ast.Name | ast.Attribute):
+                marks = (mark for mark in labels if mark[:6] == "state:")
+                return labels.union(mark.replace("state:", "next:") for mark in marks)
+            case "len":
+                kept = (mark.replace("state:", "len:") for mark in labels if mark[:6] == "state:")
+                return frozenset(kept) | {"meta"}
+            case "float" | "int" | "bool" if found := self._flow.data(labels):
+                return found | {"host"}
+            case _:
+                return labels
 
     def _of_framework(self, node: ast.Call, origin: str, given: list[Value]) -> Value:
         flow = self._flow
@@ -270,6 +327,8 @@ class Calls:
         if name in _FILLED:
             filled = given[1:] if name.endswith("_like") else given
             return flow.place(node, "const") | flow.data(*filled)
+        if name == "clone":
+            return flow.copied(node, *given)
         if name in _VIEWS or name == "as_tensor":
             return frozenset[str]().union(*given)
         return flow.made(flow.operation(origin) or "call", *given)
@@ -285,9 +344,9 @@ class Calls:
         if place is None:
             return given[0]
         if origin == "builtins.setattr" and len(given) > 2:
-            flow.store(place, given[2], node)
+            flow.keep(place, given[2], node)
             return frozenset()
-        return flow.state(place)
+        return flow.held(place)
 
     def _fed(self) -> bool:
         """Whether something of the inputs has been written to what outlasts the call."""
@@ -297,6 +356,7 @@ class Calls:
         )
 
     def _written_by_graph(self, node: ast.Call) -> None:
+        self._flow.by_graphs.add(f"own:{node.lineno}")
         for mark, labels in self._flow.done.memory.items():
             if mark.startswith("@state:"):
                 labels.add(f"own:{node.lineno}")

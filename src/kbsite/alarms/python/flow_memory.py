@@ -54,12 +54,20 @@ class Memory:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.done = Happened()
+        self.fresh: dict[str, Value] = {}
+        """What this call has set places to, whatever way it went."""
+        self.by_graphs: set[str] = set()
+        """Labels of what replayed graphs may have written to any place."""
 
     def state(self, place: str) -> Value:
         """What stands in a place that outlasts the call."""
         mark = f"state:{place}"
-        self.done.memory.setdefault(f"@{mark}", {mark})
+        self.done.memory.setdefault(f"@{mark}", {mark, *self.by_graphs})
         return frozenset((f"@{mark}", mark))
+
+    def held(self, place: str) -> Value:
+        """What a place holds: what this call has set it to, or what an earlier one left."""
+        return self.fresh[place] if place in self.fresh else self.state(place)
 
     def data(self, *values: Value) -> Value:
         """The labels of values, with those of what they point to."""
@@ -82,6 +90,12 @@ class Memory:
         self.done.memory.setdefault(mark, set()).add(label)
         return frozenset((mark,))
 
+    def copied(self, node: ast.AST, *values: Value) -> Value:
+        """New memory that values are copied to."""
+        here = self.place(node)
+        self.write(here, self.data(*values), node)
+        return here
+
     def write(self, target: Value, labels: Value, node: ast.AST) -> None:
         """Note that something is written to where a value points."""
         for label in target:
@@ -89,11 +103,27 @@ class Memory:
                 self.done.memory.setdefault(label, set()).update(labels)
                 if label.startswith("@in:"):
                     self.done.changed.append((node, label.removeprefix("@in:")))
+                elif label.startswith("@state:"):
+                    self.store(label.removeprefix("@state:"), labels, node)
 
     def store(self, place: str, value: Value, node: ast.AST) -> None:
         """Note that a value is kept in a place that outlasts the call."""
         self.done.stored[place] = self.done.stored.get(place, NOTHING) | value
         self.done.stores.setdefault(place, node)
+
+    def counting(self, node: ast.Assign, frame: Frame) -> ast.AugAssign | None:
+        """What sets a place to what it held and some more, as an operator in place; else None."""
+        match node:
+            case ast.Assign(
+                targets=[ast.Name() | ast.Attribute() as target],
+                value=ast.BinOp(left=left, right=ast.Constant() as more, op=sign),
+            ) if _same(target, left):
+                place = self.lasting(target, frame)
+                counts = place is not None and place not in self.fresh
+                made = ast.copy_location(ast.AugAssign(target, sign, more), node)
+                return made if counts else None
+            case _:
+                return None
 
     def lasting(self, node: ast.expr, frame: Frame) -> str | None:
         """The place that outlasts the call which a name or attribute is; None if it is none."""
@@ -113,6 +143,21 @@ class Memory:
                 return f"*.{node.attr}"
             case ast.Name():
                 return self._outer(node.id, scope, frame)
+            case ast.Subscript():
+                return self._named(node.value, self.reading.names.text(node.slice), frame)
+            case _:
+                return None
+
+    def _named(self, space: ast.expr, name: str | None, frame: Frame) -> str | None:
+        """The place of a name in a namespace: `globals()`, `vars(…)` or a `__dict__`."""
+        match space:
+            case ast.Attribute(attr="__dict__") if name is not None:
+                return self.lasting(ast.Attribute(space.value, name), frame)
+            case ast.Call(args=given) if name is not None:
+                origin = self.reading.names.origin(space.func)
+                if origin == "builtins.vars" and given:
+                    return self.lasting(ast.Attribute(given[0], name), frame)
+                return name if origin == "builtins.globals" else None
             case _:
                 return None
 
@@ -133,3 +178,14 @@ class Memory:
                 return f"{holder.name}.{name}".lstrip(".") if kept else None
             holder = holder.outer
         return None
+
+
+def _same(target: ast.expr, left: ast.expr) -> bool:
+    """Whether what is assigned to is an attribute or name that the value begins with."""
+    match target, left:
+        case ast.Name(id=name), ast.Name(id=other):
+            return name == other
+        case ast.Attribute(value=owner, attr=name), ast.Attribute(value=holder, attr=other):
+            return name == other and _same(owner, holder)
+        case _:
+            return False

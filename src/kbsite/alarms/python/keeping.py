@@ -158,7 +158,7 @@ def _worked(calls: Calls, place: str) -> Alarm | None:
     """What is kept, and worked with in later calls."""
     made = calls.stored(place)
     again = calls.later.memory.get(f"@state:{place}", set())
-    if _has(frozenset(again), "own:", "op", "lib:"):
+    if _has(frozenset(again), "own:", "op", "lib:", "in:"):
         return None
     node = calls.first.stores[place]
     if _has(made, "in:"):
@@ -198,8 +198,9 @@ def _counts(calls: Calls) -> Iterator[Alarm]:
     marks = {f"state:{place}": node for place, node in calls.first.counted.items()}
     marks |= {f"len:{place}": node for place, node in calls.first.stores.items()}
     for test, labels in calls.first.tests:
-        met = next((mark for mark in marks if mark in labels), None)
-        if met is not None and (met[0] == "s" or _is_exact(test)):
+        further = sorted(label for label in labels if label.startswith("next:"))
+        met = next((mark for mark in (*marks, *further) if mark in labels), None)
+        if met is not None and (met[0] != "l" or _is_exact(test)):
             place = shown(met.partition(":")[2])
             says = f"`{place}` counts the calls, and what is done depends on it."
             yield calls.reading.raised("call-count", WARNING, says, test)
@@ -261,14 +262,8 @@ def _is_unwritten(labels: Value) -> bool:
 
 
 def _is_input(calls: Calls, value: Value) -> bool:
-    places = [mark for mark in value if mark.startswith("@in:")]
-    rest = [label for label in value if not label.startswith(("@in:", "in:", "meta"))]
-    if not places or rest:
-        return False
-    return all(
-        calls.first.memory.get(mark, set()) == {f"in:{mark.removeprefix('@in:')}"}
-        for mark in places
-    )
+    labels = calls.first_flow.data(value) - {"empty", "meta"}
+    return bool(labels) and all(label.startswith("in:") for label in labels)
 
 
 def _is_about_nothing(reading: Reading, node: ast.AST) -> bool:

@@ -45,7 +45,7 @@ def _stored_to(reading: Reading, call: ast.Call, origin: str) -> list[ast.expr]:
         return [given[name] for name in written(reading, inner) if name in given]
     if origin.rpartition(".")[2] not in _STORES:
         return []
-    if origin.startswith("triton."):
+    if origin.startswith("triton.") and "()" not in origin:
         return call.args[:1]
     return [call.func.value] if isinstance(call.func, ast.Attribute) else []
 

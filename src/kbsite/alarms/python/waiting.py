@@ -210,5 +210,20 @@ def _is_given_back(reading: Reading, held: ast.ClassDef) -> bool:
 
 
 def _origins(reading: Reading, node: ast.expr) -> set[str]:
-    parts = [part for part in ast.walk(node) if isinstance(part, ast.Call | ast.Name)]
-    return {reading.names.origin(part) for part in parts}
+    """What a value is, or holds: not what it was worked out of."""
+    found, waiting = set[str](), [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Name() | ast.Call() as part:
+                found.add(reading.names.origin(part))
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+                waiting += parts
+            case ast.IfExp(body=part, orelse=other):
+                waiting += [part, other]
+            case ast.BoolOp(values=parts):
+                waiting += parts
+            case ast.NamedExpr(value=part) | ast.Starred(value=part):
+                waiting.append(part)
+            case _:
+                pass
+    return found
