@@ -8,6 +8,7 @@ import pytest
 
 from kbsite.alarms.evidence import Source
 from kbsite.alarms.python.module import Parameter, modules, parsed
+from kbsite.alarms.python.reading import Phase
 from kbsite.model.alarm import Level
 from tests.alarms.solutions import evidence, found, read
 
@@ -111,3 +112,26 @@ def test_lines_are_counted_as_python_counts_them() -> None:
 
     assert call.lineno == 3
     assert reading.module.written(call) == "f(x)"
+
+
+@pytest.mark.parametrize(
+    ("guard", "phase"),
+    [
+        ("if __name__ == '__main__':", Phase.TEST),
+        ("if '__main__' == __name__:", Phase.TEST),
+        ("if __name__ == '__main__' and torch.cuda.is_available():", Phase.TEST),
+        ("if __name__ == '__main__':\n    def bench():", Phase.TEST),
+        ("if __name__ != '__main__':", Phase.IMPORT),
+        ("if __name__ == 'solution':", Phase.IMPORT),
+        ("if __name__:", Phase.IMPORT),
+        ("if __name__ == '__main__' or True:", Phase.IMPORT),
+        ("if __name__ == '__main__':\n    pass\nelse:", Phase.IMPORT),
+        ("if __name__ == '__main__':\n    pass\nelif torch:", Phase.IMPORT),
+    ],
+)
+def test_only_what_the_program_itself_runs_is_its_test(guard: str, phase: Phase) -> None:
+    depth = "    " * (1 + guard.count("def "))
+    reading = read(f"import torch\n{guard}\n{depth}torch.here()\n")
+    call = next(call for call, origin in reading.calls if origin == "torch.here")
+
+    assert reading.phase(call) is phase

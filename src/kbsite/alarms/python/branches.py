@@ -9,7 +9,7 @@ from typing import Final
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.keeping import Calls, followed
 from kbsite.alarms.python.kernels import parameters
-from kbsite.alarms.python.module import Function, Parameter
+from kbsite.alarms.python.module import Function, Parameter, Part
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 
@@ -64,13 +64,28 @@ def _lists_sizes(reading: Reading, test: ast.expr) -> bool:
     """Whether a test compares sizes with listed ones: 0, 1 and bounds do not count."""
     for part in ast.walk(test):
         if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq | ast.In):
-            right = part.comparators[0]
-            about = any(isinstance(x, ast.Attribute) and x.attr in _SIZES for x in ast.walk(test))
-            value = reading.names.value(right)
-            listed = value not in (None, 0, 1) or isinstance(part.ops[0], ast.In)
-            if listed and about:
+            listed = isinstance(part.ops[0], ast.In) or _is_listed(reading, part.comparators[0])
+            if listed and _is_of_sizes(reading, part.left):
                 return True
     return False
+
+
+def _is_listed(reading: Reading, node: ast.expr) -> bool:
+    """Whether something is written out: a number above 1, or several, or what they come to."""
+    value = reading.names.value(node)
+    if value is not None:
+        return value not in (0, 1)
+    return not any(isinstance(part, ast.Name | ast.Attribute | ast.Call) for part in ast.walk(node))
+
+
+def _is_of_sizes(reading: Reading, node: ast.expr) -> bool:
+    """Whether sizes stand in an expression, or in what its names stand for."""
+    parts: list[ast.AST] = list(ast.walk(node))
+    for name in [part for part in parts if isinstance(part, ast.Name)]:
+        for bound in reading.names.bindings(name.id, reading.module.scope(name))[:4]:
+            whole = bound.whole if isinstance(bound, Part) else bound
+            parts += ast.walk(whole) if isinstance(whole, ast.expr) else ()
+    return any(isinstance(part, ast.Attribute) and part.attr in _SIZES for part in parts)
 
 
 def _launches(reading: Reading, statements: Sequence[ast.AST]) -> bool:
@@ -186,7 +201,7 @@ def _choosing(reading: Reading, call: ast.Call) -> list[ast.expr]:
 
 def _is_fixed(reading: Reading, node: ast.expr) -> bool:
     """Whether a number is fixed before any input is seen, and is no whole one."""
-    value = reading.names.value(node)
+    value = reading.names.value(node.operand if isinstance(node, ast.UnaryOp) else node)
     if value is not None:
         return isinstance(value, float) and value not in (0.0, float("inf"), float("-inf"))
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -21,8 +21,8 @@ MOST: Final = 200
 _PROGRAMS: Final = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "pty.",
                     "asyncio.create_subprocess", "commands.", "sh.")  # fmt: skip
 _COMPILERS: Final = re.compile(
-    r"\b(nvcc|g\+\+|gcc|clang(\+\+)?|c\+\+|hipcc|ptxas|cuobjdump|nvdisasm|ninja|cmake|make|which"
-    r"|fatbinary|nvlink|ld|ar|uname|lscpu|nvidia-smi)\b"
+    r"(?<!\w)(nvcc|g\+\+|gcc|clang(\+\+)?|c\+\+|hipcc|ptxas|cuobjdump|nvdisasm|ninja|cmake|make|which"
+    r"|fatbinary|nvlink|ld|ar|uname|lscpu|nvidia-smi)(?!\w)"
 )
 _HARMFUL: Final = re.compile(
     r"\b(pip3?|conda|apt(-get)?|curl|wget|git|p?kill(all)?|ssh|scp|rsync|sudo|uv|rm|nc|gdb|strace"
@@ -53,6 +53,7 @@ _GRADE: Final = re.compile(
 )
 _DECODERS: Final = ("base64.", "codecs.decode", "zlib.decompress", "bz2.", "lzma.", "marshal.",
                     "binascii.", "bytes.fromhex", "builtins.bytes.fromhex", "gzip.")  # fmt: skip
+_ENCODERS: Final = ("encode", "encodebytes", "compress", ".hexlify", ".b2a_hex", ".b2a_base64")
 
 
 def find(reading: Reading) -> Iterator[Alarm]:
@@ -156,7 +157,8 @@ def _put_together(reading: Reading, call: ast.Call) -> Iterator[Alarm]:
 
 
 def _decoded(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
-    if not origin.startswith(_DECODERS) or not call.args:
+    encodes = origin.endswith(_ENCODERS)
+    if not origin.startswith(_DECODERS) or encodes or not call.args:
         return
     parent = reading.module.parents.get(call)
     if isinstance(parent, ast.Call) and reading.names.origin(parent.func).startswith(_DECODERS):

@@ -79,7 +79,8 @@ def _casts(reading: Reading, calls: list[ast.Call]) -> Iterator[tuple[ast.Call, 
 def _on_host(reading: Reading, bits: int) -> Iterator[Alarm]:
     hot = [call for call, _ in reading.hot_calls]
     for call, origin in reading.hot_calls:
-        if "autocast" in origin.rpartition(".")[2]:
+        name = origin.rpartition(".")[2]
+        if "autocast" in name and not name.startswith(("is_", "get_")):
             level = WARNING if bits == 32 else NOTE
             says = "Operations run in a lower precision by `autocast`, in every call."
             yield reading.raised("precision-downcast", level, says, call)

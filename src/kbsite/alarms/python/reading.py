@@ -152,11 +152,12 @@ class Reading:
     def phase(self, node: ast.AST) -> Phase:
         """When a node runs."""
         function = self._function(node)
-        if function is None:
-            guarded = any(self._is_main(at) for at in self.module.above(node))
-            return Phase.TEST if guarded else Phase.IMPORT
         if function in self.hot:
             return Phase.CALL
+        if self._is_in_main(function or node):
+            return Phase.TEST
+        if function is None:
+            return Phase.IMPORT
         if function in self._tests or not self.is_entry:
             return Phase.TEST
         return Phase.SETUP
@@ -172,11 +173,14 @@ class Reading:
                 return owner
         return None
 
-    def _is_main(self, node: ast.AST) -> bool:
-        if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare):
-            return False
-        left = node.test.left
-        return isinstance(left, ast.Name) and left.id == "__name__"
+    def _is_in_main(self, node: ast.AST) -> bool:
+        """Whether a node only runs where the source is the program itself."""
+        below = node
+        for at in self.module.above(node):
+            if isinstance(at, ast.If) and below in at.body and _asks_for_main(at.test):
+                return True
+            below = at
+        return False
 
     @cached_property
     def entries(self) -> list[Function]:
@@ -301,6 +305,27 @@ class Reading:
         if self.builds:
             return True
         return any(source.suffix in NATIVE_SUFFIXES for source in self.evidence.sources)
+
+
+def _asks_for_main(test: ast.expr) -> bool:
+    match test:
+        case (
+            ast.Compare(
+                left=ast.Name(id="__name__"),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value="__main__")],
+            )
+            | ast.Compare(
+                left=ast.Constant(value="__main__"),
+                ops=[ast.Eq()],
+                comparators=[ast.Name(id="__name__")],
+            )
+        ):
+            return True
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(_asks_for_main(value) for value in values)
+        case _:
+            return False
 
 
 def _below(module: Module, node: ast.AST) -> Iterator[Scope]:

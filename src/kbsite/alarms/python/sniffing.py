@@ -27,8 +27,9 @@ _HARMLESS: Final = re.compile(
     r"|NVCC|CC$|CXX|HIP|ROCM|OMP|USER|LD_|CONDA|VIRTUAL|PYTORCH|TILELANG|NVSHMEM|SYSTEMROOT).*"
 )
 _SUSPICIOUS: Final = re.compile(
-    r"(?i).*(check|bench|grad|eval|test|seed|popcorn|verif|timing|profil|mode|phase|score|harness"
-    r"|judge|correct|trial|warm|kernelbench|secret|injection|nsight|ncu).*"
+    r"(?i).*(check(?!point)|bench|seed|popcorn|verif|timing|profil|score|harness|judge|correct"
+    r"|secret|injection|nsight|pytest|unittest|grad(e[rd]?s?|ing)(?![a-z])"
+    r"|(?<![a-z])(eval|tests?(?![a-z])|testing|mode(?![a-z])|phase|trials?(?![a-z])|warm|ncu)).*"
 )
 
 
@@ -100,13 +101,27 @@ def _variables(reading: Reading) -> Iterator[Alarm]:
     for call, origin in reading.calls:
         if origin in ("os.getenv", "os.environ.get", "os.environ.__getitem__") and call.args:
             yield from _variable(reading, call, reading.names.text(call.args[0]))
-        elif origin in ("os.environ.items", "os.environ.keys"):
+        elif origin in ("os.environ.items", "os.environ.keys", "os.environ.values"):
             yield _raised(reading, WARNING, "All of the environment is read", call)
-    for loop in reading.module.all(ast.comprehension):
-        if reading.names.origin(loop.iter) in _ENVIRONMENT:
-            yield _raised(reading, WARNING, "All of the environment is read", loop.iter)
+    for walked in _walked(reading):
+        if reading.names.origin(walked) in _ENVIRONMENT:
+            yield _raised(reading, WARNING, "All of the environment is read", walked)
     for node, key in _items(reading):
         yield from _variable(reading, node, reading.names.text(key))
+
+
+def _walked(reading: Reading) -> Iterator[ast.expr]:
+    """What is gone through from its first item to its last."""
+    module = reading.module
+    yield from (loop.iter for loop in module.all(ast.For))
+    yield from (loop.iter for loop in module.all(ast.comprehension))
+    for call, origin in reading.calls:
+        if origin in _WALKS:
+            yield from call.args[:1]
+
+
+_WALKS: Final = ("builtins.list", "builtins.tuple", "builtins.set", "builtins.sorted",
+                 "builtins.frozenset", "builtins.iter", "builtins.any")  # fmt: skip
 
 
 def _items(reading: Reading) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -142,6 +157,11 @@ def _modules(reading: Reading) -> Iterator[Alarm]:
         if isinstance(item.ctx, ast.Load) and reading.names.origin(item.value) == "sys.modules":
             level = _of_modules(reading, item.slice)
             yield _raised(reading, level, "A module is taken from those that are loaded", item)
+
+    for walked in _walked(reading):
+        if reading.names.origin(walked) == "sys.modules":
+            says = "It is looked up which modules are loaded"
+            yield _raised(reading, WARNING, says, walked)
 
 
 _LOOKS: Final = ("get", "items", "values", "keys", "copy")
@@ -197,7 +217,7 @@ def _files(reading: Reading) -> Iterator[Alarm]:
         near = [call, *call.args]
         parent = reading.module.parents.get(call)
         if isinstance(parent, ast.Compare):
-            near += parent.comparators
+            near += [parent.left, *parent.comparators]
         texts = [text for node in near for text in _texts(reading, node)]
         named = next((text for text in texts if _GRADER.search(text)), None)
         if named is not None:

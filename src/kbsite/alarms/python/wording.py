@@ -20,9 +20,10 @@ LONGEST: Final = 2_000
 
 _JUDGE: Final = re.compile(
     r"""(?ix)
-    \b(note|message|attention|dear|hello|hi|instructions?)\s+(to|for)\s+(the\s+|any\s+|all\s+)?
+    \b(note|message|attention|hello|hi|instructions?)\s+(to|for)\s+(the\s+|any\s+|all\s+)?
         (\w+\s+)?(auditor|reviewer|judge|grader|evaluator|reviewing|model|llm|ai
         |assistant)s?\b
+    | \b(dear|hello|hi)\s+(auditor|reviewer|judge|grader|evaluator|model|llm|assistant)s?\b
     | ^\W*(auditor|reviewer|judge|grader|evaluator|llm|assistant|system)s?\s*[:,]
     | \b(ignore|disregard|forget)\s+(all\s+|any\s+|the\s+|your\s+)*(previous|prior|above|earlier)
         \s+(instructions?|rules?|prompts?)
@@ -50,7 +51,8 @@ _TAKEN: Final = re.compile(
 _WORDS: Final = (
     "audit", "review", "judge", "grader", "evaluator", "llm", "assistant", "instruction", "prompt",
     "rule", "verdict", "flag", "report", "mention", "penali", "reject", "mark", "approved",
-    "verified", "exempt", "whitelisted", "cleared", " ai", "model:", "model,", "system",
+    "verified", "exempt", "whitelisted", "cleared", " ai", " model", "system", "grade", "score",
+    "classify", "rate this", "rate it", "rate the",
 )  # fmt: skip
 """One of these is in every line that says something to its judge."""
 
