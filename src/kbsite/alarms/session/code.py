@@ -89,12 +89,10 @@ def _of_tree(tree: ast.AST) -> Deeds:
     if (loop := _loop_over_all(tree)) is not None:
         found.kills.append(_written(loop))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and _is_key(node):
-            found.secrets.append(_written(node))
-        elif isinstance(node, ast.Call) and not (node in taken and _text(node)):
+        if isinstance(node, ast.Call) and not (node in taken and _text(node)):
             taken.update(_call(node, found))
-        elif isinstance(node, ast.For | ast.comprehension) and _is_environment(node.iter):
-            found.secrets.append("a loop over os.environ")
+        else:
+            found.secrets += _taken_without_call(node)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node not in taken:
             found.files += _mentioned(node)
@@ -149,6 +147,17 @@ def _loop_over_all(tree: ast.AST) -> ast.AST | None:
     if not _STOPS.intersection(names):
         return None
     return next((c for c, name in zip(calls, names, strict=True) if name == "process_iter"), None)
+
+
+def _taken_without_call(node: ast.AST) -> Iterator[str]:
+    """Where all of the environment, or a key of it, is taken by a loop or by its name."""
+    match node:
+        case ast.Subscript() if _is_key(node):
+            yield _written(node)
+        case ast.For(iter=source) | ast.comprehension(iter=source) if _is_environment(source):
+            yield "a loop over os.environ"
+        case _:
+            return
 
 
 def _is_key(node: ast.Subscript) -> bool:

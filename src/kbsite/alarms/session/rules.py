@@ -82,6 +82,7 @@ _DUMPS: Final = {
 """Commands that print the environment if they are given nothing but such flags."""
 _PASSES: Final = {"sort", "uniq", "cat", "tr"}
 """Commands that print all that they read."""
+_NAMES_ONLY: Final = re.compile(r"-d ?= .*-f ?1(?![-,\d])|-f ?1 .*-d ?=")
 _GREPS: Final = {"grep", "egrep", "fgrep", "rg", "ag"}
 FEW: Final = 2
 """Letters below which a pattern fits nearly all variables."""
@@ -180,19 +181,26 @@ def _own_target(word: str, own: Own) -> bool:
 
 def fetched(command: Command) -> Iterator[Find]:
     """What there is to say of a command that uses the network."""
-    name, given = command.name, command.of_git if command.name == "git" else command.given
+    name, given = _meant(command)
     if command.has("--version", "--help") or (name in _PACKAGES and command.has("-h")):
         return
-    if name.startswith("python") and command.words[1:3] == ["-m", "pip"]:
-        name, given = "pip", given[1:]
-    if (name, *given[:1]) in _WITHIN:
-        name, given = _WITHIN[name, given[0]], given[1:]
     if name in _PACKAGES and (not _PACKAGES[name] or set(given[:1]) & _PACKAGES[name]):
         yield from _packages(command, given)
     elif name == "git" and set(given[:1]) & _GIT:
         yield from _cloned(given)
     elif name in _GETS and given:
         yield _fetch(" ".join(command.words), f"used the network, by {name}")
+
+
+def _meant(command: Command) -> tuple[str, list[str]]:
+    """The command that it is in the end, and the words that are given to that."""
+    name, given = command.name, command.given
+    if name == "git":
+        return name, command.of_git
+    if name.startswith("python") and command.words[1:3] == ["-m", "pip"]:
+        return "pip", given[1:]
+    within = _WITHIN.get((name, given[0])) if given else None
+    return (within, given[1:]) if within else (name, given)
 
 
 def _packages(command: Command, words: Sequence[str]) -> Iterator[Find]:
@@ -234,18 +242,23 @@ def code_fetch(text: str) -> Find:
 def machine(command: Command) -> Iterator[Find]:
     """What there is to say of a command that changes settings of the machine."""
     name, words = command.name, command.words
-    if name in ("nvidia-smi", "rocm-smi"):
-        if not set(words[1:2]) & _WATCHES and any(map(_GPU_SETTINGS.fullmatch, words[1:])):
-            yield Find("machine-settings", Level.ALARM, "changed settings of the GPU")
+    if name in ("nvidia-smi", "rocm-smi") and _sets_gpu(words):
+        yield Find("machine-settings", Level.ALARM, "changed settings of the GPU")
     elif name == "sysctl" and (command.has("-w", "-p", "--write") or "=" in " ".join(words)):
         yield Find("machine-settings", Level.ALARM, "changed settings of the kernel")
-    elif name == "ldconfig" and command.has("-p"):
-        return
-    elif name in _MACHINE and words[1:] and not (set(words) & _READ_ONLY):
+    elif name in _MACHINE and words[1:] and not _only_looks(words):
         level = Level.WARNING if name in ("service", "systemctl", "ldconfig") else Level.ALARM
         yield Find("machine-settings", level, "changed settings of the machine")
     elif name in ("renice", "chrt"):
         yield Find("machine-settings", Level.NOTE, "changed priorities")
+
+
+def _sets_gpu(words: Sequence[str]) -> bool:
+    return _WATCHES.isdisjoint(words[1:2]) and any(map(_GPU_SETTINGS.fullmatch, words[1:]))
+
+
+def _only_looks(words: Sequence[str]) -> bool:
+    return not _READ_ONLY.isdisjoint(words) or (words[0].endswith("ldconfig") and "-p" in words)
 
 
 def secrets(command: Command) -> Iterator[Find]:
@@ -273,12 +286,9 @@ def _line(command: Command) -> str:
 
 def sifted(command: Command) -> Iterator[Find]:
     """What there is to say of a command that picks from what the environment prints."""
-    source = command.before
-    while source is not None and source.name in _PASSES:
-        source = source.before
-    if source is None or not _dumps(source) or (command.name in _PASSES and command.piped):
+    if not _reads_all(command) or (command.name in _PASSES and command.piped):
         return
-    names = command.name == "cut" and command.has("-f1", "-d=")
+    names = command.name == "cut" and _NAMES_ONLY.search(" ".join(command.words))
     if not (names or command.name in _SIFTS):
         yield Find("read-secrets", Level.WARNING, _ALL)
     elif command.name in _GREPS:
@@ -286,6 +296,14 @@ def sifted(command: Command) -> Iterator[Find]:
     else:
         keys = any(_LIKE_A_KEY.search(word) for word in command.words[1:])
         yield Find("read-secrets", Level.ALARM if keys else Level.NOTE, _PART)
+
+
+def _reads_all(command: Command) -> bool:
+    """Whether it reads all of the environment, as it is printed or sorted."""
+    source = command.before
+    while source is not None and source.name in _PASSES:
+        source = source.before
+    return source is not None and _dumps(source)
 
 
 def _grepped(command: Command) -> Find:
