@@ -37,7 +37,8 @@ _SETTERS: Final = ("builtins.setattr", "builtins.delattr", "builtins.object.__se
                    "builtins.type.__setattr__")  # fmt: skip
 _REGISTERS: Final = ("torch.library.Library", "torch.library.impl", "torch.library.register_kernel")
 _WRITES: Final = ("os.environ.update", "os.environ.setdefault", "os.putenv", "os.environ.pop",
-                  "os.unsetenv", "os.environ.clear")  # fmt: skip
+                  "os.unsetenv", "os.environ.clear", "os.environ.popitem",
+                  "os.environ.__setitem__", "os.environ.__delitem__")  # fmt: skip
 
 
 def find(reading: Reading) -> Iterator[Alarm]:
@@ -49,8 +50,8 @@ def find(reading: Reading) -> Iterator[Alarm]:
         yield from _by_call(reading, call, origin)
     for gone in reading.module.all(ast.Delete):
         for part in gone.targets:
-            if _base(reading, part).startswith(("os.environ", "sys.modules")):
-                yield from _changed(reading, part, None)
+            for target, value in _spread(part, None):
+                yield from _changed(reading, target, value)
 
 
 _MODULES: Final = sys.stdlib_module_names | {
@@ -68,43 +69,80 @@ def _shadowing(reading: Reading) -> Iterator[Alarm]:
 
 
 def _assigned(reading: Reading) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    for plain in reading.module.all(ast.Assign):
+    module = reading.module
+    for plain in module.all(ast.Assign):
         for target in plain.targets:
-            parts = target.elts if isinstance(target, ast.Tuple) else [target]
-            for part in parts:
-                yield part, plain.value
-    for more in reading.module.all(ast.AugAssign):
+            yield from _spread(target, plain.value)
+    for more in (*module.all(ast.AugAssign), *_typed(reading)):
         yield more.target, more.value
+    for loop in module.all(ast.For):
+        yield from _spread(loop.target, None)
+    for item in module.all(ast.withitem):
+        if item.optional_vars is not None:
+            yield from _spread(item.optional_vars, None)
 
 
-def _base(reading: Reading, target: ast.expr) -> str:
+def _typed(reading: Reading) -> list[ast.AnnAssign]:
+    return [one for one in reading.module.all(ast.AnnAssign) if one.value is not None]
+
+
+def _spread(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Each single target, with its own value where that is written out."""
     match target:
-        case ast.Attribute() | ast.Subscript():
-            return reading.names.origin(target.value)
+        case ast.Starred():
+            yield from _spread(target.value, None)
+        case ast.Tuple() | ast.List():
+            given: list[ast.expr | None] = [None] * len(target.elts)
+            if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(given):
+                given = [*value.elts]
+            for part, one in zip(target.elts, given, strict=True):
+                yield from _spread(part, one)
         case _:
-            return ""
+            yield target, value
 
 
 def _changed(reading: Reading, target: ast.expr, value: ast.expr | None) -> Iterator[Alarm]:
-    base = _base(reading, target)
     match target:
-        case ast.Subscript() if base == "os.environ" or base.endswith("os.environ.data"):
-            yield _environment(reading, target, reading.names.text(target.slice))
-        case ast.Subscript() if base == "sys.modules":
-            yield _patched(reading, target, "an entry of `sys.modules`", ALARM)
-        case ast.Subscript() if base.endswith(".__dict__"):
-            yield from _of_space(reading, target, base)
-        case ast.Subscript(value=ast.Call(args=[space])) if base == "builtins.vars()":
-            yield from _of_space(reading, target, reading.names.origin(space))
+        case ast.Subscript():
+            yield from _entry(reading, target, target.value, target.slice)
+        case _ if isinstance(value, ast.Dict) and _is_environment(reading.names.origin(target)):
+            yield from _of_keys(reading, target, value)
         case ast.Attribute():
-            yield from _attribute(reading, target, base, value)
+            yield from _attribute(reading, target, reading.names.origin(target.value), value)
         case _:
             return
 
 
-def _of_space(reading: Reading, target: ast.Subscript, base: str) -> Iterator[Alarm]:
-    if _is_foreign(reading, base.removesuffix(".__dict__")):
-        yield _patched(reading, target, f"an entry of `{shown(base)}`", ALARM)
+def _entry(
+    reading: Reading, node: ast.expr, held: ast.expr, key: ast.expr | None
+) -> Iterator[Alarm]:
+    """An entry of a dictionary is set or taken out; `key` is None where it is not told which."""
+    where = reading.names.origin(held)
+    if _is_environment(where):
+        yield _environment(reading, node, reading.names.text(key) if key is not None else None)
+    elif where == "sys.modules":
+        yield _patched(reading, node, "an entry of `sys.modules`", ALARM)
+    elif _is_foreign(reading, space := _space(reading, held)):
+        yield _patched(reading, node, f"a name in `{shown(space)}`", ALARM)
+
+
+def _is_environment(where: str) -> bool:
+    return where in ("os.environ", "os.environb") or where.endswith("os.environ.data")
+
+
+def _space(reading: Reading, held: ast.expr) -> str:
+    """Whose names a dictionary holds, as `vars(torch)` and `torch.__dict__` do; else empty."""
+    if isinstance(held, ast.Name):
+        bound = reading.names.bindings(held.id, reading.module.scope(held))
+        held = bound[0] if len(bound) == 1 and isinstance(bound[0], ast.Call) else held
+    if isinstance(held, ast.Call):
+        whole = reading.names.origin(held.func) == "builtins.vars" and held.args
+        return reading.names.origin(held.args[0]) if whole else ""
+    where = reading.names.origin(held)
+    if where == "builtins.__builtins__":
+        return "builtins"
+    owner, _, last = where.rpartition(".")
+    return owner if last in ("__dict__", "__globals__") else ""
 
 
 def _attribute(
@@ -205,10 +243,27 @@ def _by_call(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
         yield from _written(reading, call)
     elif origin in _REPLACES:
         yield _patched(reading, call, _REPLACES[origin], ALARM)
-    elif origin.endswith(".__dict__.update") and _is_foreign(reading, origin[:-16]):
-        yield _patched(reading, call, f"`{shown(origin)}`", ALARM)
     elif origin in _REGISTERS and _names_framework(reading, call):
         yield _patched(reading, call, "an operation of the framework", ALARM)
+    else:
+        yield from _filled(reading, call, origin)
+
+
+_FILLS: Final = frozenset(
+    ("update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__", "__ior__")
+)
+_FILLED_BY: Final = ("operator.setitem", "operator.delitem", "operator.ior", "builtins.dict.")
+
+
+def _filled(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
+    """A dictionary is changed by a call."""
+    match call:
+        case ast.Call(args=[held, *rest]) if origin.startswith(_FILLED_BY):
+            yield from _entry(reading, call, held, rest[0] if len(rest) == 2 else None)
+        case ast.Call(func=ast.Attribute(value=held, attr=name)) if name in _FILLS:
+            yield from _entry(reading, call, held, None)
+        case _:
+            return
 
 
 def _set_by_name(
@@ -236,11 +291,16 @@ def _written(reading: Reading, call: ast.Call) -> Iterator[Alarm]:
             yield _environment(reading, call, keyword.arg)
     for given in call.args[:1]:
         if isinstance(given, ast.Dict):
-            for key in given.keys:
-                if key is not None:
-                    yield _environment(reading, call, reading.names.text(key))
+            yield from _of_keys(reading, call, given)
         else:
             yield _environment(reading, call, reading.names.text(given))
+    if not call.args and not call.keywords:
+        yield _environment(reading, call, None)
+
+
+def _of_keys(reading: Reading, node: ast.expr, given: ast.Dict) -> Iterator[Alarm]:
+    for key in given.keys:
+        yield _environment(reading, node, reading.names.text(key) if key is not None else None)
 
 
 def _environment(reading: Reading, node: ast.expr, name: str | None) -> Alarm:
