@@ -291,6 +291,113 @@ CACHES = [
         ).replace("import torch\n", "import functools\nimport torch\n", 1),
     ),
     Twins(
+        "memory of the set-up that is filled once", KIND, ALARM,
+        solution("""
+            if not self.ready:
+                self.y[: x.numel()] = double(x)  #!
+                self.ready = True  #!
+            return self.y[: x.numel()].clone()  #!
+            """, made="self.y, self.ready = torch.empty(4096), False"),
+        solution("""
+            if not self.ready:
+                self.ready = True
+            self.y[: x.numel()] = double(x)
+            return self.y[: x.numel()].clone()
+            """, made="self.y, self.ready = torch.empty(4096), False"),
+    ),
+    Twins(
+        "slice of a list", KIND, ALARM,
+        solution("""
+            if not self.held:
+                self.held[:] = [double(x)]  #!
+            return self.held[0]  #!
+            """, made="self.held = []"),
+        solution("""
+            self.held[:] = [double(x), double(x + 1)]
+            return double(x)
+            """, made="self.held = []"),
+    ),
+    Twins(
+        "vars()", KIND, ALARM,
+        solution("""
+            if 'y' not in vars(self):
+                vars(self)['y'] = double(x)  #!
+            return self.y  #!
+            """),
+        solution("""
+            vars(self)['y'] = double(x)
+            return self.y
+            """),
+    ),
+    Twins(
+        "got from a namespace", KIND, ALARM,
+        solution("""
+            y = globals().get('_kept')
+            if y is None:
+                y = globals()['_kept'] = double(x)  #!
+            return y  #!
+            """),
+        solution("""
+            block = globals().get('_block')
+            if block is None:
+                block = globals()['_block'] = 1024
+            y = torch.empty_like(x)
+            _double[(1,)](x, y, x.numel(), BLOCK=block)
+            return y
+            """),
+    ),
+    Twins(
+        "object.__setattr__", KIND, ALARM,
+        solution("""
+            if self.y is None:
+                object.__setattr__(self, 'y', double(x))  #!
+            return self.y  #!
+            """, made="self.y = None"),
+        solution("""
+            object.__setattr__(self, 'y', double(x))
+            return self.y
+            """, made="self.y = None"),
+    ),
+    Twins(
+        "attribute of the input", KIND, ALARM,
+        solution("""
+            if not hasattr(x, 'done'):
+                x.done = double(x)  #!
+            return x.done  #!
+            """),
+        solution("""
+            y = double(x)
+            y.done = True
+            return y
+            """),
+    ),
+    Twins(
+        "attribute of a module", KIND, ALARM,
+        solution("""
+            if getattr(triton, 'kept', None) is None:
+                triton.kept = double(x)  #!
+            return triton.kept  #!
+            """),
+        solution("""
+            block = getattr(triton, 'block', 1024)
+            y = torch.empty_like(x)
+            _double[(1,)](x, y, x.numel(), BLOCK=block)
+            return y
+            """),
+    ),
+    Twins(
+        "last result unless the input is new", KIND, ALARM,
+        solution("""
+            if x is not self.x:
+                self.x, self.y = x, double(x)  #!
+            return self.y  #!
+            """, made="self.x = self.y = None"),
+        solution("""
+            self.x, self.y = x, double(x)
+            return self.y
+            """, made="self.x = self.y = None"),
+    ),
+    Twins(
         "the same memory in every call", KIND, WARNING,
         solution("""
             if self.y is None:

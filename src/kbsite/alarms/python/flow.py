@@ -214,7 +214,7 @@ class Flow(Memory):
                 if place is not None:
                     self.keep(place, value, target)
                 elif isinstance(target, ast.Subscript):
-                    self._set_item(target, value, frame)
+                    self._set_item(target, source, value, frame)
                 elif isinstance(target, ast.Name):
                     old = frame.values.get(target.id, NOTHING) if self.branches else NOTHING
                     frame.values[target.id] = value | old
@@ -227,9 +227,12 @@ class Flow(Memory):
         elif place in self.fresh:
             self.fresh[place] |= value
 
-    def _set_item(self, target: ast.Subscript, value: Value, frame: Frame) -> None:
+    def _set_item(
+        self, target: ast.Subscript, source: ast.expr, value: Value, frame: Frame
+    ) -> None:
         owner = self.value(target.value, frame)
         parts = any(isinstance(part, ast.Slice) for part in ast.walk(target.slice))
+        parts = parts and not isinstance(source, ast.List | ast.Tuple | ast.ListComp)
         for label in () if parts else owner:
             if label.startswith("state:") and self._is_container(target.value, frame):
                 self.store(label.removeprefix("state:"), value, target)

@@ -391,5 +391,6 @@ def _is_module(origin: str) -> bool:
         root not in ("?", "")
         and not root.startswith(LOCAL)
         and "()" not in origin
+        and not origin.endswith(".__setattr__")
         and "[]" not in origin
     )

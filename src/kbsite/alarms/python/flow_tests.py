@@ -39,11 +39,19 @@ class Decisions:
         sides = [self._flow.value(part, frame) for part in (test.left, *test.comparators)]
         if not any(self._is_kept(side) for side in sides):
             return 0
-        if isinstance(sign, ast.In | ast.IsNot | ast.Eq):
-            return 1 if not _none_is_equal(test, sign) else -1
-        if isinstance(sign, ast.NotIn | ast.Is | ast.NotEq):
-            return -1 if not _none_is_equal(test, sign) else 1
-        return 0
+        alike = isinstance(sign, ast.In | ast.Is | ast.Eq)
+        if not alike and not isinstance(sign, ast.NotIn | ast.IsNot | ast.NotEq):
+            return 0
+        return 1 if alike != self._is_absence(test.comparators[-1], sign, sides) else -1
+
+    def _is_absence(self, last: ast.expr, sign: ast.cmpop, sides: list[Value]) -> bool:
+        """Whether it is compared with what stands for nothing, which what is kept is not."""
+        if isinstance(last, ast.Constant):
+            return not last.value and not isinstance(sign, ast.In | ast.NotIn)
+        marks = self._flow.data(*sides)
+        return isinstance(sign, ast.Is | ast.IsNot) and not any(
+            label in ("id", "meta", "host") or label.startswith("in:") for label in marks
+        )
 
     def _asks_for_attribute(self, test: ast.Call) -> bool:
         if self._flow.reading.names.origin(test.func) != "builtins.hasattr" or len(test.args) < 2:
@@ -55,10 +63,3 @@ class Decisions:
         counted = self._flow.done.counted
         marks = (label.removeprefix("state:") for label in value if label.startswith("state:"))
         return any(mark in self._flow.kept and mark not in counted for mark in marks)
-
-
-def _none_is_equal(test: ast.Compare, sign: ast.cmpop) -> bool:
-    """Whether it is compared with None, which what is kept is not."""
-    last = test.comparators[-1]
-    none = isinstance(last, ast.Constant) and last.value is None
-    return none and isinstance(sign, ast.Eq | ast.NotEq)
