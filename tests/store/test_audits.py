@@ -135,16 +135,22 @@ def test_a_first_quote_is_added(tmp_path: Path, quotes: str, after: str, ends: s
 def test_a_list_in_brackets_is_left_to_its_writer(tmp_path: Path) -> None:
     before = "verdict: clean\nsummary: a\nauditor: b\nquotes: [{file: a, lines: [1], text: b}]\n"
     path = held(tmp_path, before)
-    with pytest.raises(InvalidFileError, match="quotes has to be a list with an item on a line"):
+    with pytest.raises(
+        InvalidFileError, match="quotes stands in brackets; write each item"
+    ) as told:
         add_quote(path, QUOTE)
+    assert [(one.path, one.line) for one in told.value.errors] == [(path, 4)]
     assert path.read_text() == before
 
 
 def test_a_file_in_braces_is_left_to_its_writer(tmp_path: Path) -> None:
-    before = '{"verdict": "clean", "summary": "a", "auditor": "b"}'
+    before = '# by hand\n{"verdict": "clean", "summary": "a", "auditor": "b"}'
     path = held(tmp_path, before)
-    with pytest.raises(InvalidFileError, match="lines of their own"):
+    with pytest.raises(
+        InvalidFileError, match="stands in braces; write each key on a line"
+    ) as told:
         add_quote(path, QUOTE)
+    assert [(one.path, one.line) for one in told.value.errors] == [(path, 2)]
     assert path.read_text() == before
 
 
@@ -206,7 +212,9 @@ PASSAGES = st.one_of(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(passage=PASSAGES, label=PASSAGES, summary=PASSAGES, tail=st.sampled_from(["", "\n", "\n\n"]))
 def test_any_text_comes_back_as_it_was(
     tmp_path: Path, passage: str, label: str, summary: str, tail: str

@@ -10,10 +10,11 @@ from kbsite.errors import InputError, KbsiteError, UsageError
 from kbsite.model.audit import Quote
 from kbsite.model.event import Event, Message, Notice, Thought, ToolCall, ToolResult
 from kbsite.model.finding import one_line
+from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
 from kbsite.model.transcript import Transcript
 from kbsite.proofs import proof, quotable
-from kbsite.store.runs import TRANSCRIPT, StoredRun
+from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
 from kbsite.transcripts import transcript
 
 LONGEST = 4_000
@@ -67,18 +68,20 @@ def address(quote: Quote) -> str:
     """Where a quote stands, as it is written on a command line."""
     if quote.event:
         return f"{quote.file}@{quote.event}"
-    return f"{quote.file}:{'-'.join(map(str, quote.lines))}"
+    return f"{quote.file}:{line_span(quote.lines)}"
 
 
 def _file(stored: StoredRun, name: str) -> str:
     """The name of a file of the run; that of a file of its transcript may leave out the folder."""
+    if name == AUDIT:
+        raise InputError("what an audit says proves nothing; quote what it judges", path=AUDIT)
     for known in (name, f"{TRANSCRIPT}{name}"):
         if stored.file(known) or (quotable(stored, known) is not None):
             return known
     names = [file.name for file in stored.files]
     near = [known for known in names if known.rpartition("/")[2] == name.rpartition("/")[2]]
-    told = f"; meant is perhaps {', '.join(near[:3])}" if near else ""
-    raise InputError(one_line(f"the run has no such file{told}"), path=one_line(name))
+    told = f"meant is perhaps {', '.join(near[:3])}" if near else "`kbsite audit show` lists all"
+    raise InputError(one_line(f"the run has no such file; {told}"), path=one_line(name))
 
 
 def _of_lines(stored: StoredRun, where: Cited) -> str:

@@ -81,9 +81,8 @@ def _told(text: str, indent: int = 0) -> Iterator[str]:
 def _alarms(alarms: tuple[Alarm, ...]) -> Iterator[str]:
     yield from [TOLD, f"{TOLD} Alarms, which are no verdict:"] if alarms else []
     for alarm in alarms[:ALARMS]:
-        lines = "-".join(map(str, alarm.lines))
-        where = f" {alarm.file}:{lines}" if lines else f" {alarm.file}".rstrip()
-        told = f"{alarm.level.value} {alarm.kind}{where}: {alarm.saw} {alarm.look}"
+        where = f"{alarm.level.value} {alarm.kind} {alarm.span}".rstrip()
+        told = f"{where}: {alarm.saw} {alarm.look}"
         yield from _told(told, 4)
     if len(alarms) > ALARMS:
         yield f"{TOLD} and {len(alarms) - ALARMS} more"

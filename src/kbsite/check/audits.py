@@ -14,6 +14,7 @@ from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
 from kbsite.model.audit import Audit, Earlier, Quote, Validity, Verdict
 from kbsite.model.finding import Finding
+from kbsite.model.lines import line_words
 from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs import MOST, cites_lines, proofs
 from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
@@ -142,7 +143,7 @@ def _quote(remarks: AuditRemarks, key: str, proof: Proof, stored: StoredRun) -> 
         case ProofState.DIFFERS:
             quoted, found = around(quote.text, proof.found)
             message = f"does not stand in {quote.file}: the audit quotes “{quoted}”"
-            cure = f"in {place_of(quote)} stands “{found}”; copy it from there"
+            cure = f"in {quote.place} stands “{found}”; copy it from there"
             remarks.wrong(f"{key}.text", f"{message}, {cure}")
 
 
@@ -170,24 +171,13 @@ def _no_file(quote: Quote, stored: StoredRun) -> str:
 def _elsewhere(remarks: AuditRemarks, key: str, proof: Proof) -> None:
     quote = proof.quote
     quoted, found = around(quote.text, proof.found)
-    there = f"in {place_of(quote)} stands “{found}”" if found else f"not in {place_of(quote)}"
+    there = f"in {quote.place} stands “{found}”" if found else f"not in {quote.place}"
     stands = f"the audit quotes “{quoted}”, {there}; it stands in"
     mend = "kbsite check --fix lets it cite that"
     if quote.event:
         remarks.wrong(f"{key}.event", f"{stands} event {proof.event}: {mend}")
     else:
-        remarks.wrong(f"{key}.lines", f"{stands} {_lines(proof.lines)}: {mend}")
-
-
-def place_of(quote: Quote) -> str:
-    """What a quote cites of its file, in words."""
-    return f"event {quote.event}" if quote.event else _lines(quote.lines)
-
-
-def _lines(lines: tuple[int, ...]) -> str:
-    if lines[0] == lines[-1]:
-        return f"line {lines[0]}"
-    return f"lines {lines[0]} to {lines[-1]}"
+        remarks.wrong(f"{key}.lines", f"{stands} {line_words(proof.lines)}: {mend}")
 
 
 def around(quoted: str, found: str) -> tuple[str, str]:

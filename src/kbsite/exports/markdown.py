@@ -29,6 +29,7 @@ from kbsite.model.event import (
     ToolResult,
     Unknown,
 )
+from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage
@@ -152,7 +153,7 @@ def _verdict(attempt: Attempt, proofs: Sequence[Proof]) -> Iterator[str]:
 
 
 def _quote(quote: Quote, proof: Proof | None) -> Iterator[str]:
-    lines = "-".join(str(line) for line in quote.lines) or quote.event
+    lines = line_span(quote.lines) or quote.event
     place = f"{quote.file}:{lines}" if lines else quote.file
     doubt = _UNCHECKED if proof is None else "" if proof.proven else proof.state.sentence
     head = (

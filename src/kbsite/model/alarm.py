@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from kbsite.model.lines import line_span, line_words
 from kbsite.model.status import Tone
 
 
@@ -66,3 +67,13 @@ class Alarm:
     """The first and last line of the file, from 1; one number for one line; empty for all of it."""
     other: str = ""
     """The id of the other run, where it is about two."""
+
+    @property
+    def where(self) -> str:
+        """The file and the lines, in words; empty where it is about no file."""
+        return f"{self.file} {line_words(self.lines)}".strip()
+
+    @property
+    def span(self) -> str:
+        """The file and the lines as a command line takes them; empty where it is about no file."""
+        return f"{self.file}:{line_span(self.lines)}" if self.lines else self.file

@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass
 from enum import Enum
 
+from kbsite.model.lines import line_words
 from kbsite.model.status import Tone
 
 
@@ -99,6 +100,16 @@ class Quote:
     label: str = ""
     text: str
     """The passage, verbatim."""
+
+    @property
+    def where(self) -> str:
+        """The file and the lines, or the event, in words."""
+        return f"{self.file} {self.place}".rstrip()
+
+    @property
+    def place(self) -> str:
+        """What it cites of its file, in words; empty where that is nothing."""
+        return f"event {self.event}" if self.event else line_words(self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,13 +36,7 @@ class Cited:
     @property
     def where(self) -> str:
         """The file and the lines, or the event, in words."""
-        lines = self.quote.lines
-        if self.quote.event:
-            return f"{self.quote.file} event {self.quote.event}"
-        if not lines:
-            return self.quote.file
-        told = f"line {lines[0]}" if lines[0] == lines[-1] else f"lines {lines[0]} to {lines[-1]}"
-        return f"{self.quote.file} {told}"
+        return self.quote.where
 
 
 def cited(site: Site, attempt: Attempt) -> tuple[Cited, ...]:

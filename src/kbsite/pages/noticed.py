@@ -28,17 +28,6 @@ class Noticed:
     other: bool
     """Whether the site has a page of the other run."""
 
-    @property
-    def where(self) -> str:
-        """The file and lines, in words; empty where it is about no file."""
-        lines = self.alarm.lines
-        if not lines:
-            return self.alarm.file
-        one = lines[0] == lines[-1]
-        return f"{self.alarm.file} line{'' if one else 's'} {lines[0]}" + (
-            "" if one else f" to {lines[-1]}"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class NoticedAll:

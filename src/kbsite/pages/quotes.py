@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kbsite.model.audit import Quote
+from kbsite.model.lines import line_words
 from kbsite.model.proof import Proof
 from kbsite.pages.page import Site, address, raw_path, run_path
 from kbsite.proofs import proofs
@@ -31,10 +32,7 @@ class ShownQuote:
     @property
     def where(self) -> str:
         """The file and the lines, or the event, in words."""
-        quote = self.quote
-        if quote.event:
-            return f"{quote.file} event {quote.event}"
-        return f"{quote.file} {line_words(quote.lines)}" if quote.lines else quote.file
+        return self.quote.where
 
     @property
     def instead(self) -> str:
@@ -48,13 +46,6 @@ class ShownQuote:
         """What the cited lines say instead, or its beginning."""
         found = self.proof.found
         return found if len(found) <= FOUND else f"{found[:FOUND]}…"
-
-
-def line_words(lines: tuple[int, ...]) -> str:
-    """A line, or a first and a last one, in words."""
-    if lines[0] == lines[-1]:
-        return f"line {lines[0]}"
-    return f"lines {lines[0]} to {lines[-1]}"
 
 
 def proofs_of(site: Site, stored: StoredRun) -> tuple[Proof, ...]:

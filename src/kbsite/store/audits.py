@@ -19,6 +19,7 @@ from kbsite.store.parsing import LIMIT_YAML_BYTES, invalid, read_text, yaml_data
 from kbsite.store.records import record
 from kbsite.store.writing import write_text
 from kbsite.store.yaml_edits import (
+    FlowStyleError,
     document,
     items,
     on_lines,
@@ -144,6 +145,9 @@ def _changed(path: Path, change: Callable[[str, _Data], str], *, adds: bool = Tr
         data = _plain(path, text)
     try:
         new = change(text, data)
+    except FlowStyleError as error:
+        message = f"cannot be changed by a machine: {error}"
+        raise invalid(message, path, line=error.line) from error
     except ValueError as error:
         raise invalid(f"cannot be changed by a machine: {error}; edit it", path) from error
     found = yaml_data(path, new)

@@ -28,16 +28,26 @@ _LONG = 80
 """Characters from which a text of one line is folded."""
 
 
+class FlowStyleError(ValueError):
+    """Something is written in braces or brackets, where nothing can be added to it."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+        """Where it starts, from 1."""
+
+
 def root(text: str) -> yaml.Node | None:
     """What a text says, with where it stands; None if it says nothing."""
     return yaml.compose(text, Loader=yaml.CSafeLoader)
 
 
 def on_lines(text: str) -> yaml.MappingNode:
-    """The keys and values of a text; ValueError where they are written in braces."""
+    """The keys and values of a text; FlowStyleError where they are written in braces."""
     node = root(text)
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
-        raise ValueError("keys and values have to stand on lines of their own")
+        message = "it stands in braces; write each key on a line of its own, as in `verdict: clean`"
+        raise FlowStyleError(message, node.start_mark.line + 1 if node else 1)
     return node
 
 
@@ -101,7 +111,7 @@ def without_key(text: str, place: tuple[yaml.ScalarNode, yaml.Node]) -> str:
 def with_item(text: str, name: str, item: Mapping[str, Value], within: yaml.MappingNode) -> str:
     """`text` with one more item, of keys and values, at the end of the list under a key.
 
-    ValueError where the list is written in brackets and holds something.
+    FlowStyleError where the list is written in brackets and holds something.
     """
     place, column = pair(within, name), within.start_mark.column
     if place is None:
@@ -116,7 +126,8 @@ def with_item(text: str, name: str, item: Mapping[str, Value], within: yaml.Mapp
         return text[:at] + _item(item, dash, inner) + text[at:]
     start, end = node.start_mark.index, node.end_mark.index
     if node.value or "#" in text[start:end]:
-        raise ValueError(f"{name} has to be a list with an item on a line")
+        message = f"{name} stands in brackets; write each item on a line of its own, after a dash"
+        raise FlowStyleError(message, key.start_mark.line + 1)
     text = text[:start].rstrip(" ") + text[end:]
     at = _line_end(text, key.end_mark.index + 1)
     return text[:at] + _item(item, column, column + 2) + text[at:]

@@ -10,11 +10,14 @@ from typing import Any
 import click
 import pytest
 
+from kbsite.auditing.moves import Move, Moves
 from kbsite.cli.audit.code import marks, sources
+from kbsite.cli.audit.sheet import SAID, main_file
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Quote
 from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof, ProofState
+from kbsite.model.trajectory import Point, PointKind
 from kbsite.store.runs import read_run
 from tests.cli.audit.calling import called, started
 from tests.cli.audit.terminals import after_the_bar, on_a_terminal
@@ -90,6 +93,46 @@ def test_it_says_where_the_score_moved_and_which_step_changed_the_solution(
     assert re.search(r"@L6 +submit +\.420 \(\+0\.000\)", told)
 
 
+def test_short_addresses_are_those_of_the_file_that_most_steps_stand_in() -> None:
+    point = Point(kind=PointKind.EDIT, anchor="L1", text="", at=None, elapsed=None, tokens=None)
+    files = ["transcript/agent.jsonl@L1", "transcript/main.jsonl@L2", "transcript/main.jsonl@L9"]
+    held = Moves(tuple(Move(point=point, address=one) for one in files), 0)
+
+    assert main_file(held) == "transcript/main.jsonl"
+    assert main_file(Moves((), 0)) == ""
+
+
+def test_the_last_words_of_a_cli_are_cut_and_no_line_but_a_path_is_wider_than_a_terminal(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=())
+    audit = {"verdict": "rubric_leak", "implication": "Mend the rubric."}
+    last = "word " * 1000
+    make_run(
+        tmp_path / "runs" / "demo", transcript={"stdout.jsonl": session(end=last)}, audit=audit
+    )
+    held = sections(called(tmp_path, "show", "opus").stdout)
+    told = held["facts"].partition("the CLI said")[2].partition("  tokens")[0]
+
+    assert SAID - 20 < len(" ".join(told.split())) <= SAID + 1
+    assert told.rstrip().endswith("…")
+    for name in ("facts", "grade", "audit"):
+        assert max(map(len, held[name].splitlines())) <= 80
+
+
+def test_what_an_audit_says_is_no_file_to_quote_from(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=())
+    make_run(tmp_path / "runs" / "demo", audit={})
+    files = sections(called(tmp_path, "show", "opus").stdout)[
+        "files, as `kbsite audit quote` takes them"
+    ]
+
+    assert "run.json" in files
+    assert "audit.yaml" not in files
+
+
 def test_an_audit_is_shown_with_its_verdict_what_it_does_and_what_it_was_before(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
@@ -129,7 +172,7 @@ def test_a_quote_says_whether_it_is_proven_and_where_it_stands_if_it_is_not(
     assert "solution.py:2: right: proven" in held["audit"]
     told = " ".join(held["audit"].split())
     assert "solution.py:1: wrong: The passage stands in the file, but not in the lines" in told
-    assert "It stands in 2." in told
+    assert "It stands in line 2." in told
     assert re.search(r'^    1" def solve', held["solution.py"], re.MULTILINE)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from kbsite.auditing.dossier import Dossier
-from kbsite.auditing.moves import Move
+from kbsite.auditing.moves import Move, Moves
+from kbsite.auditing.quoting import address
 from kbsite.cli.audit.code import marks, sources
 from kbsite.cli.audit.printing import (
     as_line,
@@ -22,7 +25,7 @@ from kbsite.model.proof import Proof
 from kbsite.model.trajectory import Point, PointKind
 from kbsite.pages.costs import in_words
 from kbsite.pages.facts import count, duration, elapsed, moment, score, size
-from kbsite.store.runs import SOLUTION
+from kbsite.store.runs import AUDIT, SOLUTION
 
 MOVES, FILES, SHAPES = 300, 60, 60
 """Lines of a section; what is more is counted."""
@@ -97,9 +100,8 @@ def _fact(name: str, value: str) -> Iterator[str]:
 
 def _finish(held: Dossier) -> str:
     finish = held.transcript.finish if held.transcript else None
-    return (
-        "" if finish is None else ": ".join(part for part in (finish.reason, finish.text) if part)
-    )
+    told = ": ".join(filter(None, (finish.reason, finish.text))) if finish else ""
+    return told if len(told) <= SAID else f"{told[:SAID]}…"
 
 
 def _transcript(held: Dossier) -> str:
@@ -113,7 +115,7 @@ def _transcript(held: Dossier) -> str:
 def _grade(held: Dossier) -> Iterator[str]:
     metrics = held.stored.metrics
     told = f"{metrics.status.label}: {metrics.status.sentence}"
-    yield toned(f"  {told}", metrics.status.tone)
+    yield from (toned(line, metrics.status.tone) for line in wrapped(told))
     yield from wrapped(safe(metrics.detail or ""))
     own = metrics.peak_fraction
     rows = [("this run", score_of(held.attempt), "")]
@@ -144,7 +146,8 @@ def _audit(held: Dossier) -> Iterator[str]:
     if audit is None:
         return
     verdict = audit.verdict
-    yield toned(f"  {verdict.glyph} {verdict.value}: {verdict.sentence}", verdict.tone)
+    told = f"{verdict.glyph} {verdict.value}: {verdict.sentence}"
+    yield from (toned(line, verdict.tone) for line in wrapped(told))
     yield from _fact("summary", audit.summary)
     yield from _fact("implication", audit.implication or "none")
     day = audit.date.isoformat() if audit.date else "an unknown day"
@@ -166,12 +169,10 @@ def _audit(held: Dossier) -> Iterator[str]:
 
 def _quote(proof: Proof) -> Iterator[str]:
     quote = proof.quote
-    where = "-".join(map(str, quote.lines))
-    address = f"{quote.file}@{quote.event}" if quote.event else f"{quote.file}:{where}"
     state = "proven" if proof.proven else proof.state.sentence
-    if proof.lines:
-        state += f" It stands in {'-'.join(map(str, proof.lines))}."
-    yield from _fact("quote", f"{address}: {quote.label}: {state}")
+    if proof.lines or proof.event:
+        state += f" It stands in {replace(quote, lines=proof.lines, event=proof.event).place}."
+    yield from _fact("quote", ": ".join(filter(None, [address(quote), quote.label, state])))
 
 
 def _alarms(held: Dossier) -> Iterator[str]:
@@ -183,17 +184,15 @@ def _alarms(held: Dossier) -> Iterator[str]:
 
 def alarm_place(alarm: Alarm) -> str:
     """Where an alarm points, as `quote` takes it where that is in the run itself."""
-    lines = "-".join(map(str, alarm.lines))
-    own = f"{alarm.file}:{lines}" if lines else alarm.file
     other = f"(other run: {alarm.other})" if alarm.other else ""
-    return safe(f"{own} {other}")
+    return safe(f"{alarm.span} {other}")
 
 
 def _moves(held: Dossier) -> Iterator[str]:
     found = held.moves
     if held.transcript is None:
         return
-    main = f"transcript/{held.transcript.files[0]}" if held.transcript.files else "transcript/"
+    main = main_file(found)
     if not found.held:
         yield "  The transcript tells of no change of solution.py and of no score."
     else:
@@ -204,6 +203,12 @@ def _moves(held: Dossier) -> Iterator[str]:
     yield from _more(len(found.held) - MOVES, "steps")
     if found.repeats:
         yield f"  {found.repeats} checks and benchmarks that told nothing new are left out."
+
+
+def main_file(found: Moves) -> str:
+    """The file of the transcript that most of the moves stand in."""
+    files = Counter(move.address.rpartition("@")[0] for move in found.held)
+    return files.most_common(1)[0][0] if files else ""
 
 
 def _move(move: Move, main: str) -> str:
@@ -235,7 +240,8 @@ def _told(point: Point) -> str:
 
 
 def _files(held: Dossier) -> Iterator[str]:
-    files = held.stored.files
+    # Nothing is proven by what an audit says.
+    files = [file for file in held.stored.files if file.name != AUDIT]
     for file in files[:FILES]:
         yield f"  {size(file.size):>8}  {as_line(file.name)}"
     yield from _more(len(files) - FILES, "files")
