@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Final
 
-from kbsite.alarms.evidence import Evidence
+from kbsite.alarms.evidence import Evidence, Source
+from kbsite.alarms.native.filled import Given, formatted, percented, templated
 from kbsite.alarms.native.unit import NativeSource
-from kbsite.alarms.python.module import Module, Part, lines, modules
+from kbsite.alarms.native.written import lines_of
+from kbsite.alarms.python.callers import arguments
+from kbsite.alarms.python.module import Module, Parameter, Part, modules
 from kbsite.alarms.python.names import Names, names
 
 LONGEST: Final = 400_000
@@ -20,7 +22,28 @@ MOST: Final = 100
 """Native sources of a run that are looked into."""
 
 _SUFFIXES: Final = frozenset(
-    (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".hip", ".inl", ".ptx")
+    (
+        ".cu",
+        ".cuh",
+        ".cpp",
+        ".cc",
+        ".cxx",
+        ".c",
+        ".h",
+        ".hpp",
+        ".hxx",
+        ".hip",
+        ".inl",
+        ".ptx",
+        ".inc",
+        ".ipp",
+        ".tpp",
+        ".tcc",
+        ".c++",
+        ".ixx",
+        ".cppm",
+        ".h++",
+    )
 )
 _NATIVE: Final = re.compile(
     r"""__global__|__device__|\#\s*(?:include|define|pragma)\b|extern\s+"C"|PYBIND11_MODULE
@@ -50,12 +73,21 @@ def native_sources(evidence: Evidence) -> tuple[NativeSource, ...]:
 
 
 def _all(evidence: Evidence) -> Iterator[NativeSource]:
+    named = " ".join(source.text for source in evidence.sources if source.suffix == ".py")
     for source in evidence.sources:
-        if source.suffix in _SUFFIXES:
+        if source.suffix in _SUFFIXES or _is_read(source, named):
             text, ptx = source.text[:LONGEST], source.suffix == ".ptx"
             yield NativeSource(source.name, text, (), ptx, is_cut=len(source.text) > LONGEST)
     for module in modules(evidence):
         yield from within(module)
+
+
+def _is_read(source: Source, python: str) -> bool:
+    """Whether a file of another suffix holds native code, and a Python source names it."""
+    if source.suffix in (".py", ".md"):
+        return False
+    name = source.name.rpartition("/")[2].partition(".")[0]
+    return name in python and bool(_NATIVE.search(source.text, 0, LONGEST))
 
 
 def within(module: Module) -> Iterator[NativeSource]:
@@ -73,7 +105,7 @@ def within(module: Module) -> Iterator[NativeSource]:
             reader.mark(node)
             cut = len(text) >= LONGEST
             text = text[:LONGEST]
-            yield NativeSource(module.file, text, _lines(module, node, text), ptx, is_cut=cut)
+            yield NativeSource(module.file, text, lines_of(module, node, text), ptx, is_cut=cut)
 
 
 def _texts(module: Module) -> Iterator[ast.expr]:
@@ -83,10 +115,14 @@ def _texts(module: Module) -> Iterator[ast.expr]:
         for node in module.all(kind):
             if not isinstance(node, ast.Call) or _makes_text(node):
                 yield node
+    for grown in module.all(ast.AugAssign):
+        if isinstance(grown.op, ast.Add) and isinstance(grown.target, ast.Name):
+            yield grown.target
+    documents = "__doc__" in module.source.text
     for plain in module.all(ast.Constant):
-        if isinstance(plain.value, str) and len(plain.value) > 8:
+        if isinstance(plain.value, str | bytes) and len(plain.value) > 8:
             above = module.parents.get(plain)
-            if not isinstance(above, ast.Expr):
+            if documents or not isinstance(above, ast.Expr):
                 yield plain
 
 
@@ -124,6 +160,7 @@ class _Reader:
         self._names: Names = names(module)
         self.used: set[int] = set()
         self._left = _STEPS
+        self._parts: dict[tuple[int, str], tuple[ast.expr | None, list[ast.expr]]] = {}
         self._open: set[int] = set()
         """What is being put together: a text that grows in a loop is made of itself."""
 
@@ -135,9 +172,10 @@ class _Reader:
             if id(one) in self.used or depth > _DEEPEST:
                 continue
             self.used.add(id(one))
-            target = self._followed(one) if isinstance(one, ast.Name) else None
-            if target is not None:
-                waiting.append((target, depth + 1))
+            if isinstance(one, ast.Name):
+                begin, grown = self._grown(one)
+                parts = [begin, *grown] if grown else [self._followed(one)]
+                waiting += ((part, depth + 1) for part in parts if part is not None)
             waiting += ((child, depth + 1) for child in ast.iter_child_nodes(one))
 
     def text(self, node: ast.AST, depth: int = 0) -> str:
@@ -154,10 +192,12 @@ class _Reader:
         match node:
             case ast.Constant(value=str() | int() | float() as value):
                 return str(value)
+            case ast.Constant(value=bytes() as value):
+                return value.decode("latin-1")
             case ast.BinOp() | ast.JoinedStr() | ast.FormattedValue():
                 return self._put_together(node, depth + 1)[:LONGEST]
             case ast.Name():
-                return self.text(self._followed(node) or ast.Constant(_UNKNOWN), depth + 1)
+                return self._named(node, depth + 1)[:LONGEST]
             case ast.Call():
                 return (self._names.text(node) or self._called(node, depth + 1))[:LONGEST]
             case _:
@@ -174,14 +214,66 @@ class _Reader:
                 return self.text(value, depth)
             case ast.BinOp(op=ast.Add()):
                 return "".join(self.text(part, depth) for part in _summands(node))
+            case ast.BinOp(op=ast.Mod(), left=left, right=right):
+                known = self._names.text(node)
+                if known is None:
+                    given = self._given(
+                        right.elts if isinstance(right, ast.Tuple) else [right], [], depth
+                    )
+                    known = percented(self.text(left, depth), given, LONGEST)
+                return known
             case ast.BinOp(left=left):
                 return self._names.text(node) or self.text(left, depth)
+
+    def _named(self, node: ast.Name, depth: int) -> str:
+        """The text that a name stands for, with all that is added to it later."""
+        begin, grown = self._grown(node)
+        if not grown:
+            return self.text(self._followed(node) or ast.Constant(_UNKNOWN), depth)
+        texts = [self.text(begin, depth)] if begin is not None else []
+        return "".join((*texts, *(self.text(_added(part), depth) for part in grown)))
+
+    def _grown(self, node: ast.Name) -> tuple[ast.expr | None, list[ast.expr]]:
+        """What a name is at first, and what `+=` makes of it: pairs of the name and the rest."""
+        scope = self._names.module.scope(node)
+        known = self._parts.get((id(scope), node.id))
+        if known is not None:
+            return known
+        begin: ast.expr | None = None
+        grown: list[ast.expr] = []
+        for bound in self._names.bindings(node.id, scope):
+            match bound:
+                case ast.Tuple(elts=[ast.Name(id=node.id, ctx=ast.Store()), _]):
+                    grown.append(bound)
+                case ast.expr():
+                    begin, grown = bound, []
+                case _:
+                    continue
+        made = self._parts[id(scope), node.id] = begin, grown[:_MOST_PARTS]
+        return made
+
+    def _given(self, placed: list[ast.expr], named: list[ast.keyword], depth: int) -> Given:
+        """What is given to fill places in, in brackets or as a mapping."""
+        mapped = {one.arg: one.value for one in named if one.arg}
+        for one in placed:
+            held = self._followed(one) if isinstance(one, ast.Name) else one
+            if isinstance(held, ast.Dict):
+                pairs = zip(held.keys, held.values, strict=True)
+                mapped |= {self.text(key, depth): item for key, item in pairs if key}
+        return Given(
+            [self.text(one, depth) for one in placed[:_MOST_PARTS]],
+            {name: self.text(item, depth) for name, item in list(mapped.items())[:_MOST_PARTS]},
+        )
 
     def _followed(self, node: ast.Name) -> ast.expr | None:
         scope = self._names.module.scope(node)
         for bound in reversed(self._names.bindings(node.id, scope)):
-            if isinstance(bound, ast.expr) and bound is not node and id(bound) not in self._open:
-                return bound
+            given = [bound] if isinstance(bound, ast.expr) else []
+            if isinstance(bound, Parameter):
+                given = arguments(self._names.module, bound, scope)[:1]
+            for one in given:
+                if one is not node and id(one) not in self._open:
+                    return one
         return None
 
     def _replacements(self, old: ast.expr, new: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -217,6 +309,9 @@ class _Reader:
                 args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
             ):
                 return self.text(owner, depth).join(self.text(part, depth) for part in parts)
+            case ast.Call(func=ast.Attribute(value=owner, attr="join"), args=[ast.Name() as held]):
+                parts = self._listed(held)
+                return self.text(owner, depth).join(self.text(part, depth) for part in parts)
             case ast.Call(func=ast.Attribute(value=owner, attr="replace"), args=[old, new]):
                 text = self.text(owner, depth)
                 for mark, value in self._replacements(old, new):
@@ -224,10 +319,45 @@ class _Reader:
                 return text
             case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _TAKERS:
                 return self.text(first, depth)
-            case ast.Call(func=ast.Attribute(value=owner)) if _makes_text(node):
-                return self.text(owner, depth)
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if _makes_text(node):
+                text = self.text(owner, depth)
+                fill = _FILLS.get(name)
+                if fill is None:
+                    return text
+                return fill(text, self._given(node.args, node.keywords, depth), LONGEST)
             case _:
-                return _UNKNOWN
+                return self._handed_back(node, depth)
+
+    def _listed(self, node: ast.Name) -> list[ast.expr]:
+        """What a list is made of, and what is appended to it."""
+        held = self._followed(node)
+        parts = list(held.elts) if isinstance(held, ast.List | ast.Tuple) else []
+        for call in self._names.module.all(ast.Call):
+            match call:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=node.id), attr="append"), args=[part]
+                ):
+                    parts.append(part)
+                case _:
+                    continue
+        return parts[:_MOST_PARTS]
+
+    def _handed_back(self, node: ast.Call, depth: int) -> str:
+        """The text that a function of the source hands back."""
+        held = self._names.called(node)
+        ends = held.body[-1:] if isinstance(held, ast.FunctionDef) else []
+        given = [one.value for one in ends if isinstance(one, ast.Return) and one.value]
+        return self.text(given[0], depth) if given else _UNKNOWN
+
+
+def _added(pair: ast.expr) -> ast.expr:
+    """What is added, of a name and what is added to it."""
+    return pair.elts[1] if isinstance(pair, ast.Tuple) else pair
+
+
+_FILLS: Final = {"format": formatted, "substitute": templated, "safe_substitute": templated}
+_MOST_PARTS: Final = 200
+"""What is added to one text, or filled in."""
 
 
 def _summands(node: ast.expr) -> list[ast.expr]:
@@ -245,66 +375,3 @@ _TAKERS: Final = frozenset(("dedent", "indent", "b64decode", "Template"))
 def _replaced(text: str, old: str, new: str) -> str:
     grown = len(text) + text.count(old) * len(new) if old else LONGEST
     return text.replace(old, new) if grown < LONGEST else text
-
-
-_OPENING: Final = re.compile(
-    r"""^\s*(?:[\w.]+\s*[=(,+]\s*)*\(?\s*[rRbBfFuU]{0,2}(?:\"{3}|'{3}|\"|')"""
-)
-_LONGEST_ROW: Final = 500
-_CLOSING: Final = re.compile(r"""(?:\\n)?(?:\"{3}|'{3}|\"|')?[\s,)+\\]*$""")
-
-
-_Rows = tuple[list[str], dict[str, list[int]]]
-
-
-def _rows(module: Module) -> _Rows:
-    """The lines of a Python source, and where each stands, with the signs of a text or without."""
-    held = module.memo.get("native rows")
-    if held is None:
-        rows = module.source.text.split("\n")
-        where: dict[str, list[int]] = {}
-        for number, row in enumerate(rows, 1):
-            where.setdefault(row.strip(), []).append(number)
-            if len(row) < _LONGEST_ROW and ('"' in row or "'" in row):
-                begun = _OPENING.sub("", row)
-                where.setdefault(begun.strip(), []).append(number)
-                where.setdefault(_CLOSING.sub("", begun).strip(), []).append(number)
-        held = module.memo["native rows"] = (rows, where)
-    return cast("_Rows", held)
-
-
-def _lines(module: Module, node: ast.expr, text: str) -> tuple[int, ...]:
-    """For each line of a text the line of the file that wrote it.
-
-    The lines are looked for where the text is written, in their order; one that is written in
-    another way stands where the one before it does, or where the text is put together.
-    """
-    rows, where = _rows(module)
-    first, last = lines(node)
-    last = min(last, len(rows))
-    found, at = [], first
-    for line in text.split("\n"):
-        held = where.get(line.strip(), ()) if line.strip() else ()
-        at = _placed(held, at, first, last)
-        alike = not held and at < len(rows) and _begins_alike(rows[at], line)
-        at += alike
-        written = held or alike or first <= at <= last or not line.strip()
-        found.append(at if written else first)
-    return tuple(found)
-
-
-def _begins_alike(row: str, line: str) -> bool:
-    """Whether a line may have been written so, with parts of it filled in."""
-    beginning = line.strip()[:4]
-    return len(beginning) == 4 and row.strip().startswith(beginning)
-
-
-def _placed(candidates: list[int] | tuple[()], at: int, first: int, last: int) -> int:
-    """The candidate that goes on from a line: the next within the text, else the next at all."""
-    low, high = bisect_left(candidates, first), bisect_right(candidates, last)
-    if low == high:
-        low, high = 0, len(candidates)
-    following = bisect_left(candidates, at, low, high)
-    if following < high:
-        return candidates[following]
-    return candidates[low] if low < high else at
