@@ -165,6 +165,15 @@ def test_casts_that_lose_nothing_raise_nothing(lines: str) -> None:
     assert told(called(lines), KIND, FP32) == []
 
 
+def test_autocast_above_what_runs_in_every_call_is_told() -> None:
+    plain = model(f"{WORK}return y")
+    text = plain.replace("    def forward", "    @torch.autocast('cuda')  # <<\n    def forward")
+    other = f"{plain}\n@torch.autocast('cuda')\ndef bench(x):\n    return x\n"
+
+    assert told(text, KIND, FP32) == wanted(text, WARNING)
+    assert told(other, KIND, FP32) == []
+
+
 def test_the_result_may_be_given_back_in_fewer_bits() -> None:
     given = model(f"{WORK}return y.to(torch.bfloat16)")
 

@@ -38,7 +38,9 @@ _INSTALLED: Final = ("torch.__file__", "torch.__path__", "triton.__file__", "tri
                      "site.getsitepackages", "sysconfig.get_path", "reference.__file__",
                      "numpy.__file__", "torch.utils.cpp_extension._get_build_directory",
                      "inspect.getfile", "inspect.getsourcefile")  # fmt: skip
-_MEMORY: Final = re.compile(r"/proc/(self|\d+|%|\{|$|[a-z]*)[^ ]*|/dev/shm|/dev/mem\b|/dev/nvidia")
+_MEMORY: Final = re.compile(
+    r"/proc/?$|/proc/(self|\d+|%|\{|$|[a-z]*)[^ ]*|/dev/shm|/dev/mem\b|/dev/nvidia"
+)
 _WRITERS: Final = frozenset(
     ("write_text", "write_bytes", "unlink", "rename", "replace", "symlink_to", "chmod", "touch",
      "copy", "copy2", "copyfile", "copytree", "move", "rmtree", "remove", "symlink", "link",
@@ -211,6 +213,9 @@ def _file(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
 
 def _writes(reading: Reading, call: ast.Call, origin: str) -> bool:
     last = origin.rpartition(".")[2]
+    if origin == "os.open":
+        opened = {part.attr for part in ast.walk(call) if isinstance(part, ast.Attribute)}
+        return bool(opened & {"O_WRONLY", "O_RDWR", "O_TRUNC", "O_CREAT", "O_APPEND"})
     if last == "open":
         return _is_for_writing(reading, call, 1 if origin.startswith(("builtins.", "io.")) else 0)
     if last in ("copy", "replace", "remove", "move", "link", "copy2"):
@@ -246,11 +251,19 @@ def _memory(reading: Reading) -> Iterator[Alarm]:
             yield reading.raised("memory-scan", _at(reading, text, level), says, text)
 
 
+def _ends_all(reading: Reading, called: ast.expr) -> bool:
+    """Whether an error is SystemExit, or one of the source that is a SystemExit."""
+    origin = reading.names.origin(called)
+    held = reading.names.definition(origin)
+    bases = held.bases if isinstance(held, ast.ClassDef) else []
+    return "builtins.SystemExit" in (origin, *(reading.names.origin(base) for base in bases))
+
+
 def _ended(reading: Reading) -> Iterator[Alarm]:
     for raised in reading.module.all(ast.Raise):
         made = raised.exc
         called = made.func if isinstance(made, ast.Call) else made
-        if called is not None and reading.names.origin(called) == "builtins.SystemExit":
+        if called is not None and _ends_all(reading, called):
             failing = isinstance(made, ast.Call) and bool(made.args)
             says = f"`SystemExit` is raised, {reading.phase(raised).value}."
             zero = failing and isinstance(made, ast.Call) and not reading.names.value(made.args[0])

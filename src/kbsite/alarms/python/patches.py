@@ -73,17 +73,16 @@ def _assigned(reading: Reading) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     for plain in module.all(ast.Assign):
         for target in plain.targets:
             yield from _spread(target, plain.value)
-    for more in (*module.all(ast.AugAssign), *_typed(reading)):
+    for more in module.all(ast.AugAssign):
         yield more.target, more.value
+    for typed in module.all(ast.AnnAssign):
+        if typed.value is not None:
+            yield typed.target, typed.value
     for loop in module.all(ast.For):
         yield from _spread(loop.target, None)
     for item in module.all(ast.withitem):
         if item.optional_vars is not None:
             yield from _spread(item.optional_vars, None)
-
-
-def _typed(reading: Reading) -> list[ast.AnnAssign]:
-    return [one for one in reading.module.all(ast.AnnAssign) if one.value is not None]
 
 
 def _spread(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr, ast.expr | None]]:
@@ -164,7 +163,7 @@ def _set(
     """An attribute of something of others is set."""
     whole = f"{base}.{name}"
     if whole.startswith("torch.backends.") or base == "torch.backends":
-        yield _flag(reading, node, whole)
+        yield _flag(reading, node, whole, value)
     elif whole in ("sys.stdout", "sys.stderr", "sys.excepthook", "sys.argv", "sys.exit"):
         yield _patched(reading, node, f"`{whole}`", ALARM)
     elif _is_foreign(reading, base) and not whole.startswith(_TUNING):
@@ -173,9 +172,10 @@ def _set(
         yield _patched(reading, node, f"`{shown(whole)}`", level)
 
 
-def _flag(reading: Reading, node: ast.expr, whole: str) -> Alarm:
+def _flag(reading: Reading, node: ast.expr, whole: str, value: ast.expr | None) -> Alarm:
     numeric = any(word in whole for word in _NUMERIC) or whole.endswith("?")
-    level = ALARM if numeric else NOTE
+    exact = isinstance(value, ast.Constant) and value.value in (False, "ieee", "highest")
+    level = NOTE if not numeric else WARNING if exact else ALARM
     if reading.phase(node) is Phase.TEST:
         level = NOTE
     says = f"`{shown(whole)}` is set for the whole process, {_when(reading, node)}."

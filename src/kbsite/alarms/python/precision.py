@@ -76,9 +76,18 @@ def _casts(reading: Reading, calls: list[ast.Call]) -> Iterator[tuple[ast.Call, 
             yield call, found
 
 
+def _around(reading: Reading) -> Iterator[tuple[ast.Call, str]]:
+    """What is called in every call, or stands above what is."""
+    yield from reading.hot_calls
+    for function in reading.functions:
+        for made in function.decorator_list if function in reading.hot else ():
+            if isinstance(made, ast.Call):
+                yield made, reading.names.origin(made.func)
+
+
 def _on_host(reading: Reading, bits: int) -> Iterator[Alarm]:
     hot = [call for call, _ in reading.hot_calls]
-    for call, origin in reading.hot_calls:
+    for call, origin in _around(reading):
         name = origin.rpartition(".")[2]
         if "autocast" in name and not name.startswith(("is_", "get_")):
             level = WARNING if bits == 32 else NOTE

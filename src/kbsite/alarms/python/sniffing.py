@@ -41,6 +41,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     yield from _modules(reading)
     yield from _clocks(reading)
     yield from _files(reading)
+    yield from _places(reading)
 
 
 def _raised(reading: Reading, level: Level, says: str, node: ast.AST) -> Alarm:
@@ -179,11 +180,15 @@ def _of_modules(reading: Reading, key: ast.expr) -> Level:
 def _clocks(reading: Reading) -> Iterator[Alarm]:
     """Branches that depend on the time, in what runs in every call."""
     module = reading.module
-    branches: list[ast.If | ast.IfExp | ast.While] = [*module.all(ast.If), *module.all(ast.IfExp)]
-    for branch in (*branches, *module.all(ast.While)):
-        runs = reading.is_hot(branch) and not reading.on_device(branch)
-        if runs and _is_timed(reading, branch.test):
-            yield _raised(reading, WARNING, "What is done depends on the time", branch.test)
+    tests = [branch.test for branch in module.all(ast.If)]
+    tests += [branch.test for branch in module.all(ast.While)]
+    tests += [branch.test for branch in module.all(ast.IfExp)]
+    tests += [branch.subject for branch in module.all(ast.Match)]
+    tests += [item.slice for item in module.all(ast.Subscript) if isinstance(item.ctx, ast.Load)]
+    for test in tests:
+        runs = reading.is_hot(test) and not reading.on_device(test)
+        if runs and _is_timed(reading, test):
+            yield _raised(reading, WARNING, "What is done depends on the time", test)
 
 
 def _is_timed(reading: Reading, test: ast.expr) -> bool:
@@ -223,6 +228,44 @@ def _files(reading: Reading) -> Iterator[Alarm]:
         if named is not None:
             says = f"It is looked up whether `{shown(named)}` is there"
             yield _raised(reading, WARNING, says, call)
+
+
+_PLACES: Final = ("os.getcwd", "os.getcwdb", "pathlib.Path.cwd", "platform.node", "os.uname",
+                  "socket.gethostname", "getpass.getuser", "os.getlogin")  # fmt: skip
+
+
+def _places(reading: Reading) -> Iterator[Alarm]:
+    """Comparisons of the folder, the machine or its own name with what a grader's are called."""
+    for test in reading.module.all(ast.Compare):
+        sides = [test.left, *test.comparators]
+        if _is_own_name(sides):
+            if _is_no_guard(reading, test):
+                yield _raised(reading, WARNING, "It is looked up who imports the solution", test)
+        elif any(_is_place(reading, side) for side in sides):
+            texts = (reading.names.text(side) for side in sides)
+            named = next((text for text in texts if text and _SUSPICIOUS.fullmatch(text)), None)
+            if named is not None:
+                says = f"It is looked up whether `{shown(named)}` names where it runs"
+                yield _raised(reading, WARNING, says, test)
+
+
+def _is_own_name(sides: list[ast.expr]) -> bool:
+    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+
+
+def _is_no_guard(reading: Reading, test: ast.Compare) -> bool:
+    """Whether a test of its own name is another than the one that guards a program."""
+    other = [reading.names.text(side) for side in (test.left, *test.comparators)]
+    return not (isinstance(test.ops[0], ast.Eq) and "__main__" in other)
+
+
+def _is_place(reading: Reading, node: ast.expr) -> bool:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and reading.names.origin(part.func) in _PLACES:
+            return True
+        if isinstance(part, ast.Name) and part.id == "__file__":
+            return True
+    return False
 
 
 def _texts(reading: Reading, node: ast.expr) -> Iterator[str]:
