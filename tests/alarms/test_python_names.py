@@ -10,7 +10,8 @@ from kbsite.alarms.python.ops import op
 from tests.alarms.solutions import read
 
 HEAD = """
-import torch, importlib, operator, functools, base64, sys, codecs
+import torch, importlib, operator, functools, base64, sys, codecs, inspect, builtins, types
+import pydoc, pkgutil, binascii
 import torch as t
 import torch.nn.functional as F
 from torch import mm as short
@@ -25,6 +26,8 @@ def late():
         EXT = torch.utils.cpp_extension.load_inline("x")
     return EXT
 EXT = None
+def look(owner, name): return getattr(owner, name)
+def wrapped(name): return getattr(torch, name)
 """
 
 
@@ -46,7 +49,7 @@ def origin(expression: str) -> str:
         ("getattr(t, ''.join(['m', 'm']))", "torch.mm"),
         ("getattr(torch, 'lumtam'[::-1])", "torch.matmul"),
         ("getattr(torch, ''.join(chr(c) for c in [109, 109]))", "torch.mm"),
-        ("getattr(torch, ''.join(map(chr, [109, 109])))", "torch.?"),
+        ("getattr(torch, ''.join(map(chr, [109, 109])))", "torch.mm"),
         ("getattr(torch, base64.b64decode('bWF0bXVs').decode())", "torch.matmul"),
         ("getattr(torch, bytes.fromhex('6d6d').decode())", "torch.mm"),
         ("getattr(torch, codecs.decode('zngzhy', 'rot13'))", "torch.matmul"),
@@ -69,6 +72,41 @@ def origin(expression: str) -> str:
         ("give()", "torch.matmul"),
         ("late().gemm", "torch.utils.cpp_extension.load_inline().gemm"),
         ("torch.mm if unknown else None", "torch.mm"),
+        ("torch.__dict__.get('mm')", "torch.mm"),
+        ("vars(torch).__getitem__('mm')", "torch.mm"),
+        ("torch.__getattribute__('mm')", "torch.mm"),
+        ("object.__getattribute__(torch, 'mm')", "torch.mm"),
+        ("inspect.getattr_static(torch, 'mm')", "torch.mm"),
+        ("getattr(*(torch, 'mm'))", "torch.mm"),
+        ("functools.partial(getattr, torch)('mm')", "torch.mm"),
+        ("functools.reduce(getattr, 'ops.aten.mm'.split('.'), torch)", "torch.ops.aten.mm"),
+        ("operator.itemgetter('mm')(vars(torch))", "torch.mm"),
+        ("operator.methodcaller('mm', 1)", "?.mm"),
+        ("importlib.import_module(name='torch').mm", "torch.mm"),
+        ("importlib.import_module('.functional', 'torch.nn').linear", "torch.nn.functional.linear"),
+        ("builtins.__import__('torch').mm", "torch.mm"),
+        ("__builtins__['__import__']('torch').mm", "torch.mm"),
+        ("getattr(__builtins__, '__import__')('torch').mm", "torch.mm"),
+        ("sys.modules.__getitem__('torch').mm", "torch.mm"),
+        ("globals().get('t').mm", "torch.mm"),
+        ("eval('torch.mm')", "torch.mm"),
+        ("eval(' f ')", "torch.matmul"),
+        ("pydoc.locate('torch.mm')", "torch.mm"),
+        ("pkgutil.resolve_name('torch:mm')", "torch.mm"),
+        ("OPS.get('b', None)", "torch.nn.functional.linear"),
+        ("dict(a=torch.mm)['a']", "torch.mm"),
+        ("list([torch.mm])[0]", "torch.mm"),
+        ("next(iter([torch.mm]))", "torch.mm"),
+        ("types.MethodType(torch.mm, 1)", "torch.mm"),
+        ("(lambda: torch.mm)()", "torch.mm"),
+        ("(lambda f: f)(torch.mm)", "torch.mm"),
+        ("look(torch, 'mm')", "torch.mm"),
+        ("wrapped('mm')", "torch.mm"),
+        ("eval('1 + 1')", "builtins.eval()"),
+        ("eval(unknown)", "builtins.eval()"),
+        ("unknown.get('mm')", "?.get()"),
+        ("importlib.import_module(unknown).mm", "?().mm"),
+        ("pydoc.locate('not a path')", "pydoc.locate()"),
         ("[][0]", "?"),
         ("unknown", "?"),
     ],

@@ -128,17 +128,17 @@ def find(reading: Reading) -> Iterator[Alarm]:
     for call, origin in reading.calls:
         rule = rule_of(origin)
         if rule is not None:
-            yield from _told(reading, call, origin, rule)
+            yield from told(reading, call, origin, rule)
         elif origin == "functools.partial" and call.args:
             handed = reading.names.origin(call.args[0])
             rule = rule_of(handed)
             if rule is not None:
-                yield from _told(reading, call, handed, rule)
+                yield from told(reading, call, handed, rule)
     for made in _decorators(reading):
         origin = reading.names.origin(made)
         rule = rule_of(origin)
         if rule is not None and not isinstance(made, ast.Call):
-            yield from _told(reading, made, origin, rule)
+            yield from told(reading, made, origin, rule)
 
 
 def rule_of(origin: str) -> Rule | None:
@@ -157,7 +157,8 @@ def rule_of(origin: str) -> Rule | None:
     return None
 
 
-def _told(reading: Reading, node: ast.expr, origin: str, rule: Rule) -> Iterator[Alarm]:
+def told(reading: Reading, node: ast.expr, origin: str, rule: Rule) -> Iterator[Alarm]:
+    """The alarm of a rule about a node."""
     phase = reading.phase(node)
     level, kind = _level(rule, phase), rule.kind
     if origin == "os.kill" and _is_own(reading, node):

@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 import ast
-import base64
-import binascii
-import codecs
-import operator
 from collections.abc import Callable, Sequence
 from typing import Final
 
-Value = str | bytes | int | float | tuple["Value", ...]
-
-LONGEST: Final = 200_000
-"""Characters that a text may grow to."""
+from kbsite.alarms.python.pieces import (
+    LONGEST,
+    SUMS,
+    Value,
+    bounded,
+    function,
+    method,
+    operation,
+    shown,
+    summed,
+    turned,
+)
 
 DEEPEST: Final = 40
 """Expressions within each other that are looked into."""
 
-_ARITHMETIC: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.BitXor: operator.xor, ast.BitOr: operator.or_, ast.BitAnd: operator.and_,
-}  # fmt: skip
-_LARGEST = 1 << 64
-
-_METHODS: Final = frozenset(
-    ("lower", "upper", "strip", "swapcase", "title", "capitalize", "replace", "removeprefix",
-     "removesuffix", "lstrip", "rstrip", "hex", "split")
-)  # fmt: skip
-
-_DECODERS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    "base64.b64decode": base64.b64decode, "base64.decodebytes": base64.b64decode,
-    "base64.standard_b64decode": base64.b64decode,
-    "base64.urlsafe_b64decode": base64.urlsafe_b64decode, "base64.b32decode": base64.b32decode,
-    "base64.b16decode": base64.b16decode, "base64.b85decode": base64.b85decode,
-    "base64.a85decode": base64.a85decode, "binascii.unhexlify": binascii.unhexlify,
-    "binascii.a2b_base64": binascii.a2b_base64, "binascii.a2b_hex": binascii.unhexlify,
-}  # fmt: skip
-
-
 WORK: Final = 150_000
 """Expressions that are worked out for one source; long texts count for many."""
+
+
+MOST_GIVEN: Final = 4
+"""Arguments of a call of a function that is worked out."""
 
 
 class Constants:
@@ -75,16 +62,16 @@ class Constants:
             case ast.Name() | ast.Attribute():
                 target = self._follow(node)
                 return None if target is None else self.value(target, depth + 1)
+            case ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.BoolOp() | ast.NamedExpr():
+                return self._chosen(node, depth)
             case ast.JoinedStr() | ast.FormattedValue():
                 return self._joined(node, depth)
-            case ast.BinOp():
-                return self._operation(node, depth)
             case ast.Tuple() | ast.List():
                 return self._all(node.elts, depth)
             case ast.Subscript():
                 return self._piece(node, depth)
             case ast.Call():
-                return _bounded(self._called(node, depth))
+                return bounded(self._called(node, depth))
             case ast.GeneratorExp() | ast.ListComp():
                 return self._mapped(node, depth)
             case _:
@@ -102,28 +89,36 @@ class Constants:
     def _joined(self, node: ast.JoinedStr | ast.FormattedValue, depth: int) -> str | None:
         if isinstance(node, ast.FormattedValue):
             value = self.value(node.value, depth + 1)
-            return None if value is None else str(value)
+            spec = self.value(node.format_spec, depth + 1) if node.format_spec else ""
+            return None if value is None else shown(value, spec, node.conversion)
         parts = self._all(node.values, depth)
         text = None if parts is None else "".join(str(part) for part in parts)
         return text if text is None or len(text) <= LONGEST else None
 
-    def _operation(self, node: ast.BinOp, depth: int) -> Value | None:
-        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
-        match left, right, node.op:
-            case str(), str(), ast.Add():
-                return _bounded(left + right)
-            case bytes(), bytes(), ast.Add():
-                return _bounded(left + right)
-            case tuple(), tuple(), ast.Add():
-                return _bounded(left + right)
-            case str(), int(), ast.Mult():
-                return left * right if len(left) * right <= LONGEST else None
-            case str(), str() | int() | tuple(), ast.Mod():
-                return _formatted(left, right)
-            case int(), int(), _:
-                return _reckoned(left, right, node.op)
+    def _sides(self, node: ast.BinOp, depth: int) -> tuple[Value | None, Value | None]:
+        return self.value(node.left, depth + 1), self.value(node.right, depth + 1)
+
+    def _chosen(
+        self,
+        node: ast.BinOp | ast.UnaryOp | ast.IfExp | ast.BoolOp | ast.NamedExpr,
+        depth: int,
+    ) -> Value | None:
+        """What signs between values come to, and choices where all that they hang on is known."""
+        match node:
+            case ast.BinOp():
+                return operation(*self._sides(node, depth), node.op)
+            case ast.UnaryOp():
+                return turned(self.value(node.operand, depth + 1), node.op)
+            case ast.NamedExpr():
+                return self.value(node.value, depth + 1)
+            case ast.IfExp():
+                test = self.value(node.test, depth + 1)
+                taken = node.body if test else node.orelse
+                return None if test is None else self.value(taken, depth + 1)
             case _:
-                return None
+                values = self._all(node.values, depth) or ()
+                stops = isinstance(node.op, ast.Or)
+                return next((v for v in values if bool(v) == stops), (None, *values)[-1])
 
     def _piece(self, node: ast.Subscript, depth: int) -> Value | None:
         held = node.value
@@ -136,12 +131,22 @@ class Constants:
             return None
         cut = node.slice
         if isinstance(cut, ast.Slice):
-            bounds = [self._bound(part, depth) for part in (cut.lower, cut.upper, cut.step)]
-            return None if bounds[2] == 0 else whole[slice(*bounds)]
+            return self._cut(whole, cut, depth)
         place = self.value(cut, depth + 1)
         if isinstance(place, int) and -len(whole) <= place < len(whole):
             return whole[place]
         return None
+
+    def _cut(
+        self, whole: str | bytes | tuple[Value, ...], cut: ast.Slice, depth: int
+    ) -> Value | None:
+        bounds: list[int | None] = []
+        for part in (cut.lower, cut.upper, cut.step):
+            value = None if part is None else self.value(part, depth + 1)
+            if part is not None and not isinstance(value, int):
+                return None
+            bounds.append(value if isinstance(value, int) else None)
+        return None if bounds[2] == 0 else whole[slice(*bounds)]
 
     def _entry(self, held: ast.Dict, key: ast.expr, depth: int) -> Value | None:
         wanted = self.value(key, depth + 1)
@@ -149,12 +154,6 @@ class Constants:
             if wanted is not None and name is not None and self.value(name, depth + 1) == wanted:
                 return self.value(value, depth + 1)
         return None
-
-    def _bound(self, node: ast.expr | None, depth: int) -> int | None:
-        value = None if node is None else self.value(_positive(node), depth + 1)
-        if not isinstance(value, int):
-            return None
-        return -value if isinstance(node, ast.UnaryOp) else value
 
     def _mapped(self, node: ast.GeneratorExp | ast.ListComp, depth: int) -> Value | None:
         """`f(x) for x in constants`, for the one name of the one loop."""
@@ -177,13 +176,29 @@ class Constants:
         return tuple(values)
 
     def _called(self, node: ast.Call, depth: int) -> Value | None:
+        if node.keywords:
+            return None
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value, depth + 1)
             if isinstance(owner, str | bytes):
                 arguments = self._all(node.args, depth)
-                return None if arguments is None else _method(owner, node.func.attr, arguments)
-        values = self._all(node.args[:2], depth)
-        return None if not values else _function(self._origin(node.func), values)
+                return None if arguments is None else method(owner, node.func.attr, arguments)
+        origin = self._origin(node.func)
+        if origin in ("builtins.map", "functools.reduce") and len(node.args) == 2:
+            items = self.value(node.args[1], depth + 1)
+            return self._over(origin, self._origin(node.args[0]), items)
+        values = self._all(node.args, depth) if len(node.args) <= MOST_GIVEN else None
+        return None if not values else function(origin, values)
+
+    def _over(self, origin: str, done: str, items: Value | None) -> Value | None:
+        """What is done to each of some constants, or with all of them."""
+        if not isinstance(items, str | bytes | tuple) or len(items) > 5_000:
+            return None
+        if origin == "functools.reduce":
+            return summed(tuple(items)) if done in SUMS else None
+        found = [function(done, (item,)) for item in items]
+        known = tuple(value for value in found if value is not None)
+        return known if len(known) == len(found) else None
 
 
 def _given(
@@ -196,128 +211,3 @@ def _written(value: Value) -> ast.expr:
     if isinstance(value, tuple):
         return ast.Tuple(elts=[_written(part) for part in value])
     return ast.Constant(value)
-
-
-def _positive(node: ast.expr) -> ast.expr:
-    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-    return node.operand if negative and isinstance(node, ast.UnaryOp) else node
-
-
-def _bounded(value: Value | None) -> Value | None:
-    if isinstance(value, str | bytes | tuple) and len(value) > LONGEST:
-        return None
-    return value
-
-
-def _formatted(text: str, given: str | int | tuple[Value, ...]) -> str | None:
-    if text.count("%") != text.count("%s") + text.count("%d"):
-        return None
-    try:
-        return text % given
-    except (TypeError, ValueError):
-        return None
-
-
-def _reckoned(left: int, right: int, sign: ast.operator) -> int | None:
-    if isinstance(sign, ast.FloorDiv):
-        return left // right if right else None
-    act = _ARITHMETIC.get(type(sign))
-    small = abs(left) < _LARGEST and abs(right) < _LARGEST
-    return act(left, right) if act is not None and small else None
-
-
-def _method(owner: str | bytes, name: str, given: tuple[Value, ...]) -> Value | None:
-    """What a method of a text gives, of those that only take it apart or put it together."""
-    if name == "join" and len(given) == 1 and isinstance(given[0], tuple | str):
-        return _joined(owner, given[0])
-    if name in ("decode", "encode"):
-        return _recoded(owner)
-    if name == "format" and isinstance(owner, str):
-        plain = owner.count("{") == owner.count("{}") == len(given)
-        return owner.format(*given) if plain else None
-    return _changed(owner, name, given) if name in _METHODS else None
-
-
-def _changed(owner: str | bytes, name: str, given: tuple[Value, ...]) -> Value | None:
-    short = all(isinstance(part, str | bytes) and len(part) < 100 for part in given)
-    if not short or len(owner) > 5_000:
-        return None
-    try:
-        made = getattr(owner, name)(*given)
-    except (TypeError, ValueError):
-        return None
-    return tuple(made) if isinstance(made, list) else made
-
-
-def _joined(owner: str | bytes, parts: tuple[Value, ...] | str) -> Value | None:
-    if isinstance(owner, str) and all(isinstance(part, str) for part in parts):
-        return owner.join(str(part) for part in parts)
-    if isinstance(owner, bytes):
-        return owner.join(part for part in parts if isinstance(part, bytes))
-    return None
-
-
-def _recoded(owner: str | bytes) -> str | bytes:
-    return owner.decode("utf-8", "replace") if isinstance(owner, bytes) else owner.encode()
-
-
-def _function(origin: str, given: tuple[Value, ...]) -> Value | None:
-    """What a function gives, of those that decode constants."""
-    first, name = given[0], origin.removeprefix("builtins.")
-    decoder = _DECODERS.get(origin)
-    if decoder is not None:
-        return _decoded(decoder, first)
-    match first:
-        case str() if name in ("ord", "str", "bytes.fromhex", "codecs.decode"):
-            return _of_text(name, first, given)
-        case bool() | float():
-            return None
-        case int():
-            return _of_number(name, first)
-        case tuple() if name in ("bytes", "bytearray"):
-            return bytes(part for part in first if isinstance(part, int) and 0 <= part < 256)
-        case str() | tuple() if name == "reversed":
-            return tuple(first[::-1])
-        case _:
-            return None
-
-
-def _decoded(decoder: Callable[[bytes], bytes], given: Value) -> bytes | None:
-    if not isinstance(given, str | bytes):
-        return None
-    try:
-        return decoder(given.encode() if isinstance(given, str) else given)
-    except (ValueError, binascii.Error):
-        return None
-
-
-def _of_text(name: str, text: str, given: tuple[Value, ...]) -> Value | None:
-    match name:
-        case "ord":
-            return ord(text) if len(text) == 1 else None
-        case "str":
-            return text
-        case "bytes.fromhex":
-            return _unhexed(text)
-        case _:
-            turned = given[1:] in (("rot13",), ("rot_13",))
-            return codecs.decode(text, "rot13") if turned else None
-
-
-def _of_number(name: str, number: int) -> Value | None:
-    match name:
-        case "chr":
-            return chr(number) if 0 <= number < 0x110000 else None
-        case "str":
-            return str(number) if abs(number) < _LARGEST else None
-        case "int":
-            return number
-        case _:
-            return None
-
-
-def _unhexed(text: str) -> bytes | None:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        return None

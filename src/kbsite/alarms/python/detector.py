@@ -13,6 +13,7 @@ from kbsite.alarms.python import (
     branches,
     calls,
     fallbacks,
+    hidden,
     keeping,
     likeness,
     outside,
@@ -30,6 +31,7 @@ from kbsite.model.alarm import Alarm, Level
 FINDERS: Final[tuple[Callable[[Reading], Iterator[Alarm]], ...]] = (
     work.find,
     calls.find,
+    hidden.find,
     patches.find,
     sniffing.find,
     outside.find,

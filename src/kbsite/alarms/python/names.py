@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kbsite.alarms.python.callers import arguments
-from kbsite.alarms.python.constants import DEEPEST, Constants, Value
+from kbsite.alarms.python.constants import DEEPEST, Constants
+from kbsite.alarms.python.lookups import UNKNOWN, looked_up, spread
 from kbsite.alarms.python.module import (
     Bound,
     Definition,
@@ -23,29 +24,27 @@ from kbsite.alarms.python.module import (
     Scope,
     class_of,
 )
+from kbsite.alarms.python.ops import FAMILY
+from kbsite.alarms.python.pieces import Value
 
-UNKNOWN: Final = "?"
 LOCAL: Final = "local:"
 
 LONGEST: Final = 400
 """Characters of an origin; a longer one is not known."""
 
-_SAME: Final = {
-    "builtins.__import__": "importlib.import_module",
-    "importlib.__import__": "importlib.import_module",
-}
-_GIVES_FIRST: Final = frozenset(
-    ("functools.partial", "functools.partialmethod", "builtins.staticmethod",
-     "builtins.classmethod", "torch.no_grad()", "torch.inference_mode()", "torch.jit.script",
-     "torch.compile", "torch._dynamo.disable", "torch.compiler.disable", "functools.wraps()",
-     "functools.lru_cache", "functools.cache", "functools.lru_cache()", "torch.jit.ignore",
-     "torch.library.wrap_triton", "torch.jit.export", "triton.jit", "triton.autotune()",
-     "triton.heuristics()", "torch.cuda.make_graphed_callables", "torch.library.custom_op()",
-     "torch.library.triton_op()")
-)  # fmt: skip
-"""Calls that give their first argument, as far as a name is concerned."""
-
 _SPACES: Final = frozenset(("builtins.vars", "builtins.globals", "builtins.locals"))
+FEW: Final = 24
+"""Values that a name may stand for that are looked at."""
+
+_ALSO: Final = {"builtins.__builtins__": "builtins", "builtins.type()": UNKNOWN}
+"""Where attributes of these come from: those of a type are its objects'."""
+
+_COPIES: Final = frozenset(
+    ("builtins.list", "builtins.tuple", "builtins.dict", "builtins.reversed", "builtins.set",
+     "builtins.iter", "types.MappingProxyType", "collections.OrderedDict", "types.SimpleNamespace")
+)  # fmt: skip
+"""What holds the same things as the literal that it is given."""
+
 _BUILTINS: Final = frozenset(
     ("getattr", "setattr", "delattr", "hasattr", "__import__", "eval", "exec", "compile", "vars",
      "globals", "locals", "open", "print", "id", "chr", "ord", "str", "int", "bytes", "bytearray",
@@ -134,13 +133,13 @@ class Names:
     def _worked_out(self, node: ast.expr) -> str:
         match node:
             case ast.Name():
-                return self._name(node.id, self._scope(node), node)
+                return self.named(node.id, node)
             case ast.Attribute():
-                return self._attribute(node)
+                return self.member(node.value, node.attr)
             case ast.Call():
                 return self._call(node)
             case ast.Subscript():
-                return self._item(node)
+                return self.item(node, node.value, node.slice)
             case ast.IfExp():
                 return self._first((node.body, node.orelse))
             case ast.BoolOp():
@@ -156,6 +155,12 @@ class Names:
     def _first(self, nodes: Iterable[ast.expr]) -> str:
         return next((o for o in map(self.origin, nodes) if o != UNKNOWN), UNKNOWN)
 
+    def _heaviest(self, nodes: Iterable[ast.expr]) -> str:
+        """Of what may be meant, that which a problem may forbid, else the first that is known."""
+        known = [o for o in map(self.origin, nodes) if o != UNKNOWN]
+        heavy = (o for o in known if o.rpartition(".")[2] in FAMILY)
+        return next(heavy, (*known, UNKNOWN)[0])
+
     def bindings(self, name: str, scope: Scope) -> list[Bound]:
         """All that a name stands for in a scope; empty if nothing in the source binds it."""
         at: Scope | None = scope
@@ -167,16 +172,27 @@ class Names:
             at = at.outer
         return []
 
-    def _name(self, name: str, scope: Scope, node: ast.expr) -> str:
+    def named(self, name: str, node: ast.expr) -> str:
+        """What a name denotes where a node stands."""
+        scope = self._scope(node)
         bound = self.bindings(name, scope)
         if not bound:
             return self._starred(name) or (f"builtins.{name}" if name in _BUILTINS else UNKNOWN)
-        for value in bound[:24]:
+        for value in bound[:FEW]:
             found = UNKNOWN if value is node else self._bound(value)
             if found != UNKNOWN:
                 return found
         first = bound[0]
         return self._given(first, scope) if isinstance(first, Parameter) else UNKNOWN
+
+    def handed(self, node: ast.Name) -> list[ast.expr]:
+        """What a parameter or the name of a loop may stand for, as the source itself shows."""
+        scope = self._scope(node)
+        first = next(iter(self.bindings(node.id, scope)), None)
+        if isinstance(first, Part):
+            held = self._container(first.whole)
+            return [] if held is None or isinstance(held, ast.Dict) else held.elts[:FEW]
+        return arguments(self.module, first, scope) if isinstance(first, Parameter) else []
 
     def _given(self, parameter: Parameter, scope: Scope) -> str:
         """What those who call a function give it, where that is something of others."""
@@ -214,21 +230,20 @@ class Names:
         if held is not None:
             items = list(held.values if isinstance(held, ast.Dict) else held.elts)
             inner = [i for item in items if isinstance(item, ast.Tuple) for i in item.elts]
-            return self._first([*items, *inner][:24])
+            return self._heaviest([*items, *inner][:FEW])
         found = self.origin(part.whole)
         return f"{found}[]" if found != UNKNOWN else UNKNOWN
 
-    def _attribute(self, node: ast.Attribute) -> str:
-        if isinstance(node.value, ast.Name):
-            held = class_of(node.value.id, self._scope(node))
+    def member(self, owner: ast.expr, name: str) -> str:
+        """An attribute of what an expression denotes."""
+        if isinstance(owner, ast.Name):
+            held = class_of(owner.id, self._scope(owner))
             if held is not None:
-                return self._of_class(held, node.attr)
-        base = self.origin(node.value)
+                return self._of_class(held, name)
+        base = self.origin(owner)
         if base.startswith(LOCAL):
-            return self._of_local(base, node.attr)
-        if base == "builtins.__builtins__":
-            return f"builtins.{node.attr}"
-        return f"{base}.{node.attr}"
+            return self._of_local(base, name)
+        return f"{_ALSO.get(base, base)}.{name}"
 
     def _of_local(self, base: str, name: str) -> str:
         """An attribute of a class of the source, or of an object of it."""
@@ -240,7 +255,7 @@ class Names:
     def _of_class(self, held: Scope, name: str) -> str:
         for candidate in self._lineage(held):
             values = [*candidate.attributes.get(name, ()), *candidate.bound.get(name, ())]
-            for value in values[:24]:
+            for value in values[:FEW]:
                 found = self._bound(value)
                 if found != UNKNOWN:
                     return found
@@ -257,55 +272,18 @@ class Names:
         return found
 
     def _call(self, node: ast.Call) -> str:
-        called = self.origin(node.func)
-        called = _SAME.get(called, called)
-        if node.args:
-            known = self._by_argument(node, called, node.args[0])
-            if known:
-                return known
-        return self._returned(called) if called.startswith(LOCAL) else f"{called}()"
+        called, given = self.origin(node.func), spread(node.args)
+        made = self._maker(node.func)
+        if isinstance(made, ast.Call) and self.origin(made.func) == "functools.partial":
+            given = spread(made.args)[1:] + given
+        if isinstance(made, ast.Lambda):
+            return self._first((made.body, *given))
+        found = looked_up(self, node, called, given)
+        return found or (self._returned(called) if called.startswith(LOCAL) else f"{called}()")
 
-    def _by_argument(self, node: ast.Call, called: str, first: ast.expr) -> str:
-        """What a call gives that depends on its first argument; empty if it does not."""
-        match called:
-            case "builtins.getattr" if len(node.args) >= 2:
-                return self._looked_up(first, node.args[1])
-            case "importlib.import_module":
-                return self.text(first) or f"{UNKNOWN}()"
-            case "operator.attrgetter()":
-                return f"{self.origin(first)}.{self._attrgetter(node)}"
-            case "torch.nn.utils.skip_init":
-                return f"{self.origin(first)}()"
-            case "sys.modules.get":
-                return self.text(first) or ""
-            case "functools.reduce" if len(node.args) > 2:
-                return self._reduced(node.args)
-            case _:
-                found = self.origin(first) if called in _GIVES_FIRST else UNKNOWN
-                return "" if found == UNKNOWN else found
-
-    def _reduced(self, given: list[ast.expr]) -> str:
-        """`reduce(getattr, names, of)`: an attribute of an attribute."""
-        parts = self.value(given[1])
-        if self.origin(given[0]) != "builtins.getattr" or not isinstance(parts, tuple):
-            return ""
-        return ".".join((self.origin(given[2]), *map(str, parts[:20])))
-
-    def _attrgetter(self, node: ast.Call) -> str:
-        maker = node.func
-        text = self.text(maker.args[0]) if isinstance(maker, ast.Call) and maker.args else None
-        return text or UNKNOWN
-
-    def _looked_up(self, owner: ast.expr, name: ast.expr) -> str:
-        text = self.text(name)
-        base = self.origin(owner)
-        if text is None or not text.replace(".", "_").isidentifier():
-            return f"{base}.{UNKNOWN}"
-        if isinstance(owner, ast.Name):
-            held = class_of(owner.id, self._scope(owner))
-            if held is not None:
-                return self._of_class(held, text)
-        return f"{base}.{text}"
+    def _maker(self, node: ast.expr) -> ast.expr | None:
+        """What gives the thing that is called, where that is an expression of the source."""
+        return self._follow(node) if isinstance(node, ast.Name) else node
 
     def _returned(self, called: str) -> str:
         """What a function of the source gives, where that is something of others."""
@@ -317,32 +295,43 @@ class Names:
                     return value
         return f"{called}()"
 
-    def _item(self, node: ast.Subscript) -> str:
-        base = self.origin(node.value)
-        key = self.text(node.slice)
+    def item(self, node: ast.expr, owner: ast.expr, key: ast.expr) -> str:
+        """An item of what an expression denotes; `node` says where it is asked for."""
+        base, name = self.origin(owner), self.text(key)
         space = base.removesuffix("()")
-        if key is not None and (space in _SPACES or base.endswith(".__dict__")):
-            return self._of_space(node, base, key)
-        if key is not None and base == "sys.modules":
-            return key
-        held = self._container(node.value)
+        if name is not None and (space in _SPACES or base.endswith(".__dict__")):
+            return self._of_space(node, owner, name)
+        if name is not None and base in ("sys.modules", "builtins.__builtins__"):
+            return name if base == "sys.modules" else f"builtins.{name}"
+        held = self._container(owner)
         if held is not None:
-            found = self._member(held, key, node.slice)
+            found = self._member(held, name, key)
             if found != UNKNOWN:
                 return found
         return f"{base}[]" if base != UNKNOWN else UNKNOWN
 
-    def _of_space(self, node: ast.Subscript, base: str, key: str) -> str:
-        inner = node.value
+    def _of_space(self, node: ast.expr, owner: ast.expr, name: str) -> str:
+        base = self.origin(owner)
         if base.endswith(".__dict__"):
-            return f"{base.removesuffix('.__dict__')}.{key}"
-        if isinstance(inner, ast.Call) and inner.args:
-            return f"{self.origin(inner.args[0])}.{key}"
-        return self._name(key, self._scope(node), node)
+            return f"{base.removesuffix('.__dict__')}.{name}"
+        if isinstance(owner, ast.Call) and owner.args:
+            return f"{self.origin(owner.args[0])}.{name}"
+        return self.named(name, node)
 
-    def _container(self, node: ast.expr) -> ast.Dict | ast.List | ast.Tuple | None:
+    def _container(self, node: ast.expr, depth: int = 0) -> ast.Dict | ast.List | ast.Tuple | None:
         target = self._follow(node) if isinstance(node, ast.Name | ast.Attribute) else node
+        if isinstance(target, ast.Call) and depth < 4:
+            return self._contained(target, depth)
         return target if isinstance(target, ast.Dict | ast.List | ast.Tuple) else None
+
+    def _contained(self, made: ast.Call, depth: int) -> ast.Dict | ast.List | ast.Tuple | None:
+        """The literal that `list`, `dict` and the like are given."""
+        if self.origin(made.func) not in _COPIES:
+            return None
+        if made.args:
+            return self._container(made.args[0], depth + 1)
+        keys = [ast.Constant(k.arg) for k in made.keywords if k.arg]
+        return ast.Dict(keys=[*keys], values=[k.value for k in made.keywords if k.arg])
 
     def _member(
         self, held: ast.Dict | ast.List | ast.Tuple, key: str | None, place: ast.expr
@@ -351,11 +340,11 @@ class Names:
         if isinstance(held, ast.Dict):
             pairs = zip(held.keys, held.values, strict=True)
             exact = [v for k, v in pairs if key is not None and k and self.text(k) == key]
-            return self._first(exact or held.values[:24])
+            return self._first(exact) if exact else self._heaviest(held.values[:FEW])
         at = self.value(place)
         if isinstance(at, int) and 0 <= at < len(held.elts):
             return self.origin(held.elts[at])
-        return self._first(held.elts[:24])
+        return self._heaviest(held.elts[:FEW])
 
     def _follow(self, node: ast.expr) -> ast.expr | None:
         """The one expression that a name or attribute stands for; None if it is not one."""

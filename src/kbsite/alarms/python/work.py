@@ -141,12 +141,25 @@ class _Rule:
 def _uses(reading: Reading) -> Iterator[tuple[ast.expr, str]]:
     """What is called, or done by an operator, outside of code for the device."""
     yield from reading.calls
+    for call, _ in reading.calls:
+        yield from _handed(reading, call)
     for product in reading.module.all(ast.BinOp):
         if isinstance(product.op, ast.MatMult) and not reading.on_device(product):
             yield product, "operator.matmul"
     for changed in reading.module.all(ast.AugAssign):
         if isinstance(changed.op, ast.MatMult) and not reading.on_device(changed):
             yield changed.target, "operator.matmul"
+
+
+def _handed(reading: Reading, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    """Operations of the framework that a call is given, as `map` and `reduce` are, to call them."""
+    for part in call.args[:2]:
+        if isinstance(part, ast.Name | ast.Attribute):
+            origin = reading.names.origin(part)
+            name = origin.rpartition(".")[2]
+            plain = origin.startswith("torch.") and name.islower() and "()" not in origin
+            if plain and op(origin) in FAMILY:
+                yield part, origin
 
 
 def _used(reading: Reading, node: ast.expr, spelled: str) -> Alarm:
