@@ -119,6 +119,11 @@ PASSTHROUGH = [
         solution("y = torch.empty_like(x)\ny.copy_(double(x))\nreturn y"),
     ),
     Twins(
+        "as another type", PASSED, ALARM,
+        solution("return x.contiguous().to(torch.float16)  #!"),
+        solution("return double(x).contiguous().to(torch.float16)"),
+    ),
+    Twins(
         "plus nothing", PASSED, ALARM,
         solution("return x * 1 + 0  #!"),
         solution("return double(x) * 1 + 0"),
@@ -178,6 +183,11 @@ CHANGES = [
         "through .data", CHANGED, ALARM,
         solution("x.data.mul_(0)  #!\nreturn double(x)"),
         solution("y = double(x)\ny.data.mul_(0.5)\nreturn y"),
+    ),
+    Twins(
+        "through what may be of the same type", CHANGED, ALARM,
+        solution("x.to(torch.float32).zero_()  #!\nreturn double(x)"),
+        solution("h = x.to(torch.float32)\nh.mul_(0.5)\nh += 1\nreturn double(h)"),
     ),
     Twins(
         "in a function", CHANGED, ALARM,

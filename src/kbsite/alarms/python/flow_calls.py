@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from kbsite.alarms.python.flow_memory import Frame
+from kbsite.alarms.python.flow_memory import GIVEN, Frame
 from kbsite.alarms.python.kernels import is_blind, leaves, parameters, written
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.names import LOCAL
@@ -27,6 +27,7 @@ _VIEWS: Final = frozenset(
     unbind cuda float half bfloat16 double type_as type requires_grad_ identity clone_ items values
     get pop popitem __getitem__ move_to_end positive alias real""".split()  # noqa: SIM905
 )
+_CASTS: Final = frozenset(("to", "float", "half", "bfloat16", "double", "type", "type_as"))
 _META: Final = frozenset(
     """size stride numel dim nelement element_size is_contiguous get_device storage_offset
     is_floating_point ndimension""".split()  # noqa: SIM905
@@ -106,7 +107,7 @@ class Calls:
         reached = frozenset[str]().union(*(every if targets is None else targets))
         marks = frozenset(
             mark for mark in reached
-            if mark[0] == "@" and (targets is not None or not mark.startswith("@in:"))
+            if mark[0] == "@" and (targets is not None or not mark.startswith(GIVEN))
         )  # fmt: skip
         flow.write(marks, made, node)
         flow.done.launched.append((node, base, marks))
@@ -267,7 +268,7 @@ class Calls:
     ) -> Value:
         flow = self._flow
         if name in _VIEWS:
-            return owner
+            return flow.cast(owner) if name in _CASTS else owner
         if name == "clone":
             return flow.copied(node, owner)
         if name == "copy_" and flow.data(*given):
@@ -287,7 +288,7 @@ class Calls:
         flow = self._flow
         made = flow.made("call", *given)
         places = {mark for value in given for mark in value if mark[0] == "@"}
-        own = frozenset(mark for mark in places if not mark.startswith(("@in:", "@state:")))
+        own = frozenset(mark for mark in places if not mark.startswith((*GIVEN, "@state:")))
         flow.write(own, made, node)
         return made | own
 

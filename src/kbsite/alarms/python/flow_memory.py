@@ -12,6 +12,9 @@ from kbsite.alarms.python.reading import Reading
 Value = frozenset[str]
 NOTHING: Final[Value] = frozenset()
 
+GIVEN: Final = ("@in:", "@cast:")
+"""What places of inputs start with: their own memory, and what may be a copy of another type."""
+
 
 @dataclass(slots=True)
 class Frame:
@@ -96,13 +99,21 @@ class Memory:
         self.write(here, self.data(*values), node)
         return here
 
+    def cast(self, value: Value) -> Value:
+        """A value of another type: where that changes it, inputs are no longer the same memory."""
+        marks = {mark for mark in value if mark.startswith("@in:")}
+        for mark in marks:
+            self.done.memory.setdefault(mark.replace("@in:", "@cast:"), {mark[1:]})
+        return value - marks | {mark.replace("@in:", "@cast:") for mark in marks}
+
     def write(self, target: Value, labels: Value, node: ast.AST) -> None:
         """Note that something is written to where a value points."""
         for label in target:
             if label[0] == "@":
                 self.done.memory.setdefault(label, set()).update(labels)
-                if label.startswith("@in:"):
-                    self.done.changed.append((node, label.removeprefix("@in:")))
+                cleared = label.startswith("@cast:") and "const" in labels
+                if label.startswith("@in:") or cleared:
+                    self.done.changed.append((node, label.partition(":")[2]))
                 elif label.startswith("@state:"):
                     self.store(label.removeprefix("@state:"), labels, node)
 
