@@ -327,6 +327,16 @@ def test_what_is_not_proven_is_told_where_the_quotes_are_still_folded(
     assert ("unproven" in folded) == (states != (ProofState.PROVEN,) * 2)
 
 
+def test_the_label_of_a_folded_quote_is_plain_text_too() -> None:
+    quote = Quote(file="a.py", lines=(1,), label="no `c = y - t` step", text="x")
+    leaky = audit(Verdict.RUBRIC_LEAK, leak="clamp", quotes=(quote,))
+    [card] = having(page_of(site_of(attempt("a", audit=leaky))), "section", "leak")
+    [folded], [figure] = list(card.iter("summary")), having(card, "figure", "quote")
+
+    assert said(folded) == "1 quote ✗ unproven: no c = y - t step"
+    assert said(figure).startswith("no c = y - t step a.py line 1")
+
+
 def test_quotes_that_nobody_held_against_files_count_as_unproven() -> None:
     quotes = quoted(SHOWN + 3)
     held = attempt("a", audit=audit(Verdict.CLEAN, quotes=quotes))
