@@ -398,6 +398,18 @@ CACHES = [
             """, made="self.x = self.y = None"),
     ),
     Twins(
+        "cached property", KIND, ALARM,
+        solution("self.x = x\nreturn self.y  #!").replace(
+            "    def forward",
+            "    @functools.cached_property\n    def y(self):  #!\n        return double(self.x)\n"
+            "    def forward",
+        ).replace("import torch\n", "import functools\nimport torch\n", 1),
+        solution("self.x = x\nreturn self.y").replace(
+            "    def forward",
+            "    @property\n    def y(self):\n        return double(self.x)\n    def forward",
+        ),
+    ),
+    Twins(
         "the same memory in every call", KIND, WARNING,
         solution("""
             if self.y is None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from kbsite.alarms.python.flow_calls import Calls
-from kbsite.alarms.python.flow_memory import NOTHING, Frame, Happened, Memory, Value
+from kbsite.alarms.python.flow_memory import NOTHING, Frame, Happened, Memory, Value, is_tensor
 from kbsite.alarms.python.flow_tests import Decisions
 from kbsite.alarms.python.kernels import neutral
 from kbsite.alarms.python.module import Function, Parameter, class_of
@@ -294,7 +294,7 @@ class Flow(Memory):
             found = self.data(*values)
             if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
                 found |= {"choice"}
-            return found | {"op"} if _is_tensor(found) else found
+            return found | {"op"} if is_tensor(found) else found
         return NOTHING.union(*values)
 
     def _name(self, node: ast.Name, frame: Frame) -> Value:
@@ -314,12 +314,27 @@ class Flow(Memory):
         place = self.lasting(node, frame)
         if isinstance(node.value, ast.Name):
             scope = self.reading.module.scopes[frame.function]
-            mine = class_of(node.value.id, scope) is not None
-            if place is not None and mine:
-                return self.held(place)
+            mine = class_of(node.value.id, scope)
+            if place is not None and mine is not None:
+                got = self._got(self.reading.names.method(mine, node.attr))
+                return self.held(place) if got is None else got
         if place is not None and (place in self.kept or place in self.done.stored):
             return self.held(place)
         return self.value(node.value, frame)
+
+    def _got(self, method: Function | None) -> Value | None:
+        """What a property gives; None of what is none."""
+        made = () if method is None else method.decorator_list
+        origins = {self.reading.names.origin(part) for part in made}
+        if method is None or not origins & {"builtins.property", "functools.cached_property"}:
+            return None
+        place = f"{method.name}()"
+        if place in self.kept:
+            return self.state(place)
+        given = self.enter(method, {}, Frame(method))
+        if "functools.cached_property" in origins:
+            self.store(place, given, method)
+        return given
 
     def _item(self, node: ast.Subscript, frame: Frame) -> Value:
         place = self.lasting(node, frame)
@@ -339,7 +354,7 @@ class Flow(Memory):
         if isinstance(node.op, ast.MatMult):
             return self.made("lib:matmul", left, right)
         found = self.data(left, right)
-        return found | {"op"} if _is_tensor(found) else found
+        return found | {"op"} if is_tensor(found) else found
 
     def _chosen(self, node: ast.IfExp, frame: Frame) -> Value:
         value = self.data(self.value(node.test, frame))
@@ -381,9 +396,3 @@ class Flow(Memory):
 def _merge(values: dict[str, Value], others: Mapping[str, Value]) -> None:
     for name, value in others.items():
         values[name] = values.get(name, NOTHING) | value
-
-
-def _is_tensor(value: Value) -> bool:
-    return any(
-        label.startswith(("in:", "own:", "lib:", "op", "state:", "empty")) for label in value
-    )

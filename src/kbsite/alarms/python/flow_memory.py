@@ -200,3 +200,10 @@ def _same(target: ast.expr, left: ast.expr) -> bool:
             return name == other and _same(owner, holder)
         case _:
             return False
+
+
+def is_tensor(value: Value) -> bool:
+    """Whether labels are those of something to work with, no size and no plain number."""
+    return any(
+        label.startswith(("in:", "own:", "lib:", "op", "state:", "empty")) for label in value
+    )
