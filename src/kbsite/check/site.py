@@ -14,17 +14,14 @@ from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
-from kbsite.reading import lookout_of, read
+from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.runs import RUN, is_partial, run_folders
 from kbsite.store.settings import Settings
 from kbsite.unmet import unread
 
-TAKEN = frozenset({
-    "assets", "audits", "compare", "data", "hardware", "harnesses", "methodology", "models",
-    "pagefind", "problems", "runs", "static",
-})  # fmt: skip
-"""First parts of addresses that the site has for itself."""
+TAKEN = frozenset({*RESERVED, "assets", "hardware", "harnesses", "models", "pagefind"})
+"""First parts of addresses that the site has for itself, or will have."""
 
 
 def site_findings(settings: Settings) -> Iterator[Finding]:
