@@ -162,7 +162,7 @@ WRONG_YAML = [
     ("title: a\nday: 2026-02-30", 3, "day", "a date (YYYY-MM-DD) or null"),
     ("title: a\nnames: b", 3, "names", "expected a list, got text"),
     ("title: a\nfacts: {1: 2}", 3, "facts", "expected text as keys"),
-    ("title: a\nfacts:\n  b: [1]", 3, "facts[...]", "text or true or false, got a list"),
+    ("title: a\nfacts:\n  b: [1]", 4, "facts.b", "text or true or false, got a list"),
     ("title: a\nparts:\n- name: b\n- name: c\n  colour: x", 6, "parts[1].colour", "red, green"),
     ("title: a\ntitle: b", 3, "title", "stands there twice"),
     ("title: a\nparts:\n- name: b\n  name: c", 5, "name", "stands there twice"),

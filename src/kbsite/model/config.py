@@ -84,6 +84,8 @@ class Config:
     problems: str = "problems"
     prices: str = ""
     """File of the prices of models; empty: prices.yaml, if it is there."""
+    hardware: str = ""
+    """Folder of what hardware can do; empty: bench/hardware, if it is there."""
     out: str = "site"
     search: bool = False
     """Whether the texts of all runs can be searched; needs the extra `search`."""

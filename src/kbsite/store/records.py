@@ -81,7 +81,8 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
         try:
             values[name] = msgspec.convert(data[name], hint)
         except msgspec.ValidationError as error:
-            wrong.append(_explained(error, name, hint))
+            item = _explained_item(data[name], name, hint)
+            wrong.append(item or _explained(error, name, hint))
             continue
         if _zoneless(values[name]):
             wrong.append((name, f"expected {_expected(hint)}, got one without zone"))
@@ -118,6 +119,18 @@ def _explained(error: msgspec.ValidationError, name: str, hint: object) -> tuple
     if wrong := _GOT.fullmatch(what):
         return key, f"expected {expected}, got {_WORDS.get(wrong['got'], wrong['got'])}"
     return key, one_line(f"{what}; expected {expected}")
+
+
+def _explained_item(data: object, name: str, hint: Any) -> tuple[str, str] | None:
+    """The first item of a mapping that is wrong, by its key, which msgspec does not tell."""
+    hint = _present(hint)
+    if isinstance(data, dict) and _is_mapping(hint) and get_args(hint):
+        for key, value in data.items():
+            try:
+                msgspec.convert(value, get_args(hint)[-1])
+            except msgspec.ValidationError as error:
+                return _explained(error, f"{name}.{key}", get_args(hint)[-1])
+    return None
 
 
 def _inner(hint: Any, path: str) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.config import Config
+from kbsite.model.hardware import Hardware
 from kbsite.model.price import PriceTable
+from kbsite.store.hardware import HARDWARE, read_all_hardware
 from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import yaml_record
 
@@ -25,6 +28,8 @@ class Settings:
     path: Path = Path(CONFIG)
     """The kbsite.yaml that says so."""
     prices: PriceTable = field(default_factory=PriceTable)
+    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    """By id."""
 
 
 def config_path(start: Path) -> Path:
@@ -47,6 +52,7 @@ def read_settings(path: Path) -> Settings:
         out=home / config.out,
         path=path,
         prices=_prices(config, home),
+        hardware=_hardware(config, home),
     )
 
 
@@ -54,3 +60,9 @@ def _prices(config: Config, home: Path) -> PriceTable:
     """The table that kbsite.yaml names; else the one beside it, which need not be there."""
     path = home / (config.prices or PRICES)
     return read_prices(path) if config.prices or path.exists() else PriceTable()
+
+
+def _hardware(config: Config, home: Path) -> dict[str, Hardware]:
+    """What the folder holds that kbsite.yaml names; else bench/hardware, if it is there."""
+    folder = home / (config.hardware or HARDWARE)
+    return read_all_hardware(folder) if config.hardware or folder.is_dir() else {}
