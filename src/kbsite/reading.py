@@ -26,8 +26,8 @@ MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
 RESERVED = {
-    INDEX, "404.html", "audits", "compare", "data", "explore", "methodology", "problems", "runs",
-    "search", "static",
+    INDEX, "404.html", "audits", "compare", "data", "explore", "hardware", "methodology",
+    "problems", "runs", "search", "static",
 }  # fmt: skip
 """What no board can be called: the site's own folders and pages."""
 
@@ -83,7 +83,7 @@ def read_noticing(
         boards.append(board(config, attempts, held, hashes))
     site = Site(
         settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
-        alarms=seen.alarms, proofs=seen.proofs,
+        alarms=seen.alarms, proofs=seen.proofs, hardware=settings.hardware,
     )  # fmt: skip
     return site, seen
 

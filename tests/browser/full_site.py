@@ -13,6 +13,7 @@ from kbsite.model.status import EndReason, Status
 from kbsite.store.problems import read_problem
 from tests.browser.long_session import line_of, session
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+from tests.store.cards import CARD
 
 QUOTED = 7
 """The round of the long session that the audit quotes."""
@@ -103,6 +104,9 @@ def full_site(
     """The folder of a built site; runs/long is the long session, runs/kinds has every step."""
     problems = ["softmax", *(f"problem_{sign}" for sign in SIGNS)]
     about = {"about": PROSE, "contact": PROSE, "tagline": "every sign"}
+    cards = home / "bench" / "hardware"
+    cards.mkdir(parents=True)
+    (cards / "gpu-a.yaml").write_text(CARD)
     settings = make_settings(home, site=about, title="Demo", tagline="a board", problems=problems)
     make_problem(
         home / "problems", "softmax", tags=["one"], forbidden=["torch.softmax"], summary="Softmax."

@@ -20,7 +20,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 PAGES = [
     "index.html", "demo/index.html", "runs/index.html", "explore/index.html", "404.html",
     "audits/index.html", "methodology/index.html",
-    "problems/softmax/index.html",
+    "problems/softmax/index.html", "hardware/index.html", "hardware/gpu-a/index.html",
     "runs/kinds/index.html", "runs/again/index.html", "runs/long/index.html",
     "compare/index.html",
     "runs/long/steps-0002.html", f"runs/long/text-L{line_of(LONG_ROUND) + 1}-1.html",

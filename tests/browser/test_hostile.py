@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from playwright.sync_api import BrowserContext
 
 from kbsite.build import build
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+from tests.store.cards import CARD
 
 pytestmark = pytest.mark.browser
 
@@ -54,6 +56,18 @@ def stream(text: str) -> bytes:
     return "\n".join([*map(json.dumps, rows), text, '{"cut": "' + text]).encode()
 
 
+def hostile_card() -> str:
+    """A file of hardware in which every text that a page shows is hostile."""
+    card = yaml.safe_load(CARD)
+    card |= {"name": ATTACK, "vendor": ATTACK, "architecture": ATTACK, "memory": ATTACK}
+    card |= {"aliases": [ATTACK], "notes": [ATTACK]}
+    card["units"]["note"] = card["peaks"][0]["note"] = ATTACK
+    card["peaks"][0]["observed_per_clock"] = {"value": 256, "source": "sheet", "note": ATTACK}
+    card["sources"]["sheet"] |= {"title": ATTACK, "note": ATTACK, "looked_up": "2026-11-21"}
+    card["sources"]["sheet"]["url"] = f"https://a.example/{ATTACK}"
+    return json.dumps(card)
+
+
 @pytest.fixture(name="hostile")
 def _hostile(
     tmp_path: Path,
@@ -63,6 +77,8 @@ def _hostile(
     make_floors: MakeFloors,
 ) -> Path:
     texts = {"title": ATTACK, "tagline": ATTACK, "about": ATTACK, "contact": ATTACK}
+    (tmp_path / "bench" / "hardware").mkdir(parents=True)
+    (tmp_path / "bench" / "hardware" / "gpu-a.yaml").write_text(hostile_card())
     settings = make_settings(tmp_path, site=texts, title=ATTACK, tagline=ATTACK)
     board = tmp_path / "runs" / "demo"
     make_problem(
@@ -167,3 +183,18 @@ def test_the_policy_forbids_what_escaping_would_let_through(
     )
 
     assert page.evaluate("window.ran") is None
+
+
+def test_hostile_hardware_is_shown_as_text(
+    hostile: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    page = context_of(bypass_csp=True).new_page()
+    witness.watch(page)
+    page.goto((hostile / "hardware" / "gpu-a" / "index.html").as_uri())
+    shown = page.evaluate("document.body.textContent")
+    links = page.evaluate("[...document.querySelectorAll('main a')].map((a) => a.protocol)")
+
+    for attack in ATTACKS:
+        assert shown.count(attack) >= 8, attack
+    assert set(links) == {"https:", "file:"}
+    assert witness.dialogs == []

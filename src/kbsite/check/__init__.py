@@ -12,6 +12,7 @@ from kbsite.check.site import site_findings
 from kbsite.check.targets import Kind, Target, target
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
+from kbsite.store.hardware import read_all_hardware, read_hardware
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import as_findings
 from kbsite.store.settings import Settings, read_settings
@@ -52,6 +53,15 @@ def _of(one: Target, there: Known) -> Iterator[Finding]:
             yield from problem_findings(one.path)
         case Kind.PROBLEMS:
             yield from problems_findings(one.path)
+        case Kind.HARDWARE:
+            yield from _hardware(one.path)
+
+
+def _hardware(path: Path) -> Iterator[Finding]:
+    try:
+        read_all_hardware(path) if path.is_dir() else read_hardware(path)
+    except InvalidFileError as error:
+        yield from as_findings(error)
 
 
 def _site(path: Path) -> Iterator[Finding]:

@@ -59,7 +59,7 @@ def _folders(paths: Sequence[Path], settings: Settings | None) -> Iterator[Path]
                 yield from run_folders(one.path)
             case Kind.SITE:
                 yield from _of_site(one.path)
-            case Kind.PROBLEM | Kind.PROBLEMS:
+            case Kind.PROBLEM | Kind.PROBLEMS | Kind.HARDWARE:
                 pass
 
 

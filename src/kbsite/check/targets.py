@@ -21,6 +21,7 @@ class Kind(Enum):
     RUNS = "runs"
     PROBLEM = "problem"
     PROBLEMS = "problems"
+    HARDWARE = "hardware"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ def target(path: Path, settings: Settings | None) -> Target:
             return Target(Kind.RUN, _near(folder))
         if (folder / PROBLEM).exists():
             return Target(Kind.PROBLEM, _near(folder))
+    if _is_hardware(whole):
+        return Target(Kind.HARDWARE, _near(whole))
     raise UsageError(f"{path}: neither a run, a problem, a folder of these, nor a {CONFIG}")
 
 
@@ -66,6 +69,13 @@ def _kind_of_folder(folder: Path, settings: Settings | None) -> Kind | None:
     if not inside and ((folder / FLOORS).exists() or next(run_folders(folder), None)):
         return Kind.RUNS
     return None
+
+
+def _is_hardware(path: Path) -> bool:
+    """Whether a path is a folder called `hardware` with files of hardware, or one of these."""
+    if path.is_dir():
+        return path.name == "hardware" and next(path.glob("*.yaml"), None) is not None
+    return path.parent.name == "hardware" and path.suffix == ".yaml"
 
 
 def _near(path: Path) -> Path:

@@ -13,6 +13,7 @@ from kbsite.pages import (
     board,
     compare,
     explore,
+    hardware,
     home,
     methodology,
     missing,
@@ -32,7 +33,7 @@ class PageModule(Protocol):
 
 
 ALL: list[PageModule] = [
-    home, board, run, runs, audits, compare, explore, problem, methodology, missing,
+    home, board, run, runs, audits, compare, explore, problem, hardware, methodology, missing,
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from kbsite.model.alarm import Alarm
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding
+from kbsite.model.hardware import Hardware
 from kbsite.model.price import Cost, PriceTable, cost
 from kbsite.model.proof import Proof
 from kbsite.model.run import Run
@@ -52,6 +53,8 @@ class Site:
     """What detectors noticed about a run, by the run's id; only of runs with any."""
     proofs: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
     """What became of the quotes of a run's audit, in their order, by the run's id."""
+    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    """What hardware can do, by id."""
 
     @cached_property
     def by_id(self) -> Mapping[str, StoredRun]:
@@ -227,6 +230,11 @@ def comparison(*run_ids: str) -> str:
 def problem_path(problem: str) -> str:
     """Where a problem's page stands."""
     return f"problems/{problem}/{INDEX}"
+
+
+def hardware_path(hardware: str) -> str:
+    """Where the page of some hardware stands."""
+    return f"hardware/{hardware}/{INDEX}"
 
 
 _TEXT_SUFFIXES = {".json", ".jsonl", ".log", ".py", ".yaml"}

@@ -84,6 +84,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         _refusal(site, run.id),
         site.problem_title(run.problem),
         run.problem in site.problems,
+        run.hardware in site.hardware,
         site.proofs.get(run.id, ()),
         _leak(site, stored),
     )

@@ -1,0 +1,121 @@
+"""What hardware can do: a page of all of it, and one a product, with where each figure is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from kbsite.model.board import Board
+from kbsite.model.hardware import FIGURES, Figure, Format, Hardware, Peak, rate
+from kbsite.model.run import Run
+from kbsite.pages.page import INDEX, Page, Site, hardware_path, templated
+
+PATH = f"hardware/{INDEX}"
+"""Where the page of all hardware stands."""
+
+SHOWN_RUNS = 100
+"""Runs that a page names; the rest is counted."""
+
+_LABELS = {
+    "units": "units", "boost_mhz": "rated clock", "maximum_mhz": "highest clock",
+    "l2_mb": "L2 cache", "last_cache_mb": "cache behind it", "dram_gb": "DRAM",
+    "dram_gb_per_second": "DRAM bandwidth",
+    "maximum_dram_gb_per_second": "DRAM bandwidth at its highest clock",
+    "power_watts": "power limit",
+}  # fmt: skip
+_MEASURES = {
+    "boost_mhz": "MHz", "maximum_mhz": "MHz", "l2_mb": "MB", "last_cache_mb": "MB",
+    "dram_gb": "GB", "dram_gb_per_second": "GB/s", "maximum_dram_gb_per_second": "GB/s",
+    "power_watts": "W",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure as a page shows it."""
+
+    label: str
+    text: str
+    figure: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A peak as a page shows it."""
+
+    peak: Peak
+    at_most: float | None
+    """TFLOP/s at the highest clock; None where that cannot be told."""
+    balance: float | None
+    """Operations a byte from which on the units, and not the DRAM, take longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A board that was made on some hardware, with its runs; None for runs of no board."""
+
+    board: Board | None
+    runs: list[Run]
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """One page for each product, and one of all; none where nothing is known of any."""
+    if site.hardware:
+        yield templated(PATH, "pages/hardware_index.html", partial(_index, site))
+    for name in sorted(site.hardware):
+        values = partial(_values, site, name)
+        yield templated(hardware_path(name), "pages/hardware.html", values)
+
+
+def _index(site: Site) -> dict[str, object]:
+    held = sorted(site.hardware.items())
+    return {
+        "title": "hardware",
+        "formats": list(Format),
+        "rows": [(name, one, [one.peak(number) for number in Format]) for name, one in held],
+    }
+
+
+def _values(site: Site, name: str) -> dict[str, object]:
+    hardware = site.hardware[name]
+    return {
+        "title": hardware.name,
+        "id": name,
+        "hardware": hardware,
+        "facts": [_fact(hardware, key) for key in FIGURES],
+        "rates": [_rate(hardware, peak) for peak in hardware.peaks],
+        "uses": _uses(site, name),
+        "shown_runs": SHOWN_RUNS,
+    }
+
+
+def _fact(hardware: Hardware, key: str) -> Fact:
+    figure: Figure | None = getattr(hardware, key)
+    measure = _MEASURES.get(key, f"{hardware.unit.value}s")
+    text = f"{figure.value:g} {measure}" if figure else ""
+    return Fact(_LABELS[key], text, figure)
+
+
+def _rate(hardware: Hardware, peak: Peak) -> Rate:
+    most, units, clock = peak.most_per_clock, hardware.units, hardware.maximum_mhz
+    at_most = rate(units.value, clock.value, most) if most and units and clock else None
+    bandwidth = hardware.dram_gb_per_second
+    # TFLOP/s are 1000 GFLOP/s, and those by GB/s are operations by bytes.
+    balance = peak.tflops * 1e3 / bandwidth.value if peak.tflops and bandwidth else None
+    return Rate(peak, at_most, balance)
+
+
+def _uses(site: Site, name: str) -> list[Use]:
+    """The boards made on some hardware, in their order, then its runs that are on none."""
+    runs = [stored.run for stored in site.runs if stored.run.hardware == name]
+    on: dict[str, list[Run]] = {}
+    for run in runs:
+        board = site.board_of.get(run.id)
+        on.setdefault(board.config.id if board else "", []).append(run)
+    uses = [
+        Use(board, on.get(board.config.id, []))
+        for board in site.boards
+        if board.hardware == name or board.config.id in on
+    ]
+    return [*uses, *([Use(None, on[""])] if "" in on else [])]
