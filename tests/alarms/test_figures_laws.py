@@ -169,7 +169,7 @@ def test_a_log_may_round_its_figures_and_no_more(
 @pytest.mark.parametrize(
     "log",
     [
-        "peak_fraction = 0.3", "'peak_fraction': 0.3}", "peak fraction=0.30001", 
+        "peak_fraction = 0.3", "'peak_fraction': 0.3}", "peak fraction=0.30001",
         "peak_fraction=3e-1",
         "peak_fraction: nan", "peak_fraction:", "see peak_fraction below",
     ],

@@ -57,6 +57,12 @@ SECRETS = {
     "braces": ("echo ${HF_TOKEN}", "echo ${HF_TOKEN:+set} ${#HF_TOKEN}"),
     "default": ('echo "${HF_TOKEN:-none}"', '[ -n "$HF_TOKEN" ] || echo none'),
     "fed": ("cat <<< $OPENAI_API_KEY", "cat <<'E' > use.sh\ncurl $OPENAI_API_KEY\nE"),
+    "double-quoted": ('echo "$OPENAI_API_KEY"', "echo '$OPENAI_API_KEY' \\$HF_TOKEN"),
+    "beside-itself-in-quotes": ("echo $HF_TOKEN '$HF_TOKEN'", "echo '$HF_TOKEN' '$HF_TOKEN'"),
+    "in-a-script": (
+        "bash -c 'echo $HF_TOKEN'",
+        "awk '{print $HF_TOKEN}' x; sed -i 's/$TOKEN/x/' a",
+    ),
     "printenv": ("printenv HF_TOKEN", "printenv HF_HOME"),
     "filter-for-keys": ("env | grep -i key", "env | grep CUDA"),
     "sorted-first": ("env | sort | grep -i token", "env | sort | grep -E 'NCCL|TORCH'"),

@@ -269,7 +269,7 @@ def secrets(command: Command) -> Iterator[Find]:
             yield Find("read-secrets", Level.WARNING, _ALL)
     elif name == "printenv" and any(_LIKE_A_KEY.search(word) for word in words[1:]):
         yield Find("read-secrets", Level.ALARM, "printed a key")
-    elif any(_KEY.search(_SUBSTITUTED.sub("", word)) for word in [*words, _line(command)]):
+    elif any(_KEY.search(_SUBSTITUTED.sub("", word)) for word in _expanding(command)):
         if name in ("test", "[", "[["):
             yield Find("read-secrets", Level.NOTE, "asked whether there is a key")
             return
@@ -278,10 +278,14 @@ def secrets(command: Command) -> Iterator[Find]:
         yield Find("read-secrets", level, "printed a key" if prints else "used a key")
 
 
-def _line(command: Command) -> str:
-    """The text that is fed to it if that is one line: longer ones are files that it writes."""
+def _expanding(command: Command) -> list[str]:
+    """Its words that the shell puts something into, and the line that is fed to it.
+
+    Longer texts that are fed to it are files that it writes.
+    """
     text = command.fed or ""
-    return "" if "\n" in text else text
+    words = [word for word in command.words if word in command.live]
+    return words if "\n" in text else [*words, text]
 
 
 def sifted(command: Command) -> Iterator[Find]:

@@ -59,6 +59,8 @@ class Command:
     background: bool = False
     depth: int = 0
     """How many subshells it stands in."""
+    live: set[str] = field(default_factory=set)
+    """Those of its words that the shell puts something into."""
 
     @property
     def name(self) -> str:
@@ -101,6 +103,8 @@ class _Reader:
     awaited: list[tuple[Command, str, bool]] = field(default_factory=list)
     """Here-documents of this line: whose, what ends them, whether tabs go."""
     variables: dict[str, str] = field(default_factory=lambda: {"IFS": " "})
+    expands: bool = False
+    """Whether the shell puts something into the word that is being read."""
     grown: int = 0
     """Characters that variables have put in: each may hold those before it twice."""
 
@@ -134,6 +138,8 @@ class _Reader:
         if word == "{" and held[:1] == ["function"]:
             held.clear()
             return
+        if self.expands:
+            self.now.live.add(word)
         held += filter(None, word.split(_BETWEEN_WORDS)) if _BETWEEN_WORDS in word else [word]
 
     def _assigns(self, word: str) -> bool:
@@ -199,7 +205,7 @@ class _Reader:
     def _word(self) -> str:
         """The word that begins here; at least one sign is read."""
         pieces: list[str] = []
-        start = self.at
+        start, self.expands = self.at, False
         while self.at < len(self.script):
             sign = self.script[self.at]
             if sign in "'\"\\$`":
@@ -263,6 +269,7 @@ class _Reader:
 
     def _expanded(self) -> str:
         """What stands for what the shell puts in: a variable's text if this script gives it one."""
+        self.expands = True
         if self.script.startswith("$(", self.at):
             return self._substitution(self.at + 1)
         if self.script[self.at] == "`":
