@@ -362,3 +362,38 @@ def test_what_the_other_core_does_meanwhile_counts_too(
 
     assert [done for _, done, _ in told] == [1, 3, 5, 7, 9]
     assert {whole for _, _, whole in told} == {9}
+
+
+def test_a_run_with_one_file_that_is_not_known_is_looked_at_again(settings: Settings) -> None:
+    known = lookout_of(settings)
+    site = read(settings)
+    seen = known.look([evidence(site, stored) for stored in site.runs])
+    SEEN.clear()
+    hidden = str(folder_of(settings, "b").absolute() / "notes.txt")
+    partly = {path: held for path, held in known.inputs.items() if path != hidden}
+    assert len(partly) == len(known.inputs) - 1
+    again = replace(known, inputs=partly, before=seen.noticed)
+    found = again.look([evidence(site, stored) for stored in site.runs])
+
+    assert looked_at() == ["b"]
+    assert found.alarms == seen.alarms
+
+
+def test_what_was_found_the_last_time_is_taken_over_as_it_was(settings: Settings) -> None:
+    known = lookout_of(settings)
+    site = read(settings)
+    runs = [evidence(site, stored) for stored in site.runs]
+    seen = known.look(runs)
+    name = site.runs[0].run.id
+    held = seen.noticed[name]
+    other = replace(held, scan=replace(held.scan, alarms=(alarm("before", Level.ALARM),)))
+    again = replace(known, before={**seen.noticed, name: other}).look(runs)
+
+    assert "Saw before." in [one.saw for one in again.alarms[name]]
+    assert again.noticed[name] is other
+
+
+def test_nothing_is_seen_in_no_runs() -> None:
+    seen = lookout.Lookout().look([])
+
+    assert (seen.alarms, seen.proofs, seen.findings, seen.noticed) == ({}, {}, (), {})

@@ -82,6 +82,63 @@ def test_a_kernel_for_listed_sizes_only_is_told_in_its_line(pair: Pair) -> None:
     assert loud(model(f"{made}\n{pair.twin}\nreturn y")) == set()
 
 
+FLAGGED = f"""{KERNEL}
+@triton.jit
+def _flagged(x_ptr, y_ptr, n, LOW: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n)
+    if LOW:
+        x = CAST
+    tl.store(y_ptr + i, (x * 2).to(tl.bfloat16), mask=i < n)
+
+class Model(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        MADE
+        _flagged[(1,)](x, y, 4,
+            GIVEN,
+            B=64)
+        return y
+"""
+
+
+def flagged(cast: str, given: str, made: str = "pass") -> str:
+    """A solution whose kernel casts where its flag says so."""
+    return FLAGGED.replace("CAST", cast).replace("GIVEN,", given).replace("MADE", made)
+
+
+@pytest.mark.parametrize("cast", ["x.to(tl.float8e5)", "tl.cast(x, tl.float8e4nv).to(tl.float32)"])
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("x.shape[0] == 4096,  # <<", "pass"),
+        ("LOW=x.numel() > 9000,  # <<", "pass"),
+        ("quick,  # <<", "quick = x.size(0) in (512, 4096)"),
+    ],
+)
+def test_a_kernel_that_a_size_tells_to_use_fewer_bits_is_told_where_it_is_given(
+    cast: str, given: str, made: str
+) -> None:
+    text = flagged(cast, given, made)
+
+    assert told(text, "shape-branch") == wanted(text, WARNING)
+
+
+@pytest.mark.parametrize(
+    ("cast", "given"),
+    [
+        ("x.to(tl.float8e5)", "x.dtype == torch.float16,"),
+        ("x.to(tl.float8e5)", "False,"),
+        ("x.to(tl.float32)", "x.shape[0] == 4096,"),
+        ("x.to(tl.bfloat16)", "x.shape[0] == 4096,"),
+        ("tl.load(x_ptr + i)", "x.shape[0] % 64 == 0,"),
+    ],
+    ids=["by type", "never", "wider", "as its result", "without a mask"],
+)
+def test_a_flag_that_costs_no_bits_is_honest(cast: str, given: str) -> None:
+    assert "shape-branch" not in loud(flagged(cast, given))
+
+
 ERRORS = ["torch.cuda.OutOfMemoryError('no')", "torch.OutOfMemoryError", "torch.AcceleratorError()"]
 
 

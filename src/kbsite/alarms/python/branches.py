@@ -10,6 +10,7 @@ from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.keeping import Calls, followed
 from kbsite.alarms.python.kernels import parameters
 from kbsite.alarms.python.module import Function, Parameter, Part
+from kbsite.alarms.python.precision import casts
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
 
@@ -25,6 +26,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     for calls in followed(reading):
         yield from _magnitudes(calls)
     yield from _sizes(reading)
+    yield from _lowered(reading)
     yield from _feigned(reading)
     yield from _cuts(reading)
     yield from _skipped(reading)
@@ -88,6 +90,38 @@ def _is_of_sizes(reading: Reading, node: ast.expr) -> bool:
     return any(isinstance(part, ast.Attribute) and part.attr in _SIZES for part in parts)
 
 
+def _lowered(reading: Reading) -> Iterator[Alarm]:
+    """A kernel that is told by a size to work with fewer bits."""
+    for call, origin in reading.hot_calls:
+        kernel = reading.kernels.get(origin.removesuffix("[]"))
+        if kernel is None:
+            continue
+        for name in _lowering(reading, kernel):
+            value = _given(kernel, call).get(name)
+            if value is not None and _is_of_sizes(reading, value):
+                written = shown(reading.module.written(value))
+                says = f"A size decides by `{written}` that the kernel works with fewer bits."
+                yield reading.raised("shape-branch", WARNING, says, value)
+
+
+def _lowering(reading: Reading, kernel: Function) -> Iterator[str]:
+    """The parameters by which a kernel casts to fewer bits than it does without."""
+    scope = reading.module.scopes[kernel]
+    made = list(casts(reading, scope.all(ast.Call)))
+    for branch in scope.all(ast.If):
+        if isinstance(branch.test, ast.Name) and _is_given(reading, kernel, branch.test.id):
+            inside = {part for statement in branch.body for part in ast.walk(statement)}
+            rest = min([bits for call, bits in made if call not in inside], default=32)
+            if any(bits < min(rest, 32) for call, bits in made if call in inside):
+                yield branch.test.id
+
+
+def _given(kernel: Function, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call gives a kernel, by parameter."""
+    given = dict(zip(parameters(kernel), call.args, strict=False))
+    return given | {k.arg: k.value for k in call.keywords if k.arg}
+
+
 def _launches(reading: Reading, statements: Sequence[ast.AST]) -> bool:
     """Whether statements launch a kernel, or call what may, or work with the framework."""
     for statement in statements:
@@ -128,8 +162,7 @@ def _cuts(reading: Reading) -> Iterator[Alarm]:
 def _cut_off(
     reading: Reading, call: ast.Call, kernel: Function, names: dict[str, bool]
 ) -> Iterator[Alarm]:
-    given = dict(zip(parameters(kernel), call.args, strict=False))
-    given |= {k.arg: k.value for k in call.keywords if k.arg}
+    given = _given(kernel, call)
     fixed = [given[name] for name in names if name in given and _is_fixed(reading, given[name])]
     if fixed:
         says = f"Values above `{shown(reading.module.written(fixed[0]))}` are kept, and the others"

@@ -61,8 +61,8 @@ def width(reading: Reading, node: ast.expr) -> int:
     return BITS.get(name, 0)
 
 
-def _casts(reading: Reading, calls: list[ast.Call]) -> Iterator[tuple[ast.Call, int]]:
-    """The calls that make a value of another floating-point type, with its bits."""
+def casts(reading: Reading, calls: list[ast.Call]) -> Iterator[tuple[ast.Call, int]]:
+    """Those calls that make a value of another floating-point type, with its bits."""
     for call in calls:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _CASTS:
             continue
@@ -93,7 +93,7 @@ def _on_host(reading: Reading, bits: int) -> Iterator[Alarm]:
             level = WARNING if bits == 32 else NOTE
             says = "Operations run in a lower precision by `autocast`, in every call."
             yield reading.raised("precision-downcast", level, says, call)
-    for call, made in _casts(reading, hot):
+    for call, made in casts(reading, hot):
         if bits and made < bits and not _is_result(reading, call):
             level = WARNING
         elif made < 32:
@@ -121,7 +121,7 @@ def _in_kernel(reading: Reading, kernel: Function, bits: int) -> Iterator[Alarm]
             yield from _product(reading, call, bits, split=split)
             yield from _dressed(reading, call, bits)
     if not split and bits >= 32:
-        for call, made in _casts(reading, calls):
+        for call, made in casts(reading, calls):
             if made < bits:
                 written = shown(reading.module.written(call))
                 says = f"The kernel casts to {made} bits (`{written}`), the problem has {bits}."
@@ -146,7 +146,7 @@ def _dressed(reading: Reading, call: ast.Call, bits: int) -> Iterator[Alarm]:
     for operand in call.args[:2]:
         for part in _sources(reading, operand):
             wide = (
-                [made for _, made in _casts(reading, [part])] if isinstance(part, ast.Call) else []
+                [made for _, made in casts(reading, [part])] if isinstance(part, ast.Call) else []
             )
             if wide and wide[0] > bits:
                 says = f"Operands are widened to {wide[0]} bits before the product: the tensor"
@@ -166,7 +166,7 @@ def _sources(reading: Reading, node: ast.expr) -> Iterator[ast.expr]:
 def _is_compensated(reading: Reading, calls: list[ast.Call]) -> bool:
     """Whether a kernel keeps what a cast cuts off: it subtracts the cast value from the whole."""
     dots = sum(reading.names.origin(call.func) == "triton.language.dot" for call in calls)
-    for call, _ in _casts(reading, calls):
+    for call, _ in casts(reading, calls):
         above = reading.module.parents.get(call)
         for _ in range(3):
             if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Sub) and dots != 1:
@@ -221,7 +221,7 @@ def _lowest(reading: Reading, kernel: Function) -> int:
     if _is_compensated(reading, calls):
         return 32
     found = [
-        made for call, made in _casts(reading, calls)
+        made for call, made in casts(reading, calls)
         if not _is_stored(reading, call)
     ]  # fmt: skip
     products = [k for call in calls for k in call.keywords if k.arg == "input_precision"]
