@@ -1,0 +1,72 @@
+"""Logs on a run's page: whole, with a place for each line that a proven quote cites, no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kbsite.model.audit import Quote
+from kbsite.model.proof import Proof, ProofState
+from kbsite.pages.logs import SHORT, Stretch, log_places, logs
+from kbsite.store.runs import LOGS, read_run
+from tests.conftest import MakeRun
+
+CHECK, BENCHMARK, *_ = LOGS
+
+
+def proof(file: str, *lines: int, state: ProofState = ProofState.PROVEN) -> Proof:
+    return Proof(quote=Quote(file=file, lines=lines, text="x"), state=state)
+
+
+def test_quoted_lines_stand_apart_and_all_others_together(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    run = read_run(make_run(tmp_path / "demo", files={CHECK: b"one\ntwo\nthree\x0cstill\nfour\n"}))
+    [log] = logs(run, (proof(CHECK, 2, 3), proof(CHECK, 4, state=ProofState.DIFFERS)))
+
+    assert log.stretches == (
+        Stretch("one\n"),
+        Stretch("two\n", "log-1-L2"),
+        Stretch("three\x0cstill\n", "log-1-L3"),
+        Stretch("four\n"),
+    )
+    assert "".join(stretch.text for stretch in log.stretches) == log.text
+
+
+def test_a_log_that_nobody_quotes_is_one_stretch_and_an_empty_one_is_not_shown(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    run = read_run(make_run(tmp_path / "demo", files={CHECK: b"", BENCHMARK: b"took 4\n\xff"}))
+    [log] = logs(run, (proof(CHECK, 1),))
+
+    assert log.name == BENCHMARK
+    assert [stretch.text for stretch in log.stretches] == ["took 4\n\udcff"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "quoted", "opens"),
+    [(SHORT - 1, (), True), (SHORT, (), False), (SHORT, (1,), True), (SHORT, (9, 9), True)],
+)
+def test_a_long_log_is_folded_unless_it_is_quoted(
+    lines: int, quoted: tuple[int, ...], opens: bool, tmp_path: Path, make_run: MakeRun
+) -> None:
+    run = read_run(make_run(tmp_path / "demo", files={CHECK: b"x\n" * lines}))
+    [log] = logs(run, (proof(CHECK, *quoted),) if quoted else ())
+
+    assert log.opens is opens
+
+
+def test_only_proven_quotes_of_logs_that_are_there_have_an_address(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    run = read_run(make_run(tmp_path / "demo", files={BENCHMARK: b"a\nb\n"}))
+    held = (
+        proof(CHECK, 1),
+        proof(BENCHMARK, 2),
+        proof(BENCHMARK, 1, state=ProofState.ELSEWHERE),
+        proof("solution.py", 1),
+        proof(BENCHMARK),
+    )
+
+    assert log_places(run, held) == {1: "#log-2-L2"}
