@@ -293,3 +293,23 @@ def test_what_no_call_runs_is_no_fall_back(text: str, lines: int) -> None:
     told = [a for a in found(f"{solution('return double(x)')}\n\n{text}\n") if a.kind == "fallback"]
 
     assert len(told) == lines
+
+
+LAMBDAS = [
+    ("return work(x)", "work = lambda x: {}", ""),
+    ("return WORK[x.dtype](x)", "WORK = {{torch.half: lambda x: {}}}", ""),
+    ("return self.work(x)", "", "self.work = lambda x: {}"),
+]
+
+
+@pytest.mark.parametrize(("body", "before", "made"), LAMBDAS, ids=["name", "table", "attribute"])
+def test_a_lambda_works_in_the_calls_of_what_it_stands_for(
+    body: str, before: str, made: str
+) -> None:
+    honest, product = (
+        solution(body, before.format(work), made.format(work))
+        for work in ("double(x)", "torch.mm(x, x)")
+    )
+
+    assert loud(honest, BANNED) == set()
+    assert "forbidden-op" in loud(product, BANNED)

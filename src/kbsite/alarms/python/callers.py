@@ -43,3 +43,26 @@ def _by_name(module: Module) -> dict[str, list[ast.Call]]:
         held = made
         module.memo["calls by name"] = held
     return cast("dict[str, list[ast.Call]]", held)
+
+
+def answers(module: Module) -> list[ast.Lambda]:
+    """The lambdas that a name, an attribute or a table of the source stands for."""
+    return [node for node in module.all(ast.Lambda) if _is_kept(module, node)]
+
+
+def _is_kept(module: Module, node: ast.Lambda) -> bool:
+    within = module.scope(node).node
+    if isinstance(within, ast.Lambda):
+        return False
+    if isinstance(within, ast.FunctionDef | ast.AsyncFunctionDef) and within.name != "__init__":
+        return False
+    above = list(module.above(node))
+    targets = [part for at in above if isinstance(at, ast.Assign) for part in at.targets]
+    own = all(isinstance(part, ast.Name) or _is_own(part) for part in targets)
+    return bool(targets) and own and not any(isinstance(part, ast.Call) for part in above)
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether it is an attribute of the object itself: one of others would be a patch."""
+    held = node.value if isinstance(node, ast.Attribute) else None
+    return isinstance(held, ast.Name) and held.id == "self"

@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
+from kbsite.alarms.python.callers import answers
 from kbsite.alarms.python.module import Definition, Function, Module, Scope, lines, modules
 from kbsite.alarms.python.names import LOCAL, Names, names
 from kbsite.model.alarm import Alarm, Level
@@ -166,10 +167,10 @@ class Reading:
         """Whether a node runs in every call."""
         return self.phase(node) is Phase.CALL
 
-    def _function(self, node: ast.AST) -> Function | None:
+    def _function(self, node: ast.AST) -> Function | ast.Lambda | None:
         """The outermost function around a node that is known to run by itself."""
         for owner in self._owners(node):
-            if isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(owner, Function) or (isinstance(owner, ast.Lambda) and owner in self.hot):
                 return owner
         return None
 
@@ -226,7 +227,7 @@ class Reading:
     @cached_property
     def hot(self) -> set[ast.AST]:
         """The functions that run in every call."""
-        return self._reached(self.entries)
+        return self._reached([*self.entries, *(answers(self.module) if self.entries else ())])
 
     @cached_property
     def _tests(self) -> set[ast.AST]:
@@ -237,9 +238,9 @@ class Reading:
             and (node.name in _GIVEN or node.name.lower().startswith(_TESTS))
         }  # fmt: skip
 
-    def _reached(self, start: Iterable[Function]) -> set[ast.AST]:
+    def _reached(self, start: Iterable[Function | ast.Lambda]) -> set[ast.AST]:
         reached: set[ast.AST] = set()
-        waiting: list[Definition] = list(start)
+        waiting: list[Definition | ast.Lambda] = list(start)
         while waiting:
             node = waiting.pop()
             if node in reached:
@@ -248,7 +249,7 @@ class Reading:
             waiting += self._uses(node)
         return reached
 
-    def _uses(self, node: Definition) -> list[Definition]:
+    def _uses(self, node: Definition | ast.Lambda) -> list[Definition]:
         """The functions that a function refers to, and the methods that a class is used by."""
         held = self.module.memo.setdefault(("uses", node), [])
         found = cast("list[Definition]", held)
