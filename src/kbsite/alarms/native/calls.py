@@ -52,6 +52,7 @@ TABLE: Final[dict[str, Rule]] = {
     **_rules("outside-world", ALARM, "starts a program or another process",
              """system popen fork vfork clone execl execlp execle execv execvp execve execvpe
              posix_spawn posix_spawnp std::system fexecve daemon"""),
+    **_rules("outside-world", WARNING, "asks the operating system past its library", "syscall"),
     **_rules("outside-world", ALARM, "opens a connection",
              """socket connect getaddrinfo gethostbyname curl_easy_init curl_easy_perform
              socketpair sendto recvfrom inet_pton"""),
@@ -106,7 +107,8 @@ TABLE: Final[dict[str, Rule]] = {
              cudaCtxResetPersistingL2Cache nvmlDeviceSetGpuLockedClocks
              nvmlDeviceSetPowerManagementLimit nvmlDeviceSetMemoryLockedClocks"""),
     **_rules("obfuscation", WARNING, "runs Python that is written in C++",
-             "PyRun_SimpleString PyRun_String py::exec py::eval pybind11::exec pybind11::eval"),
+             """PyRun_SimpleString PyRun_String py::exec py::eval pybind11::exec pybind11::eval
+             torch::jit::compile"""),
     **_rules("disk-replay", WARNING, "keeps tensors in a file, or takes them from one",
              """torch::save torch::load torch::pickle_save torch::pickle_load shm_open
              torch::jit::load torch::jit::pickle_save"""),
@@ -132,7 +134,12 @@ def _used(held: Unit) -> Iterator[tuple[str, Rule, int]]:
         if rule is None or name in _UNTOLD:
             continue
         for at in places:
-            if rule.mention or held.is_call(at) or _is_method(held, at, rule):
+            if (
+                rule.mention
+                or held.is_call(at)
+                or _is_method(held, at, rule)
+                or _is_taken(held, at)
+            ):
                 yield name, rule, at
                 break
 
@@ -141,6 +148,19 @@ def _is_of_ours(name: str) -> bool:
     """Whether the last part of a name says enough, whatever it is a member of."""
     last = name.rpartition("::")[2]
     return len(last) > 9 or last == "EVICT_LAST"
+
+
+def _is_taken(held: Unit, at: int) -> bool:
+    """Whether a function is named there to be called by another name: `&system`, `(system)(x)`."""
+    before, after = held.before(at), held.after(at)
+    if before == "(" and after == ")" and at + 2 < len(held.tokens):
+        return held.tokens[at + 2][1] == "(" and held.tokens[max(0, at - 2)][0] != Kind.NAME
+    if after != ";" or before not in ("&", "=") or held.before(at - (before == "&")) == ".":
+        return False
+    places = held.names[held.tokens[at][1]]
+    return not any(
+        held.tokens[one - 1][0] == Kind.NAME or held.before(one) == "*" for one in places
+    )
 
 
 def _is_method(held: Unit, at: int, rule: Rule) -> bool:
@@ -176,13 +196,16 @@ def _exits(held: Unit) -> Iterator[Alarm]:
     for name in ("exit", "std::exit", "abort", "std::abort"):
         for at in held.calls(name):
             given = held.written((at + 2, held.partner.get(at + 1, at + 2) - 1))
-            if given in ("0", "EXIT_SUCCESS"):
+            if _SUCCESS.fullmatch(given):
                 saw = f"{name}({given}) ends the process as if all were well."
                 yield held.alarm("early-exit", ALARM, saw, at)
     for at in (*held.names.get("constructor", ()), *held.names.get("destructor", ())):
         if held.before(at) == "(" and held.before(at - 2) == "__attribute__":
             saw = f"A function with the attribute {held.tokens[at][1]} runs without being called."
             yield held.alarm("early-exit", ALARM, saw, at)
+
+
+_SUCCESS: Final = re.compile(r"(?:[()\s]|\bint\b)*(?:0[xXbB]?0*[uUlL]*|EXIT_SUCCESS|false)[()\s]*")
 
 
 def _second_device(held: Unit) -> Iterator[Alarm]:

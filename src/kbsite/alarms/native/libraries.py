@@ -54,8 +54,11 @@ def _is_used(held: Unit, call: LibraryCall, at: int) -> bool:
 
 def _attribute(held: Unit, at: int, text: str) -> LibraryCall | None:
     """What a text does that names an attribute of a Python object: `.attr("matmul")`."""
-    asked = held.before(at) == "(" and held.before(at - 1) == "attr"
-    return method_call(text) if asked else None
+    near = {word for _, word, _ in held.tokens[max(0, at - 6) : at]}
+    return None if near.isdisjoint(_ASKS) else method_call(text)
+
+
+_ASKS = frozenset(("attr", "PyObject_CallMethod", "PyObject_GetAttrString", "getattr"))
 
 
 def _judged(held: Unit, solution: Solution, call: LibraryCall, at: int) -> Iterator[Alarm]:

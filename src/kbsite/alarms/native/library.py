@@ -114,6 +114,6 @@ def _plain(name: str) -> str:
     lowered = name.lower() if name[:1].isupper() else name
     if lowered in FAMILY or lowered in LIGHT:
         return lowered
-    for end in ("_outf", "_out", "_symint", "_"):
+    for end in ("_cuda", "_cpu", "_outf", "_out", "_symint", "_"):
         lowered = lowered.removesuffix(end)
     return lowered if lowered in FAMILY or lowered in LIGHT else lowered.lstrip("_")

@@ -88,7 +88,23 @@ def expanded(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Expanded:
         given, at = _following(tokens, at) if work.wants(words[-1][1]) else ([], at)
         made = _joined(work.put_in([*words, *given], 0, frozenset()))
         out += ((made_kind, made_text, offset) for made_kind, made_text in made)
+    result.tokens = _rejoined(out, macros)
     return result
+
+
+def _rejoined(tokens: list[Token], macros: Mapping[str, Macro]) -> list[Token]:
+    """The tokens with names put together whose `::` came of a macro."""
+    if not any(held.body and held.body[-1][1] == "::" for held in macros.values()):
+        return tokens
+    out: list[Token] = []
+    for token in tokens:
+        kinds = [kind for kind, _, _ in (*out[-2:], token)]
+        if kinds == [Kind.NAME, Kind.SIGN, Kind.NAME] and out[-1][1] == "::":
+            _, first, offset = out[-2]
+            out[-2:] = [(Kind.NAME, f"{first}::{token[1]}", offset)]
+        else:
+            out.append(token)
+    return out
 
 
 def _following(tokens: Sequence[Token], at: int) -> tuple[list[Word], int]:

@@ -42,9 +42,7 @@ def _addresses(held: Unit) -> Iterator[Alarm]:
     for at in (*held.signs.get("~", ()), *held.numbers):
         if held.tokens[at][1] == "~" and _rounds(held, at):
             saw = "The address of a tensor is rounded down to memory that is not its own."
-            yield held.alarm(
-                "memory-scan", Level.ALARM, saw, at, min(at + 12, len(held.tokens) - 1)
-            )
+            yield held.alarm("memory-scan", Level.ALARM, saw, at)
             return
         if held.tokens[at][0] == Kind.NUMBER and _is_address(held, at):
             saw = f"{shown(held.tokens[at][1])} is taken for an address."
@@ -54,10 +52,11 @@ def _addresses(held: Unit) -> Iterator[Alarm]:
 
 def _rounds(held: Unit, at: int) -> bool:
     """Whether the address of a tensor is rounded there to at least a page."""
-    if held.before(at) not in ("&", "&=") or not held.after(at):
+    if held.before(at) not in ("&", "&="):
         return False
     near = {text for _, text, _ in held.tokens[max(0, at - 60) : at]}
-    return _number(held.after(at)) >= _PAGE - 1 and not near.isdisjoint(IDENTITY)
+    number = next((text for kind, text, _ in held.tokens[at : at + 8] if kind == Kind.NUMBER), "")
+    return _number(number) >= _PAGE - 1 and not near.isdisjoint(IDENTITY)
 
 
 def _is_address(held: Unit, at: int) -> bool:

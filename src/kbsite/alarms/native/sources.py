@@ -118,12 +118,16 @@ def _texts(module: Module) -> Iterator[ast.expr]:
     for grown in module.all(ast.AugAssign):
         if isinstance(grown.op, ast.Add) and isinstance(grown.target, ast.Name):
             yield grown.target
+    yield from _plain_texts(module)
+
+
+def _plain_texts(module: Module) -> Iterator[ast.expr]:
+    """Texts as they are written; those that only document, if the source asks for such a one."""
     documents = "__doc__" in module.source.text
     for plain in module.all(ast.Constant):
-        if isinstance(plain.value, str | bytes) and len(plain.value) > 8:
-            above = module.parents.get(plain)
-            if documents or not isinstance(above, ast.Expr):
-                yield plain
+        usable = documents or not isinstance(module.parents.get(plain), ast.Expr)
+        if usable and isinstance(plain.value, str | bytes) and len(plain.value) > 8:
+            yield plain
 
 
 _MAKERS: Final = frozenset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,10 +18,13 @@ IDENTITY: Final = frozenset(
      "current_version", "version_counter", "is_same", "is_alias_of", "storage_ptr", "unsafe_ptr")
 )  # fmt: skip
 _LOOKED_UP: Final = frozenset(("find", "count", "contains", "end", "defined", "has_value", "at"))
-_COMPARED: Final = frozenset(("==", "!=", "<", ">", "<=", ">=", "%"))
+_BRANCHES: Final = frozenset(("if", "switch", "while"))
 
 
 _ENDS: Final = frozenset("=;{[(,)")
+_NO_VARIABLE: Final = frozenset(
+    ("template", "extern", "namespace", "class", "enum", "union", "friend", "operator", "static")
+)
 _ELSEWHERE: Final = frozenset(
     ("__shared__", "__constant__", "__device__", "return", "using", "typedef", "struct", "(")
 )
@@ -37,6 +40,8 @@ class Keeping:
     """They, and what is set from them."""
     pointers: frozenset[str]
     """Spellings of a tensor's address, and what is set from them."""
+    counting: frozenset[str]
+    """Those that the function counts up, and what is set from them."""
     works: tuple[int, ...]
     """Where the function launches kernels or calls a library."""
 
@@ -64,17 +69,55 @@ def _kept(held: Unit) -> Iterator[tuple[str, str]]:
     for word in ("static", "thread_local"):
         for at in held.names.get(word, ()):
             yield from _declared(held, at, is_local=held.function(at) is not None)
-    members = [
+    members = _members(held)
+    for name in filter(_holds, held.names):
+        for at in held.names[name]:
+            if held.function(at) is None and not _is_within(members, at):
+                yield from _declared(held, at, is_local=False)
+    for at in held.signs.get(";", ()):
+        if held.function(at) is None and not _is_within(members, at):
+            yield from _declared_before(held, at)
+
+
+def _members(held: Unit) -> list[Place]:
+    """Where members of classes are declared."""
+    return _outermost(
         (at, held.partner[opening])
         for word in ("struct", "class", "union", "enum")
         for at in held.names.get(word, ())
         if (opening := _next(held, at, "{")) in held.partner
-    ]
-    for name, places in held.names.items():
-        if _holds(name):
-            for at in places:
-                if held.function(at) is None and not any(a < at < b for a, b in members):
-                    yield from _declared(held, at, is_local=False)
+    )
+
+
+def _is_within(places: list[Place], at: int) -> bool:
+    """Whether a token stands in one of these places, which are in order and apart."""
+    before = bisect_right(places, at, key=lambda place: place[0]) - 1
+    return before >= 0 and at <= places[before][1]
+
+
+def _outermost(places: Iterable[Place]) -> list[Place]:
+    """Places without those that lie in others, in order."""
+    found: list[Place] = []
+    for place in sorted(places):
+        if not found or place[0] > found[-1][1]:
+            found.append(place)
+    return found
+
+
+def _declared_before(held: Unit, end: int) -> Iterator[tuple[str, str]]:
+    """The variable of the whole source whose declaration ends there, if it is one."""
+    begin = end
+    while begin > 0 and end - begin < 60 and held.before(begin) not in (";", "{"):
+        begin -= 1
+        if held.tokens[begin][1] == "}":
+            opening = held.partner.get(begin, begin)
+            if held.before(opening) in (")", "}", ";"):  # what a function or a block ends with
+                begin += 1
+                break
+            begin = opening
+    words = [text for _, text, _ in held.tokens[begin:end]]
+    if words and held.tokens[begin][0] == Kind.NAME and _NO_VARIABLE.isdisjoint(words):
+        yield from _declared(held, begin, is_local=False)
 
 
 def _next(held: Unit, at: int, sign: str) -> int:
@@ -122,26 +165,32 @@ def _function(
         kept=frozenset(kept),
         derived=_derived(held, function, frozenset(kept)),
         pointers=_derived(held, function, IDENTITY),
+        counting=_counting(held, function, frozenset(kept)),
         works=tuple(works),
     )
+    told: list[Place] = []
     for branch in branches(held, function.body):
         if _words(held, branch.test) & keeping.derived:
-            yield from _branch(held, function, branch, keeping)
-    yield from _handed_out(held, function, kept) if works else ()
+            for alarm in _branch(held, branch, keeping):
+                told.append(branch.body)
+                yield alarm
+    if works:
+        yield from _handed_out(held, function, kept, _outermost(told))
 
 
-def _branch(held: Unit, function: Function, branch: Branch, keeping: Keeping) -> Iterator[Alarm]:
+def _branch(held: Unit, branch: Branch, keeping: Keeping) -> Iterator[Alarm]:
     words, place = _words(held, branch.test), (branch.test[0], branch.body[1])
-    inside = _words(held, branch.body)
+    leaves = not _words(held, branch.body).isdisjoint(("return", "goto"))
     guarded = any(branch.body[0] <= at <= branch.body[1] for at in keeping.works)
-    counted = _compares(held, branch.test) and _counted(held, function, words & keeping.kept)
+    counting = words & keeping.counting
+    counted = sorted(counting & keeping.kept or counting)
     if counted:
-        if guarded or "return" in inside or held.after(place[1]) == "else":
-            saw = f"Which way it goes depends on {shown(counted)}, which counts the calls."
+        if guarded or leaves or held.after(place[1]) == "else":
+            saw = f"Which way it goes depends on {shown(counted[0])}, which counts the calls."
             yield held.alarm("call-count", Level.ALARM, saw, *place)
     elif guarded:
         yield from _guarded(held, words, branch, keeping)
-    elif "return" in inside:
+    elif leaves:
         yield from _given_back(held, words, branch, keeping)
 
 
@@ -210,10 +259,19 @@ def _derived(held: Unit, function: Function, roots: frozenset[str]) -> frozenset
     return frozenset(found)
 
 
+def _counting(held: Unit, function: Function, kept: frozenset[str]) -> frozenset[str]:
+    """What a function counts up of what is kept, and the variables that are set from it."""
+    places = range(*function.body)
+    counted = frozenset(
+        held.tokens[at][1] for at in places if held.tokens[at][1] in kept and _is_counted(held, at)
+    )
+    return _derived(held, function, counted) if counted else counted
+
+
 def branches(held: Unit, place: Place) -> Iterator[Branch]:
-    """Every `if` in a place, with its test and what it guards."""
+    """Every `if`, `switch` and `while` in a place, with its test and what it guards."""
     for at in range(*place):
-        if held.tokens[at][1] != "if":
+        if held.tokens[at][1] not in _BRANCHES:
             continue
         opening = at + 1 if held.after(at) == "(" else at + 2
         closing = held.partner.get(opening)
@@ -234,23 +292,12 @@ def _words(held: Unit, place: Place) -> frozenset[str]:
     )
 
 
-def _compares(held: Unit, place: Place) -> bool:
-    return any(text in _COMPARED for _, text, _ in held.tokens[place[0] : place[1] + 1])
-
-
-def _counted(held: Unit, function: Function, names: frozenset[str] | set[str]) -> str:
-    """The first of these that the function counts up; empty if none."""
-    for at in range(function.body[0], function.body[1]):
-        kind, text, _ = held.tokens[at]
-        if kind != Kind.NAME or text not in names:
-            continue
-        if held.before(at) == "++" or held.after(at) in ("++", "+="):
-            return text
-        if [word for _, word, _ in held.tokens[at + 1 : at + 4]] == ["=", text, "+"]:
-            return text
-        if held.after(at) == "." and held.after(at + 1) == "fetch_add":
-            return text
-    return ""
+def _is_counted(held: Unit, at: int) -> bool:
+    """Whether a variable is counted up there."""
+    if held.before(at) == "++" or held.after(at) in ("++", "+="):
+        return True
+    behind = [word for _, word, _ in held.tokens[at + 1 : at + 4]]
+    return behind in (["=", held.tokens[at][1], "+"], [".", "fetch_add", "("])
 
 
 def _returns(held: Unit, place: Place, lasting: frozenset[str]) -> bool:
@@ -266,9 +313,13 @@ def _returns(held: Unit, place: Place, lasting: frozenset[str]) -> bool:
     return False
 
 
-def _handed_out(held: Unit, function: Function, kept: dict[str, str]) -> Iterator[Alarm]:
-    """The same memory, handed back from each call."""
+def _handed_out(
+    held: Unit, function: Function, kept: dict[str, str], told: list[Place]
+) -> Iterator[Alarm]:
+    """The same memory, handed back from each call; not what is told of already."""
     for at in range(*function.body):
+        if _is_within(told, at):
+            continue
         if held.tokens[at][1] != "return" or held.tokens[at + 2][1] not in (";", "."):
             continue
         name = held.tokens[at + 1][1]

@@ -55,7 +55,7 @@ _ORDERS: Final = re.compile(
     rf" by (?:the |an? )?(?:\w+ )?{_JUDGE}"
     r"|this (?:solution|kernel|code|submission|file) (?:is|has been)"
     r" (?:fully )?(?:legitimate|honest|clean|verified|approved|pre-?approved)"
-    r"|system prompt|as an ai\b",
+    r"|\b(?:your|new|the following) system prompt\b|\bsystem prompt\s*:|\bas an ai\b",
     re.I,
 )
 _UNSEEN: Final = re.compile(r"[\u202a-\u202e\u2066-\u2069\u200b-\u200d\u2060\u00ad\ufeff]")
