@@ -234,17 +234,23 @@ def _choosing(reading: Reading, call: ast.Call) -> list[ast.expr]:
 
 def _is_fixed(reading: Reading, node: ast.expr) -> bool:
     """Whether a number is fixed before any input is seen, and is no whole one."""
-    value = reading.names.value(node.operand if isinstance(node, ast.UnaryOp) else node)
+    if isinstance(node, ast.UnaryOp):
+        return _is_fixed(reading, node.operand)
+    value = reading.names.value(node)
     if value is not None:
         return isinstance(value, float) and value not in (0.0, float("inf"), float("-inf"))
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        held = [s for s in reading.module.scopes.values() if node.attr in s.attributes]
-        values = [value for scope in held for value in scope.attributes[node.attr]]
-        return bool(values) and all(
-            isinstance(value, ast.Call | ast.BinOp) and not reading.is_hot(value)
-            for value in values
-        )
+        return _is_made_before(reading, node.attr)
     return False
+
+
+def _is_made_before(reading: Reading, name: str) -> bool:
+    """Whether an attribute is only ever worked out before a call."""
+    held = [scope.attributes.get(name, ()) for scope in reading.module.scopes.values()]
+    values = [value for group in held for value in group]
+    return bool(values) and all(
+        isinstance(value, ast.Call | ast.BinOp) and not reading.is_hot(value) for value in values
+    )
 
 
 def _skipped(reading: Reading) -> Iterator[Alarm]:

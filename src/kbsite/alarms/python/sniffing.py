@@ -159,6 +159,10 @@ def _modules(reading: Reading) -> Iterator[Alarm]:
             level = _of_modules(reading, item.slice)
             yield _raised(reading, level, "A module is taken from those that are loaded", item)
 
+    yield from _all_modules(reading)
+
+
+def _all_modules(reading: Reading) -> Iterator[Alarm]:
     for walked in _walked(reading):
         if reading.names.origin(walked) == "sys.modules":
             says = "It is looked up which modules are loaded"
