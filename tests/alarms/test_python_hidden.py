@@ -19,10 +19,14 @@ GEMM = problem(title="GEMM", forbidden=("torch.mm",), tolerance={"bfloat16": 0.0
 WORK = "y = torch.empty_like(x)\n_double[(1,)](x, y, x.numel(), BLOCK=1024)\n"
 HEAD = """
 import base64, builtins, codecs, functools, importlib, inspect, itertools, operator, pydoc, string
-OPS = {"a": torch.mm, "b": torch.zeros}
+OPS = {"a": torch.neg, "b": torch.zeros}
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def apply(f, a): return f(a, a)
 def pick(name): return getattr(torch, name)
+"""
+HELD = f"""
+{HEAD}
+OPS = {{"a": torch.mm, "b": torch.zeros}}
 class Held:
     op = torch.mm
 """
@@ -73,7 +77,51 @@ def told(expression: str, before: str = HEAD) -> list[Alarm]:
     ],
 )
 def test_the_operation_itself_is_told(expression: str) -> None:
-    assert ("forbidden-op", Level.ALARM) in {(a.kind, a.level) for a in told(expression)}
+    raised = told(expression, HELD.replace('OPS = {"a": torch.neg, "b": torch.zeros}', ""))
+
+    assert ("forbidden-op", Level.ALARM) in {(a.kind, a.level) for a in raised}
+
+
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        ("f = torch.zeros\nf = torch.mm", 2),
+        ("class K: pass\nsetattr(K, 'f', torch.mm)", 2),
+        ("F_ = {}\nF_['a'] = torch.mm", 2),
+        ("F_ = []\n\nF_.append(torch.mm)", 3),
+        ("F_ = {}\nF_.update(a=torch.mm)", 2),
+        ("F_ = dict([\n('a', torch.mm)])", 2),
+        ("globals()['f'] = torch.mm", 1),
+        ("def g():\n    yield torch.mm", 2),
+        ("class C:\n    @property\n    def p(self):\n        return torch.bmm", 4),
+        ("match torch.ops.aten.mm:\n    case f: pass", 1),
+    ],
+)
+def test_what_is_forbidden_is_told_where_it_is_only_named(before: str, line: int) -> None:
+    text = model(f"{WORK}return y", before)
+    first = text[: text.index(before)].count("\n")
+    raised = [a for a in found(text, GEMM) if a.level is not Level.NOTE]
+
+    assert [(a.kind, a.level, a.lines) for a in raised] == [
+        ("forbidden-op", Level.WARNING, (first + line,))
+    ]
+    assert loud(text.replace("torch.mm", "torch.neg").replace("bmm", "neg"), GEMM) == (
+        {"forbidden-op"} if "aten" in before else set()
+    )
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "def test_it():\n    f = torch.mm",
+        "if __name__ == '__main__':\n    f = torch.mm",
+        "f = torch.nn.Linear",
+        "def f(op): return op is torch.mm",
+        "f = torch.backends.cuda.matmul.allow_tf32",
+    ],
+)
+def test_to_name_it_elsewhere_is_honest(before: str) -> None:
+    assert loud(model(f"{WORK}return y", before), GEMM) == set()
 
 
 @pytest.mark.parametrize(

@@ -110,11 +110,35 @@ def _forbidden(reading: Reading) -> Iterator[Alarm]:
     if problem is None or not problem.problem.forbidden:
         return
     rules = [_Rule(spelled) for spelled in problem.problem.forbidden]
+    told: list[Alarm] = []
     for node, origin in _uses(reading):
-        for rule in rules:
-            if rule.meets(origin):
-                yield _used(reading, node, rule.spelled)
-                break
+        spelled = next((rule.spelled for rule in rules if rule.meets(origin)), None)
+        if spelled is not None:
+            told.append(_used(reading, node, spelled))
+    yield from told
+    if not any(alarm.level is ALARM for alarm in told):
+        yield from _named_only(reading, rules)
+
+
+def _named_only(reading: Reading, rules: list[_Rule]) -> Iterator[Alarm]:
+    """What is forbidden, and named without being called: it may be called by another name."""
+    for node in reading.module.all(ast.Attribute):
+        if _is_called(reading, node) or reading.on_device(node):
+            continue
+        origin = reading.names.origin(node)
+        plain = origin.startswith("torch.") and origin.rpartition(".")[2].islower()
+        if plain and "(" not in origin and any(rule.meets(origin) for rule in rules):
+            quiet = reading.phase(node) is Phase.TEST or _without_device(reading, node)
+            says = f"`{shown(origin)}`, which the problem forbids, is named to be called later."
+            yield reading.raised("forbidden-op", NOTE if quiet else WARNING, says, node)
+
+
+def _is_called(reading: Reading, node: ast.Attribute) -> bool:
+    """Whether an attribute is only named to be called, to reach further, or to be compared."""
+    parent = reading.module.parents.get(node)
+    if isinstance(parent, ast.Call):
+        return parent.func is node
+    return isinstance(parent, ast.Attribute | ast.Compare)
 
 
 class _Rule:
