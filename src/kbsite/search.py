@@ -33,8 +33,8 @@ _NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.
 _UNQUOTED = "!'()*"
 """What encodeURIComponent leaves as it is, beside what `quote` does."""
 
-_NO_TEXT = "nav, svg, .drawn, .tools, .minimap, .step > a"
-"""What stands on pages to get around, and would be found on every one of them."""
+_NO_TEXT = "nav, svg, .drawn, .tools, .minimap, .step > a, .alarms"
+"""What stands on pages to get around, or says of a run what its own text shows further down."""
 
 _BLOCK = re.compile(
     r"</?(?=(?:blockquote|d[dlt]|del|details|div|fig\w+|h\d|ins|li|[ou]l|p|pre|section|small|summary|"
