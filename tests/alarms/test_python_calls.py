@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbsite.alarms.kinds import BY_ID
@@ -148,6 +148,7 @@ def test_every_rule_is_of_a_kind_and_never_lighter_in_a_call() -> None:
         assert rule.call.weight >= rule.setup.weight, name
 
 
+@settings(deadline=None)
 @given(st.sampled_from(NAMED), st.text("abcxyz_", min_size=1, max_size=4))
 def test_only_the_whole_name_counts(origin: str, more: str) -> None:
     owner, _, name = origin.rpartition(".")

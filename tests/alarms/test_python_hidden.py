@@ -7,7 +7,7 @@ import codecs
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbsite.alarms.python.names import Names
@@ -242,6 +242,7 @@ def cut(name: str, places: list[int]) -> list[str]:
     return [name[a:b] for a, b in pairwise(ends)]
 
 
+@settings(deadline=None)
 @given(names, st.lists(st.integers(0, 9), max_size=5), st.booleans())
 def test_any_pieces_of_a_name_are_put_together(name: str, places: list[int], named: bool) -> None:
     pieces = cut(name, places)
@@ -260,6 +261,7 @@ def test_any_pieces_of_a_name_are_put_together(name: str, places: list[int], nam
         assert origin(f"getattr(torch, {way})", before) == f"torch.{name}", way
 
 
+@settings(deadline=None)
 @given(names, st.integers(0, 60), st.sampled_from(["^", "-", "+"]))
 def test_any_numbers_of_a_name_are_turned_back(name: str, key: int, sign: str) -> None:
     hidden = {"^": [ord(c) ^ key for c in name], "-": [ord(c) + key for c in name]}
@@ -276,6 +278,7 @@ def test_any_numbers_of_a_name_are_turned_back(name: str, key: int, sign: str) -
         assert origin(f"getattr(torch, {way})") == f"torch.{name}", way
 
 
+@settings(deadline=None)
 @given(names, st.integers(1, 4), st.sampled_from("xyzq"))
 def test_any_cut_of_a_name_is_undone(name: str, step: int, filler: str) -> None:
     spaced = "".join(letter + filler * (step - 1) for letter in name)
@@ -294,6 +297,7 @@ def test_any_cut_of_a_name_is_undone(name: str, step: int, filler: str) -> None:
         assert origin(f"getattr(torch, {way})") == f"torch.{name}", way
 
 
+@settings(deadline=None)
 @given(names, st.integers(0, 2))
 def test_any_code_of_a_name_is_decoded(name: str, times: int) -> None:
     coded = name.encode()
@@ -314,6 +318,7 @@ def test_any_code_of_a_name_is_decoded(name: str, times: int) -> None:
 aliases = st.from_regex(r"[a-z]{3}_[a-z0-9]{1,3}", fullmatch=True)
 
 
+@settings(deadline=None)
 @given(st.lists(aliases, min_size=1, max_size=8, unique=True), names)
 def test_any_chain_of_aliases_leads_back(chain: list[str], name: str) -> None:
     before = f"{chain[0]} = torch.{name}\n"

@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbsite.alarms.python.algorithms import ALGORITHMS
@@ -55,6 +55,7 @@ words = st.from_regex(r"[a-z]{2}_[a-z]{1,4}", fullmatch=True)
 comments = st.text("abc xyz!", max_size=12)
 
 
+@settings(deadline=None)
 @given(st.lists(words, min_size=4, max_size=4, unique=True), comments, st.floats(0.5, 9.5))
 def test_names_comments_and_figures_change_no_likeness(
     chosen: list[str], said: str, figure: float
@@ -68,6 +69,7 @@ def test_names_comments_and_figures_change_no_likeness(
     assert share(text) == share(REFERENCE) == 100
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 5)))
 def test_what_is_left_out_makes_it_less_alike(left: set[int]) -> None:
     head, _, body = REFERENCE.partition("v):\n")
@@ -102,6 +104,7 @@ def test_a_copy_that_is_called_is_told_of_what_calls_it() -> None:
 OPERATIONS = sorted(name for name in FAMILY if not name.startswith("_") and name.islower())
 
 
+@settings(deadline=None)
 @given(st.sampled_from(OPERATIONS))
 def test_an_operation_is_the_same_wherever_it_lives(name: str) -> None:
     for spelled in (
@@ -203,6 +206,7 @@ def test_each_line_is_known_by_when_it_runs() -> None:
     assert len([c for c, _ in reading.calls if c.func.__dict__.get("id") == "mark"]) == 8
 
 
+@settings(deadline=None)
 @given(st.lists(words, min_size=1, max_size=12, unique=True))
 def test_a_chain_of_functions_runs_in_every_call_to_its_end(chain: list[str]) -> None:
     links = [f"def {a}(x): return {b}(x)" for a, b in zip(chain, [*chain[1:], "mark"], strict=True)]

@@ -10,7 +10,7 @@ import functools
 import operator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbsite.alarms.python.constants import Constants
@@ -207,6 +207,7 @@ written = st.recursive(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(written)
 def test_no_expression_is_worked_out_to_another_value(expression: str) -> None:
     try:
@@ -222,6 +223,7 @@ def test_no_expression_is_worked_out_to_another_value(expression: str) -> None:
     assert found is None or found == wanted, expression
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["'mm'", "9", "x"]), min_size=1, max_size=4))
 def test_a_value_is_the_same_each_time_it_is_asked_for(parts: list[str]) -> None:
     tree = ast.parse(f"({','.join(parts)},)", mode="eval").body

@@ -108,8 +108,6 @@ def _by_name(known: Known, node: ast.Call, called: str, given: list[ast.expr]) -
             return f"{UNKNOWN}.{known.text(first) or UNKNOWN}"
         case "operator.itemgetter()" if isinstance(node.func, ast.Call) and node.func.args:
             return known.item(node, first, node.func.args[0])
-        case "torch.nn.utils.skip_init":
-            return f"{known.origin(first)}()"
         case "functools.reduce" if len(given) > 2:
             return _reduced(known, given)
         case "builtins.next":
@@ -118,8 +116,14 @@ def _by_name(known: Known, node: ast.Call, called: str, given: list[ast.expr]) -
             return _evaluated(known, first)
         case "pydoc.locate" | "pkgutil.resolve_name":
             return _located(known, first)
+        case "torch.nn.utils.skip_init":
+            return f"{known.origin(first)}()"
         case _:
-            return _if_known(known.origin(first)) if called in GIVES_FIRST else ""
+            return _first(known, called, first)
+
+
+def _first(known: Known, called: str, first: ast.expr) -> str:
+    return _if_known(known.origin(first)) if called in GIVES_FIRST else ""
 
 
 def _if_known(origin: str) -> str:
