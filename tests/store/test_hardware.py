@@ -192,6 +192,7 @@ HOSTILE = {
     "no YAML": "name: [\n",
     "NUL": "name: \0\n",
     "a number as key": "1: 2\n",
+    "a number as key of a card": CARD + "1: 2\n",
     "too large": "name: " + "x" * 1_000_001,
     "lists for values": "name: []\npeaks: {}\nsources: []\nlacks: fp8\n",
     "numbers as keys of sources": CARD.replace("  sheet:\n", "  1:\n"),

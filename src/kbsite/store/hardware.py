@@ -81,23 +81,29 @@ def _invalid(path: Path, text: str, wrong: list[tuple[str, str]]) -> InvalidFile
 def _misspelt(data: object, hint: Any, key: str = "") -> Wrong:
     """Keys, however deep, that no record has: a figure under one of them would be lost."""
     hint = next((part for part in get_args(hint) if _optional(hint, part)), hint)
-    dot = f"{key}." if key else ""
     if is_dataclass(hint) and isinstance(data, dict):
-        hints = get_type_hints(hint)
-        expected = ", ".join(sorted(field.name for field in fields(hint)))
-        for name, value in data.items():
-            if name in hints:
-                yield from _misspelt(value, hints[name], f"{dot}{name}")
-            elif "spars" in name.lower():
-                yield f"{dot}{name}", _SPARSE
-            else:
-                yield f"{dot}{name}", f"is not a key here; expected one of {expected}"
-    elif isinstance(data, list) and get_args(hint):
+        names = sorted(field.name for field in fields(hint))
+        for name in map(str, data):
+            if name not in names:
+                unknown = f"is not a key here; expected one of {', '.join(names)}"
+                what = _SPARSE if "spars" in name.lower() else unknown
+                yield f"{key}.{name}".removeprefix("."), what
+    for part, value, inner in _parts(data, hint):
+        yield from _misspelt(value, inner, f"{key}{part}".removeprefix("."))
+
+
+def _parts(data: object, hint: Any) -> Iterator[tuple[str, object, Any]]:
+    """What a value holds, with where in it that stands, and as what it is read."""
+    if isinstance(data, list) and get_args(hint):
         for number, item in enumerate(data):
-            yield from _misspelt(item, get_args(hint)[0], f"{key}[{number}]")
+            yield f"[{number}]", item, get_args(hint)[0]
     elif isinstance(data, dict) and get_origin(hint) is Mapping:
         for name, value in data.items():
-            yield from _misspelt(value, get_args(hint)[-1], f"{dot}{name}")
+            yield f".{name}", value, get_args(hint)[-1]
+    elif isinstance(data, dict) and is_dataclass(hint):
+        hints = get_type_hints(hint)
+        for name in (name for name in hints if name in data):
+            yield f".{name}", data[name], hints[name]
 
 
 def _optional(hint: Any, part: Any) -> bool:
@@ -111,14 +117,11 @@ def _impossible(hardware: Hardware) -> Wrong:
     for number, alias in enumerate(hardware.aliases):
         if not alias.strip():
             yield f"aliases[{number}]", "empty; expected a name that a driver uses"
-    for key, figure in hardware.figures:
-        if figure and not _sound(figure.value):
-            yield f"{key}.value", f"expected a number above 0, got {figure.value}"
+    for key, value in _numbers(hardware):
+        if value is not None and not _sound(value):
+            yield key, f"expected a number above 0, got {value}"
     for number, peak in enumerate(hardware.peaks):
-        for name, value in _numbers(peak):
-            if value is not None and not _sound(value):
-                yield f"peaks[{number}].{name}", f"expected a number above 0, got {value}"
-        if (peak.tflops is None or peak.per_clock is None) and not peak.note.strip():
+        if None in (peak.tflops, peak.per_clock) and not peak.note.strip():
             yield f"peaks[{number}].note", "missing; expected why a figure is null"
 
 
@@ -126,11 +129,16 @@ def _sound(value: float) -> bool:
     return isfinite(value) and value > 0
 
 
-def _numbers(peak: Peak) -> Iterator[tuple[str, float | None]]:
-    yield "tflops", peak.tflops
-    yield "per_clock", peak.per_clock
-    for name, figure in (("observed_per_clock", peak.observed_per_clock), ("mhz", peak.mhz)):
-        yield f"{name}.value", figure.value if figure else None
+def _numbers(hardware: Hardware) -> Iterator[tuple[str, float | None]]:
+    """All numbers of a file, by key."""
+    for key, figure in hardware.figures:
+        yield f"{key}.value", figure.value if figure else None
+    for number, peak in enumerate(hardware.peaks):
+        of_peak = f"peaks[{number}]"
+        yield f"{of_peak}.tflops", peak.tflops
+        yield f"{of_peak}.per_clock", peak.per_clock
+        for name, figure in (("observed_per_clock", peak.observed_per_clock), ("mhz", peak.mhz)):
+            yield f"{of_peak}.{name}.value", figure.value if figure else None
 
 
 def _unsourced(hardware: Hardware) -> Wrong:
@@ -192,17 +200,25 @@ def _of_clocks(hardware: Hardware) -> Wrong:
     boost, maximum = hardware.boost_mhz, hardware.maximum_mhz
     if boost and maximum and maximum.value < boost.value:
         yield "maximum_mhz.value", f"expected at least boost_mhz, {boost.value:g}"
-    highest = maximum.value if maximum else LIMIT_MHZ
+    if hardware.units is None:
+        return
     for number, peak in enumerate(hardware.peaks):
-        if hardware.units is None or peak.tflops is None or peak.per_clock is None:
-            continue
-        stated = peak.mhz or boost
-        clock = implied_mhz(peak.tflops, hardware.units.value, peak.per_clock)
-        limits = (stated.value, stated.value) if stated else (0.0, highest)
-        if not limits[0] * (1 - TOLERANCE) <= clock <= limits[1] * (1 + TOLERANCE):
-            want = f"{limits[1]:g} MHz" if stated else f"at most {limits[1]:g} MHz"
-            message = f"stands for a clock of {clock:.0f} MHz, expected {want}; {_SPARSE}"
-            yield f"peaks[{number}].tflops", message
+        if peak.tflops is not None and peak.per_clock is not None:
+            clock = implied_mhz(peak.tflops, hardware.units.value, peak.per_clock)
+            expected = _refused_clock(hardware, peak, clock)
+            if expected:
+                message = f"stands for a clock of {clock:.0f} MHz, expected {expected}; {_SPARSE}"
+                yield f"peaks[{number}].tflops", message
+
+
+def _refused_clock(hardware: Hardware, peak: Peak, clock: float) -> str:
+    """What the clock of a rate has to be, in words; empty where it is that."""
+    stated = peak.mhz or hardware.boost_mhz
+    if stated:
+        fits = abs(clock - stated.value) <= TOLERANCE * stated.value
+        return "" if fits else f"{stated.value:g} MHz"
+    highest = hardware.maximum_mhz.value if hardware.maximum_mhz else LIMIT_MHZ
+    return "" if clock <= highest * (1 + TOLERANCE) else f"at most {highest:g} MHz"
 
 
 def _said_twice(folder: Path, found: Mapping[str, Hardware]) -> Iterator[InputError]:
