@@ -97,7 +97,7 @@ def test_a_verdict_is_read_at_once_and_its_quote_followed_to_its_lines_by_keyboa
     quote = row.locator("figure.quote").first
     expect(quote).to_be_hidden()
 
-    tab_to(page, "2 quotes, implication", "tr.audits li:has-text('It keeps all.')")
+    tab_to(page, "2 quotes ✗ 1 unproven, implication", "tr.audits li:has-text('It keeps all.')")
     page.keyboard.press("Enter")
     expect(quote).to_be_visible()
     expect(row).to_contain_text("No number.")
