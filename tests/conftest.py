@@ -20,11 +20,11 @@ from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete, new
 from kbsite.store.settings import CONFIG, Settings, read_settings
 from kbsite.store.writing import json_text, write_bytes, write_text
 
-# A search for new counter-examples belongs to a desk, not to whoever lands next.
 # How long an example takes says nothing on a machine that runs other tests beside it.
+hypothesis.settings.register_profile("desk", deadline=None)
+# A search for new counter-examples belongs to a desk, not to whoever lands next.
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SOLUTION_TEXT = "def solve(x):\n    return x.softmax(-1)\n"

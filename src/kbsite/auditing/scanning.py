@@ -52,19 +52,17 @@ def scan(settings: Settings, folders: Sequence[Path], tick: Tick | None = None) 
     runs = list(_runs(site, folders, findings)) if folders else list(site.runs)
     wanted = {stored.run.id for stored in runs}
     others = [stored for stored in site.runs if runs and stored.run.id not in wanted]
-    whole = len(runs) + len(others)
     begun = perf_counter()
     taken: dict[str, tuple[Fingerprint, ...]] = {}
-    found = []
-    for done, stored in enumerate(runs, start=1):
-        found.append(_scanned(site, stored, taken))
-        if tick:
-            tick(stored.run.id, done, whole)
-    for done, stored in enumerate(others, start=len(runs) + 1):
-        taken[stored.run.id] = alarms.fingerprints(evidence(site, stored), [])
-        if tick:
-            tick(stored.run.id, done, whole)
     told: list[str] = []
+    found = []
+    for done, stored in enumerate([*runs, *others], start=1):
+        if stored.run.id in wanted:
+            found.append(_scanned(site, stored, taken))
+        else:
+            taken[stored.run.id] = alarms.fingerprints(evidence(site, stored), told)
+        if tick:
+            tick(stored.run.id, done, len(runs) + len(others))
     across = alarms.compare(taken, told)
     findings += [Finding(Severity.ERROR, str(settings.runs), failure) for failure in told]
     merged = tuple(_with(one, across.get(one.stored.run.id, ())) for one in found)
