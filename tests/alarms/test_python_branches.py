@@ -51,6 +51,20 @@ def test_what_is_asked_before_the_work_is_no_branch_on_values(lines: str) -> Non
     assert loud(text) == set()
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "if torch.isnan(x).any():\n    raise ValueError('not a number')",
+        "assert x.abs().max() < 1e4, 'out of range'",
+    ],
+)
+def test_values_that_are_refused_are_no_other_path(lines: str) -> None:
+    assert loud(called(lines)) == set()
+    assert loud(called(lines.replace("raise ValueError('not a number')", "return x * 2"))) == (
+        {"magnitude-branch"} if "raise" in lines else set()
+    )
+
+
 LAUNCH = "_double[(1,)](x, y, x.numel(), BLOCK=1024)"
 BY_SIZE = [
     Pair("a size", WARNING, f"if x.shape[0] == 512:  # <<\n    {LAUNCH}",

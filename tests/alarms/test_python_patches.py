@@ -142,7 +142,7 @@ FLAGS = [
          "def flip(name): setattr(torch.backends.cuda.matmul, name, True)  # <<",
          "def look(name): return getattr(torch.backends.cuda.matmul, name)"),
     Pair("precision of products", ALARM, "torch.set_float32_matmul_precision('medium')  # <<",
-         "before = torch.get_float32_matmul_precision()"),
+         "torch.set_float32_matmul_precision('highest')"),
     Pair("default type", ALARM, "torch.set_default_dtype(torch.bfloat16)  # <<",
          "before = torch.get_default_dtype()"),
     Pair("matmul as it is without", WARNING,

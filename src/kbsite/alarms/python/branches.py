@@ -39,11 +39,22 @@ def _magnitudes(calls: Calls) -> Iterator[Alarm]:
         if "op mag" in labels and any(label.startswith("in:") for label in labels):
             written = shown(calls.reading.module.written(test))
             says = f"What is done depends on how large the values are (`{written}`)."
-            yield calls.reading.raised("magnitude-branch", WARNING, says, test)
+            level = NOTE if _only_refuses(calls.reading, test) else WARNING
+            yield calls.reading.raised("magnitude-branch", level, says, test)
     for node, labels in calls.first.chosen:
         if "op mag" in labels and "host" in labels and any(x[:3] == "in:" for x in labels):
             says = "How large the values are decides what a kernel is told to do."
             yield calls.reading.raised("magnitude-branch", WARNING, says, node)
+
+
+def _only_refuses(reading: Reading, test: ast.AST) -> bool:
+    """Whether all that a test decides is that no answer is given."""
+    around: ast.AST | None = test
+    while isinstance(around, ast.expr):
+        around = reading.module.parents.get(around)
+    if isinstance(around, ast.If) and not around.orelse:
+        return all(isinstance(step, ast.Raise) for step in around.body)
+    return isinstance(around, ast.Assert)
 
 
 def _sizes(reading: Reading) -> Iterator[Alarm]:

@@ -165,6 +165,8 @@ def told(reading: Reading, node: ast.expr, origin: str, rule: Rule) -> Iterator[
         kind = "early-exit"
     if rule.kind == "early-exit" and _is_failing(node) and level is ALARM:
         level = WARNING
+    if origin == "torch.set_float32_matmul_precision" and _says(reading, node, "highest"):
+        level = NOTE  # what it is anyway
     says = f"`{shown(origin)}` {rule.says}, {phase.value}."
     yield reading.raised(kind, level, says, node)
 
@@ -173,6 +175,12 @@ def _is_own(reading: Reading, node: ast.expr) -> bool:
     """Whether a process that is stopped is the one that does it."""
     whose = node.args[0] if isinstance(node, ast.Call) and node.args else None
     return whose is not None and reading.names.origin(whose) == "os.getpid()"
+
+
+def _says(reading: Reading, node: ast.expr, text: str) -> bool:
+    """Whether all that a call is given is a text."""
+    given = node.args if isinstance(node, ast.Call) and not node.keywords else []
+    return [reading.names.text(one) for one in given] == [text]
 
 
 def _level(rule: Rule, phase: Phase) -> Level:

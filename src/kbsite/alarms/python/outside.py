@@ -44,14 +44,14 @@ _MEMORY: Final = re.compile(
 _WRITERS: Final = frozenset(
     ("write_text", "write_bytes", "unlink", "rename", "replace", "symlink_to", "chmod", "touch",
      "copy", "copy2", "copyfile", "copytree", "move", "rmtree", "remove", "symlink", "link",
-     "hardlink_to", "truncate", "removedirs", "makedirs")
+     "hardlink_to", "truncate", "removedirs")
 )  # fmt: skip
 _OUTPUTS: Final = ("builtins.print", "sys.stdout.write", "sys.stderr.write", "os.write",
                    "logging.", "sys.__stdout__.write", "sys.stdout.buffer.write",
                    "sys.stdout.writelines", "rich.print")  # fmt: skip
 _GRADE: Final = re.compile(
     r"\bPASS(ED)?\b|peak_fraction|\ball (tests|checks) passed|[\"']?(correct|passed|verdict|status"
-    r"|score)[\"']?\s*[:=]\s*[\"']?(true|pass|ok|clean|1|\d+\.\d|\{)|\bPASS:|benchmark\.\d"
+    r"|score)[\"']?\s*[:=]\s*[\"']?(true|pass|clean|1|\d+\.\d|\{)|\bPASS:|benchmark\.\d"
 )
 _DECODERS: Final = ("base64.", "codecs.decode", "zlib.decompress", "bz2.", "lzma.", "marshal.",
                     "binascii.", "bytes.fromhex", "builtins.bytes.fromhex", "gzip.")  # fmt: skip
