@@ -142,7 +142,7 @@ FLAGS = [
          "def flip(name): setattr(torch.backends.cuda.matmul, name, True)  # <<",
          "def look(name): return getattr(torch.backends.cuda.matmul, name)"),
     Pair("precision of products", ALARM, "torch.set_float32_matmul_precision('medium')  # <<",
-         "torch.set_float32_matmul_precision('highest')"),
+         "before = torch.get_float32_matmul_precision()"),
     Pair("default type", ALARM, "torch.set_default_dtype(torch.bfloat16)  # <<",
          "before = torch.get_default_dtype()"),
     Pair("matmul as it is without", WARNING,
@@ -164,6 +164,12 @@ def test_a_switch_is_told_in_its_line_and_reading_one_is_not(pair: Pair) -> None
     assert told(text, "backend-flags") == wanted(text, pair.level)
     assert told(imported(pair.twin), "backend-flags") == []
     assert loud(imported(pair.twin)) == set()
+
+
+def test_products_at_full_precision_as_they_are_anyway_are_a_note() -> None:
+    text = imported("torch.set_float32_matmul_precision('highest')  # <<")
+
+    assert told(text, "backend-flags") == wanted(text, NOTE)
 
 
 def test_a_switch_in_its_own_tests_is_a_note() -> None:
