@@ -8,10 +8,8 @@ from pathlib import PurePosixPath
 
 from kbsite.model.transcript import Transcript
 from kbsite.store.problems import StoredProblem
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
 from kbsite.transcripts import transcript
-
-SIDECARS = "files/"
 
 LONGEST = 2_000_000
 """Bytes from which a source is not looked into: no person and no model wrote it."""

@@ -14,11 +14,10 @@ from kbsite.model.proof import Proof
 from kbsite.pages.page import File, Renderer
 from kbsite.pages.quotes import lines_by_file, proven
 from kbsite.store.files import Stored
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
 from kbsite.text import CodeLine, code_lines
 
 PAGE = "solution.html"
-SIDECARS = "files/"
 HERE = 60
 """Lines of all files together that the run's page shows."""
 

@@ -30,6 +30,7 @@ AUDIT = "audit.yaml"
 MANIFEST = "manifest.json"
 SOLUTION = "solution.py"
 TRANSCRIPT = "transcript/"
+SIDECARS = "files/"
 FLOORS = "floors.json"
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 PARTIAL = ".partial"

@@ -13,9 +13,8 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.finding import one_line
 from kbsite.model.proof import Proof
 from kbsite.store.files import Stored
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
 
-SIDECARS = "files/"
 LINES = 5_000
 """Lines of a file that are shown."""
 
