@@ -51,7 +51,7 @@ def main(out: Path = OUT) -> None:
 
 
 def shots(site: Path) -> Iterator[Shot]:
-    """What is shown: the board, one run from two places, two runs side by side, all runs."""
+    """What is shown: the board, one run from two places, two runs side by side, lists, rules."""
     runs = sorted(path.parent for path in site.glob("runs/*/index.html"))
     # The run of Claude Code that says most; the other one was killed after its first call.
     claude = max((run for run in runs if "_claude_" in run.name), key=_size).name
@@ -62,6 +62,9 @@ def shots(site: Path) -> Iterator[Shot]:
     yield Shot("compare", f"compare/index.html?runs={claude},{codex}")
     yield Shot("runs", "runs/index.html")
     yield Shot("explore", "explore/index.html")
+    yield Shot("audits", "audits/index.html")
+    yield Shot("methodology", "methodology/index.html", "#caught-title")
+    yield Shot("hardware", "hardware/h200-sxm/index.html")
 
 
 def _size(run: Path) -> int:

@@ -31,7 +31,7 @@ class Scanned:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScannedRuns:
     """What was found in some runs."""
 
     runs: tuple[Scanned, ...]
@@ -41,7 +41,7 @@ class Scan:
     """How long looking took, without reading the folders of the runs."""
 
 
-def scan(settings: Settings, folders: Sequence[Path], tick: Tick | None = None) -> Scan:
+def scan(settings: Settings, folders: Sequence[Path], tick: Tick | None = None) -> ScannedRuns:
     """What there is to find in the runs in some folders; in all runs of the settings without any.
 
     Each is compared with all runs of the settings too. One that cannot be read stops no other. All
@@ -66,7 +66,7 @@ def scan(settings: Settings, folders: Sequence[Path], tick: Tick | None = None) 
     across = alarms.compare(taken, told)
     findings += [Finding(Severity.ERROR, str(settings.runs), failure) for failure in told]
     merged = tuple(_with(one, across.get(one.stored.run.id, ())) for one in found)
-    return Scan(merged, tuple(findings), perf_counter() - begun)
+    return ScannedRuns(merged, tuple(findings), perf_counter() - begun)
 
 
 def _runs(site: Site, folders: Sequence[Path], findings: list[Finding]) -> Iterator[StoredRun]:

@@ -33,7 +33,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class BoardCoverage:
     """How much of what a board's rule wants audited is."""
 
     board: Board
@@ -103,7 +103,7 @@ def _overview(site: Site, rows: Sequence[Judged]) -> dict[str, object]:
     }
 
 
-def coverage(board: Board) -> Coverage:
+def coverage(board: Board) -> BoardCoverage:
     """What a board's rule wants audited, and how much of it is, by reason."""
     cells: Counter[Due] = Counter()
     audited: Counter[Due] = Counter()
@@ -112,7 +112,7 @@ def coverage(board: Board) -> Coverage:
         if cell.shown.audit is not None:
             audited.update(cell.due)
     reasons = tuple(Reason(due, cells[due], audited[due]) for due in Due if cells[due])
-    return Coverage(board, reasons)
+    return BoardCoverage(board, reasons)
 
 
 def corrections(site: Site) -> list[Correction]:

@@ -17,7 +17,7 @@ MOST = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
+class ShownAlarm:
     """An alarm, and where what it is about is shown."""
 
     alarm: Alarm
@@ -30,12 +30,12 @@ class Noticed:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticedAll:
+class ShownAlarms:
     """The alarms of a run as its page shows them."""
 
-    alarms: tuple[Noticed, ...]
+    alarms: tuple[ShownAlarm, ...]
     """From a warning up, what weighs most first."""
-    notes: tuple[Noticed, ...]
+    notes: tuple[ShownAlarm, ...]
     more: int
     """How many of both are not shown."""
 
@@ -52,7 +52,7 @@ def noticed(
     found: Sources,
     parts: Sequence[Part],
     addresses: Mapping[str, str],
-) -> NoticedAll:
+) -> ShownAlarms:
     """The alarms of a run; `addresses` are those of its transcript's anchors."""
     held = site.alarms.get(stored.run.id, ())
     heavy = [alarm for alarm in held if alarm.level is not Level.NOTE]
@@ -60,7 +60,7 @@ def noticed(
     shown = [*heavy[:MOST], *notes[:MOST]]
     steps = _steps(shown, parts, addresses)
     placed = [
-        Noticed(
+        ShownAlarm(
             alarm=alarm,
             title=BY_ID[alarm.kind].title if alarm.kind in BY_ID else alarm.kind,
             place=line_place(found, alarm.file, alarm.lines)
@@ -71,7 +71,7 @@ def noticed(
         for alarm in shown
     ]
     many = len(heavy[:MOST])
-    return NoticedAll(tuple(placed[:many]), tuple(placed[many:]), len(held) - len(shown))
+    return ShownAlarms(tuple(placed[:many]), tuple(placed[many:]), len(held) - len(shown))
 
 
 def _steps(

@@ -17,7 +17,7 @@ from kbsite.model.alarm import Level
 from kbsite.model.finding import Severity
 
 if TYPE_CHECKING:
-    from kbsite.auditing.scanning import Scan, Scanned
+    from kbsite.auditing.scanning import Scanned, ScannedRuns
     from kbsite.model.alarm import Alarm
 
 
@@ -63,7 +63,7 @@ def scan(
         sys.exit(1)
 
 
-def _told(made: Scan) -> bool:
+def _told(made: ScannedRuns) -> bool:
     """Whether all runs could be looked over; on stderr, which not, and a summary."""
     from kbsite.cli.audit.printing import say
 
@@ -101,7 +101,7 @@ def _data(run: Scanned, alarm: Alarm) -> dict[str, object]:
     }
 
 
-def _failures(made: Scan) -> Iterator[str]:
+def _failures(made: ScannedRuns) -> Iterator[str]:
     from kbsite.cli.audit.printing import as_line, place
 
     for run in made.runs:
@@ -109,7 +109,7 @@ def _failures(made: Scan) -> Iterator[str]:
             yield as_line(f"{place(run.stored.folder)}: error: not looked over: {failure}")
 
 
-def _summary(made: Scan) -> str:
+def _summary(made: ScannedRuns) -> str:
     seen = Counter(alarm.level for run in made.runs for alarm in run.alarms)
     count = len(made.runs)
     found = ", ".join(f"{seen[level]} {level.value}s" for level in reversed(Level))
