@@ -22,6 +22,7 @@ from kbsite.alarms.figures import Figures
 from kbsite.alarms.native import NativeSources
 from kbsite.alarms.python.detector import PythonSources
 from kbsite.alarms.session.detector import Session
+from kbsite.alarms.unread import Unread
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import one_line
 
@@ -53,7 +54,9 @@ class Comparison(Protocol):
         ...
 
 
-DETECTORS: tuple[Detector, ...] = (PythonSources(), NativeSources(), Session(), Figures())
+DETECTORS: tuple[Detector, ...] = (
+    PythonSources(), NativeSources(), Unread(), Session(), Figures(),
+)  # fmt: skip
 
 COMPARISONS: tuple[Comparison, ...] = (Sources(), Scores())
 

@@ -62,12 +62,12 @@ class PythonSources:
 
 
 def _bounded(find: Callable[[Reading], Iterator[Alarm]], reading: Reading) -> list[Alarm]:
-    """What a finder finds; a note in place of it where the source is nested beyond reason."""
+    """What a finder finds; a warning in place of it where the source is nested beyond reason."""
     try:
         return list(find(reading))
     except RecursionError:
         says = "The source was not looked into everywhere: its parts are nested too deeply."
-        return [reading.raised("obfuscation", Level.NOTE, says)]
+        return [reading.raised("obfuscation", Level.WARNING, says)]
 
 
 _ENCODING: Final = re.compile(r"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
