@@ -233,7 +233,11 @@
   });
   let pause = 0;
   query.addEventListener("input", () => {
+    // What was found is not what is asked for any more, nor what a search still finds.
+    searches += 1;
+    searching = false;
     hits = [];
+    found.textContent = "";
     clearTimeout(pause);
     pause = setTimeout(search, PAUSE);
   });

@@ -81,6 +81,23 @@ def test_find_counts_everything_also_what_is_folded_or_not_loaded(open_run: Open
     expect(page.get_by_text(f"secret thought {ROUNDS - 1}")).to_be_visible()
 
 
+CHANGED = """() => {
+    const query = document.getElementById("query");
+    query.value += "!";
+    query.dispatchEvent(new Event("input"));
+    return document.getElementById("found").textContent;
+}"""
+
+
+def test_a_count_is_never_told_of_words_that_have_changed_since(open_run: Open) -> None:
+    page = open_run()
+    page.fill("#query", "secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+
+    assert page.evaluate(CHANGED) == ""
+    expect(page.locator("#found")).to_have_text("nothing found", timeout=15000)
+
+
 def test_find_reaches_into_texts_that_have_a_page_of_their_own(open_run: Open) -> None:
     page = open_run()
     page.fill("#query", "needle-02345")
