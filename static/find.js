@@ -148,15 +148,21 @@
     found.textContent = hits.length ? `${hit + 1} of ${hits.length}${more}` : more || "nothing found";
   }
 
-  async function search() {
-    const mine = ++searches;
+  // What was found is not what is asked for any more, nor what a search still finds.
+  function forget() {
+    searches += 1;
     searching = false;
-    run.remember();
     hits = [];
+    found.textContent = "";
+  }
+
+  async function search() {
+    forget();
+    const mine = searches;
+    run.remember();
     hit = -1;
     CSS.highlights?.delete("found");
     tick();
-    found.textContent = "";
     if (!query.value) return;
     const wanted = wantedText();
     if (!wanted) {
@@ -233,11 +239,7 @@
   });
   let pause = 0;
   query.addEventListener("input", () => {
-    // What was found is not what is asked for any more, nor what a search still finds.
-    searches += 1;
-    searching = false;
-    hits = [];
-    found.textContent = "";
+    forget();
     clearTimeout(pause);
     pause = setTimeout(search, PAUSE);
   });
