@@ -14,7 +14,8 @@ import msgspec
 import pytest
 import yaml
 
-from kbsite.model.run import Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run
 from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE
 from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete, new_run_folder
 from kbsite.store.settings import CONFIG, Settings, read_settings

@@ -15,7 +15,8 @@ from kbsite.model.audit import Audit, Verdict
 from kbsite.model.board import Attempt, Board, Cell, Row, Tally
 from kbsite.model.config import BoardConfig, Represents
 from kbsite.model.floor import Floor, FloorKind
-from kbsite.model.run import Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 
 START = datetime(2026, 1, 2, tzinfo=UTC)

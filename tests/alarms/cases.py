@@ -15,7 +15,8 @@ import yaml
 from kbsite.alarms import compare, fingerprints, scan
 from kbsite.alarms.evidence import Evidence
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.run import Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run
 from kbsite.store.problems import PROBLEM, REFERENCE, StoredProblem, read_problem
 from kbsite.store.runs import METRICS, RUN, complete, new_run_folder, read_run
 

@@ -15,8 +15,8 @@ from kbsite.alarms.across.sources import Sources
 from kbsite.alarms.across.tokens import tokens
 from kbsite.alarms.across.winnowing import GRAM, MOST, SPACE, WINDOW, limited, marks
 from kbsite.alarms.evidence import Evidence
+from kbsite.model.grade import Metrics
 from kbsite.model.problem import Problem
-from kbsite.model.run import Metrics
 from kbsite.model.status import Status
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import complete, new_run_folder, read_run

@@ -11,7 +11,7 @@ import pytest
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.figures import Figures
-from kbsite.model.run import Metrics, ShapeMetrics
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.store.runs import complete, new_run_folder, read_run
 from tests.alarms.made import made_run

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kbsite.alarms.figures import FEW, LAUNCH_MS, LIBRARY, NEAR, ROUNDING, SLOW
-from kbsite.model.run import ShapeMetrics
+from kbsite.model.grade import ShapeMetrics
 from kbsite.model.status import Status
 from tests.alarms.test_figures import TIMES, found, lines, raised, shape
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from kbsite.charts import grade_plot, samples_chart
 from kbsite.charts.grade import ROUNDS, SHAPES, STRIPS
 from kbsite.model.floor import Floor, FloorKind
-from kbsite.model.run import Metrics, ShapeMetrics
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.samples import Samples, Spread
 from kbsite.model.status import Status
 from kbsite.store.samples import spread

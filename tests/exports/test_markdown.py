@@ -24,8 +24,8 @@ from kbsite.model.event import (
     Trace,
     Unknown,
 )
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.proof import Proof, ProofState
-from kbsite.model.run import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.model.transcript import Transcript
 from tests.exports.hostile import ODD, TEXTS, TRANSCRIPTS

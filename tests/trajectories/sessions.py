@@ -23,7 +23,8 @@ from kbsite.model.event import (
     ToolResult,
     Topic,
 )
-from kbsite.model.run import Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript

@@ -11,7 +11,7 @@ from typing import Final
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.run import Metrics, ShapeMetrics
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.samples import Spread
 from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun

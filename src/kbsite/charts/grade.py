@@ -23,7 +23,7 @@ from kbsite.charts.drawing import (
     table,
 )
 from kbsite.model.floor import Floor
-from kbsite.model.run import Metrics
+from kbsite.model.grade import Metrics
 from kbsite.model.samples import Spread
 from kbsite.text import plain
 

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from kbsite.model.audit import Audit, Earlier, Quote
-from kbsite.model.run import Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run
 from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import METRICS, RUN

@@ -8,7 +8,7 @@ from statistics import median
 
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding
-from kbsite.model.run import Metrics, ShapeMetrics
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun
 from kbsite.store.samples import SAMPLES, read_samples

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kbsite.importers.harbor_result import TrialResult
-from kbsite.model.run import FORMAT, Metrics
+from kbsite.model.grade import Metrics
+from kbsite.model.run import FORMAT
 from kbsite.model.status import Status
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 

@@ -23,7 +23,8 @@ from kbsite.importers.report import Oddity, Report
 from kbsite.importers.run_ids import board_name, is_safe
 from kbsite.model.audit import Audit
 from kbsite.model.floor import Floor, Floors
-from kbsite.model.run import FORMAT, Host, Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.runs import (
     AUDIT,

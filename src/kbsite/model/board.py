@@ -10,7 +10,8 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Audit
 from kbsite.model.config import BoardConfig
 from kbsite.model.floor import Floor, FloorKind
-from kbsite.model.run import Contender, Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Contender, Run
 from kbsite.model.status import Status
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from math import inf
 from typing import Final, Literal
 
-from kbsite.model.status import EndReason, Status
+from kbsite.model.status import EndReason
 from kbsite.model.usage import Usage
 
 FORMAT: Final = 1
@@ -122,35 +122,3 @@ class Contender:
         effort = f" [{self.effort}]" if self.effort else ""
         variant = f" ({self.variant})" if self.variant else ""
         return f"{self.harness} · {self.model}{effort}{variant}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShapeMetrics:
-    """The grade on one shape of the problem."""
-
-    shape: str
-    ms: float | None = None
-    """Median of the measured times, milliseconds."""
-    ceiling_ms: float | None = None
-    """Time that the hardware's ceiling would take, milliseconds."""
-    peak_fraction: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
-    """metrics.json: the grade."""
-
-    format: Literal[1]
-    status: Status
-    detail: str | None = None
-    """What exactly failed, in one sentence."""
-    peak_fraction: float | None = None
-    """Ceiling time / measured time, geometric mean over the shapes."""
-    interval: tuple[float, float] | None = None
-    """Confidence interval of peak_fraction, low and high."""
-    shapes: tuple[ShapeMetrics, ...] = ()
-    grader: str | None = None
-    """Name and version of what graded it; null where it was not recorded."""
-    graded: datetime | None = None
-    origin: str | None = None
-    """Where an imported grade comes from."""

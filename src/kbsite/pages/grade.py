@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from kbsite.charts import Chart, grade_plot, samples_chart
 from kbsite.model.floor import Floor
-from kbsite.model.run import ShapeMetrics
+from kbsite.model.grade import ShapeMetrics
 from kbsite.pages.page import Site
 from kbsite.store.runs import METRICS, StoredRun
 from kbsite.store.samples import SAMPLES, ReadSamples, read_samples

@@ -24,8 +24,8 @@ from kbsite.model.audit import Audit, Measurement, Provenance, Validity, Verdict
 from kbsite.model.board import Due
 from kbsite.model.config import BoardConfig, Represents
 from kbsite.model.floor import FloorKind
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.proof import ProofState
-from kbsite.model.run import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Page, Site, templated
 from kbsite.store.schema import attribute_docs

@@ -16,7 +16,8 @@ from kbsite.errors import InputError, UsageError
 from kbsite.model.audit import Audit
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, Floors
-from kbsite.model.run import FORMAT, Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
 from kbsite.store.files import Stored, contents, digest
 from kbsite.store.parsing import InvalidFileError, invalid, read_text

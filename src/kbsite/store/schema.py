@@ -13,8 +13,9 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from kbsite.model.audit import Audit, Earlier, Quote
+from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.listing import ListedRun, Listing
-from kbsite.model.run import Host, Metrics, Run, ShapeMetrics
+from kbsite.model.run import Host, Run
 from kbsite.model.samples import Samples
 from kbsite.model.usage import Usage
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kbsite.model.event import Finish, ToolCall, ToolKind
-from kbsite.model.run import Metrics, Run
+from kbsite.model.grade import Metrics
+from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.model.trajectory import Point, PointKind, SolutionState, Trajectory
 from kbsite.model.transcript import Transcript
