@@ -63,11 +63,33 @@ PROBLEM_FIELDS: dict[str, Any] = {
     "title": "Softmax",
     "summary": "Softmax over the last axis.",
     "regime": "memory",
-    "shapes": [{"n": 1024}],
-    "tolerance": {"fp32": 1e-5},
-    "flops": "5 * n",
+    "dimensions": {"n": {"means": "length of a row", "least": 1, "most": 4096}},
+    "shapes": [{"id": "long", "n": 1024}],
+    "tensors": {
+        "x": {"role": "in", "dtype": "fp32", "shape": ["n"]},
+        "y": {"role": "out", "dtype": "fp32", "shape": ["n"], "bound": {"rms": 1e-5}},
+    },
+    "cases": ["ordinary", "wide"],
+    "flops": {"fp32": "5 * n"},
     "bytes": "8 * n",
 }
+
+
+def formal_fields(text: str) -> dict[str, Any]:
+    """Those parts of a problem.yaml that only its page shows, with `text` wherever text may be."""
+    bound = {"rms": 0.1, "relative": 0.2, "typical": 0.3, "indices_into": text}
+    tensor = {"role": "out", "dtype": "bf16", "shape": [text, 2], "means": text, "bound": bound}
+    return {
+        "dimensions": {text: {"means": text, "least": 1, "most": 8, "step": 2}},
+        "tensors": {text: tensor},
+        "cases": [text],
+        "flops": {text: text},
+        "accounting": text,
+        "sources": [
+            {"title": text, "url": text},
+            {"title": text, "url": f"https://a.example/{text}"},
+        ],
+    }
 
 
 class MakeRun(Protocol):

@@ -14,7 +14,7 @@ from kbsite.alarms.evidence import Evidence, Source
 from kbsite.alarms.python.detector import PythonSources
 from kbsite.alarms.python.reading import Reading, readings
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.problem import Problem
+from kbsite.model.problem import Dtype, Problem, Role, Tensor
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
@@ -38,6 +38,14 @@ def problem(**told: object) -> StoredProblem:
     """A problem with these keys in its problem.yaml."""
     made = Problem(**{"title": "A problem", **told})  # type: ignore[arg-type]
     return StoredProblem(id="problem", problem=made, hash="", prompt="", reference="")
+
+
+def written(*formats: Dtype) -> dict[str, Tensor]:
+    """Outputs of these formats."""
+    return {
+        f"y{at}": Tensor(role=Role.OUT, dtype=dtype, shape=("n",))
+        for at, dtype in enumerate(formats)
+    }
 
 
 def evidence(

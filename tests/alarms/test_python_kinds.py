@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kbsite.model.alarm import Level
-from kbsite.model.problem import Problem
+from kbsite.model.problem import Dtype, Problem, Regime
 from kbsite.store.problems import StoredProblem
 from tests.alarms.solutions import (
     KERNEL,
@@ -16,11 +16,12 @@ from tests.alarms.solutions import (
     model,
     problem,
     snippets,
+    written,
 )
 
 WORK = "y = torch.empty_like(x)\n_double[(1,)](x, y, x.numel(), BLOCK=1024)\n"
-GEMM = problem(title="GEMM", forbidden=("torch.matmul", "torch.mm"), tolerance={"bfloat16": 0.02})
-FP32 = problem(title="GEMM in fp32", tolerance={"float32": 1e-5})
+GEMM = problem(title="GEMM", forbidden=("torch.matmul", "torch.mm"), tensors=written(Dtype.BF16))
+FP32 = problem(title="GEMM in fp32", tensors=written(Dtype.FP32))
 SPLIT = """h = a.to(tl.bfloat16)
     l = (a - h.to(tl.float32)).to(tl.bfloat16)
     acc = tl.dot(h, b, acc)
@@ -146,7 +147,7 @@ class Model(nn.Module):
 """
 
     assert loud(text, FP32) == wanted
-    assert loud(text, problem(title="GEMM", tolerance={"bfloat16": 0.02})) == set()
+    assert loud(text, problem(title="GEMM", tensors=written(Dtype.BF16))) == set()
     assert loud(text) == set()
 
 
@@ -203,7 +204,7 @@ def test_sentences_are_short_and_on_one_line() -> None:
 
 def test_data_that_is_held_in_the_cache_is_told() -> None:
     hinted = HONEST.replace("mask=i < n) * 2.5", 'mask=i < n, eviction_policy="evict_last") * 2.5')
-    memory = problem(regime="memory")
+    memory = problem(regime=Regime.MEMORY)
     again = hinted.replace("    tl.store(", "    z = tl.load(x_ptr)\n    tl.store(", 1)
     runtime = "import ctypes\nctypes.CDLL('x').cudaStreamSetAttribute(0, 1, 2)\n"
 

@@ -7,15 +7,16 @@ import pytest
 from kbsite.alarms.python.precision import bits_of_problem
 from kbsite.alarms.python.reading import readings
 from kbsite.model.alarm import Level
+from kbsite.model.problem import Dtype
 from kbsite.store.problems import StoredProblem
 from tests.alarms.pairs import MARK, WORK, called, told, wanted
-from tests.alarms.solutions import KERNEL, evidence, loud, model, problem
+from tests.alarms.solutions import KERNEL, evidence, loud, model, problem, written
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 KIND = "precision-downcast"
-FP32 = problem(title="GEMM", tolerance={"torch.float32": 1e-5})
-BF16 = problem(title="GEMM", tolerance={"torch.bfloat16": 1e-2})
-FP8 = problem(title="GEMM of fp8_e4m3 values", tolerance={"torch.bfloat16": 1e-2})
+FP32 = problem(title="GEMM", tensors=written(Dtype.FP32))
+BF16 = problem(title="GEMM", tensors=written(Dtype.BF16))
+FP8 = problem(title="GEMM of fp8_e4m3 values", tensors=written(Dtype.BF16))
 
 
 def product(lines: str, name: str = "_mm") -> str:
@@ -42,14 +43,14 @@ def multiplied(lines: str) -> str:
     [
         (None, 0),
         (problem(title="Sort"), 0),
-        (problem(title="Sort", tolerance={"int32": 0.0}), 0),
+        (problem(title="Sort", tensors=written(Dtype.INT32)), 0),
         (FP32, 32),
         (BF16, 16),
-        (problem(tolerance={"bfloat16": 1e-2, "float32": 1e-5}), 32),
-        (problem(tolerance={"float64": 1e-9}), 64),
+        (problem(tensors=written(Dtype.BF16, Dtype.FP32)), 32),
+        (problem(tensors=written(Dtype.FP64)), 64),
         (FP8, 8),
-        (problem(tags=("e5m2",), tolerance={"float32": 1e-5}), 8),
-        (problem(summary="A view of bf8 values", tolerance={"float16": 1e-3}), 16),
+        (problem(tags=("e5m2",), tensors=written(Dtype.FP32)), 8),
+        (problem(summary="A view of bf8 values", tensors=written(Dtype.FP16)), 16),
     ],
 )
 def test_the_bits_of_a_problem_are_what_it_says(about: StoredProblem | None, bits: int) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext
 
 from kbsite.build import build
 from tests.browser.witness import Witness
-from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
 from tests.store.cards import CARD
 
 pytestmark = pytest.mark.browser
@@ -83,8 +83,7 @@ def _hostile(
     board = tmp_path / "runs" / "demo"
     make_problem(
         tmp_path / "problems", "softmax", title=ATTACK, summary=ATTACK, tags=[ATTACK],
-        forbidden=[ATTACK], flops=ATTACK, regime=ATTACK, tolerance={ATTACK: 1.0},
-        shapes=[{ATTACK: ATTACK}],
+        forbidden=[ATTACK], shapes=[{ATTACK: ATTACK}], **formal_fields(ATTACK),
     )  # fmt: skip
     quote = {"file": ATTACK, "lines": [1, 2], "label": ATTACK, "text": ATTACK}
     earlier = {

@@ -17,7 +17,7 @@ import pytest
 from kbsite.build import Built, build
 from kbsite.store.problems import read_problem
 from kbsite.text import visible
-from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
 
 ATTACKS = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7919*7907}}{% raw %}",
@@ -71,9 +71,8 @@ def _site(
     settings = make_settings(tmp_path, site=about, title=HOSTILE, tagline=HOSTILE)
     make_problem(tmp_path / "problems", PROBLEM, title=HOSTILE)
     folder = make_problem(
-        tmp_path / "problems", "softmax", title=HOSTILE, summary=HOSTILE, regime=HOSTILE,
-        tags=[HOSTILE], forbidden=[HOSTILE], flops=HOSTILE, bytes=HOSTILE,
-        tolerance={HOSTILE: 1.0}, shapes=[{HOSTILE: HOSTILE}],
+        tmp_path / "problems", "softmax", title=HOSTILE, summary=HOSTILE, tags=[HOSTILE],
+        forbidden=[HOSTILE], bytes=HOSTILE, shapes=[{HOSTILE: HOSTILE}], **formal_fields(HOSTILE),
     )  # fmt: skip
     own: dict[str, Any] = {
         "problem_hash": read_problem(folder).hash,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kbsite.model.problem import Bound, Dtype, Role, Tensor
 from kbsite.store.problems import problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
 from tests.conftest import MakeProblem
@@ -12,10 +13,13 @@ from tests.conftest import MakeProblem
 def test_a_problem_is_read_whole(tmp_path: Path, make_problem: MakeProblem) -> None:
     stored = read_problem(make_problem(tmp_path, "01_gemm", tags=["a"], forbidden=["torch.mm"]))
     assert stored.id == "01_gemm"
-    assert stored.problem.shapes == ({"n": 1024},)
-    assert stored.problem.tolerance == {"fp32": 1e-5}
+    assert stored.problem.shapes == ({"id": "long", "n": 1024},)
+    assert list(stored.problem.tensors) == ["x", "y"]
+    assert stored.problem.outputs == {
+        "y": Tensor(role=Role.OUT, dtype=Dtype.FP32, shape=("n",), bound=Bound(rms=1e-5))
+    }
     assert stored.problem.forbidden == ("torch.mm",)
-    assert stored.problem.flops == "5 * n"
+    assert stored.problem.flops == {"fp32": "5 * n"}
     assert stored.prompt.startswith("# Softmax")
     assert stored.reference.startswith("def reference")
     assert len(stored.hash) == 64

@@ -14,8 +14,6 @@ from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE, problem_folders, r
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import as_findings
 
-REGIMES = ("compute", "memory")
-
 
 def problems_findings(problems: Path) -> Iterator[Finding]:
     """What is wrong with the problems in a folder."""
@@ -54,18 +52,13 @@ def _remarks(problem: Problem, path: Path) -> list[Finding]:
     remarks = Remarks(path)
     if not problem.title.strip():
         remarks.error("title", "empty; expected the problem's name")
-    if problem.regime is not None and problem.regime not in REGIMES:
-        remarks.warn("regime", f"expected {' or '.join(REGIMES)}, got {problem.regime!r}")
     if not problem.shapes:
         remarks.warn("shapes", "none; expected the inputs that a solution is graded on")
     for number, shape in enumerate(problem.shapes):
         if shape in problem.shapes[:number]:
             remarks.warn(f"shapes[{number}]", "the same as an earlier one")
-    for name, bound in problem.tolerance.items():
-        if bound < 0:
-            remarks.error(f"tolerance.{name}", f"expected 0 or more, got {bound}")
-    for key in ("flops", "bytes"):
-        formula = getattr(problem, key)
+    formulas = {f"flops.{name}": formula for name, formula in problem.flops.items()}
+    for key, formula in (formulas | {"bytes": problem.bytes}).items():
         if formula is not None and not formula.strip():
             remarks.error(key, "empty; expected a formula, or no such key")
     return remarks.findings()

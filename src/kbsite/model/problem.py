@@ -138,3 +138,8 @@ class Problem:
     accounting: str = ""
     """What the two formulas count and what they leave out, for a reader."""
     sources: tuple[Reading, ...] = ()
+
+    @property
+    def outputs(self) -> Mapping[str, Tensor]:
+        """The tensors that a solution writes, in order: what is checked."""
+        return {name: one for name, one in self.tensors.items() if one.role is not Role.IN}

@@ -64,7 +64,8 @@ def task(evidence: Evidence) -> Task:
         forbidden.setdefault(name, spelled)
         forbidden.setdefault(FAMILY.get(name, name), spelled)
     named = precisions(claims)
-    told = named | precisions(" ".join((*problem.tolerance, *problem.tags)).lower())
+    formats = (tensor.dtype.value for tensor in problem.outputs.values())
+    told = named | precisions(" ".join((*formats, *problem.tags)).lower())
     return Task(
         forbidden=forbidden,
         spelled=tuple(one.lower() for one in problem.forbidden),

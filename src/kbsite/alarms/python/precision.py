@@ -11,6 +11,7 @@ from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.reading import Reading
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.problem import Dtype
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 
@@ -22,6 +23,10 @@ BITS: Final = {
 }  # fmt: skip
 """Floating-point types, with how many bits each has."""
 
+_FLOATS: Final = {
+    Dtype.FP64: 64, Dtype.FP32: 32, Dtype.FP16: 16, Dtype.BF16: 16, Dtype.FP8_E4M3: 8,
+    Dtype.FP8_E5M2: 8,
+}  # fmt: skip
 _LOW_PRODUCTS: Final = ("tf32", "TF32", "bf16x1", "hf32")
 _CASTS: Final = frozenset(("to", "type", "astype", "half", "bfloat16", "cast", "cast_"))
 
@@ -35,10 +40,7 @@ def bits_of_problem(reading: Reading) -> int:
     words = f"{problem.id} {told.title} {told.summary} {' '.join(told.tags)}".lower()
     if re.search(r"\b(fp8|e4m3|e5m2|float8)", words.replace("_", " ")):
         return 8
-    known = [
-        BITS[name.rpartition(".")[2]] for name in told.tolerance if name.rpartition(".")[2] in BITS
-    ]
-    return max(known, default=0)
+    return max((_FLOATS.get(one.dtype, 0) for one in told.outputs.values()), default=0)
 
 
 def find(reading: Reading) -> Iterator[Alarm]:

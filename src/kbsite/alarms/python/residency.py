@@ -11,6 +11,7 @@ from kbsite.alarms.python.kernels import starts
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.problem import Regime
 
 NOTE, WARNING = Level.NOTE, Level.WARNING
 
@@ -41,7 +42,7 @@ def _hints(reading: Reading, kernel: Function) -> Iterator[Alarm]:
     loads = [c for c in calls if reading.names.origin(c.func) == "triton.language.load" and c.args]
     roots = [starts(reading, kernel, call.args[0]) for call in loads]
     problem = reading.evidence.problem
-    bound = problem is not None and problem.problem.regime == "memory"
+    bound = problem is not None and problem.problem.regime is Regime.MEMORY
     for call, root in zip(loads, roots, strict=True):
         if not _stays(reading, call):
             continue
