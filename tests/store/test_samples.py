@@ -57,6 +57,8 @@ def test_unknown_keys_are_left_alone(tmp_path: Path) -> None:
         ('{"round": 1, "shape": "a", "ms": [NaN]}', None, "NaN is not JSON"),
         ('{"round": 1, "shape": "a", "ms": [1e999]}', None, "too large"),
         (b'{"round": 1, "shape": "\xff", "ms": [1]}', None, "expected UTF-8 text"),
+        ({**line(), "slope_ms": ["1"]}, "slope_ms[0]", "expected a number, got text"),
+        ({**line(), "wall_ms": 1.0}, "wall_ms", "expected a list"),
         ("[" * 100_000, None, ""),
     ],
 )
@@ -68,6 +70,31 @@ def test_a_wrong_line_is_named_and_the_others_are_read(
     assert [s.round for s in found.spreads] == [1, 2]
     assert [(f.line, f.key) for f in found.findings] == [(2, key)]
     assert message in found.findings[0].message
+
+
+def test_the_time_of_a_round_is_the_slowest_clock(tmp_path: Path) -> None:
+    clocks = {"event_ms": [3.0, 1.0, 2.0], "wall_ms": [4.5, 4.0, 9.0], "overhead_ms": [1.0, 2.0]}
+    one, two, old = read(
+        tmp_path, {**line(1), **clocks, "slope_ms": [2.5]}, {**line(2), **clocks, "slope_ms": [4]},
+        line(3),
+    ).spreads  # fmt: skip
+
+    assert one.clocks == {"event": 2.0, "wall": 3.0, "slope": 2.5}
+    assert (one.time, two.time) == (3.0, 4.0)
+    assert (old.clocks, old.time) == ({}, 1.5)
+
+
+@given(
+    times=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=9).map(tuple),
+    others=st.lists(st.floats(1e-3, 1e3), max_size=9).map(tuple),
+)
+def test_no_clock_is_slower_than_the_time(
+    times: tuple[float, ...], others: tuple[float, ...]
+) -> None:
+    samples = Samples(round=1, shape="n", ms=times, event_ms=others, wall_ms=times)
+
+    assert all(samples.time_ms >= clock for clock in samples.clocks.values())
+    assert samples.time_ms in samples.clocks.values()
 
 
 def test_many_wrong_lines_are_counted(tmp_path: Path) -> None:

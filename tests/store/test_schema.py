@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from kbsite.model.audit import Earlier, Verdict
+from kbsite.model.grade import Clocks, Commitment, Isolation, Outcome, OutputError, Proof
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.schema import SCHEMAS, attribute_docs, schema
@@ -109,3 +110,18 @@ def test_a_line_of_samples_fits_and_a_spoilt_one_does_not() -> None:
     assert valid("samples", line)
     assert not valid("samples", {**line, "ms": ["fast"]})
     assert not valid("samples", {"round": 1, "shape": "n=8"})
+
+
+def test_every_part_of_a_grade_is_described() -> None:
+    parts = schema("metrics")["$defs"]
+    for kind in (Clocks, Commitment, Isolation, OutputError, Proof):
+        told = parts[kind.__name__]["properties"]
+        docs = attribute_docs(kind)
+        assert docs, kind
+        assert {k: v["description"] for k, v in told.items() if "description" in v} == docs
+    assert sorted(parts["Outcome"]["enum"]) == sorted(one.value for one in Outcome)
+    clocks = {"event_ms": 1, "wall_ms": 1, "slope_ms": 1, "overhead_ms": 0}
+    graded = {"format": 1, "status": "passed", "outcome": "PASS"}
+    assert valid("metrics", {**graded, "shapes": [{"shape": "s", "clocks": clocks}]})
+    assert not valid("metrics", {**graded, "shapes": [{"shape": "s", "clocks": {"event_ms": 1}}]})
+    assert not valid("metrics", {**graded, "outcome": "SPLENDID"})

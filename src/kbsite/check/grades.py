@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from statistics import median
+from hashlib import sha256
 
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding
 from kbsite.model.grade import Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun
-from kbsite.store.samples import SAMPLES, read_samples
+
+TIMES = ("ms", "ceiling_ms", "floor_ms", "achievable_ms")
+"""Keys of a shape's times, in milliseconds."""
+
+SHARES = (("peak_fraction", "ceiling_ms"), ("achievable_fraction", "achievable_ms"))
+"""Which share of a shape is which time divided by the measured one."""
+
+MEANS = ("peak_fraction", "achievable_fraction", "ms")
+"""Keys of a grade that are the geometric means of the same keys of its shapes."""
+
+IMPOSSIBLE = 0.98
+"""The part of the floor that a time may be at the least: clocks are read with an error."""
 
 ROUNDING = 0.02
 """How far a figure may be from the one computed anew, in parts of it: figures are rounded."""
+
+OWN_ROUNDING = 1e-4
+"""The same for our own grader, which rounds nothing."""
 
 
 def metrics_findings(stored: StoredRun) -> list[Finding]:
@@ -24,36 +37,23 @@ def metrics_findings(stored: StoredRun) -> list[Finding]:
     if metrics.peak_fraction is not None and metrics.status is not Status.PASSED:
         message = f"only a passed run has one; the status is {metrics.status.value}"
         remarks.error("peak_fraction", message)
+    if metrics.outcome is not None and metrics.outcome.status is not metrics.status:
+        meant = metrics.outcome.status.value
+        message = f"expected {meant}, as {metrics.outcome.value} means; got {metrics.status.value}"
+        remarks.error("status", message)
     _fraction(remarks, "peak_fraction", metrics.peak_fraction)
     _interval(remarks, metrics)
+    _commitment(remarks, metrics)
     names: set[str] = set()
     for number, shape in enumerate(metrics.shapes):
         key = f"shapes[{number}]"
         if shape.shape in names:
             remarks.error(f"{key}.shape", f"{shape.shape!r} is there twice")
         names.add(shape.shape)
-        _shape(remarks, key, shape)
-    _mean(remarks, metrics)
+        _shape(remarks, key, shape, own=metrics.outcome is not None)
+    for mean in MEANS:
+        _mean(remarks, metrics, mean)
     return remarks.findings()
-
-
-def samples_findings(stored: StoredRun) -> Iterator[Finding]:
-    """What is wrong with a run's raw samples, and where its grade does not follow from them."""
-    file = stored.file(SAMPLES)
-    if file is None:
-        return
-    read = read_samples(file)
-    yield from read.findings
-    rounds: dict[str, list[float]] = {}
-    for spread in read.spreads:
-        rounds.setdefault(spread.shape, []).append(spread.median)
-    remarks = Remarks(stored.folder / METRICS)
-    for number, shape in enumerate(stored.metrics.shapes):
-        if shape.ms and shape.shape in rounds:
-            computed = median(rounds[shape.shape])
-            meaning = "the median of the medians of the rounds in samples.jsonl"
-            _same(remarks, f"shapes[{number}].ms", shape.ms, computed, meaning)
-    yield from remarks.findings()
 
 
 def _fraction(remarks: Remarks, key: str, value: float | None) -> None:
@@ -78,26 +78,55 @@ def _interval(remarks: Remarks, metrics: Metrics) -> None:
         remarks.error("interval", message)
 
 
-def _shape(remarks: Remarks, key: str, shape: ShapeMetrics) -> None:
-    for name in ("ms", "ceiling_ms"):
+def _commitment(remarks: Remarks, metrics: Metrics) -> None:
+    made = metrics.commitment
+    if made is None:
+        return
+    try:
+        computed = sha256(bytes.fromhex(made.seed)).hexdigest()
+    except ValueError:
+        remarks.error("commitment.seed", "expected hexadecimal digits")
+        return
+    if computed != made.sha256:
+        message = f"expected the SHA-256 of the seed, {computed}; got {made.sha256}"
+        remarks.error("commitment.sha256", message)
+
+
+def _shape(remarks: Remarks, key: str, shape: ShapeMetrics, *, own: bool) -> None:
+    for name in TIMES:
         value = getattr(shape, name)
         if value is not None and value <= 0:
             remarks.error(f"{key}.{name}", f"expected more than 0, got {value}")
     _fraction(remarks, f"{key}.peak_fraction", shape.peak_fraction)
-    if shape.ms and shape.ceiling_ms and shape.peak_fraction is not None:
-        _same(remarks, f"{key}.peak_fraction", shape.peak_fraction, shape.ceiling_ms / shape.ms,
-              "ceiling_ms / ms")  # fmt: skip
+    for share, time in SHARES:
+        value, least = getattr(shape, share), getattr(shape, time)
+        if shape.ms and least and value is not None:
+            same(remarks, f"{key}.{share}", value, least / shape.ms, f"{time} / ms", own=own)
+    if (
+        shape.interval_ms
+        and shape.ms
+        and not shape.interval_ms[0] <= shape.ms <= shape.interval_ms[1]
+    ):
+        low, high = shape.interval_ms
+        remarks.error(f"{key}.interval_ms", f"expected {shape.ms} (ms) between {low} and {high}")
+    if shape.ms and shape.floor_ms and shape.ms < IMPOSSIBLE * shape.floor_ms:
+        message = f"{shape.ms} is less than any honest kernel takes, {shape.floor_ms} (floor_ms)"
+        remarks.warn(f"{key}.ms", message)
 
 
-def _mean(remarks: Remarks, metrics: Metrics) -> None:
-    each = [s.peak_fraction for s in metrics.shapes if s.peak_fraction is not None]
-    whole = len(each) == len(metrics.shapes) and all(value > 0 for value in each)
-    if each and whole and metrics.peak_fraction is not None:
+def _mean(remarks: Remarks, metrics: Metrics, name: str) -> None:
+    each = [getattr(shape, name) for shape in metrics.shapes]
+    value = getattr(metrics, name)
+    if each and value is not None and all(one is not None and one > 0 for one in each):
         mean = math.exp(math.fsum(map(math.log, each)) / len(each))
-        meaning = "the geometric mean over the shapes"
-        _same(remarks, "peak_fraction", metrics.peak_fraction, mean, meaning)
+        own = metrics.outcome is not None
+        same(remarks, name, value, mean, "the geometric mean over the shapes", own=own)
 
 
-def _same(remarks: Remarks, key: str, value: float, computed: float, meaning: str) -> None:
-    if not math.isclose(value, computed, rel_tol=ROUNDING):
-        remarks.warn(key, f"expected {meaning}, {computed:.4g}, got {value}")
+def same(
+    remarks: Remarks, key: str, value: float, computed: float, meaning: str, *, own: bool
+) -> None:
+    """Say that a figure is not what it is computed anew: of our own grader that is an error."""
+    if not math.isclose(value, computed, rel_tol=OWN_ROUNDING if own else ROUNDING):
+        message = f"expected {meaning}, {computed:.6g}, got {value}"
+        (remarks.error if own else remarks.warn)(key, message)

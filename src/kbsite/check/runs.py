@@ -9,9 +9,10 @@ from pathlib import Path
 
 from kbsite.check.audits import audit_findings
 from kbsite.check.floors import floors_findings
-from kbsite.check.grades import metrics_findings, samples_findings
+from kbsite.check.grades import metrics_findings
 from kbsite.check.known import SLUG_RULE, Known, is_slug
 from kbsite.check.logs import transcript_findings
+from kbsite.check.measured import samples_findings
 from kbsite.check.remarks import Remarks
 from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +16,34 @@ class Samples:
     shape: str
     """As metrics.json names it."""
     ms: tuple[float, ...]
-    """Each measured time, milliseconds, in the order of measurement."""
+    """The times by the slowest of the clocks, whose median is the time of the round, milliseconds,
+    in the order of measurement; where there was one clock only, all that it measured."""
+    event_ms: tuple[float, ...] = ()
+    """Each single call by the clock in the solution's process, milliseconds."""
+    wall_ms: tuple[float, ...] = ()
+    """Each single call by the parent's clock, milliseconds, with what an empty call takes."""
+    slope_ms: tuple[float, ...] = ()
+    """By the parent's clock, how much longer a batch took for each call more in it: a figure for
+    each pair of batches, milliseconds."""
+    overhead_ms: tuple[float, ...] = ()
+    """Each empty call by the parent's clock, milliseconds."""
+
+    @property
+    def clocks(self) -> dict[str, float]:
+        """What each clock makes of the round, milliseconds, by name: event, wall, slope.
+
+        Medians; from the parent's clock the median of the empty calls is taken off.
+        """
+        made = {"event": self.event_ms, "slope": self.slope_ms}
+        found = {name: median(times) for name, times in made.items() if times}
+        if self.wall_ms:
+            found["wall"] = median(self.wall_ms) - median(self.overhead_ms or (0.0,))
+        return found
+
+    @property
+    def time_ms(self) -> float:
+        """The time of the round, milliseconds: the slowest clock, else the median of `ms`."""
+        return max(self.clocks.values(), default=median(self.ms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,5 +58,9 @@ class Spread:
     p90: float
     """The least time that at least nine of ten samples do not exceed."""
     most: float
+    time: float
+    """The time of the round: the slowest clock."""
+    clocks: Mapping[str, float]
+    """What each clock makes of it, by name; empty where there was one clock only."""
     drawn: tuple[float, ...]
     """Some of the samples in order of size, evenly spread, the least and the most among them."""

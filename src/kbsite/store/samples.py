@@ -87,6 +87,9 @@ def _spreads(file: Stored, line: bytes) -> list[Spread]:
         raise invalid("expected at least one time", file.path, key="ms")
     if not all(math.isfinite(ms) and ms > 0 for ms in samples.ms):
         raise invalid("expected times of more than 0", file.path, key="ms")
+    for key in ("event_ms", "wall_ms", "slope_ms", "overhead_ms"):
+        if not all(map(math.isfinite, getattr(samples, key))):
+            raise invalid("expected finite times", file.path, key=key)
     return [spread(samples)]
 
 
@@ -116,6 +119,8 @@ def spread(samples: Samples) -> Spread:
         median=median(ordered),
         p90=ordered[math.ceil(size * 0.9) - 1],
         most=ordered[-1],
+        time=samples.time_ms,
+        clocks=samples.clocks,
         drawn=tuple(ordered[place] for place in places),
     )
 

@@ -13,7 +13,15 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from kbsite.model.audit import Audit, Earlier, Quote
-from kbsite.model.grade import Metrics, ShapeMetrics
+from kbsite.model.grade import (
+    Clocks,
+    Commitment,
+    Isolation,
+    Metrics,
+    OutputError,
+    Proof,
+    ShapeMetrics,
+)
 from kbsite.model.listing import ListedRun, Listing
 from kbsite.model.run import Host, Run
 from kbsite.model.samples import Samples
@@ -30,6 +38,7 @@ SCHEMAS: dict[str, type] = {
 
 _DESCRIBED = (
     Run, Metrics, Audit, Quote, Earlier, Host, ShapeMetrics, Usage, Listing, ListedRun, Samples,
+    Clocks, OutputError, Proof, Isolation, Commitment,
 )  # fmt: skip
 _RECORDS: dict[str, type] = {kind.__name__: kind for kind in _DESCRIBED}
 
