@@ -1,1 +1,34 @@
 """Sandboxes for code that nobody trusts: what a process gets is named, all else is kept from it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from bench.sandbox.box import Sandbox
+from bench.sandbox.bubblewrap import Bubblewrap
+from bench.sandbox.namespaces import Namespaces
+from kbsite.errors import MachineError, UsageError
+
+# In order of preference; what is not a sandbox has to be asked for by its name.
+SANDBOXES: tuple[Sandbox, ...] = (Bubblewrap(), Namespaces())
+
+
+@lru_cache(maxsize=1)
+def best() -> Sandbox:
+    """The first sandbox that can be used on this machine; raises MachineError if none can."""
+    reasons = []
+    for sandbox in SANDBOXES:
+        reason = sandbox.available()
+        if reason is None:
+            return sandbox
+        reasons.append(f"{sandbox.name}: {reason}")
+    raise MachineError("no sandbox can be used here. " + "; ".join(reasons))
+
+
+def named(name: str) -> Sandbox:
+    """The sandbox of that name, whether it can be used or not; raises UsageError for others."""
+    for sandbox in SANDBOXES:
+        if sandbox.name == name:
+            return sandbox
+    known = ", ".join(sandbox.name for sandbox in SANDBOXES)
+    raise UsageError(f"{name!r} is no sandbox; expected one of: {known}")

@@ -162,7 +162,7 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str:
-        """ "bubblewrap", "namespaces" or "none"."""
+        """What it is called in results: bubblewrap, namespaces or none."""
         ...
 
     def available(self) -> str | None:

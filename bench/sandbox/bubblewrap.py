@@ -1,0 +1,113 @@
+"""A sandbox made by bubblewrap (bwrap), which other projects keep well: preferred where it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from bench.sandbox.box import FOLDER, SCRATCH, Box, Sandboxed
+from bench.sandbox.enter import LINKS, NODES
+from bench.sandbox.launch import Way, launch
+from bench.sandbox.places import python_places
+from bench.sandbox.plan import ENTER, binds, devices_of, file_in_memory, files_of, python_command
+from bench.sandbox.trial import first_failure
+from bench.sandbox.users import User, users_missing
+
+# What init needs to become the box's user and to give up all else.
+_RIGHTS = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+_INSIDE = FOLDER.with_name(".enter.py")
+
+
+class Bubblewrap:
+    """Bubblewrap makes namespaces and root; `enter.py` is process 1 in there."""
+
+    name = "bubblewrap"
+
+    def available(self) -> str | None:
+        """None if it can be used here, else the reason, in a sentence."""
+        return _reason()
+
+    def start(self, command: Sequence[str], box: Box) -> Sandboxed:
+        """Start a command in a box of its own; raises MachineError if that cannot be entered."""
+        root = os.getuid() == 0
+
+        def argv(channel: int, plan: int, user: User) -> tuple[Sequence[str], tuple[int, ...]]:
+            return _argv(box, user, python_command(_INSIDE, "inside", str(channel), str(plan)))
+
+        way = Way(
+            argv=argv,
+            facts={"sandbox": "bubblewrap", "user": "its own" if root else "the caller, renamed"},
+            new_user=not root,
+        )
+        return launch(way, command, box)
+
+
+@lru_cache(maxsize=1)
+def _reason() -> str | None:
+    if shutil.which("bwrap") is None:
+        return "bwrap is not installed; on Debian it is the package bubblewrap"
+    if os.getuid() == 0 and (missing := users_missing()):
+        return missing
+    return first_failure(Bubblewrap())
+
+
+def _argv(box: Box, user: User, inner: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
+    """The command line of bwrap, and the open files that it reads contents from."""
+    given: list[int] = []
+
+    def given_file(content: bytes) -> str:
+        given.append(file_in_memory("file", content))
+        return str(given[-1])
+
+    files = {**files_of(box, user), str(_INSIDE): ENTER.read_bytes()}
+    words = [
+        *_namespaces(box, user),
+        *_root(box, files),
+        *(word for path in files for word in _file(path, given_file(files[path]))),
+        *("--remount-ro", "/", "--chdir", "/"),
+    ]
+    arguments = file_in_memory("arguments", b"".join(word.encode() + b"\0" for word in words))
+    program = shutil.which("bwrap") or "bwrap"
+    return [program, "--args", str(arguments), "--", *inner], (arguments, *given)
+
+
+def _namespaces(box: Box, user: User) -> Iterator[str]:
+    yield from ("--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+    yield from ("--hostname", "box", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL")
+    if not box.share_ipc:
+        yield "--unshare-ipc"
+    if os.getuid() == 0:
+        for right in _RIGHTS:
+            yield from ("--cap-add", right)
+    else:
+        yield from ("--unshare-user", "--uid", str(user.uid), "--gid", str(user.uid))
+
+
+def _root(box: Box, files: Iterable[str]) -> Iterator[str]:
+    # Process 1 needs Python, whatever the command needs.
+    bound = binds((*box.readable, *python_places()))
+    for folder in _folders((*(str(one.target) for one in bound), *files)):
+        yield from ("--perms", "0755", "--dir", folder)
+    for one in bound:
+        yield from ("--ro-bind", str(one.source), str(one.target))
+    yield from ("--proc", "/proc", "--perms", "0755", "--dir", "/dev")
+    for node in [f"/dev/{name}" for name in NODES] + devices_of(box):
+        yield from ("--dev-bind", node, node)
+    for link, target in LINKS.items():
+        yield from ("--symlink", target, link)
+    yield from ("--perms", "1777", "--size", str(box.limits.scratch_bytes))
+    yield from ("--tmpfs", str(SCRATCH), "--perms", "1777", "--dir", LINKS["/dev/shm"])  # noqa: S108
+    yield from ("--perms", "0755", "--dir", str(FOLDER))
+
+
+def _folders(paths: Iterable[str]) -> list[str]:
+    """All folders above some paths, parents first: bwrap itself would close them to others."""
+    above = {str(one) for path in paths for one in PurePosixPath(path).parents}
+    return sorted(above - {"/"})
+
+
+def _file(path: str, number: str) -> Iterator[str]:
+    yield from ("--perms", "0444", "--file", number, path)

@@ -1,0 +1,157 @@
+"""A command that runs in a box: it is watched by a thread, and ended with all that it started."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from bench.sandbox.box import Ending, Limits
+from bench.sandbox.groups import Group
+from bench.sandbox.log import Log
+from bench.sandbox.processes import family, resident_bytes
+
+_EVERY_MS = 50  # how often memory is looked at
+_TO_END_S = 30.0  # for a driver to take a GPU's memory back from a killed process
+
+
+class Held:
+    """A started box: `starter` is our child, `init` and `command` are inside; see enter.py."""
+
+    def __init__(
+        self,
+        starter: subprocess.Popen[bytes],
+        channel: socket.socket,
+        log: Log,
+        limits: Limits,
+        group: Group,
+        afterwards: Callable[[], None],
+    ) -> None:
+        self._starter = starter
+        self._channel = channel
+        self._log = log
+        self._limits = limits
+        self._group = group
+        self._afterwards = afterwards
+        self._told: dict[str, int] = {}
+        self._killed = False
+        self._over_memory = False
+        self._ending: Ending | None = None
+        self._done = threading.Event()
+        self.init = 0
+        self.pid = 0
+        self.facts: Mapping[str, str] = {}
+
+    def watch(self) -> None:
+        """Begin to watch, in a thread that ends with the box."""
+        threading.Thread(target=self._watch, name=f"box {self.pid}", daemon=True).start()
+
+    def running(self) -> bool:
+        """Whether the command still runs."""
+        return not self._done.is_set()
+
+    def ended(self) -> Ending | None:
+        """How it ended, once nothing of it is left; None before."""
+        return self._ending if self._done.is_set() else None
+
+    def wait(self, seconds: float) -> Ending | None:
+        """How it ended, as soon as it did; None if it still runs after that time."""
+        self._done.wait(seconds)
+        return self.ended()
+
+    def memory_bytes(self) -> int:
+        """The resident memory of all its processes together, in bytes; 0 when it ended."""
+        if self._done.is_set() or not self.init:
+            return 0
+        return sum(resident_bytes(one) for one in family(self.init)[1:])
+
+    def kill(self) -> None:
+        """End all its processes; when this returns, nothing of it is left."""
+        if not self._done.is_set():
+            self._killed = True
+            self._hang_up()
+        self._done.wait()
+
+    def __enter__(self) -> Self:
+        """The box itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Kill it, unless it ended."""
+        self.kill()
+
+    def _hang_up(self) -> None:
+        """Close the channel for both sides: init ends, and the kernel kills all others."""
+        try:
+            self._channel.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            # Init was faster: the other end is gone.
+            return
+
+    def _watch(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._log.reading, select.POLLIN)
+        waiting.register(self._channel, select.POLLIN)
+        words = b""
+        while True:
+            ready = {number for number, _ in waiting.poll(_EVERY_MS)}
+            if self._log.reading in ready and not self._log.take():
+                waiting.unregister(self._log.reading)
+            if self._channel.fileno() in ready:
+                said = self._channel.recv(4096)
+                words += said
+                if not said:
+                    break
+            if self._uses_too_much():
+                self._hang_up()
+        self._bury(words)
+
+    def _uses_too_much(self) -> bool:
+        most = self._limits.memory_bytes
+        if most is None or self._over_memory:
+            return False
+        over = self._group.over() if self._group.memory else self.memory_bytes() > most
+        self._over_memory = over
+        return over
+
+    def _bury(self, words: bytes) -> None:
+        """Wait until all are gone, and say how it ended."""
+        for line in words.splitlines():
+            self._told |= json.loads(line)
+        try:
+            self._starter.wait(_TO_END_S)
+        except subprocess.TimeoutExpired:
+            self._starter.kill()
+            self._starter.wait()
+        self._drain()
+        self._over_memory = self._over_memory or self._group.over()
+        self._channel.close()
+        self._group.remove()
+        self._afterwards()
+        code, number = self._told.get("exit"), self._told.get("signal")
+        self._ending = Ending(
+            exit_code=code,
+            signal=number,
+            killed=code is None and number is None,
+            over_memory=self._over_memory,
+            over_log=self._log.dropped,
+        )
+        self._done.set()
+
+    def _drain(self) -> None:
+        """Take what is still in the pipe: nobody is left who could write more."""
+        waiting = select.poll()
+        waiting.register(self._log.reading, select.POLLIN)
+        while waiting.poll(0) and self._log.take():
+            continue
+        self._log.close()

@@ -1,0 +1,57 @@
+"""What a box prints: kept in a file up to a limit, counted and dropped above it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PIECE = 1024 * 1024
+
+
+class Log:
+    """The reading end of a box's output.
+
+    A process that prints without end is neither stopped nor kept waiting, and fills no disk.
+    """
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.dropped = 0
+        self._path = path
+        self._room = limit
+        self._file = path.open("wb", buffering=0)
+        self._nowhere = os.open(os.devnull, os.O_WRONLY)
+        self.reading, self.writing = os.pipe()
+        os.set_blocking(self.reading, False)
+
+    def take(self) -> bool:
+        """Take a piece of what was printed; False when nothing more can come."""
+        try:
+            if self._room:
+                piece = os.read(self.reading, min(_PIECE, self._room))
+                self._file.write(piece)
+                self._room -= len(piece)
+                return bool(piece)
+            # Within the kernel, and without holding up the other threads of this process.
+            count = os.splice(self.reading, self._nowhere, _PIECE)
+        except BlockingIOError:
+            return True
+        self.dropped += count
+        return bool(count)
+
+    def text(self) -> str:
+        """What was printed so far, a piece of it at most."""
+        self.take()
+        return self._path.read_text(errors="replace")
+
+    def close_writing(self) -> None:
+        """Leave the writing end to those who inherited it."""
+        if self.writing >= 0:
+            os.close(self.writing)
+            self.writing = -1
+
+    def close(self) -> None:
+        """Close everything; what was kept lies in the file."""
+        self.close_writing()
+        for number in (self.reading, self._nowhere):
+            os.close(number)
+        self._file.close()

@@ -1,0 +1,41 @@
+"""Processes as the kernel shows them: who started whom, and how much memory they hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started and that are still there; none if it is gone."""
+    found: list[int] = []
+    try:
+        threads = sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    for thread in threads:
+        try:
+            words = Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found += [int(word) for word in words]
+    return found
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [pid]
+    for one in found:
+        found += children(one)
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory of a process that is in RAM, shared pages included, in bytes; 0 if it is gone."""
+    try:
+        words = Path(f"/proc/{pid}/statm").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(words[1]) * _PAGE

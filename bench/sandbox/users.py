@@ -1,0 +1,53 @@
+"""Users that exist for one box only, so that nothing else on the machine is theirs."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbsite.errors import MachineError
+
+# Above what distributions, directories of users and containers give out, below 2^31.
+_FIRST = 0x70000000
+_EACH, _PROCESSES = 64, 4_194_304  # users of one process, and the most processes Linux numbers
+_taken: set[int] = set()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class User:
+    """A user (and the group of the same number) of a box, and another for its init."""
+
+    uid: int
+    init_uid: int
+
+
+def take_user() -> User:
+    """Two numbers that no other box uses; raises MachineError when too many boxes are open."""
+    with _lock:
+        free = (slot for slot in range(0, _EACH, 2) if slot not in _taken)
+        slot = next(free, None)
+        if slot is None:
+            raise MachineError(
+                f"{_EACH // 2} sandboxes are open in this process; kill some before you start more"
+            )
+        _taken.add(slot)
+    uid = _FIRST + os.getpid() % _PROCESSES * _EACH + slot
+    return User(uid, uid + 1)
+
+
+def give_back(user: User) -> None:
+    """Let the next box have these numbers."""
+    with _lock:
+        _taken.discard(user.uid % _EACH)
+
+
+def users_missing() -> str | None:
+    """None if the kernel knows the users of boxes here, else why not, in a sentence."""
+    for line in Path("/proc/self/uid_map").read_text().splitlines():
+        first, _, count = (int(word) for word in line.split())
+        if first <= _FIRST and first + count >= _FIRST + _EACH * _PROCESSES:
+            return None
+    return f"users from {_FIRST} on do not exist in this user namespace (/proc/self/uid_map)"
