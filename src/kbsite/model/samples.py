@@ -25,6 +25,8 @@ class Samples:
     slope_ms: tuple[float, ...] = ()
     """By the parent's clock, how much longer a batch took for each call more in it: a figure for
     each pair of batches, milliseconds."""
+    event_slope_ms: tuple[float, ...] = ()
+    """The same by the clock in the solution's process, milliseconds."""
     overhead_ms: tuple[float, ...] = ()
     """Each empty call by the parent's clock, milliseconds."""
 

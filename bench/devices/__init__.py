@@ -1,0 +1,13 @@
+"""Kinds of hardware that solutions are graded on; a new one is a module here and a line below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bench.devices.cpu import Cpu
+from bench.devices.device import Agreement, Arena, Device, Watch
+
+__all__ = ["DEVICES", "Agreement", "Arena", "Device", "Watch"]
+
+DEVICES: Mapping[str, Callable[[], Device]] = {"cpu": Cpu}
+"""By name; made when it is used, so that nothing is asked of hardware that is not there."""

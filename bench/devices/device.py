@@ -1,0 +1,144 @@
+"""What a grader needs of the hardware that it grades on: the trusted side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How far clocks may be apart before that is held against a solution."""
+
+    relative: float
+    absolute_ms: float
+
+
+class Arena(Protocol):
+    """Memory that the grader owns and lends to a worker."""
+
+    @property
+    def bytes(self) -> torch.Tensor:
+        """All of it, as uint8, on the trusted side."""
+        ...
+
+    @property
+    def handle(self) -> Mapping[str, Any]:
+        """What a worker opens it by; JSON."""
+        ...
+
+    @property
+    def fds(self) -> tuple[int, ...]:
+        """File descriptors that the worker has to inherit."""
+        ...
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
+
+
+class Watch(Protocol):
+    """What the hardware did while a round was measured."""
+
+    def mark(self) -> int:
+        """A number for this moment, to ask about later."""
+        ...
+
+    def slowed(self, since: int, until: int) -> bool:
+        """Whether the hardware ran below its speed between two marks."""
+        ...
+
+    def intruder(self) -> str | None:
+        """What else used the hardware meanwhile, in words; None if nothing did."""
+        ...
+
+    def facts(self) -> Mapping[str, str]:
+        """Clocks, power and temperature, in words for a result."""
+        ...
+
+
+class Device(Protocol):
+    """A kind of hardware: memory, caches, clocks."""
+
+    @property
+    def name(self) -> str:
+        """Such as "cpu" or "cuda"."""
+        ...
+
+    @property
+    def line_bytes(self) -> int:
+        """Size of a line of its caches."""
+        ...
+
+    @property
+    def probes(self) -> int:
+        """Elements of an output that are looked at when a call is reported done."""
+        ...
+
+    @property
+    def arena_bytes(self) -> int:
+        """The most that an arena may take."""
+        ...
+
+    @property
+    def agreement(self) -> Agreement:
+        """How far its clocks may be apart."""
+        ...
+
+    def available(self) -> str | None:
+        """None if it can be used here, else the reason in a sentence."""
+        ...
+
+    def arena(self, size: int) -> Arena:
+        """Memory to share, filled with zeros; MachineError if there is not enough."""
+        ...
+
+    def flush(self) -> None:
+        """Return when nothing that was read or written before is in a cache any more."""
+        ...
+
+    def synchronize(self) -> None:
+        """Return when all that the trusted side queued is done."""
+        ...
+
+    def busy(self) -> str | None:
+        """None if the hardware does nothing, else what shows that it does, in a clause."""
+        ...
+
+    def settle(self) -> None:
+        """Bring the hardware into the state that every round starts in."""
+        ...
+
+    def watch(self) -> AbstractContextManager[Watch]:
+        """Watch the hardware until the context ends."""
+        ...
+
+    def told(self) -> Mapping[str, Any]:
+        """What a worker has to know.
+
+        `device`, `threads`, whether it is to `spin` while it waits for a command, and for a GPU the
+        `gate_cycles` that hide launches.
+        """
+        ...
+
+    def nodes(self) -> tuple[Path, ...]:
+        """Device files that a worker needs."""
+        ...
+
+    def readable(self) -> tuple[Path, ...]:
+        """Folders of drivers and tools that a worker reads, beside Python's own."""
+        ...
+
+    def environment(self) -> Mapping[str, str]:
+        """Variables that a worker needs."""
+        ...
+
+    def facts(self) -> Mapping[str, str]:
+        """What it is, for the result."""
+        ...

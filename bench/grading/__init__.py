@@ -1,0 +1,1 @@
+"""The trusted side of the grader: secrets, inputs, references, clocks, comparison."""

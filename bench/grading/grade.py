@@ -1,0 +1,197 @@
+"""Grading a solution: it starts at "failed", and needs every round, check and clock to pass."""
+
+from __future__ import annotations
+
+import tempfile
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+from bench.devices import Arena
+from bench.grading.failures import Failure
+from bench.grading.proof import prove
+from bench.grading.rounds import Round, Rounds, Told
+from bench.grading.score import Scored, score
+from bench.grading.secret import Secret
+from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
+from bench.problems import GradedProblem
+from bench.sandbox import self_test
+from bench.sandbox.box import Proven
+from kbsite import __version__
+from kbsite.errors import MachineError
+from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
+from kbsite.model.run import FORMAT
+
+LOG_BYTES = 200_000
+"""Of what a solution prints in a grading, so much is kept."""
+
+TRIES = 3
+"""How often a round is made when the machine, and not the solution, spoils it."""
+
+
+def silent(step: Step) -> None:
+    """Nobody is told how far a grading is."""
+
+
+@dataclass
+class _Run:
+    """A grading under way: what there is so far."""
+
+    secret: Secret
+    rounds: list[Round] = field(default_factory=list)
+    proven: Proven | None = None
+    proofs: tuple[Proof, ...] = ()
+    stages: dict[str, float] = field(default_factory=dict)
+    logs: list[Path] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the seconds that something takes to a stage."""
+        started = monotonic()
+        try:
+            yield
+        finally:
+            self.stages[name] = self.stages.get(name, 0.0) + monotonic() - started
+
+
+def grade(
+    solution: Solution, problem: GradedProblem, setting: Setting, told: Told = silent
+) -> Grade:
+    """The grade of a solution. Whatever a solution does, this returns; nothing of it is left.
+
+    What spoils the grading but is no doing of the solution is the outcome INFRA.
+    """
+    run = _Run(Secret(setting.seed))
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        try:
+            scored = _graded(run, solution, problem, setting, told, Path(folder))
+            outcome, detail = Outcome.PASS, scored.sentence
+        except Failure as failure:
+            scored = Scored()
+            outcome, detail = failure.outcome, failure.detail
+        except (MachineError, OSError, MemoryError, RuntimeError) as error:
+            scored = Scored()
+            outcome, detail = Outcome.INFRA, f"{type(error).__name__}: {error}"[:500]
+            (Path(folder) / "grader.log").write_text(traceback.format_exc(), "utf-8")
+            run.logs.append(Path(folder) / "grader.log")
+        log = _log(run.logs)
+    metrics = _metrics(run, solution, problem, setting, scored)
+    return Grade(
+        metrics=replace(metrics, outcome=outcome, status=outcome.status, detail=detail),
+        samples=scored.samples,
+        log=log,
+    )
+
+
+def _graded(
+    run: _Run, solution: Solution, problem: GradedProblem, setting: Setting, told: Told,
+    folder: Path,
+) -> Scored:  # fmt: skip
+    if not solution.files.get(SOLUTION, b"").strip():
+        raise Failure(Outcome.NO_SOLUTION, f"there is no {SOLUTION}, or nothing in it")
+    reason = setting.device.available() or setting.sandbox.available()
+    if reason:
+        raise MachineError(reason)
+    with run.stage("isolation"):
+        told(Step(stage="testing the sandbox", round=0, rounds=setting.rounds))
+        run.proven = self_test(setting.sandbox)
+    rounds = Rounds(solution, problem, setting, run.secret, told)
+    if not rounds.shapes:
+        raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")
+    arena = rounds.arena()
+    try:
+        for number in range(1, setting.rounds + 1):
+            with run.stage("rounds"):
+                run.rounds.append(_round(run, rounds, number, arena, folder))
+        with run.stage("score"):
+            scored = score(run.rounds, problem, setting, run.secret)
+        if setting.trace:
+            with run.stage("proofs"):
+                told(Step(stage="proving the work", round=setting.rounds, rounds=setting.rounds))
+                log = folder / "proof.log"
+                run.logs.append(log)
+                run.proofs = prove(rounds, arena, log)
+    finally:
+        arena.close()
+    return scored
+
+
+def _round(run: _Run, rounds: Rounds, number: int, arena: Arena, folder: Path) -> Round:
+    """A round; one that the machine spoiled is made again."""
+    for attempt in range(1, TRIES + 1):
+        log = folder / f"round-{number}-{attempt}.log"
+        run.logs.append(log)
+        try:
+            return rounds.make(number, arena, log)
+        except Failure as failure:
+            spoiled = failure.outcome in (Outcome.UNSTABLE_CLOCKS, Outcome.INFRA)
+            if not spoiled or attempt == TRIES:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _metrics(
+    run: _Run, solution: Solution, problem: GradedProblem, setting: Setting, scored: Scored
+) -> Metrics:
+    return Metrics(
+        format=FORMAT,
+        status=Outcome.INFRA.status,
+        peak_fraction=scored.peak_fraction,
+        interval=scored.interval,
+        achievable_fraction=scored.achievable_fraction,
+        ms=scored.ms,
+        shapes=scored.shapes,
+        alarms=scored.alarms,
+        proofs=run.proofs,
+        isolation=_isolation(run.proven),
+        device=setting.device.name,
+        hardware=setting.hardware_id,
+        anchors=_anchors(setting),
+        host=_host(run, setting),
+        problem_hash=problem.hash,
+        solution_hash=solution.hash,
+        commitment=run.secret.commitment,
+        rounds=setting.rounds,
+        calls_per_round=setting.calls,
+        bootstrap_seed=scored.bootstrap_seed,
+        stages={name: round(seconds, 3) for name, seconds in run.stages.items()},
+        grader=f"kbsite {__version__}",
+        graded=datetime.now(UTC).replace(microsecond=0),
+    )
+
+
+def _anchors(setting: Setting) -> Mapping[str, float]:
+    rates = {f"{name} GB/s": rate for name, rate in setting.anchors.gb_per_second.items()}
+    return rates | {f"{name} TFLOP/s": rate for name, rate in setting.anchors.tflops.items()}
+
+
+def _host(run: _Run, setting: Setting) -> Mapping[str, str]:
+    watched = run.rounds[-1].watched if run.rounds else {}
+    return {**setting.device.facts(), **watched}
+
+
+def _isolation(proven: Proven | None) -> Isolation | None:
+    if proven is None:
+        return None
+    return Isolation(
+        sandbox=proven.sandbox,
+        level=proven.level,
+        proven={one.name: one.how for one in proven.claims if one.held},
+        missing={one.name: one.seen for one in proven.claims if not one.held},
+    )
+
+
+def _log(paths: list[Path]) -> str:
+    """What was printed, the end of it where it is long."""
+    parts = []
+    for path in paths:
+        if path.is_file() and path.stat().st_size:
+            with path.open("rb") as stream:
+                stream.seek(max(0, path.stat().st_size - LOG_BYTES // len(paths)))
+                said = stream.read().decode("utf-8", errors="replace")
+            parts.append(f"== {path.stem}\n{said}")
+    return "\n".join(parts)

@@ -1,0 +1,111 @@
+"""Where the tensors of a call lie in the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from kbsite.model.problem import Dtype, Role
+
+if TYPE_CHECKING:
+    import torch
+
+    from bench.devices import Arena, Device
+    from bench.problems import GradedProblem, Shape
+
+ALIGNMENT = 512
+GUARD = 512
+"""Bytes beside each tensor that nobody may write to."""
+
+MOST_SLOTS = 12
+"""Calls whose inputs lie in the arena at a time."""
+
+FEWEST_SLOTS = 3
+"""So that the outputs of the two calls before are still there."""
+
+TORCH = {
+    Dtype.FP64: "float64", Dtype.FP32: "float32", Dtype.FP16: "float16", Dtype.BF16: "bfloat16",
+    Dtype.FP8_E4M3: "float8_e4m3fn", Dtype.FP8_E5M2: "float8_e5m2", Dtype.INT64: "int64",
+    Dtype.INT32: "int32", Dtype.INT8: "int8", Dtype.UINT8: "uint8", Dtype.BOOL: "bool",
+}  # fmt: skip
+"""Names of element types in torch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A tensor within a slot."""
+
+    name: str
+    role: Role
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tensors of a slot, each with a guard behind it, and the slots of an arena."""
+
+    places: tuple[Place, ...]
+    slot_bytes: int
+    slots: int
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """What a worker has to know; JSON."""
+        return {
+            "slots": [slot * self.slot_bytes for slot in range(self.slots)],
+            "tensors": [
+                {"dtype": one.dtype, "shape": one.shape, "offset": one.offset, "bytes": one.bytes}
+                for one in self.places
+            ],
+        }
+
+    @cached_property
+    def inputs(self) -> tuple[Place, ...]:
+        """What is written before a call."""
+        return tuple(one for one in self.places if one.role is not Role.OUT)
+
+    @cached_property
+    def outputs(self) -> tuple[Place, ...]:
+        """What is checked after it."""
+        return tuple(one for one in self.places if one.role is not Role.IN)
+
+    def raw(self, arena: Arena, slot: int, place: Place) -> torch.Tensor:
+        """The bytes of a tensor in a slot."""
+        start = slot * self.slot_bytes + place.offset
+        return arena.bytes[start : start + place.bytes]
+
+    def tensor(self, arena: Arena, slot: int, place: Place) -> torch.Tensor:
+        """The tensor itself."""
+        return typed(self.raw(arena, slot, place), place)
+
+    def guard(self, arena: Arena, slot: int, place: Place) -> torch.Tensor:
+        """The bytes behind a tensor that nobody may write to."""
+        start = slot * self.slot_bytes + place.offset + place.bytes
+        return arena.bytes[start : start + GUARD]
+
+
+def typed(raw: torch.Tensor, place: Place) -> torch.Tensor:
+    """Bytes as the tensor that they are."""
+    import torch
+
+    tensor: torch.Tensor = raw.view(getattr(torch, place.dtype)).view(place.shape)
+    return tensor
+
+
+def layout(problem: GradedProblem, shape: Shape, device: Device) -> Layout:
+    """The layout of a shape, with as many slots as the device's arena holds, 3 to 12."""
+    places: list[Place] = []
+    end = 0
+    for name, tensor in problem.problem.tensors.items():
+        sizes = problem.sizes(name, shape)
+        size = prod(sizes) * tensor.dtype.bytes
+        places.append(Place(name, tensor.role, TORCH[tensor.dtype], sizes, end, size))
+        end = -(-(end + size + GUARD) // ALIGNMENT) * ALIGNMENT
+    slots = max(FEWEST_SLOTS, min(MOST_SLOTS, device.arena_bytes // end))
+    return Layout(tuple(places), end, slots)

@@ -1,0 +1,203 @@
+"""The worker as the grader sees it: commands down, frames up, and how it ended."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import select
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+
+from bench.devices import Arena, Device
+from bench.grading.failures import Failure
+from bench.sandbox.box import Box, Limits, Sandbox
+from bench.sandbox.places import python_places
+from bench.worker import worker
+from kbsite.errors import MachineError
+from kbsite.model.grade import Outcome
+
+WORKER = Path(worker.__file__)
+START_SECONDS = 120
+"""For the interpreter, torch and the device's context; nothing of a solution runs by then."""
+
+_TAIL = 4000
+
+_OUTCOMES = {
+    worker.OUT_OF_MEMORY: Outcome.OOM,
+    worker.FORBIDDEN: Outcome.FORBIDDEN_OP,
+    worker.RAISED: Outcome.RUNTIME_ERROR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a worker says that a command took, nanoseconds; it may lie."""
+
+    event: int
+    host: int
+    processor: int
+
+
+class Process:
+    """A worker in a sandbox. As a context manager, nothing of it is left at the end."""
+
+    def __init__(
+        self, device: Device, sandbox: Sandbox, arena: Arena, forbidden: Sequence[str],
+        limits: Limits, log: Path,
+    ) -> None:  # fmt: skip
+        self.log = log
+        self._forbidden = tuple(forbidden)
+        ours, theirs = socket.socketpair()
+        self._channel = ours
+        self.stage = "start"
+        self._spin = False
+        box = Box(
+            log=log,
+            files={WORKER.name: WORKER.read_bytes()},
+            readable=(*python_places(), *device.readable()),
+            devices=device.nodes(),
+            environment=device.environment(),
+            pass_fds=(theirs.fileno(), *arena.fds),
+            limits=limits,
+            share_ipc=device.name != "cpu",
+        )
+        command = [sys.executable, "-I", "-B", str(box.folder / WORKER.name), str(theirs.fileno())]
+        try:
+            self._held = sandbox.start(command, box)
+        finally:
+            theirs.close()
+        self._greet({**device.told(), "arena": dict(arena.handle), "forbidden": self._forbidden})
+
+    def _greet(self, told: Mapping[str, Any]) -> None:
+        try:
+            self.ask(worker.HELLO, payload=json.dumps(told).encode(), seconds=START_SECONDS)
+            self._spin = bool(told["spin"])
+        except Failure as failure:
+            self.close()
+            raise MachineError(
+                f"the worker did not start: {failure.detail}; its log: {self.tail()}"
+            ) from failure
+
+    def load(self, files: Mapping[str, bytes], seconds: float) -> None:
+        """Hand over the solution and have it imported; Failure says why it cannot be."""
+        self.stage = "import"
+        told = {name: base64.b64encode(content).decode() for name, content in files.items()}
+        try:
+            self.ask(worker.FILES, payload=json.dumps({"files": told}).encode(), seconds=seconds)
+        except Failure as failure:
+            if failure.outcome is not Outcome.RUNTIME_ERROR or self._held.ended():
+                raise
+            raise Failure(Outcome.COMPILE_ERROR, failure.detail) from failure
+        self.stage = "call"
+
+    def ask(
+        self, command: int, *, shape: int = 0, slots: Sequence[int] = (), payload: bytes = b"",
+        seconds: float,
+    ) -> Reply:  # fmt: skip
+        """Have a command done; Failure if it fails, or if the answer is not what it has to be."""
+        nonce = secrets.token_bytes(8)
+        head = worker.DOWN.pack(
+            worker.MAGIC_DOWN, command, len(slots), shape, len(payload), nonce, bytes(slots)
+        )
+        self._channel.settimeout(seconds)
+        try:
+            self._channel.sendall(head + payload if payload else head)
+            if self._spin:
+                self._wait(seconds)
+            frame = self._channel.recv(worker.UP.size)
+        except TimeoutError:
+            raise Failure(
+                Outcome.TIMEOUT, f"no answer within {seconds:g} s ({self.stage})"
+            ) from None
+        except OSError:
+            frame = b""
+        return self._read(frame, nonce)
+
+    def _wait(self, seconds: float) -> None:
+        """Return when there is something to read; to sleep meanwhile would blur the clock."""
+        until = monotonic() + seconds
+        while not select.select([self._channel], [], [], 0)[0]:
+            if monotonic() > until:
+                raise TimeoutError
+
+    def _read(self, frame: bytes, nonce: bytes) -> Reply:
+        if not frame:
+            raise self._ending()
+        if len(frame) != worker.UP.size:
+            raise Failure(Outcome.PROTOCOL, f"a frame of {len(frame)} bytes, expected 64")
+        magic, status, operation, event, host, processor, echo = worker.UP.unpack(frame)
+        if magic != worker.MAGIC_UP or echo != nonce:
+            raise Failure(Outcome.PROTOCOL, "a frame that answers no command came up the channel")
+        if status != worker.DONE:
+            raise self._refusal(status, operation)
+        return Reply(event, host, processor)
+
+    def _refusal(self, status: int, operation: int) -> Failure:
+        outcome = _OUTCOMES.get(status)
+        if outcome is None:
+            return Failure(Outcome.PROTOCOL, f"a frame with status {status}, which there is not")
+        if outcome is Outcome.FORBIDDEN_OP:
+            known = 0 < operation <= len(self._forbidden)
+            name = self._forbidden[operation - 1] if known else "an unknown operation"
+            return Failure(outcome, f"aten::{name} was called")
+        return Failure(outcome, f"{self._last_line()} ({self.stage})")
+
+    def _ending(self) -> Failure:
+        """Why the channel was closed from the other side."""
+        ending = self._held.wait(5)
+        if ending is None:
+            return Failure(Outcome.PROTOCOL, "the worker closed its channel and runs on")
+        said = f"the process did not answer: {ending.sentence} ({self.stage})"
+        if ending.over_memory:
+            return Failure(Outcome.OOM, said)
+        if ending.signal is not None:
+            return Failure(Outcome.RUNTIME_ERROR, said)
+        return Failure(Outcome.PROTOCOL, said)
+
+    def quiet(self) -> None:
+        """Failure if something came up the channel that nobody asked for."""
+        self._channel.setblocking(False)  # noqa: FBT003 - the standard library's
+        try:
+            found = self._channel.recv(worker.UP.size)
+        except BlockingIOError:
+            return
+        except OSError:
+            found = b""
+        if not found:
+            raise self._ending()
+        raise Failure(Outcome.PROTOCOL, "a frame that answers no command came up the channel")
+
+    def tail(self) -> str:
+        """The end of what the process printed."""
+        if not self.log.is_file():
+            return ""
+        with self.log.open("rb") as stream:
+            stream.seek(max(0, self.log.stat().st_size - _TAIL))
+            return stream.read().decode("utf-8", errors="replace")
+
+    def _last_line(self) -> str:
+        lines = [line.strip() for line in self.tail().splitlines() if line.strip()]
+        return lines[-1][:300] if lines else "it raised an error and printed nothing"
+
+    def close(self) -> None:
+        """End the worker and all that it started."""
+        self._channel.close()
+        self._held.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,70 @@
+"""In which order a shape's calls are made: secret, so that no call knows what it is for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+STRESS = 0.25
+"""Share of calls with other inputs than ordinary ones."""
+
+NEAR = 0.05
+"""Share of single calls whose inputs are those of an earlier one but for a single element."""
+
+BATCHED = 0.4
+"""Share of calls that are made in batches."""
+
+PAIRS = 4
+"""Pairs of a short and a long batch, at most: each is one slope."""
+
+FEWEST_CALLS = 8
+"""Below that there is no room for one pair of batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that the worker is asked to do: a single call, or a batch."""
+
+    cases: tuple[str, ...]
+    """The distribution of each call's inputs."""
+    pair: int | None = None
+    """Number of the pair that a batch belongs to; None for a single call."""
+    near: bool = False
+    """Whether the inputs are to be nearly those of the call before."""
+
+
+def schedule(calls: int, cases: Sequence[str], slots: int, drawn: random.Random) -> list[Move]:
+    """The moves of a round on a shape, `calls` calls or a few more.
+
+    A pair's short batch is about a sixth of its calls.
+    """
+    batched = int(calls * BATCHED)
+    pairs = max(1, min(PAIRS, batched // 6))
+    long = min(slots, max(2, batched // pairs - max(1, batched // pairs // 6)))
+    moves: list[Move] = []
+    for pair in range(pairs):
+        length = drawn.randint(max(2, long - 1), long)
+        short = drawn.randint(1, max(1, length // 4))
+        moves += [Move(_cases(count, cases, drawn), pair) for count in (short, length)]
+    single = max(2, calls - sum(len(move.cases) for move in moves))
+    moves += [
+        Move(_cases(1, cases, drawn), near=drawn.random() < NEAR and number > 0)
+        for number in range(single)
+    ]
+    drawn.shuffle(moves)
+    return _started(moves)
+
+
+def _cases(count: int, cases: Sequence[str], drawn: random.Random) -> tuple[str, ...]:
+    ordinary, others = cases[0], cases[1:]
+    return tuple(
+        drawn.choice(others) if others and drawn.random() < STRESS else ordinary
+        for _ in range(count)
+    )
+
+
+def _started(moves: list[Move]) -> list[Move]:
+    """The same with an ordinary call first: what is nearly the call before needs one."""
+    first = next(number for number, move in enumerate(moves) if not move.near)
+    return [moves[first], *moves[:first], *moves[first + 1 :]]

@@ -1,0 +1,178 @@
+"""From what the rounds measured to the score, and what the clocks and the ceilings say to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+from statistics import median
+
+from bench.ceilings import Ceilings, alarms, ceilings
+from bench.grading.failures import Failure
+from bench.grading.rounds import Round, Times
+from bench.grading.secret import Secret
+from bench.grading.setting import Setting
+from bench.problems import GradedProblem, Shape
+from bench.statistics import RoundTimes, ShapeTimes, disagreeing, estimate
+from kbsite.model.grade import Outcome, OutputError, ShapeMetrics
+from kbsite.model.samples import Samples
+
+IMPOSSIBLE = 0.98
+"""Share of the physics floor below which a time is impossible."""
+
+MOST_DROPPED = 0.2
+"""Share of a shape's calls that may be left out because the hardware had slowed down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """What a solution that was right everywhere is scored; nothing where it was not."""
+
+    peak_fraction: float | None = None
+    interval: tuple[float, float] | None = None
+    achievable_fraction: float | None = None
+    ms: float | None = None
+    shapes: tuple[ShapeMetrics, ...] = ()
+    samples: tuple[Samples, ...] = ()
+    alarms: tuple[str, ...] = ()
+    bootstrap_seed: int | None = None
+    sentence: str = ""
+
+
+def score(
+    rounds: Sequence[Round], problem: GradedProblem, setting: Setting, secret: Secret
+) -> Scored:
+    """The score of rounds that were right; Failure where clocks or physics speak against them."""
+    shapes = [
+        shape for shape in problem.shapes(setting.device.name) if shape.id in rounds[0].shapes
+    ]
+    _refuse_unstable(rounds, shapes)
+    seed = secret.number("bootstrap")
+    found = estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed=seed)
+    limits = [ceilings(problem, shape, setting.hardware, setting.anchors) for shape in shapes]
+    for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
+        _refuse(shape, times, limit, setting)
+    fraction, interval = found.fraction([limit.ceiling_ms for limit in limits])
+    metrics = [
+        _metrics(shape, times, limit, [one.shapes[shape.id] for one in rounds])
+        for shape, times, limit in zip(shapes, found.shapes, limits, strict=True)
+    ]
+    achievable = [one.achievable_fraction for one in metrics if one.achievable_fraction]
+    calls = sum(times.calls for one in rounds for times in one.shapes.values())
+    return Scored(
+        peak_fraction=fraction,
+        interval=interval,
+        achievable_fraction=_geometric_mean(achievable),
+        ms=found.ms,
+        shapes=tuple(metrics),
+        samples=tuple(_samples(one, shape) for shape in shapes for one in rounds),
+        alarms=tuple(alarms(metrics, setting.library_fraction)),
+        bootstrap_seed=seed,
+        sentence=f"{calls} calls in {len(rounds)} fresh processes were all right; it reaches "
+        f"{fraction:.3f} of the ceiling ({interval[0]:.3f} to {interval[1]:.3f}).",
+    )
+
+
+def _times(one: Round, shape: Shape) -> RoundTimes:
+    times = one.shapes[shape.id]
+    overhead = median(one.empty)
+    return RoundTimes(
+        event_ms=times.event,
+        wall_ms=[wall - overhead for wall in times.wall],
+        slope_ms=times.slopes,
+        event_slope_ms=times.event_slopes,
+        overhead_ms=overhead,
+        host_ms=median(times.host),
+    )
+
+
+def _refuse_unstable(rounds: Sequence[Round], shapes: Sequence[Shape]) -> None:
+    for one in rounds:
+        for shape in shapes:
+            times = one.shapes[shape.id]
+            if times.dropped > MOST_DROPPED * times.calls or not times.slopes or not times.event:
+                raise Failure(
+                    Outcome.UNSTABLE_CLOCKS,
+                    f"the hardware had slowed down in {times.dropped} of {times.calls} calls "
+                    f"(shape {shape.id}, round {one.number})",
+                )
+
+
+def _refuse(shape: Shape, times: ShapeTimes, limit: Ceilings, setting: Setting) -> None:
+    said = disagreeing(times.clocks, setting.device.agreement)
+    if said:
+        raise Failure(Outcome.CLOCK_MISMATCH, f"{said} (shape {shape.id})")
+    if times.ms < IMPOSSIBLE * limit.floor_ms:
+        raise Failure(
+            Outcome.IMPOSSIBLE_TIME,
+            f"{times.ms:.4g} ms, but the hardware takes {limit.floor_ms:.4g} ms at least "
+            f"(shape {shape.id})",
+        )
+
+
+def _metrics(
+    shape: Shape, times: ShapeTimes, limit: Ceilings, rounds: Sequence[Times]
+) -> ShapeMetrics:
+    achievable = limit.achievable_ms
+    return ShapeMetrics(
+        shape=shape.id,
+        ms=times.ms,
+        interval_ms=times.interval,
+        ceiling_ms=limit.ceiling_ms,
+        bound_by=limit.bound_by,
+        floor_ms=limit.floor_ms,
+        peak_fraction=limit.ceiling_ms / times.ms,
+        achievable_ms=achievable,
+        achievable_fraction=achievable / times.ms if achievable else None,
+        clocks=times.clocks,
+        spread=times.spread,
+        rounds=len(rounds),
+        calls=sum(one.calls for one in rounds),
+        dropped=sum(one.dropped for one in rounds),
+        errors=tuple(_worst(rounds)),
+    )
+
+
+def _worst(rounds: Sequence[Times]) -> list[OutputError]:
+    """The worst of each output over all calls."""
+    names = {name: None for one in rounds for name in one.errors}
+    return [
+        _worst_of(name, [error for one in rounds for error in one.errors.get(name, ())])
+        for name in names
+    ]
+
+
+def _worst_of(name: str, errors: Sequence[OutputError]) -> OutputError:
+    typical = [error.typical for error in errors if error.typical is not None]
+    keys = {key: None for error in errors for key in error.quantiles}
+    return OutputError(
+        output=name,
+        largest=max(error.largest for error in errors),
+        typical=max(typical, default=None),
+        quantiles={key: max(error.quantiles.get(key, 0.0) for error in errors) for key in keys},
+    )
+
+
+def _samples(one: Round, shape: Shape) -> Samples:
+    times = one.shapes[shape.id]
+    overhead = median(one.empty)
+    clocks = {
+        "event": times.event,
+        "wall": [wall - overhead for wall in times.wall],
+        "slope": times.slopes,
+    }
+    slowest = max(clocks.values(), key=median)
+    return Samples(
+        round=one.number,
+        shape=shape.id,
+        ms=tuple(slowest),
+        event_ms=tuple(times.event),
+        wall_ms=tuple(times.wall),
+        slope_ms=tuple(times.slopes),
+        event_slope_ms=tuple(times.event_slopes),
+        overhead_ms=one.empty,
+    )
+
+
+def _geometric_mean(values: Sequence[float]) -> float | None:
+    return exp(sum(map(log, values)) / len(values)) if values else None

@@ -1,0 +1,105 @@
+"""What a grading is given, and what comes out of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bench.anchors import Anchors
+from bench.devices import Device
+from bench.sandbox.box import Limits, Sandbox
+from kbsite.model.grade import Metrics
+from kbsite.model.hardware import Hardware
+from kbsite.model.samples import Samples
+
+SOLUTION = "solution.py"
+
+ROUNDS = 5
+"""Fresh processes; more of them, and not more calls, is what narrows the interval."""
+
+CALLS = 100
+"""Calls of a round on one shape."""
+
+HELD_OUT_CALLS = 2
+"""Calls of a round on a shape that nobody was told."""
+
+EMPTY_CALLS = 20
+"""Calls of nothing that a round begins with."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What is graded."""
+
+    files: Mapping[str, bytes]
+    """By their paths beside solution.py."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over names and contents of all files."""
+        found = hashlib.sha256()
+        for name, content in sorted(self.files.items()):
+            found.update(f"{len(name.encode())}:{name}{len(content)}:".encode())
+            found.update(content)
+        return found.hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long steps may take, seconds."""
+
+    build: float = 1800
+    """The import, with everything that it compiles."""
+    setup: float = 60
+    """The preparation of a shape."""
+    call: float = 30
+    """A call, or a batch of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How and on what is graded."""
+
+    device: Device
+    sandbox: Sandbox
+    anchors: Anchors
+    hardware: Hardware | None = None
+    """Whose ceilings count; None for a CPU, whose ceilings are measured."""
+    hardware_id: str | None = None
+    rounds: int = ROUNDS
+    calls: int = CALLS
+    shapes: tuple[str, ...] = ()
+    """Ids of the shapes to grade on; all without any, which alone makes a grade to publish."""
+    held_out: bool = True
+    trace: bool = True
+    """Whether a further process shows which operations are called."""
+    seed: bytes | None = None
+    """A secret to repeat a grading with; a fresh one without."""
+    limits: Limits = field(default_factory=Limits)
+    patience: Patience = field(default_factory=Patience)
+    library_fraction: float | None = None
+    """peak_fraction of the library floor here, which shows what vendors reach."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Where a grading stands."""
+
+    stage: str
+    round: int
+    rounds: int
+    shape: str = ""
+    done: int = 0
+    """Calls of the shape that were made."""
+    of: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grade:
+    """What comes out."""
+
+    metrics: Metrics
+    samples: tuple[Samples, ...]
+    log: str
+    """What the solution printed, and what went wrong; bounded."""

@@ -1,0 +1,301 @@
+"""The process that runs a solution. Nothing here is trusted: it can only make a grade worse.
+
+It gets memory that the grader owns, and commands of a fixed size; it answers with frames of a
+fixed size. Standard library and torch only: nothing of the grader lies beside it. The grader
+imports the constants and the layout of the frames from here, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+import mmap
+import os
+import select
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+MAGIC_DOWN = b"kbgo"
+MAGIC_UP = b"kbdn"
+
+DOWN = struct.Struct("<4sHHII8s40s")
+"""To the worker: magic, command, number of slots, shape, bytes of payload that follow, nonce,
+slots."""
+
+UP = struct.Struct("<4sHHQQQ8s24x")
+"""From the worker: magic, status, operation, event ns, host ns, processor ns, nonce."""
+
+MOST_SLOTS = 40
+
+HELLO, EMPTY, FILES, SHAPE, SETUP, CALL, BATCH, TRACE = range(1, 9)
+"""Commands: open the arena, run nothing, take the solution, lay out a shape, prepare, one call,
+several calls, one call whose operations are listed on standard error."""
+
+DONE, RAISED, OUT_OF_MEMORY, FORBIDDEN, NO_SOLVE = range(1, 6)
+"""Statuses: all went well; the solution raised an error; there was no memory left; an operation
+that the problem forbids was called; the solution has no solve()."""
+
+SCRATCH = "/tmp"  # noqa: S108 - of the sandbox
+
+Views = tuple[Any, ...]
+Solve = Callable[..., object]
+
+# Taken before any code of a solution runs, so that replacing them in their modules changes nothing.
+_now = time.perf_counter_ns
+_processor = time.process_time_ns
+
+
+class Clock:
+    """Times calls on a CPU: this process's own wall clock."""
+
+    def gate(self) -> None:
+        """Nothing has to be hidden: a CPU starts at once."""
+
+    def start(self) -> int:
+        """The time, ns."""
+        return _now()
+
+    def stop(self, started: int) -> int:
+        """Nanoseconds since then."""
+        return _now() - started
+
+    def wait(self) -> None:
+        """Return when all work is done: it is."""
+
+
+class CudaClock:
+    """Times calls on a GPU by events around them, behind a kernel that hides the launches."""
+
+    def __init__(self, torch: ModuleType, gate_cycles: int) -> None:
+        self._event = torch.cuda.Event
+        self._sleep = torch._C._cuda_sleep
+        self._synchronize = torch._C._cuda_synchronize
+        self._cycles = gate_cycles
+
+    def gate(self) -> None:
+        """Keep the device busy until the launches of the call are queued."""
+        if self._cycles:
+            self._sleep(self._cycles)
+
+    def start(self) -> Any:
+        """An event on the current stream."""
+        event = self._event(enable_timing=True)
+        event.record()
+        return event
+
+    def stop(self, started: Any) -> int:
+        """Nanoseconds between then and the end of all that was queued since."""
+        event = self._event(enable_timing=True)
+        event.record()
+        self.wait()
+        return int(started.elapsed_time(event) * 1e6)
+
+    def wait(self) -> None:
+        """Return when the whole device is idle, side streams too."""
+        self._synchronize()
+
+
+class Trap:
+    """Operations that the problem forbids: they raise, and that they were called is kept."""
+
+    def __init__(self, torch: ModuleType, names: Sequence[str], key: str) -> None:
+        self.called = 0
+        self.names = list(names)
+        self._library = torch.library.Library("aten", "IMPL")
+        for number, name in enumerate(self.names, 1):
+            packet = getattr(torch.ops.aten, name)
+            for overload in packet.overloads():
+                spelled = name if overload == "default" else f"{name}.{overload}"
+                self._library.impl(spelled, self._raiser(number), key)
+
+    def _raiser(self, number: int) -> Solve:
+        def forbidden(*args: object, **kwargs: object) -> None:  # noqa: ARG001
+            self.called = number
+            raise RuntimeError(f"aten::{self.names[number - 1]} is forbidden in this problem")
+
+        return forbidden
+
+
+class Worker:
+    """What the process knows: the channel, the arena, the shapes, the solution."""
+
+    def __init__(self, channel: int, told: Mapping[str, Any]) -> None:
+        import torch
+
+        self.torch = torch
+        self.channel = channel
+        torch.set_grad_enabled(False)
+        if told["threads"]:
+            torch.set_num_threads(told["threads"])
+        self.spin = bool(told["spin"])
+        self.cuda = told["device"] == "cuda"
+        if self.cuda:
+            torch.cuda.init()  # type: ignore[no-untyped-call]
+        self.arena = (
+            open_cuda(torch, told["arena"]) if self.cuda else open_shared(torch, told["arena"])
+        )
+        cycles = told.get("gate_cycles", 0)
+        self.clock: Any = CudaClock(torch, cycles) if self.cuda else Clock()
+        self.trap = Trap(torch, told["forbidden"], "CUDA" if self.cuda else "CPU")
+        self.shapes: dict[int, list[Views]] = {}
+        self.solve: Solve = nothing
+        self.setup: Solve | None = None
+
+    def answer(self, status: int, nonce: bytes, times: tuple[int, int, int] = (0, 0, 0)) -> None:
+        """Send a frame."""
+        operation = 0
+        if self.trap.called:
+            status, operation, self.trap.called = FORBIDDEN, self.trap.called, 0
+        os.write(self.channel, UP.pack(MAGIC_UP, status, operation, *times, nonce))
+
+    def run(self, solve: Solve, calls: Sequence[Views]) -> tuple[int, int, int]:
+        """Event, host and processor time of calls, ns; they are done when this returns."""
+        clock = self.clock
+        clock.gate()
+        processor, host = _processor(), _now()
+        started = clock.start()
+        for views in calls:
+            solve(*views)
+        host = _now() - host
+        event = clock.stop(started)
+        return event, host, _processor() - processor
+
+    def lay_out(self, number: int, told: Mapping[str, Any]) -> None:
+        """Make the tensors of every slot of a shape: views of the arena."""
+        self.shapes[number] = [
+            tuple(self.view(one, base) for one in told["tensors"]) for base in told["slots"]
+        ]
+
+    def view(self, told: Mapping[str, Any], base: int) -> Any:
+        """A tensor at an offset of the arena."""
+        start = base + told["offset"]
+        flat = self.arena[start : start + told["bytes"]]
+        return flat.view(getattr(self.torch, told["dtype"])).view(told["shape"])
+
+    def load(self, files: Mapping[str, str]) -> None:
+        """Import the solution from files of its own; its errors are the caller's."""
+        folder = Path(SCRATCH, "solution")
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(base64.b64decode(content))
+        os.chdir(folder)
+        sys.path.insert(0, str(folder))
+        spec = importlib.util.spec_from_file_location("solution", folder / "solution.py")
+        if spec is None or spec.loader is None:
+            raise ImportError("solution.py cannot be imported")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["solution"] = module
+        spec.loader.exec_module(module)
+        solve = getattr(module, "solve", None)
+        if not callable(solve):
+            raise TypeError("solution.py has no function solve")
+        self.solve = solve
+        self.setup = getattr(module, "setup", None)
+
+    def act(self, command: int, shape: int, slots: bytes, payload: bytes) -> tuple[int, int, int]:
+        """Do one command; what it took, ns."""
+        if command == FILES:
+            self.load(json.loads(payload)["files"])
+        elif command == SHAPE:
+            self.lay_out(shape, json.loads(payload))
+        elif command == EMPTY:
+            return self.run(nothing, [self.shapes[shape][slot] for slot in slots])
+        elif command in (CALL, BATCH):
+            return self.run(self.solve, [self.shapes[shape][slot] for slot in slots])
+        elif command == SETUP:
+            return self.run(self.setup or self.solve, [self.shapes[shape][slots[0]]])
+        elif command == TRACE:
+            self.trace(self.shapes[shape][slots[0]])
+        return (0, 0, 0)
+
+    def trace(self, views: Views) -> None:
+        """Run one call under torch's profiler and print the names of kernels or operations."""
+        from torch.profiler import ProfilerActivity, profile
+
+        activity = ProfilerActivity.CUDA if self.cuda else ProfilerActivity.CPU
+        with profile(activities=[activity]) as seen:
+            self.solve(*views)
+            self.clock.wait()
+        rows = [
+            [
+                one.key,
+                int(one.count),
+                float(one.device_time_total if self.cuda else one.cpu_time_total),
+            ]
+            for one in seen.key_averages()
+        ]
+        sys.stderr.write("kbtrace " + json.dumps(rows) + "\n")
+        sys.stderr.flush()
+
+    def serve(self) -> None:
+        """Do what is asked until the channel is closed."""
+        while True:
+            head = receive(self.channel, DOWN.size, spin=self.spin)
+            _, command, count, shape, size, nonce, slots = DOWN.unpack(head)
+            payload = receive(self.channel, size)
+            times, status = (0, 0, 0), DONE
+            try:
+                times = self.act(command, shape, slots[:count], payload)
+            except BaseException as error:  # noqa: BLE001 - whatever a solution raises is its result
+                status = self.status(error)
+                traceback.print_exc()
+                sys.stderr.flush()
+            self.answer(status, nonce, times)
+
+    def status(self, error: BaseException) -> int:
+        """The status that says what was raised."""
+        memory = (MemoryError, self.torch.cuda.OutOfMemoryError)
+        told = "can't allocate memory" in str(error)
+        return OUT_OF_MEMORY if isinstance(error, memory) or told else RAISED
+
+
+def nothing(*tensors: object) -> None:
+    """The empty call, which shows what a call costs that does nothing."""
+
+
+def receive(channel: int, size: int, *, spin: bool = False) -> bytes:
+    """Exactly `size` bytes; the process ends when the grader closes its side.
+
+    To be woken costs a sleeping process up to hundreds of microseconds: one that spins has none.
+    """
+    found = bytearray()
+    while spin and not select.select([channel], [], [], 0)[0]:
+        pass
+    while len(found) < size:
+        part = os.read(channel, min(size - len(found), 1 << 20))
+        if not part:
+            os._exit(0)
+        found += part
+    return bytes(found)
+
+
+def open_shared(torch: ModuleType, told: Mapping[str, Any]) -> Any:
+    """The arena as bytes: memory that the grader shares by a file descriptor."""
+    return torch.frombuffer(mmap.mmap(told["fd"], told["bytes"]), dtype=torch.uint8)
+
+
+def open_cuda(torch: ModuleType, told: Mapping[str, Any]) -> Any:
+    """The arena as bytes: device memory that the grader owns, by its IPC handle."""
+    raise NotImplementedError
+
+
+def main() -> None:
+    """Serve on the channel whose number is the one argument."""
+    channel = int(sys.argv[1])
+    head = receive(channel, DOWN.size)
+    _, _, _, _, size, nonce, _ = DOWN.unpack(head)
+    worker = Worker(channel, json.loads(receive(channel, size)))
+    worker.answer(DONE, nonce)
+    worker.serve()
+
+
+if __name__ == "__main__":
+    main()
