@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from bench.sandbox.bare import Bare
 from bench.sandbox.box import Sandbox
 from bench.sandbox.bubblewrap import Bubblewrap
 from bench.sandbox.namespaces import Namespaces
 from kbsite.errors import MachineError, UsageError
 
-# In order of preference; what is not a sandbox has to be asked for by its name.
+# In order of preference. What keeps nothing from a command is not among them: whoever goes through
+# them with something hostile would let it loose on the machine.
 SANDBOXES: tuple[Sandbox, ...] = (Bubblewrap(), Namespaces())
+NONE = Bare()
 
 
 @lru_cache(maxsize=1)
@@ -27,8 +30,8 @@ def best() -> Sandbox:
 
 def named(name: str) -> Sandbox:
     """The sandbox of that name, whether it can be used or not; raises UsageError for others."""
-    for sandbox in SANDBOXES:
+    for sandbox in (*SANDBOXES, NONE):
         if sandbox.name == name:
             return sandbox
-    known = ", ".join(sandbox.name for sandbox in SANDBOXES)
+    known = ", ".join(sandbox.name for sandbox in (*SANDBOXES, NONE))
     raise UsageError(f"{name!r} is no sandbox; expected one of: {known}")

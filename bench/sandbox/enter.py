@@ -2,29 +2,37 @@
 
     enter.py namespaces|inside CHANNEL PLAN
 
-CHANNEL is one end of a pair of sockets, PLAN a file with a line of JSON and after it the contents
-of the box's files; both are numbers of open files. `namespaces` makes the namespaces and a root of
-their own first; `inside` is there already (bubblewrap made them). Then, alike for both:
+CHANNEL is one end of a pair of sockets, PLAN a file with a marshalled table and after it the
+contents of the box's files; both are numbers of open files. `namespaces` makes the namespaces and a
+root of their own first; `inside` is there already (bubblewrap made them); `bare` does without.
+Then, alike for all:
 
     starter   waits for the first process of the PID namespace, and ends with it
     └─ init   process 1: reaps what is left without a parent, ends when the command ends or the
-       │      channel closes; the kernel then kills whatever else runs in there
+       │      channel closes; the kernel then kills whatever else runs in there (bare: init does)
        └─ command   waits for the word, gives up all rights, and becomes the box's command
 
-It tells who listens, a line of JSON each: ready, started, exit or signal, failed.
+It tells who listens, a line each: ready, started, exit or signal (and its number), failed (and
+why). Whoever waits for a box waits for the imports of this file: json and typing take longer than
+all that is done here.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
+import marshal
 import os
 import resource
 import select
 import signal
 import struct
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    Plan = dict[str, Any]
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
@@ -43,7 +51,12 @@ MNT_DETACH = 2
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SYS_MOUNT_SETATTR, SYS_CLOSE_RANGE = 442, 436
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
-PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = (
+    36,
+    38,
+    47,
+    4,
+)
 SECCOMP_MODE_FILTER = 2
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 CAPABILITIES_VERSION = 0x20080522
@@ -58,28 +71,28 @@ LINKS = {
     "/dev/shm": "/tmp/.shm",
 }
 
-Plan = dict[str, Any]
-
 
 def main() -> None:
     """Do what the command line says, and tell what failed."""
     mode, channel, plan_fd = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     try:
         with os.fdopen(plan_fd, "rb") as stream:
-            plan: Plan = json.loads(stream.readline())
+            plan: Plan = marshal.load(stream)  # noqa: S302 - it is from who started this
             contents = stream.read()
         if mode == "namespaces":
             first_in_namespaces(plan)
             build_root(plan, contents)
+        elif mode == "bare":
+            adopt_orphans()
         run_init(plan, channel)
     except OSError as error:
-        tell(channel, failed=str(error))
+        tell(channel, f"failed {error}")
         os._exit(1)
 
 
-def tell(channel: int, **said: object) -> None:
-    """Write a line of JSON to the channel."""
-    os.write(channel, json.dumps(said).encode() + b"\n")
+def tell(channel: int, line: str) -> None:
+    """Write a line to the channel."""
+    os.write(channel, line.replace("\n", " ").encode() + b"\n")
 
 
 def checked(doing: str, returned: int) -> int:
@@ -113,6 +126,15 @@ def new_user(plan: Plan) -> None:
     write("/proc/self/setgroups", "deny")
     write("/proc/self/uid_map", f"{plan['uid']} {plan['map_uid']} 1")
     write("/proc/self/gid_map", f"{plan['uid']} {plan['map_gid']} 1")
+
+
+def adopt_orphans() -> None:
+    """Return in a child that will be the parent of all orphans below it; the caller waits."""
+    child = os.fork()
+    if child:
+        wait_for_init(child)
+    die_with_parent()
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def wait_for_init(child: int) -> NoReturn:
@@ -235,23 +257,26 @@ def run_init(plan: Plan, channel: int) -> NoReturn:
     for number in (0, 1, 2):
         os.dup2(null, number)
     close_all_but((channel, give_word, outcome, wake, waker))
-    give_up_rights(plan, plan["init_uid"])
-    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if not plan["same_rights"]:
+        give_up_rights(plan, plan["init_uid"])
+        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     die_with_parent()
-    tell(channel, ready=True)
+    tell(channel, "ready")
     if os.read(channel, 1):
         os.write(give_word, b"g")
         tell_start(channel, os.read(outcome, 4096))
         watch(channel, wake, command)
+    if os.getpid() != 1:
+        kill_children()
     os._exit(0)
 
 
 def tell_start(channel: int, failure: bytes) -> None:
     """Tell that the command started, or why it did not."""
     if failure:
-        tell(channel, failed=failure.decode())
+        tell(channel, f"failed {failure.decode()}")
         os._exit(1)
-    tell(channel, started=True)
+    tell(channel, "started")
 
 
 def watch(channel: int, wake: int, command: int) -> None:
@@ -276,10 +301,23 @@ def reap(channel: int, command: int) -> bool:
             return False
         if child == command:
             code = os.waitstatus_to_exitcode(status)
-            tell(channel, **({"exit": code} if code >= 0 else {"signal": -code}))
+            tell(channel, f"exit {code}" if code >= 0 else f"signal {-code}")
             return True
         if child == 0:
             return False
+
+
+def kill_children() -> None:
+    """Kill and reap all that is below this process, where no namespace ends with it."""
+    children = f"/proc/self/task/{os.getpid()}/children"
+    while True:
+        with open(children) as stream:
+            for child in stream.read().split():
+                os.kill(int(child), signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def become_command(plan: Plan, word: int, tell_outcome: int) -> NoReturn:
@@ -299,7 +337,8 @@ def become_command(plan: Plan, word: int, tell_outcome: int) -> NoReturn:
             if signal.getsignal(number) is not None:
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        give_up_rights(plan, plan["uid"])
+        if not plan["same_rights"]:
+            give_up_rights(plan, plan["uid"])
         for number in plan["fds"]:
             os.set_inheritable(number, True)  # noqa: FBT003
         deny_calls(bytes.fromhex(plan["filter"]))

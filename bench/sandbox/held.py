@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import select
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -102,7 +102,7 @@ class Held:
         waiting = select.poll()
         waiting.register(self._log.reading, select.POLLIN)
         waiting.register(self._channel, select.POLLIN)
-        words = b""
+        words, next_look = b"", 0.0
         while True:
             ready = {number for number, _ in waiting.poll(_EVERY_MS)}
             if self._log.reading in ready and not self._log.take():
@@ -112,22 +112,25 @@ class Held:
                 words += said
                 if not said:
                     break
-            if self._uses_too_much():
-                self._hang_up()
+            if time.monotonic() >= next_look:
+                next_look = time.monotonic() + _EVERY_MS / 1000
+                self._look_at_memory()
         self._bury(words)
 
-    def _uses_too_much(self) -> bool:
+    def _look_at_memory(self) -> None:
+        """End the box if it uses more than it may."""
         most = self._limits.memory_bytes
-        if most is None or self._over_memory:
-            return False
-        over = self._group.over() if self._group.memory else self.memory_bytes() > most
-        self._over_memory = over
-        return over
+        if most is not None and not self._over_memory:
+            by_kernel = "memory" in self._group
+            over = self._group.over() if by_kernel else self.memory_bytes() > most
+            self._over_memory = over
+            if over:
+                self._hang_up()
 
     def _bury(self, words: bytes) -> None:
         """Wait until all are gone, and say how it ended."""
-        for line in words.splitlines():
-            self._told |= json.loads(line)
+        for word, number in (line.split() for line in words.decode().splitlines()):
+            self._told[word] = int(number)
         try:
             self._starter.wait(_TO_END_S)
         except subprocess.TimeoutExpired:
@@ -138,11 +141,11 @@ class Held:
         self._channel.close()
         self._group.remove()
         self._afterwards()
-        code, number = self._told.get("exit"), self._told.get("signal")
+        code, by_signal = self._told.get("exit"), self._told.get("signal")
         self._ending = Ending(
             exit_code=code,
-            signal=number,
-            killed=code is None and number is None,
+            signal=by_signal,
+            killed=code is None and by_signal is None,
             over_memory=self._over_memory,
             over_log=self._log.dropped,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import socket
@@ -12,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from bench.sandbox.box import Box
-from bench.sandbox.groups import Group
+from bench.sandbox.groups import KEPT_BY_KERNEL, Group, make_group
 from bench.sandbox.held import Held
 from bench.sandbox.log import Log
 from bench.sandbox.plan import plan_file
@@ -34,6 +33,7 @@ class Way:
     argv: Callable[[int, int, User], tuple[Sequence[str], tuple[int, ...]]]
     facts: dict[str, str]
     new_user: bool = False
+    groups: bool = True
     more: dict[str, object] | None = None
     afterwards: Callable[[], None] = lambda: None
 
@@ -48,17 +48,21 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
         stack.callback(log.close)
         ours, theirs = socket.socketpair()
         stack.callback(ours.close)
+        group = make_group(box.limits, box.devices, user.slot) if way.groups else Group({})
+        stack.callback(group.remove)
         starter = _starter(way, command, box, user, theirs, log)
-        stack.callback(_end, starter)
+        stack.callback(_end, starter, ours)
+        # It takes the kernel a while to do this first, and that passes while the starter begins.
+        group.add(starter.pid)
 
         def afterwards() -> None:
             give_back(user)
             way.afterwards()
 
-        held = Held(starter, ours, log, box.limits, Group(), afterwards)
-        _enter(held, starter, ours, log)
+        held = Held(starter, ours, log, box.limits, group, afterwards)
+        _enter(held, starter, group, ours, log)
         stack.pop_all()
-    held.facts = {**way.facts, **_limits_kept(box)}
+    held.facts = {**way.facts, **_limits_kept(box, group)}
     held.watch()
     return held
 
@@ -87,11 +91,14 @@ def _starter(
             log.close_writing()
 
 
-def _enter(held: Held, starter: subprocess.Popen[bytes], ours: socket.socket, log: Log) -> None:
+def _enter(
+    held: Held, starter: subprocess.Popen[bytes], group: Group, ours: socket.socket, log: Log
+) -> None:
     """Wait until init is there, see who is who, and have the command started."""
     _expect("ready", ours, log)
     held.init = children(starter.pid)[0]
     held.pid = children(held.init)[0]
+    group.add(held.init, held.pid)
     ours.send(b"g")
     _expect("started", ours, log)
 
@@ -108,24 +115,29 @@ def _expect(word: str, ours: socket.socket, log: Log) -> None:
         if not piece:
             break
         line += piece
-    said = json.loads(line or b"{}")
-    if not said.get(word):
-        why = said.get("failed") or log.text()[-2000:].strip()
+    said, _, why = line.decode().strip().partition(" ")
+    if said != word:
+        why = why or log.text()[-2000:].strip()
         raise MachineError(f"the sandbox could not be entered: {why or 'its starter ended'}")
 
 
-def _end(starter: subprocess.Popen[bytes]) -> None:
-    """Kill a starter whose box was never entered."""
-    starter.kill()
-    starter.wait()
+def _end(starter: subprocess.Popen[bytes], ours: socket.socket) -> None:
+    """End a starter whose box was not entered, and whatever it started."""
+    ours.close()
+    try:
+        starter.wait(_TO_ENTER_S)
+    except subprocess.TimeoutExpired:
+        starter.kill()
+        starter.wait()
 
 
-def _limits_kept(box: Box) -> dict[str, str]:
-    memory = box.limits.memory_bytes
+def _limits_kept(box: Box, group: Group) -> dict[str, str]:
+    """Which mechanism enforces which limit."""
+    watched = KEPT_BY_KERNEL if "memory" in group else "resident memory, looked at every 50 ms"
+    by_user = "RLIMIT_NPROC of the box's own user"
     return {
-        "memory": "unlimited"
-        if memory is None
-        else "sum of resident memory, looked at every 50 ms",
-        "processes": "RLIMIT_NPROC of the box's own user",
+        "memory": watched if box.limits.memory_bytes else "not limited",
+        "processes": f"{KEPT_BY_KERNEL} and {by_user}" if "pids" in group else by_user,
+        "devices": KEPT_BY_KERNEL if "devices" in group else "no other node, and none can be made",
         "scratch": "size of a file system in memory",
     }

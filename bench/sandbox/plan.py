@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -96,6 +96,7 @@ def plan_file(
         "map_uid": os.getuid() if new_user else None,
         "map_gid": os.getgid() if new_user else None,
         "change_user": os.getuid() == 0 and not new_user,
+        "same_rights": False,
         "share_ipc": box.share_ipc,
         "root_options": f"mode=755,size={len(contents) + _ROOM}",
         "scratch_options": f"mode=1777,size={scratch},nr_inodes={max(64, scratch // 4096)}",
@@ -103,7 +104,7 @@ def plan_file(
         "filter": filter_of_calls().hex(),
         **more,
     }
-    return file_in_memory("plan", json.dumps(plan).encode() + b"\n" + contents)
+    return file_in_memory("plan", marshal.dumps(plan) + contents)
 
 
 def rlimits_of(box: Box, *, new_user: bool) -> dict[str, int]:

@@ -22,6 +22,7 @@ class User:
 
     uid: int
     init_uid: int
+    slot: int
 
 
 def take_user() -> User:
@@ -35,13 +36,13 @@ def take_user() -> User:
             )
         _taken.add(slot)
     uid = _FIRST + os.getpid() % _PROCESSES * _EACH + slot
-    return User(uid, uid + 1)
+    return User(uid, uid + 1, slot)
 
 
 def give_back(user: User) -> None:
     """Let the next box have these numbers."""
     with _lock:
-        _taken.discard(user.uid % _EACH)
+        _taken.discard(user.slot)
 
 
 def users_missing() -> str | None:
