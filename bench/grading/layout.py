@@ -8,13 +8,13 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from kbsite.model.problem import Dtype, Role
+from bench.problems import TORCH, GradedProblem, Shape
+from kbsite.model.problem import Role
 
 if TYPE_CHECKING:
     import torch
 
     from bench.devices import Arena, Device
-    from bench.problems import GradedProblem, Shape
 
 ALIGNMENT = 512
 GUARD = 512
@@ -25,13 +25,6 @@ MOST_SLOTS = 12
 
 FEWEST_SLOTS = 3
 """So that the outputs of the two calls before are still there."""
-
-TORCH = {
-    Dtype.FP64: "float64", Dtype.FP32: "float32", Dtype.FP16: "float16", Dtype.BF16: "bfloat16",
-    Dtype.FP8_E4M3: "float8_e4m3fn", Dtype.FP8_E5M2: "float8_e5m2", Dtype.INT64: "int64",
-    Dtype.INT32: "int32", Dtype.INT8: "int8", Dtype.UINT8: "uint8", Dtype.BOOL: "bool",
-}  # fmt: skip
-"""Names of element types in torch."""
 
 
 @dataclass(frozen=True, slots=True)
