@@ -166,7 +166,7 @@ class _Making:
 
     def _raw(self) -> Iterator[Copy]:
         """The runs' own files, as they stand in the site."""
-        for stored in self.site.runs:
+        for stored in self.site.every_run:
             for file in stored.files:
                 name = str(file.path.absolute())
                 old, new = self.before.inputs.get(name), self.inputs.get(name)

@@ -14,6 +14,7 @@ from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
 from kbsite.model.run import Run
+from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
 from kbsite.record import code_digest, read_record
 from kbsite.store.inputs import inputs
@@ -66,10 +67,13 @@ def read_noticing(
 ) -> tuple[Site, Sighting]:
     """What `read` gives, and what there is for the next lookout to know."""
     findings: list[Finding] = []
-    runs = tuple(_runs(settings.runs, findings))
+    every = tuple(_runs(settings.runs, findings))
+    runs = tuple(stored for stored in every if not stored.run.is_floor)
+    floor_runs = tuple(stored for stored in every if stored.run.is_floor)
+    graded = graded_floors(floor_runs)
     problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
     configs = board_configs(settings.config, runs)
-    floors = [_floors(settings.runs, config, findings) for config in configs]
+    floors = [[*_floors(settings.runs, config, findings), *graded] for config in configs]
     seen = Sighting()
     if lookout:
         eager = _eager([floor for held in floors for floor in held])
@@ -84,6 +88,7 @@ def read_noticing(
     site = Site(
         settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
         alarms=seen.alarms, proofs=seen.proofs, hardware=settings.hardware,
+        floor_runs=floor_runs,
     )  # fmt: skip
     return site, seen
 
@@ -96,7 +101,7 @@ def _evidence(
     stored: StoredRun, problems: Mapping[str, StoredProblem], eager: Sequence[Floor]
 ) -> Evidence:
     scores = [floor.peak_fraction for floor in eager if _floor_of(floor, stored.run)]
-    return Evidence(stored, problems.get(stored.run.problem), scores[0] if scores else None)
+    return Evidence(stored, problems.get(stored.run.problem), scores[-1] if scores else None)
 
 
 def _floor_of(floor: Floor, run: Run) -> bool:
@@ -136,6 +141,30 @@ def _problems(folder: Path, findings: list[Finding]) -> Iterator[StoredProblem]:
             yield read_problem(path)
         except InvalidFileError as error:
             findings += as_findings(error)
+
+
+def graded_floors(runs: Iterable[StoredRun]) -> list[Floor]:
+    """The floors that runs of them prove, in the order in which they were graded.
+
+    Where there are several of a kind the last one counts; one that failed proves nothing.
+    """
+    passed = [stored for stored in runs if stored.metrics.status is Status.PASSED]
+    return [
+        Floor(
+            kind=stored.run.floor, problem=stored.run.problem,
+            problem_hash=stored.run.problem_hash, hardware=stored.run.hardware,
+            peak_fraction=stored.metrics.peak_fraction, interval=stored.metrics.interval,
+            ms=stored.metrics.ms, source=_graded_by(stored), run=stored.run.id,
+        )
+        for stored in sorted(passed, key=lambda stored: stored.run.order)
+        if stored.run.floor is not None
+    ]  # fmt: skip
+
+
+def _graded_by(stored: StoredRun) -> str:
+    grader = stored.metrics.grader or "a grader that was not recorded"
+    graded = stored.metrics.graded
+    return f"graded by {grader}" + (f", {graded:%Y-%m-%d}" if graded else "")
 
 
 def board_configs(config: Config, runs: Sequence[StoredRun]) -> list[BoardConfig]:

@@ -186,7 +186,7 @@ def _pages(site: Site, out: Path) -> Iterator[_Indexed]:
     for problem in sorted(site.problems):
         path = problem_path(problem)
         yield _Indexed(path, _from_top(path), site.problem_title(problem), {"problem": problem})
-    for stored in sorted(site.runs, key=lambda stored: stored.run.id):
+    for stored in sorted(site.every_run, key=lambda stored: stored.run.id):
         yield from _pages_of(site, stored, out)
 
 

@@ -73,13 +73,14 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
 def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
     folder = Path(named)
     site = read(settings)
-    for stored in site.runs:
+    for stored in site.every_run:
         if stored.run.id == named or (folder.is_dir() and stored.folder.samefile(folder)):
             return looked_over(site, stored), stored
     if not folder.is_dir():
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
     stored = read_run(folder)
-    return looked_over(replace(site, runs=(stored,), boards=(), findings=()), stored), stored
+    alone = replace(site, runs=(stored,), floor_runs=(), boards=(), findings=())
+    return looked_over(alone, stored), stored
 
 
 def text(site: Site, stored: StoredRun) -> str:

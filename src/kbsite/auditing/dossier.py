@@ -49,7 +49,7 @@ def dossier(settings: Settings, folder: Path, tick: Tick | None = None) -> Dossi
     The runs of the settings that are looked over for it, to compare it with them, are told.
     """
     site = read(settings, lookout_of(settings), tick)
-    stored = next((one for one in site.runs if one.folder == folder), None)
+    stored = next((one for one in site.every_run if one.folder == folder), None)
     if stored is None:
         stored = read_run(folder)
         site = looked_over(site, stored)

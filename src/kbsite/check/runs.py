@@ -16,6 +16,7 @@ from kbsite.check.measured import samples_findings
 from kbsite.check.remarks import Remarks
 from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
@@ -86,10 +87,18 @@ def _identity(remarks: Remarks, run: Run, folder: Path) -> None:
         value = getattr(run, key)
         if value is not None and not is_slug(value):
             remarks.error(key, f"{SLUG_RULE}, got {value!r}")
-    if run.harness not in BY_ID:
+    if run.is_floor:
+        _floor(remarks, run)
+    elif run.harness not in BY_ID:
         names = ", ".join(sorted(BY_ID))
         message = f"its transcripts cannot be read; known are {names}; got {run.harness!r}"
         remarks.warn("harness", message)
+
+
+def _floor(remarks: Remarks, run: Run) -> None:
+    if run.floor is None:
+        kinds = ", ".join(kind.value for kind in FloorKind)
+        remarks.error("model", f"expected the kind of floor, one of {kinds}; got {run.model!r}")
 
 
 def _problem(remarks: Remarks, run: Run, there: Known) -> None:

@@ -16,7 +16,7 @@ from kbsite.model.finding import Finding
 from kbsite.model.run import Run
 from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
-from kbsite.store.runs import RUN, is_partial, run_folders
+from kbsite.store.runs import FLOOR_RUNS, RUN, is_partial, run_folders
 from kbsite.store.settings import Settings
 from kbsite.unmet import unread
 
@@ -32,7 +32,8 @@ def site_findings(settings: Settings) -> Iterator[Finding]:
     yield from leak_remarks(settings, there)
     yield from _coverage(settings)
     yield from problems_findings(settings.problems)
-    for folder in dict.fromkeys(folder for held in folders for folder in held):
+    checked = [folder for held in folders for folder in held]
+    for folder in dict.fromkeys([*checked, settings.runs / FLOOR_RUNS]):
         if folder.is_dir():
             yield from runs_findings(folder, there)
 

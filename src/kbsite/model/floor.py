@@ -44,8 +44,12 @@ class Floor:
     """In the unit of the grid; null where the time is known but no ceiling to hold it against."""
     ms: float | None = None
     """Geometric mean of the times over the shapes, milliseconds."""
+    interval: tuple[float, float] | None = None
+    """95 % confidence interval of peak_fraction, low and high."""
     source: str = ""
     """Where the figure comes from."""
+    run: str | None = None
+    """Id of the run that it was graded in; null for one that is only told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,15 @@ from datetime import datetime
 from math import inf
 from typing import Final, Literal
 
+from kbsite.model.floor import FloorKind
 from kbsite.model.status import EndReason
 from kbsite.model.usage import Usage
 
 FORMAT: Final = 1
 """Version of the run directory's format that this kbsite reads and writes."""
+
+FLOOR_HARNESS: Final = "floor"
+"""Stands for the harness of a run that no agent made: a floor, graded as a solution is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +104,18 @@ class Run:
     def cut(self) -> bool:
         """Whether the wall-clock budget stopped the agent."""
         return self.end_reason is EndReason.BUDGET
+
+    @property
+    def floor(self) -> FloorKind | None:
+        """Which floor it is; None for a contender's run."""
+        if self.harness != FLOOR_HARNESS:
+            return None
+        return next((kind for kind in FloorKind if kind.value == self.model), None)
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether no agent made it: it stands on boards as a floor, and counts nowhere else."""
+        return self.harness == FLOOR_HARNESS
 
     @property
     def contender(self) -> Contender:

@@ -73,7 +73,7 @@ def principles(site: Site) -> Iterator[Principle]:
         f"{timed} of {runs} runs have a budget on record",
     )
     yield from _read_by_a_person(site)
-    kept = sum(stored.file(MANIFEST) is not None for stored in site.runs)
+    kept = sum(stored.file(MANIFEST) is not None for stored in site.every_run)
     refused = sum(len(board.refused) for board in site.boards)
     yield Principle(
         "Flaws are published, not hidden.",
@@ -82,8 +82,8 @@ def principles(site: Site) -> Iterator[Principle]:
     )
     yield Principle(
         "Nothing on the site is typed by hand: every figure comes from a run's files.",
-        kept == runs,
-        f"{kept} of {runs} runs are sealed by a manifest",
+        kept == len(site.every_run),
+        f"{kept} of {len(site.every_run)} runs are sealed by a manifest",
     )
 
 

@@ -44,6 +44,7 @@ class Site:
 
     config: Config
     runs: tuple[StoredRun, ...]
+    """Those of contenders: whatever counts runs counts these."""
     problems: Mapping[str, StoredProblem]
     boards: tuple[Board, ...]
     findings: tuple[Finding, ...]
@@ -55,17 +56,24 @@ class Site:
     """What became of the quotes of a run's audit, in their order, by the run's id."""
     hardware: Mapping[str, Hardware] = field(default_factory=dict)
     """What hardware can do, by id."""
+    floor_runs: tuple[StoredRun, ...] = ()
+    """Runs that no agent made: they have pages, and boards show them as floors."""
+
+    @cached_property
+    def every_run(self) -> tuple[StoredRun, ...]:
+        """The runs of contenders, then those of floors: each has a page."""
+        return (*self.runs, *self.floor_runs)
 
     @cached_property
     def by_id(self) -> Mapping[str, StoredRun]:
-        """All runs, by id."""
-        return {stored.run.id: stored for stored in self.runs}
+        """Every run, by id."""
+        return {stored.run.id: stored for stored in self.every_run}
 
     @cached_property
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
         """All runs of the cell that a run belongs to, in order, by the run's id."""
         cells: dict[tuple[object, ...], list[StoredRun]] = {}
-        for stored in sorted(self.runs, key=lambda stored: stored.run.order):
+        for stored in sorted(self.every_run, key=lambda stored: stored.run.order):
             run = stored.run
             key = (run.board, run.contender, run.problem, run.hardware)
             cells.setdefault(key, []).append(stored)

@@ -27,7 +27,7 @@ class Results:
 def pages(site: Site) -> Iterator[Page]:
     """One page for each problem that is in the repository or on a board."""
     named = {column.problem for board in site.boards for column in board.columns}
-    named |= {stored.run.problem for stored in site.runs}
+    named |= {stored.run.problem for stored in site.every_run}
     for problem in sorted(named | set(site.problems)):
         yield templated(
             problem_path(problem), "pages/problem.html", partial(_values, site, problem)

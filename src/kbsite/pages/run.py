@@ -61,7 +61,7 @@ class Neighbours:
 
 def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
-    for stored in site.runs:
+    for stored in site.every_run:
         files, depends = partial(_files, site, stored), partial(_depends, site, stored)
         yield Page(run_path(stored.run.id), files, depends)
 

@@ -33,6 +33,8 @@ SOLUTION = "solution.py"
 TRANSCRIPT = "transcript/"
 SIDECARS = "files/"
 FLOORS = "floors.json"
+FLOOR_RUNS = "floors"
+"""Folder among those of the boards that holds runs of floors, which serve all boards."""
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 PARTIAL = ".partial"
 
