@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.statistics import Agreement, RoundTimes, Times, disagreeing, estimate
+from bench.devices.device import Agreement
+from bench.statistics import RoundTimes, Times, disagreeing, estimate
 from kbsite.model.grade import Clocks
 
 ROUNDS, CALLS, SHAPES = 5, 100, 5
@@ -90,14 +91,18 @@ def test_medians_are_drawn_as_if_every_sample_were() -> None:
 def test_the_slowest_clock_of_a_round_is_its_time_and_the_median_round_counts() -> None:
     rounds = [
         RoundTimes(event_ms=[1], wall_ms=[2], slope_ms=[3], overhead_ms=0.1, host_ms=0.5),
-        RoundTimes(event_ms=[9], wall_ms=[2], slope_ms=[3], overhead_ms=0.3),
+        RoundTimes(
+            event_ms=[9], wall_ms=[2], slope_ms=[3], event_slope_ms=[50, 6, 7], overhead_ms=0.3
+        ),
         RoundTimes(event_ms=[1, 1, 8], wall_ms=[4], slope_ms=[3, 5], overhead_ms=0.2),
     ]
 
     found = estimate([rounds], seed=0).shapes[0]
 
     assert found.ms == 4
-    assert found.clocks == Clocks(event_ms=1, wall_ms=2, slope_ms=3, overhead_ms=0.2, host_ms=0.5)
+    assert found.clocks == Clocks(
+        event_ms=1, wall_ms=2, slope_ms=3, event_slope_ms=7, overhead_ms=0.2, host_ms=0.5
+    )
     assert found.spread == pytest.approx(np.std([3, 9, 4], ddof=1) / np.mean([3, 9, 4]))
     assert found.interval[0] <= 4 <= found.interval[1] <= 9
 
@@ -222,9 +227,21 @@ GPU = Agreement(relative=0.02, absolute_ms=0.003)
 
 
 def clocks(
-    event: float, wall: float, slope: float, host: float | None = None, overhead: float = 0.02
+    event: float,
+    wall: float,
+    slope: float,
+    host: float | None = None,
+    overhead: float = 0.02,
+    inside: float | None = None,
 ) -> Clocks:
-    return Clocks(event_ms=event, wall_ms=wall, slope_ms=slope, overhead_ms=overhead, host_ms=host)
+    return Clocks(
+        event_ms=event,
+        wall_ms=wall,
+        slope_ms=slope,
+        event_slope_ms=inside,
+        overhead_ms=overhead,
+        host_ms=host,
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,6 +250,9 @@ def clocks(
         clocks(1.0, 1.0, 1.0),
         clocks(1.0, 1.019, 1.0),
         clocks(1.0, 1.0, 1.019),
+        clocks(1.0, 1.0, 1.0, inside=0.99),
+        clocks(1.0, 1.0, 1.15, inside=1.15),  # back to back, at the power limit
+        clocks(0.030, 0.090, 0.090, host=0.090, inside=0.040),
         clocks(0.010, 0.0129, 0.010),  # the launch of a short kernel jitters
         clocks(0.200, 0.185, 0.190),  # launching was taken off the parent's clock, and hidden
         clocks(0.200, 0.200, 0.185),  # a batch launches one call while another runs
@@ -252,8 +272,12 @@ def test_honest_clocks_agree(honest: Clocks) -> None:
         (clocks(0.7, 1.0, 1.0), "1 ms by the parent's clock, but only 0.7 ms"),
         (clocks(0.97, 1.0, 1.0), "by the clock in the solution's process"),
         (clocks(0.0, 1.0, 1.0), "by the clock in the solution's process"),
-        (clocks(1.0, 0.5, 1.0), "but 0.5 ms by the parent's"),
+        (clocks(1.0, 0.5, 1.0), "1 ms by the clock in the solution's process, but only 0.5 ms"),
         (clocks(0.5, 0.5, 1.0), "1 ms in a batch, but only 0.5 ms alone"),
+        (clocks(1.0, 1.0, 1.0, inside=0.7), "A call in a batch takes 1 ms by the parent's clock"),
+        (clocks(1.0, 1.0, 1.0, inside=1.1), "A call in a batch takes 1.1 ms by the clock in the"),
+        (clocks(1.0, 1.0, 1.3, inside=1.3), "1.3 ms in a batch, but only 1 ms alone"),
+        (clocks(1.0, 1.0, 1.0, inside=float("nan")), "no number"),
         (clocks(0.5, 0.5, 1.0, host=0.4), "in a batch"),
         (clocks(1.0, 1.0, 0.5), "1 ms alone, but only 0.5 ms in a batch"),
         (clocks(1.0, 1.0, 0.1, host=0.9), "but only 0.1 ms in a batch"),
