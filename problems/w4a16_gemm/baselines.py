@@ -1,0 +1,136 @@
+"""Floors of w4a16_gemm, and shortcuts that its bound has to refuse."""
+
+import functools
+
+import torch
+
+LIBRARY = (
+    "our own Triton kernel, which unpacks in registers: the 4-bit products that torch brings along "
+    "take other layouts of the weights. On a CPU the same as eager"
+)
+
+GROUP = 128
+
+
+def _weights(packed, scales, zeros):
+    rows, columns = packed.shape
+    fours = torch.stack([packed & 15, packed >> 4], dim=1).view(-1, GROUP, columns)
+    exact = (fours.to(torch.bfloat16) - zeros[:, None]) * scales[:, None]
+    return exact.view(2 * rows, columns)
+
+
+def eager(x, packed, scales, zeros, y):
+    """Weights dequantised to bf16, then torch.mm."""
+    torch.mm(x, _weights(packed, scales, zeros), out=y)
+
+
+@functools.cache
+def _compiled():
+    return torch.compile(lambda x, *quantised: x @ _weights(*quantised))
+
+
+def compiled(x, packed, scales, zeros, y):
+    """torch.compile of the same."""
+    y.copy_(_compiled()(x, packed, scales, zeros))
+
+
+@functools.cache
+def _kernel():
+    import triton
+    import triton.language as tl
+
+    @triton.autotune(
+        configs=[
+            triton.Config({"COLUMNS": columns, "ROWS": rows}, num_warps=warps, num_stages=stages)
+            for columns in (64, 128, 256)
+            for rows in (64, 128)
+            for warps in (4, 8)
+            for stages in (3, 5)
+        ],
+        key=["M", "N", "K"],
+    )
+    @triton.jit
+    def product(
+        x, packed, scales, zeros, y, M, N, K,
+        SIXTEEN: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    ):  # fmt: skip
+        columns = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+        inside = columns < N
+        rows = tl.arange(0, SIXTEEN)
+        total = tl.zeros((SIXTEEN, COLUMNS), dtype=tl.float32)
+        for start in range(0, K // 2, ROWS // 2):
+            pairs = start + tl.arange(0, ROWS // 2)
+            at = pairs[:, None].to(tl.int64) * N + columns[None, :]
+            both = tl.load(packed + at, mask=inside[None, :], other=0)
+            group = start * 2 // 128
+            scale = tl.load(scales + group * N + columns, mask=inside, other=0.0)
+            zero = tl.load(zeros + group * N + columns, mask=inside, other=0.0)
+            low = ((both & 15).to(tl.bfloat16) - zero[None, :]) * scale[None, :]
+            high = ((both >> 4).to(tl.bfloat16) - zero[None, :]) * scale[None, :]
+            left = x + rows[:, None] * K + 2 * pairs[None, :]
+            even = tl.load(left, mask=rows[:, None] < M, other=0.0)
+            odd = tl.load(left + 1, mask=rows[:, None] < M, other=0.0)
+            total = tl.dot(even, low, total)
+            total = tl.dot(odd, high, total)
+        at = y + rows[:, None] * N + columns[None, :]
+        tl.store(at, total.to(tl.bfloat16), mask=(rows[:, None] < M) & inside[None, :])
+
+    return product
+
+
+def library(x, packed, scales, zeros, y):
+    """One kernel that unpacks and multiplies."""
+    if not x.is_cuda:
+        return eager(x, packed, scales, zeros, y)
+    (rows, depth), columns = x.shape, y.shape[1]
+
+    def grid(chosen):
+        return (-(-columns // chosen["COLUMNS"]),)
+
+    _kernel()[grid](x, packed, scales, zeros, y, rows, columns, depth, SIXTEEN=16)
+
+
+def _product(x, weights, y):
+    y.copy_(x.float() @ weights.float())
+
+
+def _three_bits(x, packed, scales, zeros, y):
+    _product(x, _weights(packed & 0b11101110, scales, zeros - 0.5), y)
+
+
+def _half_of_k(x, packed, scales, zeros, y):
+    groups = len(scales) // 2 or 1
+    depth = groups * GROUP
+    part = _weights(packed[: depth // 2], scales[:groups], zeros[:groups])
+    y.copy_(x.shape[1] / depth * (x[:, :depth].float() @ part.float()))
+
+
+def _without_zeros(x, packed, scales, zeros, y):
+    _product(x, _weights(packed, scales, torch.full_like(zeros, 8)), y)
+
+
+def _fp8_weights(x, packed, scales, zeros, y):
+    weights = _weights(packed, scales, zeros).float()
+    step = weights.abs().amax(0) / 448
+    _product(x, (weights / step).to(torch.float8_e4m3fn).float() * step, y)
+
+
+def _fp8_activations(x, packed, scales, zeros, y):
+    step = x.float().abs().amax(1, keepdim=True) / 448
+    rounded = (x / step).to(torch.float8_e4m3fn).float() * step
+    _product(rounded, _weights(packed, scales, zeros), y)
+
+
+def _one_scale_a_column(x, packed, scales, zeros, y):
+    mean = scales.float().mean(0, keepdim=True).to(scales.dtype).expand_as(scales)
+    _product(x, _weights(packed, mean, zeros), y)
+
+
+SHORTCUTS = {
+    "weights in three bits": _three_bits,
+    "half of K": _half_of_k,
+    "zeros taken as 8": _without_zeros,
+    "dequantised to fp8": _fp8_weights,
+    "x in fp8": _fp8_activations,
+    "one scale a column": _one_scale_a_column,
+}
