@@ -65,6 +65,7 @@ PROBLEM_FIELDS: dict[str, Any] = {
     "regime": "memory",
     "dimensions": {"n": {"means": "length of a row", "least": 1, "most": 4096}},
     "shapes": [{"id": "long", "n": 1024}],
+    "cpu_shapes": [{"id": "short", "n": 64}],
     "tensors": {
         "x": {"role": "in", "dtype": "fp32", "shape": ["n"]},
         "y": {"role": "out", "dtype": "fp32", "shape": ["n"], "bound": {"rms": 1e-5}},

@@ -302,8 +302,8 @@ def test_a_rule_of_floors_json(
 PROBLEM_RULES: list[tuple[dict[str, Any], str, str]] = [
     ({"title": ""}, "error", "title"),
     ({"regime": "magic"}, "error", "regime"),
-    ({"shapes": []}, "warning", "shapes"),
-    ({"shapes": [{"n": 1}, {"n": 1}]}, "warning", "shapes[1]"),
+    ({"shapes": []}, "error", "shapes"),
+    ({"shapes": [{"id": "a", "n": 1}, {"id": "b", "n": 1}]}, "error", "shapes[1]"),
     ({"flops": {"fp32": " "}}, "error", "flops.fp32"),
     ({"flops": 5}, "error", "flops"),
 ]

@@ -9,6 +9,7 @@ from kbsite.check.known import SLUG_RULE, is_slug
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem import Problem
+from kbsite.model.problem_rules import is_to_be_graded, unsound
 from kbsite.store.files import contents
 from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
@@ -52,13 +53,8 @@ def _remarks(problem: Problem, path: Path) -> list[Finding]:
     remarks = Remarks(path)
     if not problem.title.strip():
         remarks.error("title", "empty; expected the problem's name")
-    if not problem.shapes:
-        remarks.warn("shapes", "none; expected the inputs that a solution is graded on")
-    for number, shape in enumerate(problem.shapes):
-        if shape in problem.shapes[:number]:
-            remarks.warn(f"shapes[{number}]", "the same as an earlier one")
-    formulas = {f"flops.{name}": formula for name, formula in problem.flops.items()}
-    for key, formula in (formulas | {"bytes": problem.bytes}).items():
-        if formula is not None and not formula.strip():
-            remarks.error(key, "empty; expected a formula, or no such key")
+    if not is_to_be_graded(problem):
+        return remarks.findings()
+    for key, message in unsound(problem):
+        remarks.error(key, message)
     return remarks.findings()
