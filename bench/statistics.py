@@ -23,10 +23,6 @@ DRAWS = 10_000
 
 CONFIDENCE = 0.95
 
-WARMER = 0.25
-"""Share by which a call in a batch may take longer than a single one: back to back, hardware gets
-warmer and slower, by 15 % where it runs into its power limit."""
-
 Array = NDArray[np.float64]
 
 
@@ -223,11 +219,11 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
     * the event clock may not show more than the parent's, but for what an empty call takes, which
       was taken off the parent's single calls: an answer came before the work was done;
     * a call in a batch may not take longer than a single call by more than hardware gets slower
-      (WARMER), unless solve() keeps the host that long (the device waits for its host): work was
-      moved out of the single calls;
-    * a single call may take longer than one in a batch by the launch, at most an empty call, and
-      by what host and device do at the same time in a batch: at most the time that solve() keeps
-      the host, and at most the call in the batch itself.
+      back to back (`agreement.warmer`), unless solve() keeps the host that long (the device waits
+      for its host): work was moved out of the single calls.
+
+    That a single call takes longer than one in a batch is no finding: it has cold caches and a
+    launch of its own, and as the slower one it counts.
 
     What the host takes is the word of the solution's process. To lie about it buys silence, never
     time: the slowest clock counts whatever is said here.
@@ -239,7 +235,6 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
         return f"A clock shows no number: {clocks}."
     single = max(event, wall)
     slack = max(agreement.absolute_ms, agreement.relative * max(single, slope))
-    explained = overhead + min(host, max(slope, 0.0))
     told = "by the parent's clock", "by the clock in the solution's process"
     limits = [
         (wall, max(event, host), "A single call takes", told, slack),
@@ -247,8 +242,7 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
         (slope, max(inside, host), "A call in a batch takes", told, slack),
         (inside, slope, "A call in a batch takes", told[::-1], slack),
         (slope, max(single, host), "A call takes", ("in a batch", "alone"),
-         slack + WARMER * single),
-        (single, slope, "A call takes", ("alone", "in a batch"), slack + explained),
+         slack + agreement.warmer * single),
     ]  # fmt: skip
     for more, less, what, (here, there), most in limits:
         if more > less + most:

@@ -87,7 +87,7 @@ class Cpu:
     probes = 512
     arena_bytes = 512 << 20
     # A shared machine is disturbed often; what a cheat gains is far more.
-    agreement = Agreement(relative=0.3, absolute_ms=0.5)
+    agreement = Agreement(relative=0.3, absolute_ms=0.5, warmer=1.0)
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or len(os.sched_getaffinity(0))

@@ -17,7 +17,12 @@ class Agreement:
     """How far clocks may be apart before that is held against a solution."""
 
     relative: float
+    """As a share of the slowest clock."""
     absolute_ms: float
+    """The larger of the two counts."""
+    warmer: float = 0.25
+    """Share by which a call in a batch may take longer than a single one: GPUs at their power limit
+    were seen 5 to 15 % slower back to back."""
 
 
 class Arena(Protocol):

@@ -80,7 +80,7 @@ def _times(one: Round, shape: Shape) -> RoundTimes:
         event_ms=times.event,
         wall_ms=[wall - overhead for wall in times.wall],
         slope_ms=times.slopes,
-        
+        event_slope_ms=times.event_slopes,
         overhead_ms=overhead,
         host_ms=median(times.host),
     )

@@ -259,6 +259,7 @@ def clocks(
         clocks(0.040, 0.090, 0.090, host=0.090),  # many small launches: bound by the host
         clocks(0.040, 0.041, 0.090, host=0.090),
         clocks(0.100, 0.100, 0.060, host=0.050),  # host and device work beside each other
+        clocks(1.0, 1.0, 0.5),  # alone it starts with cold caches
         clocks(0.005, -0.002, 0.004),  # all of an empty call is more than this kernel
     ],
 )
@@ -279,9 +280,6 @@ def test_honest_clocks_agree(honest: Clocks) -> None:
         (clocks(1.0, 1.0, 1.3, inside=1.3), "1.3 ms in a batch, but only 1 ms alone"),
         (clocks(1.0, 1.0, 1.0, inside=float("nan")), "no number"),
         (clocks(0.5, 0.5, 1.0, host=0.4), "in a batch"),
-        (clocks(1.0, 1.0, 0.5), "1 ms alone, but only 0.5 ms in a batch"),
-        (clocks(1.0, 1.0, 0.1, host=0.9), "but only 0.1 ms in a batch"),
-        (clocks(1.0, 1.0, -0.1, host=0.9), "but only -0.1 ms in a batch"),
         (clocks(float("nan"), 1.0, 1.0), "no number"),
         (clocks(1.0, 1.0, float("inf")), "no number"),
     ],
