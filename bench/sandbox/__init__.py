@@ -8,7 +8,10 @@ from bench.sandbox.bare import Bare
 from bench.sandbox.box import Sandbox
 from bench.sandbox.bubblewrap import Bubblewrap
 from bench.sandbox.namespaces import Namespaces
+from bench.sandbox.proof import self_test
 from kbsite.errors import MachineError, UsageError
+
+__all__ = ["NONE", "SANDBOXES", "best", "named", "self_test"]
 
 # In order of preference. What keeps nothing from a command is not among them: whoever goes through
 # them with something hostile would let it loose on the machine.

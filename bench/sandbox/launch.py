@@ -20,6 +20,7 @@ from bench.sandbox.users import User, give_back, take_user
 from kbsite.errors import MachineError
 
 _TO_ENTER_S = 20.0
+_WATCHED = "resident memory, looked at every 50 ms"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
         held = Held(starter, ours, log, box.limits, group, afterwards)
         _enter(held, starter, group, ours, log)
         stack.pop_all()
-    held.facts = {**way.facts, **_limits_kept(box, group)}
+    held.facts = {**way.facts, **_limits_kept(box, group, limited=way.groups)}
     held.watch()
     return held
 
@@ -131,9 +132,11 @@ def _end(starter: subprocess.Popen[bytes], ours: socket.socket) -> None:
         starter.wait()
 
 
-def _limits_kept(box: Box, group: Group) -> dict[str, str]:
+def _limits_kept(box: Box, group: Group, *, limited: bool) -> dict[str, str]:
     """Which mechanism enforces which limit."""
-    watched = KEPT_BY_KERNEL if "memory" in group else "resident memory, looked at every 50 ms"
+    if not limited:
+        return {"memory": _WATCHED if box.limits.memory_bytes else "not limited"}
+    watched = KEPT_BY_KERNEL if "memory" in group else _WATCHED
     by_user = "RLIMIT_NPROC of the box's own user"
     return {
         "memory": watched if box.limits.memory_bytes else "not limited",

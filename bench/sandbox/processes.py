@@ -39,3 +39,11 @@ def resident_bytes(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return int(words[1]) * _PAGE
+
+
+def status_of(pid: int, name: str) -> str:
+    """A line of /proc/…/status without its name; empty if the kernel writes none of that name."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return line.partition(":")[2].strip()
+    return ""

@@ -1,0 +1,165 @@
+"""What a sandbox keeps on this machine, found out by trying: nothing is claimed that was not seen.
+
+A probe (probe.py) tries inside, while this side looks at it from outside; then four small programs
+run into a limit each. The level follows from the claims that held:
+
+    L3  L2, a user of its own, and limits and devices kept by the kernel for the whole box
+    L2  namespaces, a root of its own, no rights, no network, refused calls
+    L1  a user of its own
+    L0  anything less
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.sandbox.bait import Bait, laid_out
+from bench.sandbox.box import FOLDER, Box, Claim, Proven, Sandbox, Sandboxed
+from bench.sandbox.enter import NODES
+from bench.sandbox.groups import KEPT_BY_KERNEL
+from bench.sandbox.plan import python_command
+from bench.sandbox.processes import status_of
+from bench.sandbox.strain import tried_limits
+from kbsite.errors import MachineError
+
+_PROBE = Path(__file__).with_name("probe.py")
+_NAMESPACES = ("pid", "mnt", "net", "ipc", "uts", "cgroup")
+_LONG_S = 30.0
+_NEEDED = {
+    "L1": {"user"},
+    "L2": {
+        *("namespaces", "capabilities", "no new privileges", "filter", "rights", "processes"),
+        *("root", "memory of others", "scratch", "network", "ipc", "calls", "devices"),
+        *("open files", "nothing left"),
+        *("limit of memory", "limit of processes", "limit of scratch", "limit of the log"),
+    },
+}
+_NEEDED["L3"] = {*_NEEDED["L1"], *_NEEDED["L2"], "limits kept by the kernel"}
+
+_HOW = {
+    "rights": "the probe calls setuid for root and for another user",
+    "processes": "the probe reads /proc and signals the process that started the box",
+    "root": "the probe looks for a canary beside the box, the checkout, the home, /proc/1/root",
+    "memory of others": "the probe opens /proc/…/mem of its starter and of process 1",
+    "scratch": "the probe writes to folders of the host and of its own, /tmp and /dev/shm",
+    "network": "the probe reads its interfaces and routes, and connects to sockets of its starter",
+    "ipc": "the probe looks for a segment of System V shared memory of its starter",
+    "calls": "the probe makes the calls, with arguments that do nothing",
+    "devices": "the probe lists /dev and makes a node",
+    "open files": "the probe tries all numbers",
+}
+
+
+def self_test(sandbox: Sandbox) -> Proven:
+    """What a sandbox was seen to keep, and its level.
+
+    Raises MachineError where it cannot be entered at all, or its probe does not answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="kbsite-canary-") as name, laid_out(Path(name)) as bait:
+        log = Path(name) / "log"
+        claims, facts = _probed(sandbox, bait, log)
+        claims += tried_limits(sandbox, log)
+    return Proven(
+        sandbox=sandbox.name, level=level_of(claims), claims=tuple(claims), facts=dict(facts)
+    )
+
+
+def level_of(claims: list[Claim]) -> str:
+    """The highest level of which every claim held."""
+    held = {claim.name for claim in claims if claim.held}
+    return next((level for level in ("L3", "L2", "L1") if _NEEDED[level] <= held), "L0")
+
+
+def _probed(sandbox: Sandbox, bait: Bait, log: Path) -> tuple[list[Claim], dict[str, str]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        inside = theirs.fileno()
+        box = Box(log=log, files={"probe.py": _PROBE.read_bytes()}, pass_fds=(inside,))
+        command = python_command(Path("probe.py"), str(inside))
+        with sandbox.start(command, box) as started:
+            theirs.close()
+            claims = [_own_user(started), *_from_outside(started), *_kept(started)]
+            answers = _answers(ours, bait, log)
+        claims += [
+            Claim(name=name, held=held, how=_HOW[name], seen=seen)
+            for name, (held, seen) in answers.items()
+        ]
+        return claims, dict(started.facts)
+
+
+def _answers(ours: socket.socket, bait: Bait, log: Path) -> dict[str, tuple[bool, str]]:
+    home = str(Path.home())
+    checkout = Path(__file__).parents[2]
+    asked = {
+        "parent": os.getpid(),
+        "hidden": [str(bait.canary), str(checkout / "bench"), f"{home}/.profile", "/etc/shadow"],
+        "unwritable": ["/", "/usr", "/etc", "/dev", "/proc", str(FOLDER), sys.prefix, home, "/var"],
+        "port": bait.port,
+        "abstract": bait.abstract,
+        "shm_key": bait.shm_key,
+        "devices": [f"/dev/{name}" for name in NODES],
+    }
+    ours.settimeout(_LONG_S)
+    try:
+        ours.sendall(json.dumps(asked).encode() + b"\n")
+        with ours.makefile("r") as stream:
+            line = stream.readline()
+    except OSError as error:
+        raise MachineError(f"the probe of the sandbox does not answer: {error}") from error
+    if not line:
+        raise MachineError(f"the probe of the sandbox failed: {log.read_text(errors='replace')}")
+    answers: dict[str, tuple[bool, str]] = json.loads(line)
+    return answers
+
+
+def _own_user(started: Sandboxed) -> Claim:
+    uids = status_of(started.pid, "Uid").split()
+    held = len(set(uids)) == 1 and uids[0] not in {"0", str(os.getuid())}
+    return Claim(
+        name="user", held=held, how="Uid in /proc/…/status, read outside", seen=f"uid {uids[0]}"
+    )
+
+
+def _from_outside(started: Sandboxed) -> Iterator[Claim]:
+    """What the kernel says of the probe to this side."""
+    how = "/proc/…/status, read outside"
+    rights = {name: status_of(started.pid, name) for name in ("CapPrm", "CapEff", "CapBnd")}
+    none = all(int(value, 16) == 0 for value in rights.values())
+    seen = ", ".join(f"{name} {value}" for name, value in rights.items())
+    yield Claim(name="capabilities", held=none, how=how, seen=seen)
+    never = status_of(started.pid, "NoNewPrivs")
+    yield Claim(name="no new privileges", held=never == "1", how=how, seen=f"NoNewPrivs {never}")
+    mode = status_of(started.pid, "Seccomp")
+    yield Claim(name="filter", held=mode == "2", how=how, seen=f"Seccomp {mode}")
+    shared = [
+        name
+        for name in _NAMESPACES
+        if Path(f"/proc/{started.pid}/ns/{name}").stat().st_ino
+        == Path(f"/proc/self/ns/{name}").stat().st_ino
+    ]
+    yield Claim(
+        name="namespaces",
+        held=not shared,
+        how="/proc/…/ns of the probe and of its starter compared",
+        seen=f"shared: {', '.join(shared)}" if shared else f"its own: {', '.join(_NAMESPACES)}",
+    )
+
+
+def _kept(started: Sandboxed) -> Iterator[Claim]:
+    """Whether the kernel keeps limits for the box as a whole, read back from it."""
+    facts = started.facts
+    held = all(KEPT_BY_KERNEL in facts.get(name, "") for name in ("processes", "devices"))
+    lines = Path(f"/proc/{started.pid}/cgroup").read_text().splitlines()
+    groups = [line.split(":")[1] or "all" for line in lines if "kbsite-box-" in line]
+    yield Claim(
+        name="limits kept by the kernel",
+        held=held and bool(groups),
+        how="/proc/…/cgroup, read outside",
+        seen=f"a group of its own for {', '.join(groups)}" if groups else "no group of its own",
+    )
