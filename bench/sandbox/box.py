@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType, TracebackType
@@ -53,10 +53,12 @@ class Box:
 
     def __post_init__(self) -> None:
         for name in self.files:
-            _check_name(name)
+            _check_name(name, self.files)
         for place in (*self.readable, *self.devices):
             if not place.is_absolute() or ".." in place.parts:
                 raise UsageError(f"Box: {place} is not an absolute path without '..'")
+        for place in self.readable:
+            _check_readable(place)
         for number in self.pass_fds:
             if number < 3:
                 raise UsageError(f"Box.pass_fds: {number}, expected 3 or more: 0, 1, 2 are taken")
@@ -67,11 +69,21 @@ class Box:
         return FOLDER
 
 
-def _check_name(name: str) -> None:
+def _check_readable(place: Path) -> None:
+    """Raise UsageError for a path of the host that would cover what a box has of its own."""
+    own = (FOLDER, SCRATCH, Path("/proc"), Path("/dev"))
+    covers = any(one.is_relative_to(place) for one in own)
+    if covers or any(place.is_relative_to(one) for one in own if one != SCRATCH):
+        raise UsageError(f"Box.readable: {place} would cover, or lie in, what every box has itself")
+
+
+def _check_name(name: str, names: Container[str]) -> None:
     """Raise UsageError unless a name of a file stays in its folder, as it is written."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or str(path) != name or name == "." or "\0" in name:
         raise UsageError(f"Box.files: {name!r} is not a plain path within the box's folder")
+    if any(str(above) in names for above in path.parents):
+        raise UsageError(f"Box.files: {name!r} lies below a file")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,26 +87,26 @@ def _namespaces(box: Box, user: User) -> Iterator[str]:
 
 
 def _root(box: Box, files: Iterable[str]) -> Iterator[str]:
+    yield from ("--proc", "/proc", "--perms", "0755", "--dir", "/dev")
+    yield from ("--perms", "1777", "--size", str(box.limits.scratch_bytes))
+    yield from ("--tmpfs", str(SCRATCH), "--perms", "1777", "--dir", LINKS["/dev/shm"])  # noqa: S108
     # Process 1 needs Python, whatever the command needs.
     bound = binds((*box.readable, *python_places()))
     for folder in _folders((*(str(one.target) for one in bound), *files)):
         yield from ("--perms", "0755", "--dir", folder)
     for one in bound:
         yield from ("--ro-bind", str(one.source), str(one.target))
-    yield from ("--proc", "/proc", "--perms", "0755", "--dir", "/dev")
     for node in [f"/dev/{name}" for name in NODES] + devices_of(box):
         yield from ("--dev-bind", node, node)
     for link, target in LINKS.items():
         yield from ("--symlink", target, link)
-    yield from ("--perms", "1777", "--size", str(box.limits.scratch_bytes))
-    yield from ("--tmpfs", str(SCRATCH), "--perms", "1777", "--dir", LINKS["/dev/shm"])  # noqa: S108
     yield from ("--perms", "0755", "--dir", str(FOLDER))
 
 
 def _folders(paths: Iterable[str]) -> list[str]:
     """All folders above some paths, parents first: bwrap itself would close them to others."""
     above = {str(one) for path in paths for one in PurePosixPath(path).parents}
-    return sorted(above - {"/"})
+    return sorted(above - {"/", str(SCRATCH)})
 
 
 def _file(path: str, number: str) -> Iterator[str]:

@@ -165,13 +165,13 @@ def build_root(plan: Plan, contents: bytes) -> None:
     os.chdir("/tmp")
     checked("a new root", libc.pivot_root(b".", HOST[1:].encode()))
     os.chdir("/")
-    for source, target in plan["readable"]:
-        bind(source, target, MS_RDONLY | MS_NOSUID | MS_NODEV)
-    make_devices(plan["devices"])
     mount("proc", folder("/proc"), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     mount("tmpfs", folder("/tmp"), "tmpfs", MS_NOSUID | MS_NODEV, plan["scratch_options"])
     os.mkdir("/tmp/.shm")
     os.chmod("/tmp/.shm", 0o1777)  # noqa: S103 - as /dev/shm is everywhere
+    for source, target in plan["readable"]:
+        bind(source, target, MS_RDONLY | MS_NOSUID | MS_NODEV)
+    make_devices(plan["devices"])
     folder(plan["folder"])
     put_files(plan["files"], contents)
     checked("leaving the host's root", libc.umount2(HOST.encode(), MNT_DETACH))

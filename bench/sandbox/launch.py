@@ -16,6 +16,7 @@ from bench.sandbox.held import Held
 from bench.sandbox.log import Log
 from bench.sandbox.plan import plan_file
 from bench.sandbox.processes import children
+from bench.sandbox.segments import remove_segments
 from bench.sandbox.users import User, give_back, take_user
 from kbsite.errors import MachineError
 
@@ -57,6 +58,8 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
         group.add(starter.pid)
 
         def afterwards() -> None:
+            if box.share_ipc and os.getuid() == 0:
+                remove_segments(user.uid)
             give_back(user)
             way.afterwards()
 
