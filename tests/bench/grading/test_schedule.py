@@ -1,0 +1,76 @@
+"""The order of calls: as many as asked for, none that tells what it is for."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.grading.schedule import BATCHED, FEWEST_CALLS, PAIRS, STRESS, Move, schedule
+
+CASES = ("ordinary", "outliers", "tiny")
+
+
+def drawn(calls: int, slots: int = 12, seed: int = 1) -> list[Move]:
+    return schedule(calls, CASES, slots, random.Random(seed))
+
+
+def count(moves: list[Move]) -> int:
+    return sum(len(move.cases) for move in moves)
+
+
+@given(st.integers(FEWEST_CALLS, 300), st.integers(3, 12), st.integers(0, 1000))
+def test_there_are_as_many_calls_as_asked_for_and_two_batches_to_each_pair(
+    calls: int, slots: int, seed: int
+) -> None:
+    moves = drawn(calls, slots, seed)
+    pairs: dict[int, list[int]] = {}
+    for move in moves:
+        if move.pair is not None:
+            pairs.setdefault(move.pair, []).append(len(move.cases))
+
+    assert calls <= count(moves) <= calls + 3
+    assert 1 <= len(pairs) <= PAIRS
+    for lengths in pairs.values():
+        short, long = sorted(lengths)
+        assert len(lengths) == 2
+        assert short < long <= slots
+
+
+@given(st.integers(FEWEST_CALLS, 300), st.integers(0, 1000))
+def test_what_is_nearly_the_call_before_has_a_call_before(calls: int, seed: int) -> None:
+    moves = drawn(calls, seed=seed)
+
+    assert not moves[0].near
+    assert all(move.pair is None for move in moves if move.near)
+
+
+def test_single_calls_and_batches_share_the_calls_as_the_constants_say() -> None:
+    moves = drawn(100)
+    batched = sum(len(move.cases) for move in moves if move.pair is not None)
+
+    assert abs(batched / count(moves) - BATCHED) < 0.1
+
+
+def test_other_inputs_than_ordinary_ones_are_at_least_a_fifth_of_many_calls() -> None:
+    cases = Counter(case for seed in range(20) for move in drawn(100, seed=seed)
+                    for case in move.cases)  # fmt: skip
+    others = 1 - cases["ordinary"] / cases.total()
+
+    assert set(cases) == set(CASES)
+    assert 0.2 <= others <= STRESS + 0.05
+
+
+def test_a_problem_with_one_case_is_asked_for_that_one() -> None:
+    moves = schedule(20, ("ordinary",), 12, random.Random(3))
+
+    assert {case for move in moves for case in move.cases} == {"ordinary"}
+
+
+def test_the_order_is_another_one_each_time() -> None:
+    shapes = {tuple((len(move.cases), move.pair) for move in drawn(60, seed=seed))
+              for seed in range(10)}  # fmt: skip
+
+    assert len(shapes) == 10
