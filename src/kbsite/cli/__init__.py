@@ -11,7 +11,7 @@ import sys
 import click
 
 from kbsite import __version__
-from kbsite.cli.lazy import LazyGroup
+from kbsite.cli.beside import OpenGroup
 from kbsite.errors import KbsiteError
 
 COMMANDS = {
@@ -22,8 +22,16 @@ COMMANDS = {
 }
 """Every command: where it is, and what it does in one line."""
 
+BESIDE = {"bench": "Grade solutions and floors of problems, here and now."}
+"""Commands of other packages that --help lists; looking for more would take longer than it does."""
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=OpenGroup,
+    lazy=COMMANDS,
+    beside=BESIDE,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="kbsite")
 def kbsite() -> None:
     """Turn run directories of coding agents into a leaderboard site.

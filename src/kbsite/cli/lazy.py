@@ -38,4 +38,8 @@ class LazyGroup(click.Group):
     ) -> None:
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+            formatter.write_dl(self.lines())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The name of every command, and what it does."""
+        return [(name, line) for name, (_, line) in self._lazy.items()]

@@ -1,0 +1,89 @@
+"""`python3 -m bench`: the commands of bench where neither click nor rich is installed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
+from bench.lines import Lines
+from kbsite.errors import KbsiteError
+
+
+class Plain:
+    """Plain lines, on any terminal and in any log."""
+
+    def say(self, text: str, tone: str = "") -> None:  # noqa: ARG002 - plain lines have no colour
+        """A message, to stderr."""
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+    def give(self, text: str) -> None:
+        """A result, to stdout."""
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Told]:
+        """A line now and then."""
+        yield Lines(title)
+
+
+def parser() -> argparse.ArgumentParser:
+    """What reads the command line."""
+    whole = argparse.ArgumentParser("bench", description=SUMMARY)
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        examples = "\n".join(f"  python3 -m bench {example}" for example in command.examples)
+        made = commands.add_parser(
+            command.name, help=command.summary, description=command.about,
+            epilog=f"Example:\n{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        _add(made, command)
+    return whole
+
+
+def _add(made: argparse.ArgumentParser, command: Command) -> None:
+    for argument in command.arguments:
+        _add_argument(made, argument)
+    for option in command.options:
+        _add_option(made, option)
+
+
+def _add_argument(made: argparse.ArgumentParser, one: Argument) -> None:
+    if one.several:
+        made.add_argument(one.name, type=one.kind, nargs="*", default=())
+    else:
+        made.add_argument(one.name, type=one.kind)
+
+
+def _add_option(made: argparse.ArgumentParser, one: Option) -> None:
+    told: dict[str, Any] = {"dest": one.name, "help": one.help.replace("%", "%%")}
+    if one.kind is bool:
+        made.add_argument(f"--{one.name}", action="store_true", **told)
+        return
+    made.add_argument(
+        f"--{one.name}", type=one.kind, choices=one.choices or None,
+        metavar=one.metavar or None, action="append" if one.several else "store", **told,
+    )  # fmt: skip
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code. An error that a person can mend is told in one message."""
+    given = vars(parser().parse_args(words))
+    name = given.pop("command")
+    command = next(one for one in COMMANDS if one.name == name)
+    front = Plain()
+    try:
+        return command.run(given, front)
+    except KbsiteError as error:
+        front.say(f"bench: {error}")
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""The commands of bench; a new one is a module here and a line below."""
+
+from __future__ import annotations
+
+from bench.commands.calibrate import CALIBRATE
+from bench.commands.command import Argument, Command, Front, Given, Option, Told
+from bench.commands.floor import FLOOR
+from bench.commands.grade import GRADE
+
+__all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Option", "Told"]
+
+SUMMARY = "Grade solutions and floors of problems, here and now."
+
+COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, CALIBRATE)

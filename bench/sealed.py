@@ -1,0 +1,129 @@
+"""Run directories as bench writes them: whole or not there, and sealed by a manifest.
+
+Standard library only, for machines that have nothing else: what the site reads them with needs
+more. The format is that of `kbsite.store.runs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from kbsite.errors import InputError, UsageError
+from kbsite.store.files import contents, digest
+
+RUN = "run.json"
+METRICS = "metrics.json"
+AUDIT = "audit.yaml"
+MANIFEST = "manifest.json"
+SOLUTION = "solution.py"
+SIDECARS = "files/"
+SAMPLES = "samples.jsonl"
+PARTIAL = ".partial"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that nobody ever sees half of it: beside its place first, then moved."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}{PARTIAL}")
+    with partial.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
+
+
+def json_bytes(data: object) -> bytes:
+    """Plain data as indented JSON that ends in a line end; ValueError for NaN and infinity."""
+    return (json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+
+
+def read_object(path: Path) -> Mapping[str, Any]:
+    """What a JSON file of keys and values says; InputError where it is none."""
+    try:
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path) from error
+    except ValueError as error:
+        raise InputError(f"not valid JSON: {error}", path=path) from error
+    if not isinstance(data, dict):
+        raise InputError("expected keys and values", path=path)
+    return data
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is a run directory."""
+    return (folder / RUN).is_file()
+
+
+def check_seal(folder: Path, but: Collection[str]) -> None:
+    """Raise InputError where a run's files, `but` some, are not those of its manifest.
+
+    What is sealed anew after a change would hide the change for ever.
+    """
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        raise InputError(
+            "missing; the run is incomplete: finish it, or make it anew", path=manifest
+        )
+    listed = dict(read_object(manifest).get("files", {}))
+    for file in contents(folder)[0]:
+        expected = listed.pop(file.name, None)
+        if file.name in (AUDIT, MANIFEST) or file.name in but:
+            continue
+        if expected is None or digest(file.path) != expected:
+            what = "not in the manifest" if expected is None else "not what the manifest has"
+            message = f"{what}: it came after the run was completed; put back what was there"
+            raise InputError(message, path=file.path)
+    gone = sorted(name for name in listed if name not in but)
+    if gone:
+        raise InputError("missing; the manifest lists it", path=folder / gone[0])
+
+
+def seal(folder: Path) -> None:
+    """Write the manifest: the SHA-256 of every file but the audit."""
+    hashes = {
+        file.name: digest(file.path)
+        for file in contents(folder)[0]
+        if file.name not in (AUDIT, MANIFEST)
+    }
+    write_whole(folder / MANIFEST, json_bytes({"format": 1, "files": hashes}))
+    _sync(folder)
+
+
+def new_folder(board: Path, run_id: str) -> Path:
+    """A fresh `<run-id>.partial` below a board's folder; UsageError if the run is there.
+
+    What an earlier one left unfinished is UsageError too: somebody may still write it.
+    """
+    partial = board / f"{run_id}{PARTIAL}"
+    if (board / run_id).exists():
+        raise UsageError(f"{board / run_id}: the run is already there")
+    board.mkdir(parents=True, exist_ok=True)
+    try:
+        partial.mkdir()
+    except FileExistsError as error:
+        message = f"{partial}: the run is being written, or was broken off; delete it to start anew"
+        raise UsageError(message) from error
+    return partial
+
+
+def complete(partial: Path) -> Path:
+    """Seal a run and give its folder its name, which is returned."""
+    seal(partial)
+    folder = partial.with_name(partial.name.removesuffix(PARTIAL))
+    partial.rename(folder)
+    _sync(folder.parent)
+    return folder
+
+
+def _sync(folder: Path) -> None:
+    """Make sure that the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
