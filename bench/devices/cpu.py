@@ -86,6 +86,7 @@ class Cpu:
     line_bytes = 64
     probes = 512
     arena_bytes = 512 << 20
+    batch_ms = None
     # A shared machine is disturbed often; what a cheat gains is far more.
     agreement = Agreement(relative=0.3, absolute_ms=0.5, warmer=1.0)
 
@@ -152,7 +153,7 @@ class Cpu:
     def facts(self) -> Mapping[str, str]:
         """Model, processors, threads, cache."""
         return {
-            "cpu": _model(),
+            "cpu": processor(),
             "threads": str(self._threads),
             "last_level_cache_bytes": str(last_level_cache()),
             "os": f"{platform.system()} {platform.release()}",
@@ -168,7 +169,8 @@ def last_level_cache() -> int:
     return max(found, default=_FALLBACK_CACHE)
 
 
-def _model() -> str:
+def processor() -> str:
+    """What the first processor calls itself."""
     for line in Path("/proc/cpuinfo").read_text("utf-8", errors="replace").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

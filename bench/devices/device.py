@@ -92,6 +92,14 @@ class Device(Protocol):
         ...
 
     @property
+    def batch_ms(self) -> float | None:
+        """How long a batch should take at most; None if its length changes nothing.
+
+        A GPU at its power limit gets slower while a long batch runs.
+        """
+        ...
+
+    @property
     def agreement(self) -> Agreement:
         """How far its clocks may be apart."""
         ...

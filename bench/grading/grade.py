@@ -13,8 +13,9 @@ from time import monotonic
 
 from bench.devices import Arena
 from bench.grading.failures import Failure
+from bench.grading.on_shape import Subject, Told
 from bench.grading.proof import prove
-from bench.grading.rounds import Round, Rounds, Told
+from bench.grading.rounds import Round, Rounds
 from bench.grading.score import Scored, score
 from bench.grading.secret import Secret
 from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
@@ -101,7 +102,7 @@ def _graded(
     with run.stage("isolation"):
         told(Step(stage="testing the sandbox", round=0, rounds=setting.rounds))
         run.proven = self_test(setting.sandbox)
-    rounds = Rounds(solution, problem, setting, run.secret, told)
+    rounds = Rounds(solution, Subject(problem, problem.oracle(), setting, run.secret, told))
     if not rounds.shapes:
         raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")
     arena = rounds.arena()
@@ -127,7 +128,7 @@ def _graded(
 
 def _measured(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
     """The score of all rounds, made anew."""
-    setting = rounds.setting
+    setting = rounds.subject.setting
     first = 1 + run.repeats * setting.rounds
     with run.stage("rounds"):
         run.rounds = [
@@ -135,7 +136,7 @@ def _measured(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
             for number in range(first, first + setting.rounds)
         ]
     with run.stage("score"):
-        return score(run.rounds, rounds.problem, setting, run.secret)
+        return score(run.rounds, rounds.subject)
 
 
 def _round(run: _Run, rounds: Rounds, number: int, arena: Arena, folder: Path) -> Round:

@@ -8,7 +8,8 @@ from pathlib import Path
 from bench.devices import Arena
 from bench.forbidden import forbidden_operations
 from bench.grading.failures import Failure
-from bench.grading.rounds import OnShape, Rounds
+from bench.grading.on_shape import OnShape
+from bench.grading.rounds import Rounds
 from kbsite.model.grade import Outcome, Proof
 
 OPERATIONS = "dispatched operations"
@@ -19,14 +20,13 @@ _SHOWN = 8
 def prove(rounds: Rounds, arena: Arena, log: Path) -> tuple[Proof, ...]:
     """What can be proven on this device; Failure if it shows what the problem forbids."""
     with rounds.process(arena, log) as process:
-        setting = rounds.setting
-        process.load(rounds.solution.files, setting.patience.build)
-        OnShape(rounds, process, arena, None, rounds.shapes[0], (0, 1)).trace()
+        process.load(rounds.solution.files, rounds.subject.setting.patience.build)
+        OnShape(rounds.subject, process, arena, None, rounds.shapes[0], (0, 1)).trace()
     seen = _rows(log)
     if seen is None:
         return (Proof(name=OPERATIONS, available=False, detail="the profiler said nothing"),)
     names = [name for name in seen if name.startswith("aten::")]
-    banned = rounds.problem.problem.forbidden
+    banned = rounds.subject.problem.problem.forbidden
     for name, family in forbidden_operations(names, banned):
         raise Failure(Outcome.FORBIDDEN_OP, f"{name} was called, which {family} stands for")
     shown = ", ".join(sorted(names)[:_SHOWN]) or "none"

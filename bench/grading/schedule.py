@@ -34,14 +34,11 @@ class Move:
     """Whether the inputs are to be nearly those of the call before."""
 
 
-def schedule(calls: int, cases: Sequence[str], slots: int, drawn: random.Random) -> list[Move]:
-    """The moves of a round on a shape, `calls` calls or a few more.
-
-    A pair's short batch is about a sixth of its calls.
-    """
+def schedule(calls: int, cases: Sequence[str], longest: int, drawn: random.Random) -> list[Move]:
+    """The moves of a round on a shape, `calls` calls or a few more; no batch is over `longest`."""
     batched = int(calls * BATCHED)
     pairs = max(1, min(PAIRS, batched // 6))
-    long = min(slots, max(2, batched // pairs - max(1, batched // pairs // 6)))
+    long = min(longest, max(2, batched // pairs - max(1, batched // pairs // 6)))
     moves: list[Move] = []
     for pair in range(pairs):
         length = drawn.randint(max(2, long - 1), long)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import median
 
-from bench.ceilings import Ceilings, alarms, ceilings
+from bench.ceilings import Ceilings, alarms
 from bench.grading.failures import Failure
-from bench.grading.rounds import Round, Times
-from bench.grading.secret import Secret
+from bench.grading.on_shape import Subject
+from bench.grading.rounds import Round
 from bench.grading.setting import Setting
-from bench.problems import GradedProblem, Shape
+from bench.grading.times import Times
+from bench.problems import Shape
 from bench.statistics import RoundTimes, ShapeTimes, disagreeing, estimate
 from kbsite.model.grade import Outcome, OutputError, ShapeMetrics
 from kbsite.model.samples import Samples
@@ -39,17 +40,18 @@ class Scored:
     sentence: str = ""
 
 
-def score(
-    rounds: Sequence[Round], problem: GradedProblem, setting: Setting, secret: Secret
-) -> Scored:
+def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     """The score of rounds that were right; Failure where clocks or physics speak against them."""
+    setting = subject.setting
     shapes = [
-        shape for shape in problem.shapes(setting.device.name) if shape.id in rounds[0].shapes
+        shape
+        for shape in subject.problem.shapes(setting.device.name)
+        if shape.id in rounds[0].shapes
     ]
     _refuse_unstable(rounds, shapes)
-    seed = secret.number("bootstrap")
+    seed = subject.secret.number("bootstrap")
     found = estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed=seed)
-    limits = [ceilings(problem, shape, setting.hardware, setting.anchors) for shape in shapes]
+    limits = [subject.ceiling(shape) for shape in shapes]
     for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
         _refuse(shape, times, limit, setting)
     fraction, interval = found.fraction([limit.ceiling_ms for limit in limits])

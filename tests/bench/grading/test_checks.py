@@ -20,9 +20,7 @@ def checker(made: Parts) -> Checker:
     return Checker(made.problem, made.oracle, made.shape, made.layout, made.arena, made.device)
 
 
-def one_move(
-    made: Parts, checks: Checker, slots: Sequence[int], before: Deed, after: Deed
-) -> None:
+def one_move(made: Parts, checks: Checker, slots: Sequence[int], before: Deed, after: Deed) -> None:
     """A move whose solution does `before`, and `after` it said that it was done."""
     calls = [made.call(slot) for slot in slots]
     marks = Marks(made.layout, slots, made.device.probes, made.generator)

@@ -1,0 +1,239 @@
+"""The calls of one shape in one round: disclosed, timed, looked at, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from bench.ceilings import Ceilings, ceilings
+from bench.devices import Arena, Watch
+from bench.grading.checks import Checker, Marks
+from bench.grading.disclosure import Call, Disclosure
+from bench.grading.failures import Failure
+from bench.grading.layout import FEWEST_SLOTS, Layout, layout
+from bench.grading.process import Process, Reply
+from bench.grading.schedule import Move, schedule
+from bench.grading.secret import Secret
+from bench.grading.setting import EMPTY_CALLS, HELD_OUT_CALLS, Setting, Step
+from bench.grading.times import NS_PER_MS, Times
+from bench.problems import GradedProblem, Oracle, Shape
+from bench.worker import worker
+from kbsite.model.grade import Outcome
+
+if TYPE_CHECKING:
+    import torch
+
+UNSURE = (Outcome.INCORRECT, Outcome.NONFINITE, Outcome.PRECISION)
+"""Outcomes that chance may have had a part in: the same call is made once more."""
+
+Told = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is graded on, how, and with which secret."""
+
+    problem: GradedProblem
+    oracle: Oracle
+    setting: Setting
+    secret: Secret
+    told: Told
+
+    def ceiling(self, shape: Shape) -> Ceilings:
+        """The least times of a shape here."""
+        return ceilings(self.problem, shape, self.setting.hardware, self.setting.anchors)
+
+    @property
+    def case(self) -> str:
+        """The ordinary distribution of inputs."""
+        return next(iter(self.problem.problem.cases), "ordinary")
+
+    def tell(self, stage: str, number: int, shape: str = "", done: int = 0, of: int = 0) -> None:
+        """Say where the grading stands."""
+        self.told(Step(stage=stage, round=number, rounds=self.setting.rounds, shape=shape,
+                       done=done, of=of))  # fmt: skip
+
+
+class OnShape:
+    """One shape in one round."""
+
+    def __init__(
+        self, subject: Subject, process: Process, arena: Arena, watch: Watch | None, shape: Shape,
+        place: tuple[int, int],
+    ) -> None:  # fmt: skip
+        import torch
+
+        self._subject = subject
+        self._process = process
+        self._arena = arena
+        self._watch = watch
+        self._shape = shape
+        self._number, self._index = place
+        device = subject.setting.device
+        self._generator = torch.Generator(device=arena.bytes.device)
+        self._generator.manual_seed(subject.secret.number("grader", *place))
+        self._layout: Layout = layout(subject.problem, shape, device)
+        self._disclosure = Disclosure(arena, self._layout, device, self._generator)
+        self._checker = Checker(subject.problem, subject.oracle, shape, self._layout, arena, device)
+        self._slot = 0
+        self._drawn = 0
+        self._last: Call | None = None
+
+    def measure(self, *, scored: bool) -> Times:
+        """All calls of the shape; a shape that is not scored gets few."""
+        setting = self._subject.setting
+        self._tell_worker()
+        times = Times()
+        drawn = self._subject.secret.random("schedule", self._number, self._index)
+        cases = self._subject.problem.problem.cases or (self._subject.case,)
+        if scored:
+            moves = schedule(setting.calls, cases, self._longest(), drawn)
+        else:
+            moves = [Move((drawn.choice(cases),)) for _ in range(HELD_OUT_CALLS)]
+        of = sum(len(move.cases) for move in moves)
+        for move in moves:
+            self._move(move, times)
+            times.calls += len(move.cases)
+            self._subject.tell("calling", self._number, self._shape.id, times.calls, of)
+        times.errors = self._checker.errors
+        return times
+
+    def _longest(self) -> int:
+        """The most calls of a batch; by the ceiling: a solution chooses its own speed."""
+        device, slots = self._subject.setting.device, self._layout.slots
+        if device.batch_ms is None:
+            return slots
+        ms = self._subject.ceiling(self._shape).ceiling_ms
+        return max(FEWEST_SLOTS, min(slots, int(device.batch_ms / ms)))
+
+    def trace(self) -> None:
+        """One call whose operations the worker lists in its log; it has to be right too."""
+        self._tell_worker()
+        calls = self._calls((self._subject.case,), near=False)
+        marks = self._marks(calls)
+        self._disclosure.write(calls)
+        self._disclosure.reveal()
+        _, _, seen = self._ask(worker.TRACE, calls, marks)
+        self._checker.check(self._checker.snapshot(calls), marks, seen, self._disclosure.guard)
+
+    def empty(self) -> tuple[float, ...]:
+        """What calls of nothing take by the parent's clock, milliseconds."""
+        self._lay_out()
+        found = []
+        for _ in range(EMPTY_CALLS):
+            calls = self._calls(("ordinary",), near=False)
+            marks = self._marks(calls)
+            self._disclosure.write(calls)
+            self._disclosure.reveal()
+            found.append(self._ask(worker.EMPTY, calls, marks)[1] / NS_PER_MS)
+        return tuple(found)
+
+    def _tell_worker(self) -> None:
+        """Lay the shape out, and have the solution prepare itself with dummy inputs."""
+        self._lay_out()
+        calls = self._calls((self._subject.case,), near=False)
+        self._disclosure.write(calls)
+        self._disclosure.reveal()
+        patience = self._subject.setting.patience
+        self._process.stage = "setup"
+        self._process.ask(worker.SETUP, shape=self._index, slots=[call.slot for call in calls],
+                          seconds=patience.setup)  # fmt: skip
+        self._process.stage = "call"
+
+    def _lay_out(self) -> None:
+        payload = json.dumps(dict(self._layout.told)).encode()
+        self._process.ask(worker.SHAPE, shape=self._index, payload=payload,
+                          seconds=self._subject.setting.patience.call)  # fmt: skip
+
+    def _move(self, move: Move, times: Times) -> None:
+        calls = self._calls(move.cases, near=move.near)
+        marks = self._marks(calls)
+        self._disclosure.write(calls)
+        busy = self._subject.setting.device.busy()
+        if busy:
+            raise Failure(Outcome.PROTOCOL, f"{busy}, before a call was asked for")
+        since = self._watch.mark() if self._watch else 0
+        self._disclosure.reveal()
+        command = worker.CALL if move.pair is None else worker.BATCH
+        reply, wall, seen = self._ask(command, calls, marks)
+        snapshots = self._checker.snapshot(calls)
+        try:
+            self._checker.check(snapshots, marks, seen, self._disclosure.guard)
+        except Failure as failure:
+            raise self._again(calls, failure) from failure
+        self._process.quiet()
+        slowed = self._watch is not None and self._watch.slowed(since, self._watch.mark())
+        times.note(move, reply, wall, slowed=slowed)
+
+    def _again(self, calls: Sequence[Call], failure: Failure) -> Failure:
+        """The failure; another one if the same inputs give the right outputs now."""
+        if failure.outcome not in UNSURE or len(calls) > 1:
+            return failure
+        marks = self._marks(calls)
+        self._disclosure.write(calls)
+        self._disclosure.reveal()
+        try:
+            _, _, seen = self._ask(worker.CALL, calls, marks)
+            snapshots = self._checker.snapshot(calls)
+            self._checker.check(snapshots, marks, seen, self._disclosure.guard)
+        except Failure:
+            return failure
+        said = "wrong at first, and right when it was called with the same inputs again"
+        return Failure(Outcome.NONDETERMINISTIC, f"{said}: {failure.detail}")
+
+    def _ask(
+        self, command: int, calls: Sequence[Call], marks: Marks
+    ) -> tuple[Reply, int, torch.Tensor]:
+        """What the worker says, nanoseconds by our clock, and what was there right after.
+
+        The clock stops with the answer: to look takes a time of its own. Whoever reports too early
+        is seen with the work undone, or has only moved it from the single calls into the batches,
+        where it counts.
+        """
+        slots = [call.slot for call in calls]
+        patience = self._subject.setting.patience.call
+        started = perf_counter_ns()
+        reply = self._process.ask(command, shape=self._index, slots=slots, seconds=patience)
+        wall = perf_counter_ns() - started
+        seen = marks.look(self._arena)
+        self._subject.setting.device.synchronize()
+        return reply, wall, seen
+
+    def _marks(self, calls: Sequence[Call]) -> Marks:
+        probes = self._subject.setting.device.probes
+        return Marks(self._layout, [call.slot for call in calls], probes, self._generator)
+
+    def _calls(self, cases: Sequence[str], *, near: bool) -> list[Call]:
+        calls = []
+        for case in cases:
+            inputs = self._near() if near and self._last else self._inputs(case)
+            self._slot = (self._slot + 1) % self._layout.slots
+            calls.append(Call(self._slot, case, inputs))
+        self._last = calls[-1]
+        return calls
+
+    def _inputs(self, case: str) -> dict[str, torch.Tensor]:
+        self._drawn += 1
+        seed = self._subject.secret.number("inputs", self._number, self._index, self._drawn)
+        self._generator.manual_seed(seed)
+        return dict(self._subject.oracle.inputs(case, self._generator, self._shape))
+
+    def _near(self) -> dict[str, torch.Tensor]:
+        """The inputs of the last call but for one element of one of them, taken from elsewhere."""
+        import torch
+
+        assert self._last is not None
+        inputs = dict(self._last.inputs)
+        names = [name for name, one in inputs.items() if one.is_floating_point() and one.numel()]
+        if not names:
+            return self._inputs(self._subject.case)
+        drawn = self._subject.secret.random("near", self._number, self._index, self._drawn)
+        name = drawn.choice(names)
+        changed = inputs[name].clone(memory_format=torch.contiguous_format)
+        flat = changed.view(-1).view(torch.uint8).view(changed.numel(), -1)
+        flat[drawn.randrange(len(flat))] = flat[drawn.randrange(len(flat))].clone()
+        inputs[name] = changed
+        return inputs

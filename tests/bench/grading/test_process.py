@@ -1,0 +1,271 @@
+"""The channel to a worker: whatever comes up it that is not the right frame is a finding."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+from bench.grading.failures import Failure
+from bench.grading.process import Process
+from bench.sandbox.box import Box, Ending, Limits
+from bench.worker import worker
+from kbsite.errors import MachineError
+from kbsite.model.grade import Outcome
+from tests.bench.grading.setups import Parts, parts
+
+Script = Callable[[socket.socket, bytes], None]
+"""What a forged worker does with a frame that came down to it."""
+
+
+class Forged:
+    """Stands in for a worker in its sandbox: a thread that answers as its script says."""
+
+    pid = 0
+    facts: dict[str, str] = {}  # noqa: RUF012 - the protocol's
+
+    def __init__(self, channel: socket.socket, script: Script, ending: Ending) -> None:
+        self._channel = channel
+        self._script = script
+        self._ending = ending
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        greeted = False
+        with self._channel as channel:
+            while frame := channel.recv(worker.DOWN.size):
+                size, nonce = worker.DOWN.unpack(frame)[4:6]
+                while size:
+                    size -= len(channel.recv(size))
+                if greeted:
+                    self._script(channel, nonce)
+                else:
+                    channel.sendall(answer(nonce))
+                    greeted = True
+                if channel.fileno() < 0:
+                    return
+
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def ended(self) -> Ending | None:
+        return None if self.running() else self._ending
+
+    def wait(self, seconds: float) -> Ending | None:
+        self._thread.join(seconds)
+        return self.ended()
+
+    def memory_bytes(self) -> int:
+        return 0
+
+    def kill(self) -> None:
+        self._thread.join(5)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+
+class Stage:
+    """A sandbox whose processes are forged."""
+
+    name = "forged"
+
+    def __init__(self, script: Script, ending: Ending) -> None:
+        self._script = script
+        self._ending = ending
+        self.box: Box | None = None
+
+    def available(self) -> str | None:
+        return None
+
+    def start(self, command: Sequence[str], box: Box) -> Forged:
+        self.box = box
+        channel = socket.socket(fileno=os.dup(int(command[-1])))
+        return Forged(channel, self._script, self._ending)
+
+
+def answer(
+    nonce: bytes, status: int = worker.DONE, operation: int = 0, magic: bytes = worker.MAGIC_UP
+) -> bytes:
+    return worker.UP.pack(magic, status, operation, 11, 12, 13, nonce)
+
+
+@contextmanager
+def talking(
+    script: Script, folder: Path, ending: Ending | None = None
+) -> Iterator[tuple[Process, Parts]]:
+    stage = Stage(script, ending or Ending(exit_code=0))
+    with (
+        parts() as made,
+        Process(made.device, stage, made.arena, ["mm", "bmm"], Limits(), folder / "log") as process,
+    ):
+        yield process, made
+
+
+def asked(script: Script, folder: Path, ending: Ending | None = None) -> Failure:
+    with talking(script, folder, ending) as (process, _), pytest.raises(Failure) as caught:
+        process.ask(worker.CALL, slots=[0], seconds=1)
+    return caught.value
+
+
+def test_the_right_frame_is_an_answer(tmp_path: Path) -> None:
+    with talking(lambda channel, nonce: channel.sendall(answer(nonce)), tmp_path) as (process, _):
+        reply = process.ask(worker.CALL, slots=[0, 2], seconds=5)
+
+    assert (reply.event, reply.host, reply.processor) == (11, 12, 13)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (
+            lambda channel, nonce: channel.sendall(answer(nonce, magic=b"PASS")),
+            "answers no command",
+        ),
+        (lambda channel, _: channel.sendall(answer(b"guessed!")), "answers no command"),
+        (lambda channel, nonce: channel.sendall(answer(nonce)[:40]), "a frame of 40 bytes"),
+        (lambda channel, nonce: channel.sendall(answer(nonce, status=77)), "status 77"),
+        (lambda channel, _: channel.sendall(b'{"verdict": "PASS"}'), "a frame of 19 bytes"),
+    ],
+)
+def test_a_frame_that_is_not_the_answer_is_a_breach(
+    script: Script, words: str, tmp_path: Path
+) -> None:
+    failure = asked(script, tmp_path)
+
+    assert failure.outcome is Outcome.PROTOCOL
+    assert words in failure.detail
+
+
+def test_an_answer_of_the_call_before_is_none_of_this_one(tmp_path: Path) -> None:
+    kept: list[bytes] = []
+
+    def replay(channel: socket.socket, nonce: bytes) -> None:
+        kept.append(nonce)
+        channel.sendall(answer(kept[0]))
+
+    with talking(replay, tmp_path) as (process, _):
+        process.ask(worker.CALL, slots=[0], seconds=5)
+        with pytest.raises(Failure) as caught:
+            process.ask(worker.CALL, slots=[1], seconds=5)
+
+    assert caught.value.outcome is Outcome.PROTOCOL
+
+
+def test_frames_that_nobody_asked_for_are_found_between_calls(tmp_path: Path) -> None:
+    def twice(channel: socket.socket, nonce: bytes) -> None:
+        channel.sendall(answer(nonce) + answer(nonce))
+
+    with talking(twice, tmp_path) as (process, _):
+        process.ask(worker.CALL, slots=[0], seconds=5)
+        with pytest.raises(Failure) as caught:
+            process.quiet()
+
+    assert caught.value.outcome is Outcome.PROTOCOL
+
+
+def test_a_quiet_channel_is_fine(tmp_path: Path) -> None:
+    with talking(lambda channel, nonce: channel.sendall(answer(nonce)), tmp_path) as (process, _):
+        process.ask(worker.CALL, slots=[0], seconds=5)
+        process.quiet()
+
+
+@pytest.mark.parametrize(
+    ("status", "operation", "outcome", "words"),
+    [
+        (worker.FORBIDDEN, 2, Outcome.FORBIDDEN_OP, "aten::bmm was called"),
+        (worker.FORBIDDEN, 9, Outcome.FORBIDDEN_OP, "an unknown operation"),
+        (worker.OUT_OF_MEMORY, 0, Outcome.OOM, ""),
+        (worker.RAISED, 0, Outcome.RUNTIME_ERROR, "printed nothing"),
+    ],
+)
+def test_what_a_worker_admits_is_believed(
+    status: int, operation: int, outcome: Outcome, words: str, tmp_path: Path
+) -> None:
+    failure = asked(
+        lambda channel, nonce: channel.sendall(answer(nonce, status, operation)), tmp_path
+    )
+
+    assert failure.outcome is outcome
+    assert words in failure.detail
+
+
+def test_an_error_in_the_import_is_one_of_the_build(tmp_path: Path) -> None:
+    def raising(channel: socket.socket, nonce: bytes) -> None:
+        (tmp_path / "log").write_text("Traceback\n  ...\nSyntaxError: no such word\n\n", "utf-8")
+        channel.sendall(answer(nonce, worker.RAISED))
+
+    with talking(raising, tmp_path) as (process, _), pytest.raises(Failure) as caught:
+        process.load({"solution.py": b"\x00\xff"}, seconds=5)
+
+    assert caught.value.outcome is Outcome.COMPILE_ERROR
+    assert "SyntaxError: no such word (import)" in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("ending", "outcome"),
+    [
+        (Ending(exit_code=0), Outcome.PROTOCOL),
+        (Ending(signal=11), Outcome.RUNTIME_ERROR),
+        (Ending(signal=9, over_memory=True), Outcome.OOM),
+    ],
+)
+def test_who_ends_instead_of_answering_is_told_how(
+    ending: Ending, outcome: Outcome, tmp_path: Path
+) -> None:
+    failure = asked(lambda channel, _: channel.close(), tmp_path, ending)
+
+    assert failure.outcome is outcome
+    assert "did not answer" in failure.detail
+
+
+def test_who_says_nothing_is_not_waited_for(tmp_path: Path) -> None:
+    started = time.monotonic()
+    with talking(lambda *_: None, tmp_path) as (process, _), pytest.raises(Failure) as caught:
+        process.ask(worker.CALL, slots=[0], seconds=0.2)
+
+    assert caught.value.outcome is Outcome.TIMEOUT
+    assert "within 0.2 s" in caught.value.detail
+    assert time.monotonic() - started < 60
+
+
+def test_a_worker_that_does_not_even_start_is_the_machines_fault(tmp_path: Path) -> None:
+    class Mute(Stage):
+        def start(self, command: Sequence[str], box: Box) -> Forged:
+            self.box = box
+            channel = socket.socket(fileno=os.dup(int(command[-1])))
+            channel.shutdown(socket.SHUT_RDWR)
+            return Forged(channel, self._script, self._ending)
+
+    stage = Mute(lambda *_: None, Ending(exit_code=1))
+    with parts() as made, pytest.raises(MachineError, match="did not start"):
+        Process(made.device, stage, made.arena, [], Limits(), tmp_path / "log")
+
+
+def test_the_box_gets_the_worker_and_nothing_of_the_grader(tmp_path: Path) -> None:
+    stage = Stage(lambda *_: None, Ending(exit_code=0))
+    with parts() as made, Process(made.device, stage, made.arena, [], Limits(), tmp_path / "log"):
+        box = stage.box
+
+    assert box is not None
+    assert set(box.files) == {"worker.py"}
+    assert "PATH" not in box.environment
+    assert not any("bench" in place.parts for place in box.readable)
+    assert len(box.pass_fds) == 1 + len(made.arena.fds)
