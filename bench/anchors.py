@@ -115,8 +115,8 @@ def calibrate(
         for what, moved, call in _streams(device.name, size):
             told(what, len(bandwidths), steps)
             bandwidths[what] = moved / bench.best(call) / 1e9
-        for number in FORMATS[device.name]:
-            told(number, 3 + len(rates), steps)
+        for done, number in enumerate(FORMATS[device.name], len(bandwidths)):
+            told(number, done, steps)
             try:
                 rates[number] = bench.product(number)
             except (RuntimeError, NotImplementedError) as error:

@@ -183,22 +183,27 @@ def _at_ranks(ordered: Array, ranks: tuple[Array, Array]) -> Array:
 def _shape(rounds: Sequence[RoundTimes], sampled: Sequence[_Round], redrawn: Array) -> ShapeTimes:
     times = [one.ms for one in sampled]
     ms = median(times)
-    hosts = [each.host_ms for each in rounds if each.host_ms is not None]
-    slopes = [
-        float(np.median(np.asarray(each.event_slope_ms)))
-        for each in rounds
-        if each.event_slope_ms is not None
-    ]
     clocks = Clocks(
-        event_ms=median(float(np.median(one.event)) for one in sampled),
-        wall_ms=median(float(np.median(one.wall)) for one in sampled),
-        slope_ms=median(float(np.median(one.slope)) for one in sampled),
-        event_slope_ms=median(slopes) if slopes else None,
-        overhead_ms=median(each.overhead_ms for each in rounds),
-        host_ms=median(hosts) if hosts else None,
+        event_ms=_middle([one.event for one in sampled]),
+        wall_ms=_middle([one.wall for one in sampled]),
+        slope_ms=_middle([one.slope for one in sampled]),
+        event_slope_ms=_middle_if_any([each.event_slope_ms for each in rounds]),
+        overhead_ms=_middle([each.overhead_ms for each in rounds]),
+        host_ms=_middle_if_any([each.host_ms for each in rounds]),
     )
     spread = float(np.std(times, ddof=1) / np.mean(times)) if len(times) > 1 else None
     return ShapeTimes(ms=ms, interval=_interval(redrawn, ms), clocks=clocks, spread=spread)
+
+
+def _middle(rounds: Sequence[ArrayLike]) -> float:
+    """Median over the rounds of the median of each."""
+    return median(float(np.median(np.asarray(samples))) for samples in rounds)
+
+
+def _middle_if_any(rounds: Sequence[ArrayLike | None]) -> float | None:
+    """The same of the rounds that have any; None if none has."""
+    said = [samples for samples in rounds if samples is not None]
+    return _middle(said) if said else None
 
 
 def _interval(redrawn: Array, value: float) -> tuple[float, float]:

@@ -55,10 +55,10 @@ def steady(ms: float, calls: int = 4, host_ms: float | None = None) -> RoundTime
 @pytest.mark.parametrize(("common", "own"), [(0.005, 0), (0, 0.005), (0.002, 0.002)])
 def test_intervals_cover_what_many_rounds_come_to(common: float, own: float) -> None:
     random = np.random.default_rng([int(common * 1e4), int(own * 1e4)])
-    truth = estimate(grading(random, common, own, rounds=401), seed=0, draws=2)
+    truth = estimate(grading(random, common, own, rounds=201), seed=0, draws=2)
     of_shape = median(shape.ms for shape in truth.shapes)
 
-    found = [estimate(grading(random, common, own), seed=at, draws=1000) for at in range(200)]
+    found = [estimate(grading(random, common, own), seed=at, draws=400) for at in range(200)]
 
     shapes = [one.shapes[0].interval for one in found]
     assert 0.88 <= np.mean([low <= of_shape <= high for low, high in shapes]) <= 0.99
