@@ -1,0 +1,152 @@
+"""From rounds to a score: medians, intervals, ceilings, and what speaks against a solution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import sqrt
+from statistics import median
+
+import pytest
+
+from bench.anchors import Anchors
+from bench.ceilings import ceilings
+from bench.grading.failures import Failure
+from bench.grading.on_shape import Subject
+from bench.grading.rounds import Round
+from bench.grading.score import Scored, score
+from bench.grading.secret import Secret
+from bench.grading.setting import Setting
+from bench.grading.times import Batch, Times
+from bench.sandbox import SANDBOXES
+from kbsite.model.grade import Outcome, OutputError
+from tests.bench.grading.setups import Quick
+from tests.bench.toys import sound
+
+ANCHORS = Anchors(
+    host={},
+    made=datetime(2026, 11, 21, tzinfo=UTC),
+    gb_per_second={"copy": 10.0},
+    tflops={"bf16": 0.1, "fp32": 0.1},
+)
+PROBLEM = sound()
+SHAPES = PROBLEM.shapes("cpu")
+
+
+def subject(**changed: object) -> Subject:
+    setting = Setting(device=Quick(), sandbox=SANDBOXES[0], anchors=ANCHORS, rounds=3)
+    setting = replace(setting, **changed)  # type: ignore[arg-type]
+    return Subject(PROBLEM, PROBLEM.oracle(), setting, Secret(b"s" * 32), lambda _: None)
+
+
+def times(ms: float, *, event: float = 1.0, slope: float = 1.0, inside: float = 1.0) -> Times:
+    """What the clocks show where single calls take `ms`, with an overhead of 1 ms on top."""
+    found = Times(
+        event=[ms * event] * 4, wall=[ms + 1.0] * 4, host=[ms * 0.01] * 4, calls=14,
+        errors={"y": [OutputError(output="y", largest=0.25, typical=0.1, quantiles={"0.5": 0.02}),
+                      OutputError(output="y", largest=0.5, typical=0.05, quantiles={"0.5": 0.04})]},
+    )  # fmt: skip
+    found.batches = {
+        0: [
+            Batch(1, ms * slope + 1, ms * inside + 0.5),
+            Batch(9, 9 * ms * slope + 1, 9 * ms * inside + 0.5),
+        ]
+    }
+    return found
+
+
+def rounds(*per_round: float, **clocks: float) -> list[Round]:
+    return [
+        Round(number, (0.9, 1.0, 1.1), {shape.id: times(ms, **clocks) for shape in SHAPES}, {})
+        for number, ms in enumerate(per_round, start=1)
+    ]
+
+
+def scored(*per_round: float, **clocks: float) -> Scored:
+    return score(rounds(*per_round, **clocks), subject())
+
+
+def refused(*per_round: float, **clocks: float) -> Failure:
+    with pytest.raises(Failure) as caught:
+        scored(*per_round, **clocks)
+    return caught.value
+
+
+def test_peak_fraction_is_ceiling_over_time_as_a_geometric_mean() -> None:
+    found = scored(50.0, 50.0, 50.0)
+    limits = [ceilings(PROBLEM, shape, None, ANCHORS).ceiling_ms for shape in SHAPES]
+
+    assert found.peak_fraction == pytest.approx(sqrt(limits[0] * limits[1]) / 50.0)
+    assert [shape.ceiling_ms for shape in found.shapes] == limits
+    assert [shape.ms for shape in found.shapes] == pytest.approx([50.0, 50.0])
+    assert found.ms == pytest.approx(50.0)
+    assert found.interval is not None
+    assert found.peak_fraction is not None
+    assert found.interval[0] <= found.peak_fraction <= found.interval[1]
+    assert "42 calls" not in found.sentence
+    assert "84 calls in 3 fresh processes" in found.sentence
+
+
+def test_the_median_of_the_rounds_is_the_time_and_their_variation_the_spread() -> None:
+    found = scored(50.0, 53.0, 51.0).shapes[0]
+
+    assert found.ms == pytest.approx(51.0)
+    assert found.spread == pytest.approx(0.0298, abs=0.001)
+    assert found.interval_ms is not None
+    assert found.interval_ms[0] <= 51.0 <= found.interval_ms[1]
+
+
+@pytest.mark.parametrize(
+    ("clocks", "ms"), [({"event": 1.1}, 55.0), ({"slope": 1.2, "inside": 1.2}, 60.0)]
+)
+def test_the_slowest_clock_is_the_time(clocks: dict[str, float], ms: float) -> None:
+    assert scored(50.0, 50.0, 50.0, **clocks).ms == pytest.approx(ms)
+
+
+def test_errors_are_the_worst_of_all_calls() -> None:
+    [worst] = scored(50.0, 50.0, 50.0).shapes[0].errors
+
+    assert (worst.largest, worst.typical, worst.quantiles) == (0.5, 0.1, {"0.5": 0.04})
+
+
+def test_samples_say_what_the_metrics_follow_from() -> None:
+    found = scored(50.0, 52.0, 51.0)
+    of_first = [one for one in found.samples if one.shape == SHAPES[0].id]
+
+    assert [one.round for one in of_first] == [1, 2, 3]
+    assert median(median(one.ms) for one in of_first) == pytest.approx(found.shapes[0].ms)
+    assert of_first[0].overhead_ms == (0.9, 1.0, 1.1)
+    assert of_first[0].wall_ms == (51.0,) * 4
+    assert of_first[0].slope_ms == pytest.approx((50.0,))
+    assert of_first[0].event_slope_ms == pytest.approx((50.0,))
+
+
+@pytest.mark.parametrize("clocks", [{"event": 0.01}, {"inside": 0.1}, {"slope": 2.5}])
+def test_clocks_that_disagree_are_a_finding_of_their_own(clocks: dict[str, float]) -> None:
+    failure = refused(50.0, 50.0, 50.0, **clocks)
+
+    assert failure.outcome is Outcome.CLOCK_MISMATCH
+    assert SHAPES[0].id in failure.detail
+
+
+def test_faster_than_physics_is_impossible() -> None:
+    floor = ceilings(PROBLEM, SHAPES[0], None, ANCHORS).floor_ms
+    failure = refused(floor * 0.5, floor * 0.5, floor * 0.5)
+
+    assert failure.outcome is Outcome.IMPOSSIBLE_TIME
+    assert "the hardware takes" in failure.detail
+
+
+def test_hardware_that_was_slow_too_often_is_no_verdict_on_a_solution() -> None:
+    measured = rounds(50.0, 50.0, 50.0)
+    measured[1].shapes[SHAPES[1].id].dropped = 5
+    with pytest.raises(Failure) as caught:
+        score(measured, subject())
+
+    assert caught.value.outcome is Outcome.UNSTABLE_CLOCKS
+    assert caught.value.outcome.status.value == "infra"
+    assert f"5 of 14 calls (shape {SHAPES[1].id}, round 2)" in caught.value.detail
+
+
+def test_the_same_secret_makes_the_same_interval() -> None:
+    assert scored(50.0, 53.0, 51.0).interval == scored(50.0, 53.0, 51.0).interval
