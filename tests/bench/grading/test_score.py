@@ -129,6 +129,15 @@ def test_clocks_that_disagree_are_a_finding_of_their_own(clocks: dict[str, float
     assert SHAPES[0].id in failure.detail
 
 
+def test_on_a_busy_machine_clocks_are_as_far_apart_as_its_noise() -> None:
+    measured = rounds(50.0, 50.0, 50.0, event=0.6)
+    for one in measured:
+        for found in one.shapes.values():
+            found.wall = [20.0, 51.0, 51.0, 90.0]
+
+    assert score(measured, subject()).ms == pytest.approx(50.0)
+
+
 def test_faster_than_physics_is_impossible() -> None:
     floor = ceilings(PROBLEM, SHAPES[0], None, ANCHORS).floor_ms
     failure = refused(floor * 0.5, floor * 0.5, floor * 0.5)
