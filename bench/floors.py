@@ -14,9 +14,9 @@ from typing import Any
 
 from bench.floor_source import source
 from bench.grading.grade import grade
-from bench.grading.rounds import Told
 from bench.grading.setting import Grade, Setting, Solution
 from bench.problems import GradedProblem
+from bench.progress import Told
 from bench.records import plain
 from bench.report import lines
 from bench.results import write_grade

@@ -11,9 +11,9 @@ from bench.devices import DEVICES, Device
 from bench.floors import FloorMade, before, library_fraction, make
 from bench.floors import hardware_of as hardware_named
 from bench.grading.grade import grade
-from bench.grading.rounds import Told
 from bench.grading.setting import CALLS, ROUNDS, Grade, Setting, Solution, Step
 from bench.problems import BASELINES, PROBLEM, GradedProblem, read_problem
+from bench.progress import Told
 from bench.records import read_yaml
 from bench.report import lines
 from bench.results import Given, alarms, given, store, with_alarms, write_grade

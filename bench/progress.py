@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench.grading.setting import Step
+
+Told = Callable[[Step], None]
+"""Whoever is told the steps of a grading."""
 
 
 @dataclass

@@ -16,7 +16,13 @@ from kbsite.model.finding import Severity
 from tests.conftest import MakeRun
 
 SEED = "5eed" * 16
-CLOCKS = {"event_ms": 0.9, "wall_ms": 1.0, "slope_ms": 0.95, "overhead_ms": 0.1}
+CLOCKS = {
+    "event_ms": 0.9,
+    "wall_ms": 1.0,
+    "slope_ms": 0.95,
+    "overhead_ms": 0.1,
+    "event_slope_ms": 0.93,
+}
 SHAPES: list[dict[str, Any]] = [
     {"shape": name, "ms": 1.0, "interval_ms": [0.98, 1.02], "ceiling_ms": ceiling,
      "bound_by": "bf16", "floor_ms": 0.3, "peak_fraction": ceiling,
@@ -34,8 +40,14 @@ GRADE: dict[str, Any] = {
 
 def line(number: int, shape: str, **lists: Any) -> dict[str, Any]:
     """A round whose slowest clock says 1 ms: the parent's, less an empty call."""
-    made = {"ms": [0.99, 1.0, 1.01], "event_ms": [0.9], "wall_ms": [1.09, 1.1, 1.11],
-            "slope_ms": [0.94, 0.95, 0.96], "overhead_ms": [0.1]}  # fmt: skip
+    made = {
+        "ms": [0.99, 1.0, 1.01],
+        "event_ms": [0.9],
+        "wall_ms": [1.09, 1.1, 1.11],
+        "slope_ms": [0.94, 0.95, 0.96],
+        "event_slope_ms": [0.93],
+        "overhead_ms": [0.1],
+    }
     return {"round": number, "shape": shape, **made, **lists}
 
 
@@ -85,6 +97,7 @@ SPOILT: list[tuple[tuple[str | int, ...], object, str]] = [
     (("shapes", 1, "clocks", "wall_ms"), 0.97, "shapes[1].clocks.wall_ms"),
     (("shapes", 1, "clocks", "event_ms"), 0.97, "shapes[1].clocks.event_ms"),
     (("shapes", 1, "clocks", "slope_ms"), 0.97, "shapes[1].clocks.slope_ms"),
+    (("shapes", 1, "clocks", "event_slope_ms"), 0.97, "shapes[1].clocks.event_slope_ms"),
     (("achievable_fraction",), 0.41, "achievable_fraction"),
     (("ms",), 1.01, "ms"),
     (("peak_fraction",), 0.201, "peak_fraction"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bench.commands.choices import folder
 from bench.commands.command import Given, Told
-from bench.grading.rounds import Told as ToldStep
 from bench.grading.setting import CALLS, ROUNDS, Step
 from bench.jobs import Choice
+from bench.progress import Told as ToldStep
 from bench.progress import Track, words
 from kbsite.errors import UsageError
 

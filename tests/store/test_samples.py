@@ -54,6 +54,7 @@ def test_unknown_keys_are_left_alone(tmp_path: Path) -> None:
         ({"round": 1, "shape": "a", "ms": []}, "ms", "expected at least one time"),
         (line(1, "a", 1.0, 0.0), "ms", "expected times of more than 0"),
         (line(1, "a", -1.0), "ms", "expected times of more than 0"),
+        ({**line(), "event_ms": [-1.0]}, "ms", "expected times of more than 0"),
         ('{"round": 1, "shape": "a", "ms": [NaN]}', None, "NaN is not JSON"),
         ('{"round": 1, "shape": "a", "ms": [1e999]}', None, "too large"),
         (b'{"round": 1, "shape": "\xff", "ms": [1]}', None, "expected UTF-8 text"),
@@ -73,13 +74,25 @@ def test_a_wrong_line_is_named_and_the_others_are_read(
 
 
 def test_the_time_of_a_round_is_the_slowest_clock(tmp_path: Path) -> None:
-    clocks = {"event_ms": [3.0, 1.0, 2.0], "wall_ms": [4.5, 4.0, 9.0], "overhead_ms": [1.0, 2.0]}
-    one, two, old = read(
-        tmp_path, {**line(1), **clocks, "slope_ms": [2.5]}, {**line(2), **clocks, "slope_ms": [4]},
-        line(3),
+    clocks: dict[str, object] = {
+        "event_ms": [3.0, 1.0, 2.0],
+        "wall_ms": [4.5, 4.0, 9.0],
+        "overhead_ms": [1.0, 2.0],
+    }
+    noisy: dict[str, object] = {
+        **line(4),
+        "ms": [9.0, -2.0, 3.0],
+        **clocks,
+        "slope_ms": [9.0, -2.0, 3.5],
+    }
+    one, two, old, quiet = read(
+        tmp_path,
+        {**line(1), **clocks, "slope_ms": [2.5], "event_slope_ms": [9.0]},
+        {**line(2), **clocks, "slope_ms": [4]}, line(3), noisy,
     ).spreads  # fmt: skip
 
-    assert one.clocks == {"event": 2.0, "wall": 3.0, "slope": 2.5}
+    assert one.clocks == {"event": 2.0, "wall": 3.0, "slope": 2.5, "event_slope": 9.0}
+    assert (quiet.time, quiet.least) == (3.5, -2.0), "a difference may be below 0"
     assert (one.time, two.time) == (3.0, 4.0)
     assert (old.clocks, old.time) == ({}, 1.5)
 

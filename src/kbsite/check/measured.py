@@ -14,6 +14,9 @@ from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun
 from kbsite.store.samples import SAMPLES, read_samples
 
+CLOCKS = ("event", "wall", "slope", "event_slope")
+"""Clocks of a shape whose figures follow from samples."""
+
 
 def samples_findings(stored: StoredRun) -> Iterator[Finding]:
     """What is wrong with a run's raw samples, and where its grade does not follow from them."""
@@ -55,4 +58,5 @@ def _shape(
 def _clocks(clocks: Clocks | None) -> Mapping[str, float]:
     if clocks is None:
         return {}
-    return {"event": clocks.event_ms, "wall": clocks.wall_ms, "slope": clocks.slope_ms}
+    held = {name: getattr(clocks, f"{name}_ms") for name in CLOCKS}
+    return {name: value for name, value in held.items() if value is not None}

@@ -18,6 +18,9 @@ from kbsite.store.records import record
 from kbsite.store.runs import as_findings
 
 SAMPLES = "samples.jsonl"
+CLOCKS = ("ms", "event_ms", "wall_ms", "slope_ms", "event_slope_ms", "overhead_ms")
+"""Keys of a line that hold times."""
+
 DRAWN = 40
 """Samples of a round and shape that are kept to be drawn."""
 
@@ -85,11 +88,12 @@ def _spreads(file: Stored, line: bytes) -> list[Spread]:
     samples = _samples(file, line)
     if not samples.ms:
         raise invalid("expected at least one time", file.path, key="ms")
-    if not all(math.isfinite(ms) and ms > 0 for ms in samples.ms):
-        raise invalid("expected times of more than 0", file.path, key="ms")
-    for key in ("event_ms", "wall_ms", "slope_ms", "overhead_ms"):
+    for key in CLOCKS:
         if not all(map(math.isfinite, getattr(samples, key))):
             raise invalid("expected finite times", file.path, key=key)
+    # A difference of two times can come out below 0, a time that was read off a clock cannot.
+    if samples.time_ms <= 0 or (not samples.clocks and min(samples.ms) <= 0):
+        raise invalid("expected times of more than 0", file.path, key="ms")
     return [spread(samples)]
 
 
