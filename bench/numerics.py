@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kbsite.model.grade import Outcome, OutputError
 from kbsite.model.problem import Bound
 
@@ -22,7 +24,7 @@ FAR = 1e30
 """The share of its bound that an element counts as which no bound can be held against: not finite
 where the reference is, or unequal where it has to be equal."""
 
-CHUNK = {"cpu": 2**18, "cuda": 2**22}
+CHUNK = {"cpu": 2**17, "cuda": 2**22}
 """Elements that are compared at a time: what fits a core's cache, and what keeps a GPU busy."""
 
 SAMPLE = 2**16
@@ -244,9 +246,15 @@ def _step(count: int) -> int:
 
 def _quantiles(sampled: Tensor) -> list[Tensor]:
     """The least share that so many of the sampled elements do not exceed."""
-    ordered = sampled.sort().values.double()
-    last = ordered.numel() - 1
-    return [ordered[min(int(float(share) * (last + 1)), last)] for share in QUANTILES]
+    import torch
+
+    count = sampled.numel()
+    ranks = [min(int(float(share) * count), count - 1) for share in QUANTILES]
+    if sampled.device.type == "cpu":  # where sorting takes ten times as long
+        ordered = torch.from_numpy(np.partition(sampled.numpy(), ranks))
+    else:
+        ordered = sampled.sort().values
+    return [ordered[rank].double() for rank in ranks]
 
 
 def _judge(pair: _Pair, figures: _Figures) -> tuple[Outcome | None, str]:
