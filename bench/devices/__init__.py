@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench.devices.cpu import Cpu
+from bench.devices.cuda import Cuda
 from bench.devices.device import Agreement, Arena, Device, Watch
 
 __all__ = ["DEVICES", "Agreement", "Arena", "Device", "Watch"]
 
-DEVICES: Mapping[str, Callable[[], Device]] = {"cpu": Cpu}
-"""By name; made when it is used, so that nothing is asked of hardware that is not there."""
+DEVICES: Mapping[str, Callable[[], Device]] = {"cuda": Cuda, "cpu": Cpu}
+"""By name, what is preferred first; made when it is used, so that nothing is asked of hardware that
+is not there."""

@@ -1,0 +1,144 @@
+"""The driver's management library, played by an object with its C functions."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from bench.devices import nvml
+from bench.devices.nvml import Counted, Look, Nvml
+from kbsite.errors import MachineError
+
+NUMBERS = {
+    "nvmlDeviceGetPowerUsage": 312_500,
+    "nvmlDeviceGetEnforcedPowerLimit": 700_000,
+    "nvmlDeviceGetMaxClockInfo": 1980,
+    "nvmlDeviceGetClockInfo": 1755,
+    "nvmlDeviceGetTemperature": 47,
+    "nvmlDeviceGetCurrentClocksEventReasons": 0x24,
+}
+
+
+class Library:
+    """Answers as the real one does: 0, and a number where the last argument points."""
+
+    def __init__(self, **codes: int) -> None:
+        self.codes = codes
+        self.asked: list[bytes] = []
+        self.freed = 0
+        self.percents = {10: 84.95, 5: 21.5}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.codes:
+            return lambda *_: self.codes[name]
+        if name in NUMBERS:
+            return lambda *given: self._write(given[-1], NUMBERS[name])
+        if name not in self.known():
+            raise AttributeError(name)
+        return lambda *given: self._known(name, given)
+
+    @staticmethod
+    def known() -> set[str]:
+        return {
+            "nvmlInit_v2", "nvmlDeviceGetHandleByUUID", "nvmlSystemGetDriverVersion",
+            "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlGpmQueryDeviceSupport",
+            "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmSampleFree", "nvmlGpmMetricsGet",
+        }  # fmt: skip
+
+    def _write(self, pointer: Any, number: int) -> int:
+        pointer._obj.value = number
+        return 0
+
+    def _known(self, name: str, given: tuple[Any, ...]) -> int:
+        match name:
+            case "nvmlDeviceGetHandleByUUID":
+                self.asked.append(given[0])
+            case "nvmlSystemGetDriverVersion":
+                given[0].value = b"580.1"
+            case "nvmlDeviceGetComputeRunningProcesses_v3":
+                given[1]._obj.value = 2
+                given[2][0].pid, given[2][1].pid = 7, 9
+            case "nvmlGpmQueryDeviceSupport":
+                given[1]._obj.supported = 1
+            case "nvmlGpmSampleAlloc":
+                given[0]._obj.value = 4096
+            case "nvmlGpmSampleFree":
+                self.freed += 1
+            case "nvmlGpmMetricsGet":
+                asked = given[0]._obj
+                for at in range(asked.count):
+                    asked.metrics[at].value = self.percents[asked.metrics[at].id]
+            case _:
+                pass
+        return 0
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    found = Library()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: found)
+    return found
+
+
+def test_a_gpu_is_found_by_its_id(library: Library) -> None:
+    Nvml("69ba-d052")
+    Nvml("GPU-69ba-d052")
+    assert library.asked == [b"GPU-69ba-d052"] * 2
+
+
+def test_a_look_tells_clock_reasons_watts_and_heat(library: Library) -> None:
+    assert library.asked == []
+    assert Nvml("x").look() == Look(sm_mhz=1755, reasons=0x24, watts=312.5, celsius=47)
+
+
+def test_an_older_driver_calls_reasons_otherwise(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.codes["nvmlDeviceGetCurrentClocksEventReasons"] = 13
+    monkeypatch.setitem(NUMBERS, "nvmlDeviceGetCurrentClocksThrottleReasons", 0x8)
+    assert Nvml("x").look().reasons == 0x8
+
+
+@pytest.mark.usefixtures("library")
+def test_processes_and_facts() -> None:
+    gpu = Nvml("x")
+    assert gpu.processes() == (7, 9)
+    assert gpu.facts() == {
+        "driver": "580.1", "power_limit_watts": "700", "maximum_sm_mhz": "1980",
+    }  # fmt: skip
+
+
+def test_counters_are_shares_of_the_time_between_two_samples(library: Library) -> None:
+    gpu = Nvml("x")
+    assert gpu.counts()
+    first, second = gpu.sample(), gpu.sample()
+    assert gpu.between(first, second) == Counted(dram=0.8495, tensor=0.215)
+    del first, second
+    assert library.freed == 2
+
+
+@pytest.mark.parametrize("code", [3, 13])
+def test_a_gpu_without_counters_is_no_error(library: Library, code: int) -> None:
+    library.codes["nvmlGpmQueryDeviceSupport"] = code
+    assert not Nvml("x").counts()
+
+
+def test_a_failure_names_the_function_and_its_code(library: Library) -> None:
+    library.codes["nvmlDeviceGetHandleByUUID"] = 6
+    with pytest.raises(MachineError, match="nvmlDeviceGetHandleByUUID failed with code 6"):
+        Nvml("x")
+
+
+def test_a_function_that_the_driver_lacks_is_named(library: Library) -> None:
+    gpu = Nvml("x")
+    with pytest.raises(MachineError, match="has no nvmlDeviceGetNothing"):
+        gpu._call("DeviceGetNothing")
+    assert library.asked
+
+
+def test_a_machine_without_the_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvml, "LIBRARY", "libno-such-thing.so.1")
+    with pytest.raises(MachineError, match="libno-such-thing"):
+        Nvml("x")
