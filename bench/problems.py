@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +41,7 @@ class Shape:
     """A size for each dimension, and what these sizes are called together."""
 
     id: str
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int] = field(hash=False)
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items())

@@ -49,7 +49,7 @@ def read_yaml(path: Path, cls: type[T]) -> T:
     try:
         return record(data, cls, path)
     except InputError as error:
-        line = _line(yaml.compose(text, Loader=_loader()), error.key or "")
+        line = _line(text, error.key or "")
         raise InputError(error.message, path=path, line=line, key=error.key) from error
 
 
@@ -280,10 +280,15 @@ def _loader() -> type[yaml.SafeLoader]:
     return Loader
 
 
-def _line(node: Any, key: str) -> int | None:
-    """The line of a YAML text that a key stands in, or the deepest part of it that is there."""
+def line_of(path: Path, key: str) -> int | None:
+    """The line of a YAML file that a key stands in, or the deepest part of it that is there."""
+    return _line(_text(path), key)
+
+
+def _line(text: str, key: str) -> int | None:
     import yaml
 
+    node = yaml.compose(text, Loader=_loader())
     line = None
     for step in key.replace("[", ".[").split("."):
         found = None

@@ -12,7 +12,10 @@ class Family:
     """Operations that do the same work, however they are spelled."""
 
     aten: tuple[str, ...]
-    """Their names in torch's dispatcher, without overloads: "mm" stands for aten::mm.out too."""
+    """Their names in torch's dispatcher, without overloads: "mm" stands for aten::mm.out too.
+
+    None where torch has no such operation, and only other libraries have.
+    """
     kernels: tuple[str, ...]
     """Patterns of the names that libraries' kernels for them bear in a profile."""
     words: str
@@ -78,7 +81,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
         (r"layer_norm_kernel", r"LayerNorm", r"RowwiseMoments", r"rms_norm"),
         "library normalisation (layer_norm, rms_norm and the like)"),
     "rotary": Family(
-        ("_rotary_embedding", "rotary_embedding"),
+        (),
         (r"rotary", r"fused_rope"), "library rotary embeddings"),
     "scan": Family(
         ("cumsum", "cumprod", "cummax", "cummin", "_cummax_helper", "_cummin_helper"),
