@@ -1,0 +1,71 @@
+"""docs/grading.md tells the figures that the code has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import ceilings, numerics, statistics
+from bench.devices.cpu import Cpu
+from bench.devices.cuda import Cuda
+from bench.devices.gpu_watch import SLOW
+from bench.grading import checks, disclosure, grade, schedule, score, secret, setting
+from kbsite.model.grade import Outcome
+
+TEXT = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
+PLAIN = " ".join(TEXT.split())
+
+GPU, CPU = Cuda.agreement, Cpu.agreement
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"A secret of {secret.BYTES * 8} bits",
+        f"There are {setting.ROUNDS} rounds, each a fresh process",
+        f"begins with {setting.EMPTY_CALLS} empty calls",
+        f"at most {setting.Patience().setup:g} s",
+        f"Then there are {setting.CALLS} calls",
+        f"checked with {setting.HELD_OUT_CALLS} calls",
+        f"{schedule.BATCHED:.0%} of the calls".replace("%", " %"),
+        f"up to {schedule.PAIRS} pairs",
+        {0.25: "A quarter of all calls"}.get(schedule.STRESS, "no such share"),
+        f"{schedule.NEAR:.0%} of the single ones".replace("%", " %"),
+        f"one cache line in {disclosure.CANARIES} wrong",
+        f"{Cuda.probes} of a move on a GPU, {Cpu.probes} on a CPU",
+        f"the outputs of the {checks.KEPT} calls before",
+        f"outputs of {2 * numerics.SAMPLE} elements and more",
+        f"apart by {GPU.relative:.0%} or {GPU.absolute_ms * 1e3:g} us on a GPU, by "
+        f"{CPU.relative:.0%} or {CPU.absolute_ms:g} ms on a CPU".replace("%", " %"),
+        f"may take {GPU.warmer:.0%} longer than a single one on a GPU".replace("%", " %"),
+        {1.0: "and twice as long on a CPU"}.get(CPU.warmer, "no such share"),
+        f"below {SLOW:.0%} of the round's usual clock".replace("%", " %"),
+        f"if more than {score.MOST_DROPPED:.0%} of a shape's calls".replace("%", " %"),
+        f"made again, {grade.TRIES} times at most",
+        f"{statistics.CONFIDENCE:.0%} ones by a hierarchical".replace("%", " %"),
+        f"of {statistics.DRAWS} draws",
+        f"fewer than {setting.ROUNDS} rounds",
+        f"Less than {score.IMPOSSIBLE:.0%} of that".replace("%", " %"),
+        f"the floor is {ceilings.CPU_MARGIN:g} times as fast",
+        f"more than {ceilings.SUSPECT} over all shapes",
+        f"within {ceilings.PARITY:.0%} of it".replace("%", " %"),
+        f"more than {ceilings.DRIFT:.0%} faster than the anchors".replace("%", " %"),
+    ],
+)
+def test_the_page_tells_what_the_code_does(said: str) -> None:
+    assert said in PLAIN
+
+
+def test_shares_of_elements_are_those_that_are_computed() -> None:
+    shares = [f"{float(one) * 100:g}" for one in numerics.QUANTILES]
+
+    assert f"{', '.join(shares[:-1])} and {shares[-1]} % of the elements" in PLAIN
+
+
+def test_outcomes_that_are_named_exist() -> None:
+    named = set(re.findall(r"`([A-Z_]{3,})`", TEXT))
+
+    assert len(named) > 8
+    assert named <= {one.value for one in Outcome}
