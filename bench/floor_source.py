@@ -70,7 +70,11 @@ def _note(path: Path) -> str:
     """What baselines.py says of its library; no quotes that would end a docstring."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and NOTE in _made(node):
-            text = ast.literal_eval(node.value)
+            try:
+                text = ast.literal_eval(node.value)
+            except ValueError as error:
+                message = "expected a text that stands there as it is"
+                raise InputError(message, path=path, line=node.lineno, key=NOTE) from error
             return re.sub(r'"""|\\', "'", " ".join(str(text).split()))
     return ""
 
@@ -143,7 +147,7 @@ def _needed(pieces: list[_Piece], wanted: str, path: Path) -> list[_Piece]:
         for name in piece.makes:
             makers.setdefault(name, []).append(piece)
     kept = {piece for piece in pieces if not piece.makes}
-    waiting = [wanted]
+    waiting = [wanted, *(name for piece in kept for name in piece.needs)]
     while waiting:
         made = makers.get(waiting.pop(), [])
         _refuse_clash(made, path)
