@@ -9,7 +9,7 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 BWRAP ?= $(shell command -v bwrap)
 METRICS := ../shared/tools/style_metrics.py
 # What detectors of alarms are shown is data, not code of the tests.
-TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*")
+TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*" -not -path "tests/exploits/*/*")
 
 .PHONY: site test lint types layers budgets tests browser bubblewrap demo bench format clean
 
