@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.numerics import FAR, Compared, compare
+from bench.numerics import FAR, SAMPLE, Compared, compare
 from kbsite.model.grade import Outcome
 from kbsite.model.problem import Bound
 
@@ -346,6 +346,34 @@ def test_a_right_output_asks_the_device_for_no_single_number(bound: Bound) -> No
 
     assert waits.count == 0
     assert wrong.count > 0
+
+
+class Largest(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Keeps the size of the largest tensor that was made anew, in elements."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor) and not func.is_view:
+            self.elements = max(self.elements, made.numel())
+        return made
+
+
+@pytest.mark.parametrize("bound", [EXACT, LOOSE])
+def test_no_more_than_a_chunk_is_worked_on_at_a_time(bound: Bound) -> None:
+    r = normal(100, 500)
+    for y, outcome in ((r, None), (r + 1, Outcome.INCORRECT)):
+        with Largest() as largest:  # type: ignore[no-untyped-call]
+            assert compare("y", y, r, bound, chunk=1000).outcome is outcome
+
+        # All elements of a small output are kept for its quantiles.
+        assert 1000 <= largest.elements <= r.numel()
+    large = normal(3 * SAMPLE)
+    with Largest() as largest:  # type: ignore[no-untyped-call]
+        compare("y", large, large, bound, chunk=SAMPLE // 4)
+
+    assert largest.elements <= 2 * SAMPLE
 
 
 def test_what_is_compared_stays_as_it_is() -> None:

@@ -16,7 +16,7 @@ from bench.devices.device import Agreement
 from bench.statistics import RoundTimes, Times, disagreeing, estimate
 from kbsite.model.grade import Clocks
 
-ROUNDS, CALLS, SHAPES = 5, 100, 5
+ROUNDS, CALLS, SHAPES = 5, 100, 3
 
 
 def round_times(
