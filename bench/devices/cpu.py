@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import platform
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _FALLBACK_CACHE = 64 << 20
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -27,9 +29,11 @@ class SharedArena:
     def __init__(self, size: int) -> None:
         import torch
 
-        self._fd = os.memfd_create("arena", os.MFD_CLOEXEC)
+        self._fd = os.memfd_create("arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self._fd, size)
+            # Whoever cuts memory short kills all that look at it.
+            fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, _FIXED_SIZE)
             self._map = mmap.mmap(self._fd, size)
         except OSError as error:
             os.close(self._fd)
