@@ -155,6 +155,14 @@ class Sandboxed(Protocol):
         """The resident memory of all its processes together, in bytes; 0 when it ended."""
         ...
 
+    def freeze(self, seconds: float) -> bool:
+        """Stop all its processes; whether none of them runs any more within that time."""
+        ...
+
+    def thaw(self) -> None:
+        """Let all its processes go on."""
+        ...
+
     def kill(self) -> None:
         """End all its processes; when this returns, nothing of it is left."""
         ...

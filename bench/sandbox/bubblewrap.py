@@ -76,7 +76,7 @@ def _argv(box: Box, user: User, inner: Sequence[str]) -> tuple[list[str], tuple[
 
 def _namespaces(box: Box, user: User) -> Iterator[str]:
     yield from ("--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
-    yield from ("--hostname", "box", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL")
+    yield from ("--hostname", "box", "--as-pid-1", "--cap-drop", "ALL")
     if not box.share_ipc:
         yield "--unshare-ipc"
     if os.getuid() == 0:

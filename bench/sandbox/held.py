@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import select
+import signal
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 from bench.sandbox.box import Ending, Limits
 from bench.sandbox.groups import Group
 from bench.sandbox.log import Log
-from bench.sandbox.processes import family, resident_bytes
+from bench.sandbox.processes import family, resident_bytes, stopped, wait_for_end
 
 _EVERY_MS = 50  # how often memory is looked at
 _TO_END_S = 30.0  # for a driver to take a GPU's memory back from a killed process
@@ -43,9 +45,20 @@ class Held:
         self._over_memory = False
         self._ending: Ending | None = None
         self._done = threading.Event()
+        self._init = -1
         self.init = 0
         self.pid = 0
         self.facts: Mapping[str, str] = {}
+
+    def entered(self, init: int, command: int) -> None:
+        """Take note of who is process 1 and who will be the command, as the host counts."""
+        self.init, self.pid = init, command
+        self._init = os.pidfd_open(init)
+
+    def abandon(self) -> None:
+        """Let go of a box whose command did not start."""
+        if self._init >= 0:
+            os.close(self._init)
 
     def watch(self) -> None:
         """Begin to watch, in a thread that ends with the box."""
@@ -69,6 +82,31 @@ class Held:
         if self._done.is_set() or not self.init:
             return 0
         return sum(resident_bytes(one) for one in family(self.init)[1:])
+
+    def freeze(self, seconds: float) -> bool:
+        """Stop all its processes; whether none of them runs any more within that time."""
+        until = time.monotonic() + seconds
+        known: list[int] = []
+        while self.running() and time.monotonic() < until:
+            found = family(self.init)[1:]
+            self._signal(found, signal.SIGSTOP)
+            # Twice the same, and all of them still: nobody was started meanwhile.
+            if found == known and all(stopped(one) for one in found):
+                return True
+            known = found
+        return not self.running()
+
+    def thaw(self) -> None:
+        """Let all its processes go on."""
+        self._signal(family(self.init)[1:], signal.SIGCONT)
+
+    def _signal(self, processes: Sequence[int], number: signal.Signals) -> None:
+        for one in processes:
+            try:
+                os.kill(one, number)
+            except ProcessLookupError:
+                # It ended by itself.
+                continue
 
     def kill(self) -> None:
         """End all its processes; when this returns, nothing of it is left."""
@@ -115,7 +153,10 @@ class Held:
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + _EVERY_MS / 1000
                 self._look_at_memory()
-        self._bury(words)
+        try:
+            self._bury(words)
+        finally:
+            self._done.set()
 
     def _look_at_memory(self) -> None:
         """End the box if it uses more than it may."""
@@ -136,20 +177,19 @@ class Held:
         except subprocess.TimeoutExpired:
             self._starter.kill()
             self._starter.wait()
+        wait_for_end(self._init)
         self._drain()
-        self._over_memory = self._over_memory or self._group.over()
-        self._channel.close()
-        self._group.remove()
-        self._afterwards()
         code, by_signal = self._told.get("exit"), self._told.get("signal")
         self._ending = Ending(
             exit_code=code,
             signal=by_signal,
             killed=code is None and by_signal is None,
-            over_memory=self._over_memory,
+            over_memory=self._over_memory or self._group.over(),
             over_log=self._log.dropped,
         )
-        self._done.set()
+        self._channel.close()
+        self._group.remove()
+        self._afterwards()
 
     def _drain(self) -> None:
         """Take what is still in the pipe: nobody is left who could write more."""

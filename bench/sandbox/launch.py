@@ -64,6 +64,7 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
             way.afterwards()
 
         held = Held(starter, ours, log, box.limits, group, afterwards)
+        stack.callback(held.abandon)
         _enter(held, starter, group, ours, log)
         stack.pop_all()
     held.facts = {**way.facts, **_limits_kept(box, group, limited=way.groups)}
@@ -100,9 +101,10 @@ def _enter(
 ) -> None:
     """Wait until init is there, see who is who, and have the command started."""
     _expect("ready", ours, log)
-    held.init = children(starter.pid)[0]
-    held.pid = children(held.init)[0]
-    group.add(held.init, held.pid)
+    init = children(starter.pid)[0]
+    command = children(init)[0]
+    group.add(init, command)
+    held.entered(init, command)
     ours.send(b"g")
     _expect("started", ours, log)
 

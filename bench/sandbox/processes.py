@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -32,6 +33,20 @@ def family(pid: int) -> list[int]:
     return found
 
 
+def stopped(pid: int) -> bool:
+    """Whether no thread of a process runs until a signal lets it go on; True if it is gone."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+        return all(_state(f"/proc/{pid}/task/{thread}/stat") in "TtZX" for thread in threads)
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def _state(stat: str) -> str:
+    # The name before it may hold any character, brackets too.
+    return Path(stat).read_text(errors="replace").rpartition(")")[2].split()[0]
+
+
 def resident_bytes(pid: int) -> int:
     """The memory of a process that is in RAM, shared pages included, in bytes; 0 if it is gone."""
     try:
@@ -39,6 +54,14 @@ def resident_bytes(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return int(words[1]) * _PAGE
+
+
+def wait_for_end(handle: int) -> None:
+    """Wait until a process has ended that a pidfd stands for, and close that."""
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN)
+    waiting.poll()
+    os.close(handle)
 
 
 def status_of(pid: int, name: str) -> str:
