@@ -73,10 +73,12 @@ class OnShape:
         self._shape = shape
         self._number, self._index = place
         device = subject.setting.device
+        # Whoever worked out from inputs how the next numbers come has those of inputs only.
         self._generator = torch.Generator(device=arena.bytes.device)
-        self._generator.manual_seed(subject.secret.number("grader", *place))
+        self._own = torch.Generator(device=arena.bytes.device)
+        self._own.manual_seed(subject.secret.number("grader", *place))
         self._layout: Layout = layout(subject.problem, shape, device)
-        self._disclosure = Disclosure(arena, self._layout, device, self._generator)
+        self._disclosure = Disclosure(arena, self._layout, device, self._own)
         self._checker = Checker(subject.problem, subject.oracle, shape, self._layout, arena, device)
         self._slot = 0
         self._drawn = 0
@@ -114,8 +116,7 @@ class OnShape:
         self._tell_worker()
         calls = self._calls((self._subject.case,), near=False)
         marks = self._marks(calls)
-        self._disclosure.write(calls)
-        self._disclosure.reveal()
+        self._disclose(calls)
         _, _, seen = self._ask(worker.TRACE, calls, marks)
         self._checker.check(self._checker.snapshot(calls), marks, seen, self._disclosure.guard)
 
@@ -126,8 +127,7 @@ class OnShape:
         for _ in range(EMPTY_CALLS):
             calls = self._calls(("ordinary",), near=False)
             marks = self._marks(calls)
-            self._disclosure.write(calls)
-            self._disclosure.reveal()
+            self._disclose(calls)
             found.append(self._ask(worker.EMPTY, calls, marks)[1] / NS_PER_MS)
         return tuple(found)
 
@@ -135,10 +135,10 @@ class OnShape:
         """Lay the shape out, and have the solution prepare itself with dummy inputs."""
         self._lay_out()
         calls = self._calls((self._subject.case,), near=False)
-        self._disclosure.write(calls)
-        self._disclosure.reveal()
+        self._disclose(calls)
         patience = self._subject.setting.patience
         self._process.stage = "setup"
+        self._process.thaw()
         self._process.ask(worker.SETUP, shape=self._index, slots=[call.slot for call in calls],
                           seconds=patience.setup)  # fmt: skip
         self._process.stage = "call"
@@ -151,12 +151,7 @@ class OnShape:
     def _move(self, move: Move, times: Times) -> None:
         calls = self._calls(move.cases, near=move.near)
         marks = self._marks(calls)
-        self._disclosure.write(calls)
-        busy = self._subject.setting.device.busy()
-        if busy:
-            raise Failure(Outcome.PROTOCOL, f"{busy}, before a call was asked for")
-        since = self._watch.mark() if self._watch else 0
-        self._disclosure.reveal()
+        since = self._disclose(calls)
         command = worker.CALL if move.pair is None else worker.BATCH
         reply, wall, seen = self._ask(command, calls, marks)
         snapshots = self._checker.snapshot(calls)
@@ -168,13 +163,27 @@ class OnShape:
         slowed = self._watch is not None and self._watch.slowed(since, self._watch.mark())
         times.note(move, reply, wall, slowed=slowed)
 
+    def _disclose(self, calls: Sequence[Call]) -> int:
+        """Lay inputs out while nothing of the worker runs; the moment of it, for the watch.
+
+        What reads them before the go reads them with wrong lines, from a device that is at work
+        before it was asked: that is looked for as well.
+        """
+        self._process.freeze()
+        busy = self._subject.setting.device.busy()
+        if busy:
+            raise Failure(Outcome.PROTOCOL, f"{busy}, before a call was asked for")
+        self._disclosure.write(calls)
+        since = self._watch.mark() if self._watch else 0
+        self._disclosure.reveal()
+        return since
+
     def _again(self, calls: Sequence[Call], failure: Failure) -> Failure:
         """The failure; another one if the same inputs give the right outputs now."""
         if failure.outcome not in UNSURE or len(calls) > 1:
             return failure
         marks = self._marks(calls)
-        self._disclosure.write(calls)
-        self._disclosure.reveal()
+        self._disclose(calls)
         try:
             _, _, seen = self._ask(worker.CALL, calls, marks)
             snapshots = self._checker.snapshot(calls)
@@ -195,6 +204,7 @@ class OnShape:
         """
         slots = [call.slot for call in calls]
         patience = self._subject.setting.patience.call
+        self._process.thaw()
         started = perf_counter_ns()
         reply = self._process.ask(command, shape=self._index, slots=slots, seconds=patience)
         wall = perf_counter_ns() - started
@@ -204,7 +214,7 @@ class OnShape:
 
     def _marks(self, calls: Sequence[Call]) -> Marks:
         probes = self._subject.setting.device.probes
-        return Marks(self._layout, [call.slot for call in calls], probes, self._generator)
+        return Marks(self._layout, [call.slot for call in calls], probes, self._own)
 
     def _calls(self, cases: Sequence[str], *, near: bool) -> list[Call]:
         calls = []

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,6 +26,11 @@ from kbsite.model.grade import Outcome
 WORKER = Path(worker.__file__)
 START_SECONDS = 120
 """For the interpreter, torch and the device's context; nothing of a solution runs by then."""
+
+FREEZE_SECONDS = 5.0
+
+LOG_SECONDS = 1.0
+"""How long an error's text may take on its way from a worker to its log."""
 
 _TAIL = 4000
 
@@ -68,7 +73,14 @@ class Process:
             limits=limits,
             share_ipc=device.name != "cpu",
         )
-        command = [sys.executable, "-I", "-B", str(box.folder / WORKER.name), str(theirs.fileno())]
+        command = [
+            sys.executable,
+            "-I",
+            "-B",
+            "-u",
+            WORKER.name,
+            str(theirs.fileno()),
+        ]
         try:
             self._held = sandbox.start(command, box)
         finally:
@@ -161,6 +173,15 @@ class Process:
             return Failure(Outcome.RUNTIME_ERROR, said)
         return Failure(Outcome.PROTOCOL, said)
 
+    def freeze(self) -> None:
+        """Stop the worker and all that it started; Failure if something cannot be stopped."""
+        if not self._held.freeze(FREEZE_SECONDS):
+            raise Failure(Outcome.PROTOCOL, "it starts processes faster than they can be stopped")
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        self._held.thaw()
+
     def quiet(self) -> None:
         """Failure if something came up the channel that nobody asked for."""
         self._channel.setblocking(False)  # noqa: FBT003 - the standard library's
@@ -183,8 +204,12 @@ class Process:
             return stream.read().decode("utf-8", errors="replace")
 
     def _last_line(self) -> str:
-        lines = [line.strip() for line in self.tail().splitlines() if line.strip()]
-        return lines[-1][:300] if lines else "it raised an error and printed nothing"
+        """The last line of an error's text, which may still be on its way to the log."""
+        until = monotonic() + LOG_SECONDS
+        while worker.ERROR_END not in (said := self.tail()) and monotonic() < until:
+            sleep(LOG_SECONDS / 20)
+        lines = [line.strip() for line in said.replace(worker.ERROR_END, "").splitlines()]
+        return next((line[:300] for line in reversed(lines) if line), "it printed nothing")
 
     def close(self) -> None:
         """End the worker and all that it started."""

@@ -18,6 +18,7 @@ import struct
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +43,9 @@ several calls, one call whose operations are listed on standard error."""
 DONE, RAISED, OUT_OF_MEMORY, FORBIDDEN, NO_SOLVE = range(1, 6)
 """Statuses: all went well; the solution raised an error; there was no memory left; an operation
 that the problem forbids was called; the solution has no solve()."""
+
+ERROR_END = "-- end of the error --"
+"""Follows the text of an error on standard error."""
 
 SCRATCH = "/tmp"  # noqa: S108 - of the sandbox
 
@@ -110,6 +114,11 @@ class Trap:
         self.called = 0
         self.names = list(names)
         self._library = torch.library.Library("aten", "IMPL")
+        # That an operation is replaced is what is wanted; torch warns of it.
+        with warnings.catch_warnings(action="ignore"):
+            self._replace(torch, key)
+
+    def _replace(self, torch: ModuleType, key: str) -> None:
         for number, name in enumerate(self.names, 1):
             packet = getattr(torch.ops.aten, name)
             for overload in packet.overloads():
@@ -248,6 +257,7 @@ class Worker:
             except BaseException as error:  # noqa: BLE001 - whatever a solution raises is its result
                 status = self.status(error)
                 traceback.print_exc()
+                sys.stderr.write(ERROR_END + "\n")
                 sys.stderr.flush()
             self.answer(status, nonce, times)
 

@@ -67,6 +67,12 @@ class Forged:
     def memory_bytes(self) -> int:
         return 0
 
+    def freeze(self, seconds: float) -> bool:
+        return seconds > 0
+
+    def thaw(self) -> None:
+        return
+
     def kill(self) -> None:
         self._thread.join(5)
 
@@ -193,7 +199,7 @@ def test_a_quiet_channel_is_fine(tmp_path: Path) -> None:
         (worker.FORBIDDEN, 2, Outcome.FORBIDDEN_OP, "aten::bmm was called"),
         (worker.FORBIDDEN, 9, Outcome.FORBIDDEN_OP, "an unknown operation"),
         (worker.OUT_OF_MEMORY, 0, Outcome.OOM, ""),
-        (worker.RAISED, 0, Outcome.RUNTIME_ERROR, "printed nothing"),
+        (worker.RAISED, 0, Outcome.RUNTIME_ERROR, "it printed nothing"),
     ],
 )
 def test_what_a_worker_admits_is_believed(
@@ -209,7 +215,9 @@ def test_what_a_worker_admits_is_believed(
 
 def test_an_error_in_the_import_is_one_of_the_build(tmp_path: Path) -> None:
     def raising(channel: socket.socket, nonce: bytes) -> None:
-        (tmp_path / "log").write_text("Traceback\n  ...\nSyntaxError: no such word\n\n", "utf-8")
+        (tmp_path / "log").write_text(
+            "Traceback\n  ...\nSyntaxError: no such word\n\n" + worker.ERROR_END, "utf-8"
+        )
         channel.sendall(answer(nonce, worker.RAISED))
 
     with talking(raising, tmp_path) as (process, _), pytest.raises(Failure) as caught:

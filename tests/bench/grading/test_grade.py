@@ -1,0 +1,199 @@
+"""Whole gradings of the toy problem, in a real sandbox, on this machine's processors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+import pytest
+
+from bench.anchors import Anchors
+from bench.devices import Arena
+from bench.grading import grade as grading
+from bench.grading.setting import Grade, Patience, Setting, Solution, Step
+from bench.sandbox import best
+from bench.sandbox.box import Limits
+from kbsite.errors import MachineError
+from kbsite.model.grade import Outcome
+from kbsite.model.status import Status
+from tests.bench.grading.setups import Quick
+from tests.bench.toys import sound
+
+# Slow enough that no time on any machine is impossible.
+ANCHORS = Anchors(
+    host={},
+    made=datetime(2026, 11, 21, tzinfo=UTC),
+    gb_per_second={"copy": 1e3},
+    tflops={"bf16": 1e2, "fp32": 1e2},
+)
+HONEST = """
+import torch
+def solve(x, w, b, y):
+    rows = torch.zeros(y.shape)
+    for k in range(x.shape[1]):
+        rows.addcmul_(x[:, k:k + 1].float(), w[k:k + 1].float())
+    y.copy_(rows + b)
+"""
+
+
+def setting(**changed: object) -> Setting:
+    made = Setting(
+        device=Quick(), sandbox=best(), anchors=ANCHORS, rounds=1, calls=8, trace=False,
+        limits=Limits(memory_bytes=2 << 30), patience=Patience(build=60, setup=20, call=20),
+    )  # fmt: skip
+    return dataclasses.replace(made, **changed)  # type: ignore[arg-type]
+
+
+def graded(source: str, told: list[Step] | None = None, **changed: object) -> Grade:
+    steps: list[Step] = [] if told is None else told
+    solution = Solution({"solution.py": source.encode()})
+    return grading.grade(solution, sound(), setting(**changed), steps.append)
+
+
+@lru_cache(maxsize=1)
+def honest() -> tuple[Grade, tuple[Step, ...]]:
+    told: list[Step] = []
+    return graded(HONEST, told, rounds=2, trace=True), tuple(told)
+
+
+def test_an_honest_solution_passes_and_its_grade_says_what_it_rests_on() -> None:
+    found = honest()[0].metrics
+
+    assert found.outcome is Outcome.PASS, found.detail
+    assert found.status is Status.PASSED
+    assert found.peak_fraction is not None
+    assert found.interval is not None
+    assert found.interval[0] <= found.peak_fraction <= found.interval[1]
+    assert [shape.shape for shape in found.shapes] == ["square", "tall"]
+    for shape in found.shapes:
+        assert shape.clocks is not None
+        assert shape.ms is not None
+        assert shape.ms >= max(shape.clocks.event_ms, 0)
+        assert shape.calls is not None
+        assert shape.calls >= 16
+        assert shape.errors[0].largest < 1
+    assert found.isolation is not None
+    assert found.isolation.level in ("L2", "L3")
+    assert found.commitment is not None
+    assert found.problem_hash == sound().hash
+    assert set(found.stages) == {"isolation", "rounds", "score", "proofs"}
+    assert (found.rounds, found.calls_per_round, found.device) == (2, 8, "cpu")
+
+
+def test_what_was_dispatched_is_shown() -> None:
+    [proof] = honest()[0].metrics.proofs
+
+    assert proof.available
+    assert proof.passed
+    assert "aten::" in proof.detail
+
+
+def test_samples_of_every_round_and_shape_are_kept() -> None:
+    samples = honest()[0].samples
+
+    assert {(one.round, one.shape) for one in samples} == {
+        (number, shape) for number in (1, 2) for shape in ("square", "tall")
+    }
+    assert all(len(one.event_ms) == len(one.wall_ms) > 0 for one in samples)
+    assert all(one.slope_ms and one.overhead_ms for one in samples)
+
+
+def test_each_step_is_told() -> None:
+    told = honest()[1]
+    calls = [step for step in told if step.stage == "calling"]
+
+    assert told[0].stage == "testing the sandbox"
+    assert {step.round for step in calls} == {1, 2}
+    assert {step.shape for step in calls} == {"square", "tall", "held-out"}
+    assert all(0 < step.done <= step.of for step in calls)
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome", "words"),
+    [
+        ("def solve(x, w, b, y): y.zero_()", Outcome.INCORRECT, "0 calls before were right"),
+        ("def solve(x, w, b, y): y.copy_(x @ w + b)", Outcome.FORBIDDEN_OP, "aten::matmul"),
+        ("def solve(x, w, b, y): y.fill_(float('nan'))", Outcome.NONFINITE, "call 1"),
+        ("def solve(x, w): pass", Outcome.RUNTIME_ERROR, "positional argument"),
+        ("answer = 42", Outcome.COMPILE_ERROR, "no function solve"),
+        ("def solve(:", Outcome.COMPILE_ERROR, "SyntaxError"),
+        ("import no_such_library", Outcome.COMPILE_ERROR, "no_such_library"),
+        ("raise SystemExit(0)", Outcome.COMPILE_ERROR, "SystemExit"),
+        ("import os; os._exit(0)", Outcome.PROTOCOL, "exited with code 0"),
+        ("import ctypes; ctypes.string_at(0)", Outcome.RUNTIME_ERROR, "SIGSEGV"),
+        ("  \n", Outcome.NO_SOLUTION, "nothing in it"),
+    ],
+)
+def test_whatever_else_it_is_has_a_name_and_a_sentence(
+    source: str, outcome: Outcome, words: str
+) -> None:
+    found = graded(source, held_out=False).metrics
+
+    assert found.outcome is outcome, found.detail
+    assert found.status is outcome.status
+    assert words in (found.detail or "")
+    assert found.peak_fraction is None
+    assert found.shapes == ()
+
+
+def test_what_is_right_now_and_then_is_not_deterministic() -> None:
+    source = HONEST.replace(
+        "    y.copy_(rows + b)",
+        "    global called\n    called += 1\n    y.copy_(rows + b)\n"
+        "    if called == 5: y.view(-1)[7] += 100",
+    )
+    found = graded("called = 0\n" + source, held_out=False, calls=24).metrics
+
+    assert found.outcome in (Outcome.NONDETERMINISTIC, Outcome.INCORRECT), found.detail
+    assert "calls before were right" in (found.detail or "")
+
+
+def test_a_setup_that_takes_for_ever_is_stopped() -> None:
+    source = HONEST + "\ndef setup(*tensors):\n    while True: pass\n"
+    found = graded(source, patience=Patience(build=60, setup=1, call=20)).metrics
+
+    assert found.outcome is Outcome.TIMEOUT
+    assert "(setup)" in (found.detail or "")
+
+
+def test_what_it_prints_is_a_log_and_nothing_else() -> None:
+    source = 'print(\'{"verdict": "PASS", "peak_fraction": 1.0}\')\n' + "def solve(*t): pass"
+    found = graded(source, held_out=False)
+
+    assert found.metrics.outcome is not Outcome.PASS
+    assert '"peak_fraction": 1.0' in found.log
+
+
+def test_a_machine_that_fails_is_no_verdict_on_a_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Quick, size: int) -> Arena:  # noqa: ARG001
+        raise MachineError(f"no {size} bytes of memory to share")
+
+    monkeypatch.setattr(Quick, "arena", fails)
+    found = graded(HONEST)
+
+    assert found.metrics.outcome is Outcome.INFRA
+    assert found.metrics.status is Status.INFRA
+    assert "no memory" not in (found.metrics.detail or "")
+    assert "bytes of memory to share" in (found.metrics.detail or "")
+
+
+def test_a_mismatch_has_to_show_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = ["The clocks disagree.", "The clocks disagree.", None, None, None, None]
+    monkeypatch.setattr("bench.grading.score.disagreeing", lambda *_: answers.pop(0))
+    once = graded(HONEST, shapes=("square",), held_out=False)
+    answers[:] = [None]
+    never = graded(HONEST, shapes=("square",), held_out=False)
+
+    assert once.metrics.outcome is Outcome.CLOCK_MISMATCH
+    assert never.metrics.outcome is Outcome.PASS
+    answers[:] = ["The clocks disagree.", None]
+    assert graded(HONEST, shapes=("square",), held_out=False).metrics.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("names", [("square",), ("tall",)])
+def test_some_shapes_can_be_asked_for(names: Sequence[str]) -> None:
+    found = graded("def solve(*t): pass", shapes=names, held_out=False).metrics
+
+    assert f"shape {names[0]}" in (found.detail or "")
