@@ -131,11 +131,10 @@ class _Reader:
         for hint in hints:
             if hint in _WORDS and _fits(data, hint):
                 return self._scalar(data, hint, key)
-        present = [hint for hint in hints if hint is not types.NoneType]
-        deep = [hint for hint in present if hint not in _WORDS]
-        if deep or len(present) == 1:
-            return self.read(data, (deep or present)[0], key)
-        return self._refuse(data, union, key)
+        inner = next((hint for hint in hints if hint not in _WORDS), None)
+        if inner is None and len(hints) == 2 and types.NoneType in hints:
+            inner = hints[0]
+        return self._refuse(data, union, key) if inner is None else self.read(data, inner, key)
 
     def _items(self, data: object, hints: tuple[Any, ...], key: str) -> tuple[Any, ...]:
         if not isinstance(data, list):

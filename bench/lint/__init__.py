@@ -7,6 +7,7 @@ and holds problem.yaml, prompt.md and code against each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from bench.lint.accounting import (
@@ -70,6 +71,7 @@ Progress = Callable[[int, int, str], None]
 """Rules done, rules in all, and what is looked at next; empty at the end."""
 
 
+@lru_cache(1)
 def hardware_table(folder: Path = HARDWARE) -> dict[str, Hardware]:
     """The hardware whose peaks problems are held against, by id."""
     return {path.stem: read_yaml(path, Hardware) for path in sorted(folder.glob("*.yaml"))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bench.forbidden import FAMILIES, families_of, plain_name
 from bench.lint.subject import Subject
@@ -44,7 +45,9 @@ def _operations(subject: Subject) -> set[str]:
     seen: set[str] = set()
 
     class Trace(TorchDispatchMode):  # type: ignore[no-untyped-call]
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             seen.add(str(func))
             return func(*args, **(kwargs or {}))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import fields
 
 from bench.lint.subject import Subject
@@ -67,19 +67,18 @@ class ShapesAreTold:
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
         """Shapes that no line of prompt.md has, and shapes there that are not timed."""
-        dimensions = subject.problem.dimensions
-        free = [name for name, one in dimensions.items() if one.least != one.most]
         shapes = subject.graded.shapes("cuda")
-        lines = [_numbers(line) for line in subject.prompt.splitlines()]
-        for number, shape in enumerate(shapes):
-            sizes = {float(shape.sizes[name]) for name in free}
-            if not any(sizes <= line for line in lines):
-                message = f"has no line with the sizes of the shape {shape}"
-                yield subject.words(message, f"shapes[{number}]")
+        free = {name for name, one in subject.problem.dimensions.items() if one.least != one.most}
+        lines = subject.prompt.splitlines()
+        told = [_numbers(line) for line in lines]
         listed = [{name: shape.sizes[name] for name in free} for shape in shapes]
-        for line in subject.prompt.splitlines():
-            found = {name: int(size) for name, size in _PAIR.findall(line) if name in free}
-            if len(found) == len(free) > 0 and found not in listed:
+        for number, sizes in enumerate(listed):
+            if not any({*map(float, sizes.values())} <= line for line in told):
+                message = f"has no line with the sizes of the shape {shapes[number]}"
+                yield subject.words(message, f"shapes[{number}]")
+        for line in lines:
+            found = _pairs(line, free)
+            if found.keys() == free and found not in listed:
                 yield subject.words(f"lists `{line.strip()}`, which problem.yaml does not")
 
 
@@ -152,6 +151,11 @@ class NoHints:
 def _numbers(text: str) -> set[float]:
     """All numbers in a text; 1,024 is one."""
     return {float(one[0].replace(",", "")) for one in _NUMBER.finditer(text)}
+
+
+def _pairs(line: str, names: Set[str]) -> dict[str, int]:
+    """Sizes that a line gives in the form M=4."""
+    return {name: int(size) for name, size in _PAIR.findall(line) if name in names}
 
 
 def _figures(bound: Bound) -> dict[str, float]:
