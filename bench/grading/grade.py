@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from time import monotonic
 
@@ -21,7 +22,7 @@ from bench.grading.secret import Secret
 from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
 from bench.problems import GradedProblem
 from bench.sandbox import self_test
-from bench.sandbox.box import Proven
+from bench.sandbox.box import Proven, Sandbox
 from kbsite import __version__
 from kbsite.errors import MachineError
 from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
@@ -101,7 +102,7 @@ def _graded(
         raise MachineError(reason)
     with run.stage("isolation"):
         told(Step(stage="testing the sandbox", round=0, rounds=setting.rounds))
-        run.proven = self_test(setting.sandbox)
+        run.proven = _proven(setting.sandbox)
     rounds = Rounds(solution, Subject(problem, problem.oracle(), setting, run.secret, told))
     if not rounds.shapes:
         raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")
@@ -124,6 +125,12 @@ def _graded(
     finally:
         arena.close()
     return scored
+
+
+@cache
+def _proven(sandbox: Sandbox) -> Proven:
+    """What a sandbox keeps; a process that grades many solutions tries it out once."""
+    return self_test(sandbox)
 
 
 def _measured(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:

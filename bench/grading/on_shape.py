@@ -120,6 +120,19 @@ class OnShape:
         _, _, seen = self._ask(worker.TRACE, calls, marks)
         self._checker.check(self._checker.snapshot(calls), marks, seen, self._disclosure.guard)
 
+    def load(self) -> tuple[Callable[[], None], int]:
+        """A batch over all slots, to be made again and again with the same inputs; its calls."""
+        calls = self._calls((self._subject.case,) * self._layout.slots, near=False)
+        self._disclosure.write(calls)
+        self._disclosure.reveal()
+        slots = [call.slot for call in calls]
+        patience = self._subject.setting.patience.call
+
+        def again() -> None:
+            self._process.ask(worker.BATCH, shape=self._index, slots=slots, seconds=patience)
+
+        return again, len(slots)
+
     def empty(self) -> tuple[float, ...]:
         """What calls of nothing take by the parent's clock, milliseconds."""
         self._lay_out()

@@ -1,36 +1,77 @@
-"""Proofs of work: which operations a call dispatches, seen in a process of its own."""
+"""Proofs of work: what a call dispatches and what the hardware counts, in a process of its own."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.devices import Arena
-from bench.forbidden import forbidden_operations
+from bench.forbidden import forbidden_kernels, forbidden_operations
 from bench.grading.failures import Failure
 from bench.grading.on_shape import OnShape
 from bench.grading.rounds import Rounds
+from bench.grading.work import DRAM_BYTES, TENSOR_PIPE, dram_proof, tensor_proof
+from bench.problems import Shape
 from kbsite.model.grade import Outcome, Proof
 
 OPERATIONS = "dispatched operations"
+KERNELS = "kernel names"
 _LINE = "kbtrace "
 _SHOWN = 8
+_NAME_LENGTH = 100
 
 
 def prove(rounds: Rounds, arena: Arena, log: Path) -> tuple[Proof, ...]:
-    """What can be proven on this device; Failure if it shows what the problem forbids."""
+    """What can be proven on this device, on the shape that takes longest.
+
+    Failure if it shows what the problem forbids, or that work is missing.
+    """
+    subject = rounds.subject
+    shape = max(rounds.shapes, key=lambda one: subject.ceiling(one).ceiling_ms)
     with rounds.process(arena, log) as process:
-        process.load(rounds.solution.files, rounds.subject.setting.patience.build)
-        OnShape(rounds.subject, process, arena, None, rounds.shapes[0], (0, 1)).trace()
-    seen = _rows(log)
+        process.load(rounds.solution.files, subject.setting.patience.build)
+        on = OnShape(subject, process, arena, None, shape, (0, 1))
+        on.trace()
+        counted = _counted(rounds, on, shape)
+    proofs = (_names(rounds, _rows(log)), *counted)
+    for proof in proofs:
+        if proof.passed is False:
+            said = f"{proof.name}: {proof.detail} (shape {shape.id})"
+            raise Failure(Outcome.WORK_MISSING, said)
+    return proofs
+
+
+def _names(rounds: Rounds, seen: Sequence[str] | None) -> Proof:
+    """The operations that a call dispatched; on a GPU the kernels that it launched."""
+    on_cpu = rounds.subject.setting.device.name == "cpu"
+    name = OPERATIONS if on_cpu else KERNELS
     if seen is None:
-        return (Proof(name=OPERATIONS, available=False, detail="the profiler said nothing"),)
-    names = [name for name in seen if name.startswith("aten::")]
+        return Proof(name=name, available=False, detail="the profiler said nothing")
     banned = rounds.subject.problem.problem.forbidden
-    for name, family in forbidden_operations(names, banned):
-        raise Failure(Outcome.FORBIDDEN_OP, f"{name} was called, which {family} stands for")
-    shown = ", ".join(sorted(names)[:_SHOWN]) or "none"
-    return (Proof(name=OPERATIONS, available=True, passed=True, detail=f"seen: {shown}"),)
+    names = [one for one in seen if one.startswith("aten::")] if on_cpu else list(seen)
+    found = forbidden_operations(names, banned) if on_cpu else forbidden_kernels(names, banned)
+    for one, family in found:
+        raise Failure(Outcome.FORBIDDEN_OP, f"{one} was called, which {family} stands for")
+    shown = ", ".join(one[:_NAME_LENGTH] for one in sorted(names)[:_SHOWN]) or "none"
+    return Proof(name=name, available=True, passed=bool(names) or on_cpu, detail=f"seen: {shown}")
+
+
+def _counted(rounds: Rounds, on: OnShape, shape: Shape) -> Iterator[Proof]:
+    """What the device's counters show while the worker makes call after call."""
+    subject = rounds.subject
+    device, hardware = subject.setting.device, subject.setting.hardware
+    batch, calls = on.load()
+    counted = device.count(batch, calls)
+    if counted is None:
+        for name in (DRAM_BYTES, TENSOR_PIPE):
+            yield Proof(name=name, available=False, detail="there are no counters to read here")
+        return
+    work = subject.problem.work(shape)
+    yield dram_proof(work, counted, device.cache_bytes / calls)
+    tensor = tensor_proof(work, counted, hardware) if hardware else None
+    if tensor is not None:
+        yield tensor
 
 
 def _rows(log: Path) -> list[str] | None:

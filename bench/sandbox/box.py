@@ -180,6 +180,8 @@ class Sandboxed(Protocol):
 class Sandbox(Protocol):
     """A way to hold a process."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str:
         """What it is called in results: bubblewrap, namespaces or none."""
