@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from bench.sandbox.box import FOLDER, SCRATCH, Box, Sandboxed
 from bench.sandbox.enter import LINKS, NODES
-from bench.sandbox.launch import Way, launch
+from bench.sandbox.launch import Way, facts_of, launch
 from bench.sandbox.places import python_places
 from bench.sandbox.plan import ENTER, binds, devices_of, file_in_memory, files_of, python_command
 from bench.sandbox.trial import first_failure
-from bench.sandbox.users import User, users_missing
+from bench.sandbox.users import User, needs_new_user, users_missing
 
 # What init needs to become the box's user and to give up all else.
 _RIGHTS = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
 _INSIDE = FOLDER.with_name(".enter.py")
 
 
+@dataclass(frozen=True)
 class Bubblewrap:
-    """Bubblewrap makes namespaces and root; `enter.py` is process 1 in there."""
+    """Bubblewrap makes namespaces and root; `enter.py` is process 1 in there.
 
-    name = "bubblewrap"
+    `new_user` is that of `Namespaces`.
+    """
+
+    new_user: bool | None = None
+    name: str = "bubblewrap"
 
     def available(self) -> str | None:
         """None if it can be used here, else the reason, in a sentence."""
-        return _reason()
+        return _reason(self)
 
     def start(self, command: Sequence[str], box: Box) -> Sandboxed:
         """Start a command in a box of its own; raises MachineError if that cannot be entered."""
-        root = os.getuid() == 0
+        new_user = needs_new_user(self.new_user)
 
         def argv(channel: int, plan: int, user: User) -> tuple[Sequence[str], tuple[int, ...]]:
-            return _argv(box, user, python_command(_INSIDE, "inside", str(channel), str(plan)))
+            inner = python_command(_INSIDE, "inside", str(channel), str(plan))
+            return _argv(box, user, inner, new_user=new_user)
 
-        way = Way(
-            argv=argv,
-            facts={"sandbox": "bubblewrap", "user": "its own" if root else "the caller, renamed"},
-            new_user=not root,
-        )
+        way = Way(argv=argv, facts=facts_of(self.name, new_user=new_user), new_user=new_user)
         return launch(way, command, box)
 
 
-@lru_cache(maxsize=1)
-def _reason() -> str | None:
+@lru_cache
+def _reason(sandbox: Bubblewrap) -> str | None:
     if shutil.which("bwrap") is None:
         return "bwrap is not installed; on Debian it is the package bubblewrap"
-    if os.getuid() == 0 and (missing := users_missing()):
+    if not needs_new_user(sandbox.new_user) and (missing := users_missing()):
         return missing
-    return first_failure(Bubblewrap())
+    return first_failure(sandbox)
 
 
-def _argv(box: Box, user: User, inner: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
+def _argv(
+    box: Box, user: User, inner: Sequence[str], *, new_user: bool
+) -> tuple[list[str], tuple[int, ...]]:
     """The command line of bwrap, and the open files that it reads contents from."""
     given: list[int] = []
 
@@ -64,7 +68,7 @@ def _argv(box: Box, user: User, inner: Sequence[str]) -> tuple[list[str], tuple[
 
     files = {**files_of(box, user), str(_INSIDE): ENTER.read_bytes()}
     words = [
-        *_namespaces(box, user),
+        *_namespaces(box, user, new_user=new_user),
         *_root(box, files),
         *(word for path in files for word in _file(path, given_file(files[path]))),
         *("--remount-ro", "/", "--chdir", "/"),
@@ -74,16 +78,16 @@ def _argv(box: Box, user: User, inner: Sequence[str]) -> tuple[list[str], tuple[
     return [program, "--args", str(arguments), "--", *inner], (arguments, *given)
 
 
-def _namespaces(box: Box, user: User) -> Iterator[str]:
+def _namespaces(box: Box, user: User, *, new_user: bool) -> Iterator[str]:
     yield from ("--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
     yield from ("--hostname", "box", "--as-pid-1", "--cap-drop", "ALL")
     if not box.share_ipc:
         yield "--unshare-ipc"
-    if os.getuid() == 0:
+    if new_user:
+        yield from ("--unshare-user", "--uid", str(user.uid), "--gid", str(user.uid))
+    else:
         for right in _RIGHTS:
             yield from ("--cap-add", right)
-    else:
-        yield from ("--unshare-user", "--uid", str(user.uid), "--gid", str(user.uid))
 
 
 def _root(box: Box, files: Iterable[str]) -> Iterator[str]:

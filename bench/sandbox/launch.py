@@ -40,6 +40,11 @@ class Way:
     afterwards: Callable[[], None] = lambda: None
 
 
+def facts_of(name: str, *, new_user: bool) -> dict[str, str]:
+    """What is said of every box of a sandbox."""
+    return {"sandbox": name, "user": "the caller, by another number" if new_user else "its own"}
+
+
 def launch(way: Way, command: Sequence[str], box: Box) -> Held:
     """Start a command in a box; raises MachineError if the sandbox cannot be entered."""
     with ExitStack() as stack:

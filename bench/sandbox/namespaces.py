@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from bench.sandbox.box import Box, Sandboxed
-from bench.sandbox.launch import Way, launch
+from bench.sandbox.launch import Way, facts_of, launch
 from bench.sandbox.plan import ENTER, python_command
 from bench.sandbox.trial import first_failure
-from bench.sandbox.users import User, users_missing
+from bench.sandbox.users import User, needs_new_user, users_missing
 
 
+@dataclass(frozen=True)
 class Namespaces:
-    """PID, mount, network, IPC, UTS and control-group namespaces, and a root of its own."""
+    """PID, mount, network, IPC, UTS and control-group namespaces, and a root of its own.
 
-    name = "namespaces"
+    `new_user` adds a user namespace, in which the box's user is the caller by another number; left
+    out, that is done for all but root, whose boxes get users of their own instead.
+    """
+
+    new_user: bool | None = None
+    name: str = "namespaces"
 
     def available(self) -> str | None:
         """None if it can be used here, else the reason, in a sentence."""
-        return _reason()
+        return _reason(self)
 
     def start(self, command: Sequence[str], box: Box) -> Sandboxed:
         """Start a command in a box of its own; raises MachineError if that cannot be entered."""
-        return launch(_way(), command, box)
+        new_user = needs_new_user(self.new_user)
+        way = Way(argv=_argv, facts=facts_of(self.name, new_user=new_user), new_user=new_user)
+        return launch(way, command, box)
 
 
-def _way() -> Way:
-    def argv(channel: int, plan: int, _user: User) -> tuple[Sequence[str], tuple[int, ...]]:
-        return python_command(ENTER, "namespaces", str(channel), str(plan)), ()
-
-    root = os.getuid() == 0
-    return Way(
-        argv=argv,
-        facts={"sandbox": "namespaces", "user": "its own" if root else "the caller, renamed"},
-        new_user=not root,
-    )
+def _argv(channel: int, plan: int, _user: User) -> tuple[Sequence[str], tuple[int, ...]]:
+    return python_command(ENTER, "namespaces", str(channel), str(plan)), ()
 
 
-@lru_cache(maxsize=1)
-def _reason() -> str | None:
-    if not sys.platform.startswith("linux"):
-        return "namespaces exist on Linux only"
-    if os.getuid() == 0 and (missing := users_missing()):
+@lru_cache
+def _reason(sandbox: Namespaces) -> str | None:
+    if not needs_new_user(sandbox.new_user) and (missing := users_missing()):
         return missing
-    return first_failure(Namespaces())
+    return first_failure(sandbox)

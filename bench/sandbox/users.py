@@ -52,3 +52,8 @@ def users_missing() -> str | None:
         if first <= _FIRST and first + count >= _FIRST + _EACH * _PROCESSES:
             return None
     return f"users from {_FIRST} on do not exist in this user namespace (/proc/self/uid_map)"
+
+
+def needs_new_user(asked: bool | None) -> bool:  # noqa: FBT001 - it has no other argument
+    """Whether a box gets a user namespace: as asked, otherwise unless root can do without."""
+    return os.getuid() != 0 if asked is None else asked

@@ -1,0 +1,127 @@
+"""What a sandbox claims is what was seen; where a wall is missing, the claim is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bench.sandbox import NONE, self_test
+from bench.sandbox import groups as groups_module
+from bench.sandbox import plan as plan_module
+from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
+from bench.sandbox.bubblewrap import Bubblewrap
+from bench.sandbox.namespaces import Namespaces
+from bench.sandbox.proof import level_of
+from kbsite.errors import MachineError
+from tests.bench.sandbox.boxes import processes_of_boxes, sandbox, traces
+
+__all__ = ["sandbox"]
+
+
+def missing(proven: Proven) -> set[str]:
+    """The claims that did not hold."""
+    return {claim.name for claim in proven.claims if not claim.held}
+
+
+def test_every_claim_holds_and_says_how_it_was_tried(sandbox: Sandbox) -> None:
+    before = traces()
+    proven = self_test(sandbox)
+    by_group = not missing(proven)
+    assert missing(proven) <= {"limits kept by the kernel"}
+    assert proven.level == ("L3" if by_group else "L2")
+    assert proven.sandbox == sandbox.name
+    assert all(claim.how and claim.seen for claim in proven.claims)
+    assert len({claim.name for claim in proven.claims}) == len(proven.claims) == 21
+    assert json.loads(json.dumps(proven.as_dict()))["level"] == proven.level
+    assert processes_of_boxes() == []
+    assert traces() == before
+
+
+def test_without_a_sandbox_nothing_is_claimed() -> None:
+    proven = self_test(NONE)
+    assert proven.level == "L0"
+    assert missing(proven) >= {
+        "user", "namespaces", "filter", "root", "processes", "network", "scratch", "calls", "ipc",
+        "devices", "limit of processes", "limit of scratch", "memory of others",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Namespaces, Bubblewrap])
+def test_a_user_of_its_own_is_claimed_only_where_it_is_one(
+    kind: type[Namespaces] | type[Bubblewrap],
+) -> None:
+    sandbox = kind(new_user=True)
+    if sandbox.available() is not None:
+        pytest.skip("this kernel makes no user namespaces here")
+    proven = self_test(sandbox)
+    assert missing(proven) - {"limits kept by the kernel"} <= {"user"}
+    assert proven.level == "L2"
+    assert proven.facts["user"] == "the caller, by another number"
+
+
+def test_without_a_filter_of_calls_the_level_is_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "filter_of_calls", bytes)
+    proven = self_test(Namespaces(new_user=False))
+    assert missing(proven) - {"limits kept by the kernel"} == {"filter", "calls"}
+    assert proven.level == "L1"
+
+
+def test_without_control_groups_the_level_is_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups_module, "_places", dict)
+    proven = self_test(Namespaces(new_user=False))
+    assert missing(proven) == {"limits kept by the kernel"}
+    assert proven.level == "L2"
+    assert proven.facts["processes"] == "RLIMIT_NPROC of the box's own user"
+
+
+@dataclass(frozen=True)
+class Leaky:
+    """A sandbox that shows more of the host than it is asked to."""
+
+    shown: Path
+    name: str = "leaky"
+
+    def available(self) -> str | None:
+        return None
+
+    def start(self, command: Sequence[str], box: Box) -> Sandboxed:
+        within = Namespaces(new_user=False)
+        return within.start(command, replace(box, readable=(*box.readable, self.shown)))
+
+
+def test_a_checkout_that_can_be_read_is_seen() -> None:
+    proven = self_test(Leaky(Path(__file__).parents[3] / "bench"))
+    assert "root" in missing(proven)
+    assert proven.level == "L1"
+
+
+def test_shared_ipc_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = plan_module.plan_file
+
+    def sharing(*given: object, **named: object) -> int:
+        more = {"share_ipc": True}
+        return real(*given, **{**named, "more": more})  # type: ignore[arg-type]
+
+    monkeypatch.setattr("bench.sandbox.launch.plan_file", sharing)
+    assert missing(self_test(Namespaces(new_user=False))) >= {"namespaces", "ipc"}
+
+
+def test_a_sandbox_that_cannot_be_entered_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "filter_of_calls", lambda: b"x" * 8)
+    with pytest.raises(MachineError, match="the filter of system calls: Invalid argument"):
+        self_test(Namespaces(new_user=False))
+
+
+def test_levels_follow_from_the_claims_that_held() -> None:
+    names = [claim.name for claim in self_test(Namespaces(new_user=False)).claims]
+    all_held = [Claim(name=name, held=True, how="", seen="") for name in names]
+    assert level_of(all_held) == "L3"
+    assert level_of([]) == "L0"
+    for name in names:
+        without = [replace(claim, held=claim.name != name) for claim in all_held]
+        expected = {"user": "L2", "limits kept by the kernel": "L2"}.get(name, "L1")
+        assert level_of(without) == expected, name
