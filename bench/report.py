@@ -13,6 +13,9 @@ HEADS = (
 LEFT = frozenset(("shape", "by"))
 """Columns of words."""
 
+MOST_REASONS = 3
+"""Holes of a sandbox that are explained; of more, the names are told."""
+
 MOST_ROWS = 24
 """Shapes that fit a screen."""
 
@@ -58,12 +61,20 @@ def lines(problem: str, metrics: Metrics) -> Iterator[str]:
         yield f"! {alarm}"
     for proof in metrics.proofs:
         yield _proof(proof)
-    if metrics.isolation:
-        for name, why in metrics.isolation.missing.items():
-            yield f"not isolated: {name}: {why}"
+    yield from _missing(metrics)
     if metrics.stages:
         spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in metrics.stages.items())
         yield f"took {sum(metrics.stages.values()):.1f} s: {spent}"
+
+
+def _missing(metrics: Metrics) -> Iterator[str]:
+    """What the sandbox does not keep, with why where that is little."""
+    missing = metrics.isolation.missing if metrics.isolation else {}
+    if len(missing) > MOST_REASONS:
+        yield f"not isolated: {', '.join(missing)}"
+        return
+    for name, why in missing.items():
+        yield f"not isolated: {name}: {why}"
 
 
 def _how(metrics: Metrics) -> str:

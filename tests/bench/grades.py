@@ -79,16 +79,8 @@ def grade(ms: float = 2.0, **metrics: Any) -> Grade:
 
 def failed(outcome: Outcome, detail: str = "y[0, 3] is 7, expected 1") -> Grade:
     """A grade that ended early."""
-    none: dict[str, Any] = {
-        "peak_fraction": None,
-        "interval": None,
-        "achievable_fraction": None,
-        "ms": None,
-    }
-    told: dict[str, Any] = {
-        "outcome": outcome,
-        "status": outcome.status,
-        "detail": detail,
-        "shapes": (),
-    }
-    return replace(grade(**none, **told), samples=())
+    ended = grade(
+        outcome=outcome, status=outcome.status, detail=detail, shapes=(), peak_fraction=None,
+        interval=None, achievable_fraction=None,
+    )  # fmt: skip
+    return replace(ended, metrics=replace(ended.metrics, ms=None), samples=())

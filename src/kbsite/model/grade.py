@@ -106,7 +106,7 @@ class Clocks:
         pairs = [(self.event_ms, self.wall_ms)]
         if self.event_slope_ms is not None:
             pairs.append((self.event_slope_ms, self.slope_ms))
-        return max((max(pair) - min(pair)) / max(pair) for pair in pairs)
+        return max((max(pair) - min(pair)) / max(*pair, 1e-9) for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

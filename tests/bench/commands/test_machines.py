@@ -1,0 +1,157 @@
+"""What a machine is: its anchors, its hardware, its terminal, and what is installed on it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bench import calibration, jobs
+from bench.anchors import Anchors, read_anchors, write_anchors
+from bench.calibration import anchors_here, kept_place
+from bench.cli import Terminal
+from bench.commands import COMMANDS, Command, command
+from bench.devices.cpu import Cpu
+from bench.grading.setting import Step
+from bench.lines import EVERY_SECONDS, Lines
+from bench.progress import Track, words
+from kbsite.cli import BESIDE, kbsite
+from kbsite.errors import InputError, MachineError, UsageError
+from tests.bench.commands.shells import ANCHORS, Shell
+
+
+def test_calibrating_writes_what_it_measured(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        calibration, "calibrate", lambda _device, told: told("copy", 1, 4) or ANCHORS
+    )
+    code, out, err = shell("calibrate", "--device", "cpu", "--out", "here/anchors.json")
+
+    assert code == 0
+    assert read_anchors(Path("here/anchors.json")) == ANCHORS
+    assert "triad" in out
+    assert "12 GB/s" in out
+    assert "written into here/anchors.json" in err
+
+
+def test_anchors_are_measured_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+
+    def measuring(device: Any, told: Any) -> Anchors:
+        assert told
+        measured.append(device.name)
+        return ANCHORS
+
+    monkeypatch.setattr(calibration, "calibrate", measuring)
+    kept_place("cpu").unlink()
+    assert anchors_here(Cpu()) == anchors_here(Cpu()) == ANCHORS
+    assert measured == ["cpu"]
+    old = replace(ANCHORS, made=datetime.now(UTC) - timedelta(days=400))
+    other = replace(ANCHORS, host={**ANCHORS.host, "cpu": "another one"})
+    for stale in (old, other):
+        write_anchors(kept_place("cpu"), stale)
+        assert anchors_here(Cpu()) == ANCHORS
+    assert len(measured) == 3
+    write_anchors(home / "other.json", other)
+    with pytest.raises(InputError, match=r"of another machine \(cpu: another one, here"):
+        anchors_here(Cpu(), home / "other.json")
+    assert anchors_here(Cpu(), kept_place("cpu")) == ANCHORS
+
+
+class Gpu(Cpu):
+    name = "cuda"
+
+    def __init__(self, called: str) -> None:
+        super().__init__()
+        self._called = called
+
+    def facts(self) -> dict[str, str]:
+        return {"gpu": self._called, "driver": "580"}
+
+
+def test_hardware_is_found_by_what_its_driver_calls_it() -> None:
+    assert jobs.hardware_of("", Gpu("NVIDIA H200"))[0] == "h200-sxm"
+    assert jobs.hardware_of("a100-sxm-40gb", Gpu("NVIDIA H200"))[0] == "a100-sxm-40gb"
+    with pytest.raises(MachineError, match=r"called what this device is \(gpu A toaster"):
+        jobs.hardware_of("", Gpu("A toaster"))
+    with pytest.raises(UsageError, match="there is no such hardware; known are: a100"):
+        jobs.hardware_of("toaster", Gpu("NVIDIA H200"))
+
+
+def test_progress_grows_and_ends_at_the_whole() -> None:
+    track, shares = Track(), []
+    for number in (1, 2, 3):
+        shares.append(track.share(Step(stage="importing", round=number, rounds=3)))
+        for shape in ("a", "b"):
+            for done in (5, 10):
+                step = Step(stage="calling", round=number, rounds=3, shape=shape, done=done, of=10)
+                shares.append(track.share(step))
+    known = [share for share in shares if share is not None]
+
+    assert shares[:5] == [None] * 5, "one round shows how long it is"
+    assert known == sorted(known)
+    assert known[0] == pytest.approx(1 / 3)
+    assert known[-1] == 1.0
+    assert words(Step(stage="testing the sandbox", round=0, rounds=3)) == "testing the sandbox"
+
+
+def test_lines_tell_what_changes_and_a_sign_of_life() -> None:
+    clock, stream = [0.0], StringIO()
+    lines = Lines("grading", stream, lambda: clock[0])
+    for second, what in enumerate(["a", "a", "a", "b"]):
+        clock[0] = second * 0.6 * EVERY_SECONDS
+        lines(what, 0.25)
+    assert stream.getvalue().splitlines() == ["grading", "a", "a: 25% of all", "b"]
+
+
+def test_a_bar_is_shown_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    with Terminal().progress("grading") as told:
+        told("round 1 of 2", None)
+        told("round 2 of 2", 0.5)
+    assert "grading" in shown.getvalue()
+
+
+def test_kbsite_finds_bench_by_its_entry_point() -> None:
+    done = CliRunner().invoke(kbsite, ["bench", "--help"])
+
+    assert done.exit_code == 0
+    assert all(command.name in done.output for command in COMMANDS)
+    assert "bench" in BESIDE
+    assert BESIDE["bench"] in CliRunner().invoke(kbsite, ["--help"]).output
+
+
+def test_without_the_extra_kbsite_says_what_to_install(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (home / "mine.py").is_file()
+    monkeypatch.setattr(command, "NEEDED", ("torch_of_nowhere", "numpy"))
+    done = CliRunner().invoke(kbsite, ["bench", "grade", "mine.py", "--problem", "toy"])
+    assert isinstance(done.exception, MachineError)
+    assert str(done.exception) == (
+        "torch_of_nowhere cannot be imported; install them with: pip install 'kbsite[bench]'"
+    )
+
+
+def test_a_command_that_nobody_brings_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert CliRunner().invoke(kbsite, ["toast"]).exit_code == 2
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [])
+    done = CliRunner().invoke(kbsite, ["bench"])
+    assert "install it with: pip install 'kbsite[bench]'" in str(done.exception)
+
+    class Broken:
+        def load(self) -> Command:
+            raise ImportError("No module named 'bench'")
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [Broken()])
+    done = CliRunner().invoke(kbsite, ["bench"])
+    assert "`kbsite bench` cannot be used here: No module named 'bench'" in str(done.exception)
