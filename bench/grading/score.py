@@ -15,6 +15,7 @@ from bench.grading.rounds import Round
 from bench.grading.times import Times
 from bench.problems import Shape
 from bench.statistics import RoundTimes, ShapeTimes, disagreeing, estimate
+from bench.statistics import Times as Estimate
 from kbsite.model.grade import Outcome, OutputError, ShapeMetrics
 from kbsite.model.samples import Samples
 
@@ -53,7 +54,7 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     ]
     _refuse_unstable(rounds, shapes)
     seed = subject.secret.number("bootstrap") >> 10  # every reader of JSON holds 53 bits
-    found = estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed=seed)
+    found = _estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed)
     limits = [subject.ceiling(shape) for shape in shapes]
     for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
         slack = max(setting.device.agreement.absolute_ms, _noise(rounds, shape))
@@ -77,6 +78,13 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         sentence=f"{calls} calls in {len(rounds)} fresh processes were all right; it reaches "
         f"{fraction:.3f} of the ceiling ({interval[0]:.3f} to {interval[1]:.3f}).",
     )
+
+
+def _estimate(shapes: Sequence[Sequence[RoundTimes]], seed: int) -> Estimate:
+    try:
+        return estimate(shapes, seed=seed)
+    except ValueError as error:
+        raise Failure(Outcome.IMPOSSIBLE_TIME, f"the clocks show no time: {error}") from error
 
 
 def _times(one: Round, shape: Shape) -> RoundTimes:

@@ -146,6 +146,13 @@ def test_faster_than_physics_is_impossible() -> None:
     assert "the hardware takes" in failure.detail
 
 
+def test_no_time_at_all_is_impossible() -> None:
+    failure = refused(0.0, 0.0, 0.0)
+
+    assert failure.outcome is Outcome.IMPOSSIBLE_TIME
+    assert "no time" in failure.detail
+
+
 def test_hardware_that_was_slow_too_often_is_no_verdict_on_a_solution() -> None:
     measured = rounds(50.0, 50.0, 50.0)
     measured[1].shapes[SHAPES[1].id].dropped = 5
