@@ -26,6 +26,8 @@ def lowered(tensor: torch.Tensor, dtype: Dtype) -> torch.Tensor:
     """The numbers in the next lower format, back in their own; as they are if there is none."""
     import torch
 
+    if not tensor.dim():
+        return lowered(tensor.reshape(1), dtype).reshape(())
     match NAMES.get(dtype):
         case "fp32":
             return tensor.float().double()
@@ -51,7 +53,7 @@ def _tf32(tensor: torch.Tensor) -> torch.Tensor:
 def _scaled(values: torch.Tensor, largest: float, rounded: object) -> torch.Tensor:
     """Rounded after the largest of each row was scaled to what the format holds."""
     assert callable(rounded)
-    rows = values.reshape(-1, values.shape[-1]) if values.dim() else values.reshape(1, 1)
+    rows = values.reshape(-1, values.shape[-1])
     scale = rows.abs().amax(1, keepdim=True).clamp(min=1e-30) / largest
     made: torch.Tensor = (rounded(rows / scale) * scale).reshape(values.shape)
     return made
