@@ -93,8 +93,8 @@ def _times(one: Round, shape: Shape) -> RoundTimes:
     return RoundTimes(
         event_ms=times.event,
         wall_ms=[wall - overhead for wall in times.wall],
-        slope_ms=times.slopes,
-        event_slope_ms=times.event_slopes,
+        slope_ms=times.slopes(overhead),
+        event_slope_ms=times.event_slopes(),
         overhead_ms=overhead,
         host_ms=median(times.host),
     )
@@ -104,7 +104,7 @@ def _refuse_unstable(rounds: Sequence[Round], shapes: Sequence[Shape]) -> None:
     for one in rounds:
         for shape in shapes:
             times = one.shapes[shape.id]
-            if times.dropped > MOST_DROPPED * times.calls or not times.slopes or not times.event:
+            if times.dropped > MOST_DROPPED * times.calls or not times.slopes(0) or not times.event:
                 raise Failure(
                     Outcome.UNSTABLE_CLOCKS,
                     f"the hardware had slowed down in {times.dropped} of {times.calls} calls "
@@ -192,7 +192,7 @@ def _samples(one: Round, shape: Shape) -> Samples:
     clocks = {
         "event": times.event,
         "wall": [wall - overhead for wall in times.wall],
-        "slope": times.slopes,
+        "slope": times.slopes(overhead),
     }
     slowest = max(clocks.values(), key=median)
     return Samples(
@@ -201,8 +201,8 @@ def _samples(one: Round, shape: Shape) -> Samples:
         ms=tuple(slowest),
         event_ms=tuple(times.event),
         wall_ms=tuple(times.wall),
-        slope_ms=tuple(times.slopes),
-        event_slope_ms=tuple(times.event_slopes),
+        slope_ms=tuple(times.slopes(overhead)),
+        event_slope_ms=tuple(times.event_slopes()),
         overhead_ms=one.empty,
     )
 

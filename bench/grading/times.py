@@ -47,18 +47,24 @@ class Times:
             batch = Batch(len(move.cases), wall / NS_PER_MS, reply.event / NS_PER_MS)
             self.batches.setdefault(move.pair, []).append(batch)
 
-    @property
-    def slopes(self) -> list[float]:
-        """How much longer the long batch of each pair took, for each call more in it."""
-        return [
-            (long.wall - short.wall) / (long.calls - short.calls) for short, long in self._pairs()
-        ]
+    def slopes(self, overhead: float) -> list[float]:
+        """What a call in the long batch of each pair takes, by the parent's clock.
 
-    @property
+        The larger of two readings: how much longer it took than the short one, for each call more;
+        and its own mean, less what an empty call takes. Who dawdles in short batches makes the
+        first too small, and who cuts the constant part short the second, by a share of it.
+        """
+        return [
+            max((long.wall - short.wall) / (long.calls - short.calls),
+                (long.wall - overhead) / long.calls)
+            for short, long in self._pairs()
+        ]  # fmt: skip
+
     def event_slopes(self) -> list[float]:
         """The same by the clock in the solution's process."""
         return [
-            (long.event - short.event) / (long.calls - short.calls) for short, long in self._pairs()
+            max((long.event - short.event) / (long.calls - short.calls), long.event / long.calls)
+            for short, long in self._pairs()
         ]
 
     def _pairs(self) -> Iterator[tuple[Batch, Batch]]:
