@@ -147,10 +147,8 @@ def test_to_dawdle_in_short_batches_makes_nothing_quicker() -> None:
             found.wall = [26.0] * 4
             found.event = [25.0] * 4
 
-    with pytest.raises(Failure) as caught:
-        score(measured, subject())
-    assert caught.value.outcome is Outcome.CLOCK_MISMATCH
     assert measured[0].shapes[SHAPES[0].id].slopes(1.0) == pytest.approx([50.0])
+    assert score(measured, subject()).ms == pytest.approx(50.0)
 
 
 def test_faster_than_physics_is_impossible() -> None:
