@@ -6,12 +6,12 @@ import fcntl
 import mmap
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.devices.device import Agreement, Arena, Watch
+from bench.devices.device import Agreement, Arena, Counted, Watch
 from kbsite.errors import MachineError
 
 if TYPE_CHECKING:
@@ -98,6 +98,11 @@ class Cpu:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._scratch: torch.Tensor | None = None
 
+    @property
+    def cache_bytes(self) -> int:
+        """The last-level cache's."""
+        return last_level_cache()
+
     def available(self) -> str | None:
         """None: there always is one; the reason if torch is missing."""
         try:
@@ -137,6 +142,10 @@ class Cpu:
     def watch(self) -> Iterator[Watch]:
         """Nothing is watched."""
         yield Unwatched()
+
+    def count(self, work: Callable[[], None], calls: int) -> Counted | None:  # noqa: ARG002
+        """None: a CPU's counters are not ours to read."""
+        return None
 
     def told(self) -> Mapping[str, Any]:
         """The device's name and the number of threads; waiting must not take a core."""

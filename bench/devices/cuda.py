@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import metadata
@@ -16,8 +16,9 @@ from time import monotonic, perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 from bench.devices import driver
+from bench.devices.counting import Counting
 from bench.devices.cpu import processor
-from bench.devices.device import Agreement, Arena, Watch
+from bench.devices.device import Agreement, Arena, Counted, Watch
 from bench.devices.gpu_watch import GpuWatch, rested
 from bench.devices.nvml import Nvml
 from bench.sandbox.places import gpu_devices, gpu_places
@@ -30,7 +31,7 @@ GATE_CYCLES = 100_000
 """50 microseconds: longer than it takes to launch what one call launches."""
 
 PROBE_CYCLES = 200_000
-GATE_OF_PROBE = 20_000
+GATE_OF_PROBE = 100_000
 PROBE_TRIES = 3
 BUSY_SECONDS = 300e-6
 """A probe of 50 microseconds that takes this much longer had to share the device: contexts take
@@ -46,6 +47,9 @@ LATELY = 64
 """Clocks that are remembered, to know how high they get."""
 
 MOST_ARENA = 16 << 30
+COPIED = 512 << 20
+"""Bytes of the copy that the counters are held against."""
+
 PASSED_ON = (
     "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDAHOSTCXX", "CC", "CXX",
     "TORCH_CUDA_ARCH_LIST",
@@ -127,6 +131,11 @@ class Cuda:
         """An eighth of the memory, 16 GB at most."""
         return min(MOST_ARENA, int(self._properties.total_memory) // 8)
 
+    @property
+    def cache_bytes(self) -> int:
+        """The second-level cache's."""
+        return int(self._properties.L2_cache_size)
+
     def arena(self, size: int) -> Arena:
         """Memory to lend."""
         import torch
@@ -143,7 +152,7 @@ class Cuda:
         import torch
 
         if self._scratch is None:
-            size = FLUSHED * int(self._properties.L2_cache_size)
+            size = FLUSHED * self.cache_bytes
             self._scratch = torch.zeros(size // 8, dtype=torch.int64, device=self.name)
         self.synchronize()
         self._rest()
@@ -189,6 +198,10 @@ class Cuda:
     def watch(self) -> Iterator[Watch]:
         """Clock by a kernel of ours, the rest by the driver's management library."""
         yield GpuWatch(self._mhz, self.nvml)
+
+    def count(self, work: Callable[[], None], calls: int) -> Counted | None:
+        """By the driver's counters, in about a second; None where it does not show them."""
+        return self._counting.count(work, calls) if self._counting else None
 
     def told(self) -> Mapping[str, Any]:
         """The device's name, and how long to hide launches; threads are as torch likes them."""
@@ -240,6 +253,22 @@ class Cuda:
         except MachineError as error:
             print(f"the GPU is not watched: {error}", file=sys.stderr)  # noqa: T201
             return None
+
+    @cached_property
+    def _counting(self) -> Counting | None:
+        """Counters, held against a copy of ours once; None where there are none."""
+        import torch
+
+        if self.nvml is None or not self.nvml.counts():
+            return None
+        source, target = torch.ones(2, COPIED // 8, dtype=torch.int64, device=self.name)
+
+        def copy() -> None:
+            for _ in range(10):
+                target.copy_(source)
+            self.synchronize()
+
+        return Counting.calibrated(self.nvml, copy, 10 * 2 * COPIED)
 
     @cached_property
     def _properties(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,17 @@ class Agreement:
     warmer: float = 0.25
     """Share by which a call in a batch may take longer than a single one: GPUs at their power limit
     were seen 5 to 15 % slower back to back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What hardware counted while calls were made again and again, for each call."""
+
+    seconds: float
+    dram_bytes: float
+    """Read from and written to DRAM."""
+    tensor: float
+    """Share of the cycles in which tensor cores were active, 0 to 1."""
 
 
 class Arena(Protocol):
@@ -92,6 +103,11 @@ class Device(Protocol):
         ...
 
     @property
+    def cache_bytes(self) -> int:
+        """Size of its largest cache."""
+        ...
+
+    @property
     def batch_ms(self) -> float | None:
         """How long a batch should take at most; None if its length changes nothing.
 
@@ -130,6 +146,13 @@ class Device(Protocol):
 
     def watch(self) -> AbstractContextManager[Watch]:
         """Watch the hardware until the context ends."""
+        ...
+
+    def count(self, work: Callable[[], None], calls: int) -> Counted | None:
+        """What counters show of `work`, done again and again, for each of the `calls` in it.
+
+        None where there are none.
+        """
         ...
 
     def told(self) -> Mapping[str, Any]:

@@ -76,7 +76,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class Shares:
     """Of the time between two moments, the share that parts of a GPU were busy, 0 to 1."""
 
     dram: float
@@ -142,13 +142,13 @@ class Nvml:
         """The counters as they stand."""
         return Sample(self)
 
-    def between(self, first: Sample, second: Sample) -> Counted:
+    def between(self, first: Sample, second: Sample) -> Shares:
         """What was counted between two samples; they lag behind by about a tenth of a second."""
         asked = _Metrics(version=1, count=2, first=first.address, second=second.address)
         for at, number in enumerate((_DRAM, _TENSOR)):
             asked.metrics[at].id = number
         self._call("GpmMetricsGet", ctypes.byref(asked))
-        return Counted(asked.metrics[0].value / 100, asked.metrics[1].value / 100)
+        return Shares(asked.metrics[0].value / 100, asked.metrics[1].value / 100)
 
     def _number(self, what: str, *given: int) -> int:
         found = ctypes.c_uint()

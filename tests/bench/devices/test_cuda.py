@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -162,10 +163,10 @@ def test_an_idle_device_is_not_busy_and_a_spinning_one_is() -> None:
         [sys.executable, "-c", "import torch; torch.cuda._sleep(1 << 40); torch.cuda.synchronize()"]
     )
     try:
-        for _ in range(200):
-            if device.busy():
-                break
-        assert device.busy()
+        until = monotonic() + 30
+        while not device.busy() and monotonic() < until:
+            pass
+        assert "not idle" in (device.busy() or "")
     finally:
         spinner.kill()
         spinner.wait()
@@ -177,3 +178,27 @@ def test_what_the_device_is_called_is_known() -> None:
     assert facts["gpu"] == torch.cuda.get_device_name()
     assert {"driver", "cuda", "torch", "triton", "cpu", "os"} <= facts.keys()
     assert len(facts["gpu_id"]) == 12
+
+
+@pytest.mark.gpu
+def test_counters_show_the_bytes_of_a_copy_and_the_products_of_matrices() -> None:
+    device = Cuda()
+    source, target = torch.ones(2, 256 << 20, dtype=torch.uint8, device="cuda")
+    square = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+
+    def copies() -> None:
+        for _ in range(10):
+            target.copy_(source)
+        device.synchronize()
+
+    def products() -> None:
+        for _ in range(10):
+            square @ square
+        device.synchronize()
+
+    copied, multiplied = device.count(copies, 10), device.count(products, 10)
+    assert copied is not None
+    assert multiplied is not None
+    assert copied.dram_bytes == pytest.approx(512 << 20, rel=0.05)
+    assert copied.tensor < 0.01
+    assert multiplied.tensor > 0.5

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.devices import nvml
-from bench.devices.nvml import Counted, Look, Nvml
+from bench.devices.nvml import Look, Nvml, Shares
 from kbsite.errors import MachineError
 
 NUMBERS = {
@@ -114,7 +114,7 @@ def test_counters_are_shares_of_the_time_between_two_samples(library: Library) -
     gpu = Nvml("x")
     assert gpu.counts()
     first, second = gpu.sample(), gpu.sample()
-    assert gpu.between(first, second) == Counted(dram=0.8495, tensor=0.215)
+    assert gpu.between(first, second) == Shares(dram=0.8495, tensor=0.215)
     del first, second
     assert library.freed == 2
 
