@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 
+from kbsite.model.hardware import Hardware
+from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
-from kbsite.store.problems import problem_folders
+from kbsite.store.problems import PROBLEM, problem_folders
+from kbsite.store.records import InvalidFileError, yaml_record
 from kbsite.store.settings import Settings
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -17,12 +22,31 @@ SLUG_RULE = "it becomes part of an address; expected small letters, digits and .
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The problems and the leaks that there are."""
+    """The problems, the leaks and the hardware that there are."""
 
     problems: Mapping[str, str] | None
     """Hashes by id; None where no kbsite.yaml says where the problems are."""
     leaks: frozenset[str] | None = None
     """Ids of the leaks that kbsite.yaml names; None where there is none."""
+    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    """By id."""
+    folder: Path | None = None
+    """Where the problems are."""
+
+    def problem(self, name: str, its_hash: str | None) -> Problem | None:
+        """A problem as it is graded today; None if it is another one now, or cannot be read."""
+        if self.folder is None or its_hash is None or (self.problems or {}).get(name) != its_hash:
+            return None
+        return _read(self.folder / name / PROBLEM, its_hash)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, its_hash: str) -> Problem | None:  # noqa: ARG001 - another hash is another one
+    """A problem that many runs worked on; None if it cannot be read."""
+    try:
+        return yaml_record(path, Problem)
+    except InvalidFileError:
+        return None  # told where the problem itself is checked
 
 
 def known(settings: Settings | None) -> Known:
@@ -31,7 +55,8 @@ def known(settings: Settings | None) -> Known:
         return Known(None)
     folders = problem_folders(settings.problems)
     leaks = frozenset(leak.id for leak in settings.config.leaks)
-    return Known({folder.name: folder_digest(folder) for folder in folders}, leaks)
+    hashes = {folder.name: folder_digest(folder) for folder in folders}
+    return Known(hashes, leaks, settings.hardware, settings.problems)
 
 
 def is_slug(name: str) -> bool:

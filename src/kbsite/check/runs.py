@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from kbsite.check.audits import audit_findings
+from kbsite.check.ceilings import ceilings_findings
 from kbsite.check.floors import floors_findings
 from kbsite.check.grades import metrics_findings
 from kbsite.check.known import SLUG_RULE, Known, is_slug
@@ -60,6 +61,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from _run_remarks(stored, there)
     yield from metrics_findings(stored)
     yield from samples_findings(stored)
+    yield from ceilings_findings(stored, there)
     yield from audit_findings(stored, there)
     yield from transcript_findings(stored)
 
