@@ -94,6 +94,25 @@ def test_a_package_can_be_forbidden(spelled: str) -> None:
     assert "forbidden-op" in loud(text, problem(forbidden=(spelled,)))
 
 
+OF_FAMILIES = {
+    "attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x)",
+    "scaled_matmul": "torch._scaled_mm(x, x, x, x)",
+    "grouped_matmul": "torch._grouped_mm(x, x)",
+    "softmax": "x.log_softmax(-1)",
+    "sort": "x.kthvalue(3).values",
+    "convolution": "torch.nn.functional.conv3d(x, x)",
+    "unfold": "torch.nn.functional.unfold(x, 2)",
+}
+
+
+@pytest.mark.parametrize("family", OF_FAMILIES)
+def test_what_a_family_holds_is_forbidden_by_its_name(family: str) -> None:
+    text = model(f"{WORK}return {OF_FAMILIES[family]}")
+
+    assert "forbidden-op" in loud(text, problem(forbidden=(family,)))
+    assert "forbidden-op" not in loud(text, problem(forbidden=("scan",)))
+
+
 def test_triton_s_own_sort_is_no_sorting_network() -> None:
     text = HONEST.replace("* 2.5", "* 2.5 + tl.sort(i)")
 

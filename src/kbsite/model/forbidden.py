@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,8 @@ class Family:
     """Patterns of the names that libraries' kernels for them bear in a profile."""
     words: str
     """What a statement calls them."""
+    python: tuple[str, ...] = ()
+    """Names within torch that are no names of the dispatcher's."""
 
 
 _BLAS = (r"^cublas", r"^cutlass_\d+_", r"^sm\d+_xmma_", r"^nvjet_", r"^(ampere|volta|turing)_",
@@ -51,7 +53,8 @@ FAMILIES: Final[Mapping[str, Family]] = {
         "library convolutions (torch.nn.functional.conv3d and the like)"),
     "unfold": Family(
         ("im2col", "col2im", "unfold_copy"),
-        (r"im2col", r"vol2col"), "torch.nn.functional.unfold and fold"),
+        (r"im2col", r"vol2col"), "torch.nn.functional.unfold and fold",
+        ("nn.functional.unfold", "nn.functional.fold")),
     "attention": Family(
         ("scaled_dot_product_attention", "_scaled_dot_product_flash_attention",
          "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_cudnn_attention",
@@ -93,3 +96,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
         "library products with packed weights (torch._weight_int4pack_mm, Marlin and the like)"),
 }  # fmt: skip
 """By the name that a problem.yaml forbids them under."""
+
+
+def operations(forbidden: Iterable[str]) -> Iterator[str]:
+    """What a problem forbids, operation by operation; what is no family stands for itself."""
+    for name in forbidden:
+        family = FAMILIES.get(name)
+        if family is None:
+            yield name
+        else:
+            yield from (f"torch.ops.aten.{operation}" for operation in family.aten)
+            yield from (f"torch.{operation}" for operation in family.python)

@@ -20,6 +20,19 @@ def test_honest_sources_raise_nothing_above_a_note(name: str) -> None:
         assert not told(found), [one for one in found if one.level.value != "note"]
 
 
+@pytest.mark.parametrize("family", ["softmax", "attention", "matmul", "sort", "rotary"])
+def test_an_own_kernel_may_be_named_as_what_is_forbidden(family: str) -> None:
+    source = f"""
+    __global__ void {family}_kernel(const float* x, float* y) {{
+        int i = blockIdx.x * 256 + threadIdx.x;
+        y[i] = expf(x[i]) * 2.0f;
+    }}
+    void {family}_forward(const float* x, float* y) {{ {family}_kernel<<<64, 256>>>(x, y); }}
+    void solve(const float* x, float* y) {{ {family}_forward(x, y); }}
+    """
+    assert not told(alarms(source, stored_problem("A problem", forbidden=[family])))
+
+
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_sources_raise_nothing_within_python_either(name: str) -> None:
     source = HONEST[name].read_text("utf-8")

@@ -8,6 +8,7 @@ from typing import Final
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.python.ops import FAMILY, full, op
+from kbsite.model.forbidden import operations
 
 BITS: Final = {
     "fp64": 64, "fp32": 32, "tf32": 19, "fp16": 16, "bf16": 16, "fp8": 8, "int8": 8, "fp4": 4,
@@ -59,7 +60,7 @@ def task(evidence: Evidence) -> Task:
     problem = held.problem
     claims = " ".join((held.id.replace("_", " "), problem.title, problem.summary)).lower()
     forbidden: dict[str, str] = {}
-    for spelled in problem.forbidden:
+    for spelled in operations(problem.forbidden):
         name = op(full(spelled.strip("( ").removeprefix("."))) or _last(spelled)
         forbidden.setdefault(name, spelled)
         forbidden.setdefault(FAMILY.get(name, name), spelled)
@@ -68,7 +69,7 @@ def task(evidence: Evidence) -> Task:
     told = named | precisions(" ".join((*formats, *problem.tags)).lower())
     return Task(
         forbidden=forbidden,
-        spelled=tuple(one.lower() for one in problem.forbidden),
+        spelled=tuple(one.lower() for one in operations(problem.forbidden)),
         families=_families(held.reference, claims, forbidden),
         precisions=told | _of_reference(held.reference, told),
         named=named,

@@ -12,6 +12,7 @@ from kbsite.alarms.python.ops import FAMILY, full, is_view, op
 from kbsite.alarms.python.outside import texts
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.forbidden import operations
 from kbsite.store.runs import SOLUTION
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
@@ -109,7 +110,7 @@ def _forbidden(reading: Reading) -> Iterator[Alarm]:
     problem = reading.evidence.problem
     if problem is None or not problem.problem.forbidden:
         return
-    rules = [_Rule(spelled) for spelled in problem.problem.forbidden]
+    rules = [_Rule(spelled) for spelled in operations(problem.problem.forbidden)]
     told: list[Alarm] = []
     for node, origin in _uses(reading):
         spelled = next((rule.spelled for rule in rules if rule.meets(origin)), None)
@@ -240,7 +241,7 @@ def _of_library(reading: Reading, families: set[str], *, launched: bool) -> Leve
         return NOTE if launched else WARNING
     if not problem.problem.forbidden:
         return NOTE
-    banned = {_Rule(spelled).family for spelled in problem.problem.forbidden} - {""}
+    banned = {_Rule(spelled).family for spelled in operations(problem.problem.forbidden)} - {""}
     if families & banned:
         return NOTE if launched else WARNING
     return WARNING if not launched else NOTE
@@ -293,7 +294,10 @@ def _device_builtins(reading: Reading) -> Iterator[Alarm]:
     problem = reading.evidence.problem
     if problem is None or not reading.kernels:
         return
-    banned = {_Rule(spelled).family for spelled in problem.problem.forbidden} - {"", "matmul"}
+    banned = {_Rule(spelled).family for spelled in operations(problem.problem.forbidden)} - {
+        "",
+        "matmul",
+    }
     for call in reading.module.all(ast.Call):
         origin = reading.names.origin(call.func)
         if origin.startswith("triton.language."):
