@@ -164,7 +164,10 @@ class Sandboxed(Protocol):
         ...
 
     def kill(self) -> None:
-        """End all its processes; when this returns, nothing of it is left."""
+        """End all its processes; when this returns, nothing of it is left.
+
+        Raises MachineError if the kernel does not end them.
+        """
         ...
 
     def __enter__(self) -> Self: ...

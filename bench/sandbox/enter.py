@@ -328,7 +328,7 @@ def become_command(plan: Plan, word: int, tell_outcome: int) -> NoReturn:
         os.setsid()
         write("/proc/self/oom_score_adj", "1000")
         for name, most in plan["rlimits"].items():
-            resource.setrlimit(getattr(resource, name), (most, most))
+            lower_limit(getattr(resource, name), most)
         null = os.open("/dev/null", os.O_RDONLY)
         os.dup2(null, 0)
         close_all_but((*plan["fds"], tell_outcome))
@@ -346,6 +346,13 @@ def become_command(plan: Plan, word: int, tell_outcome: int) -> NoReturn:
     except OSError as error:
         os.write(tell_outcome, str(error).encode()[:4000])
     os._exit(127)
+
+
+def lower_limit(limit: int, most: int) -> None:
+    """Set a limit for good; one that is lower already stays."""
+    _, hard = resource.getrlimit(limit)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(limit, (most, most))
 
 
 def give_up_rights(plan: Plan, uid: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -108,11 +109,22 @@ def _places() -> dict[str, Path]:
         except OSError:
             # Not ours to write: the limits are kept in another way, and the facts say so.
             continue
-        asked = {"memory": ("memory.limit_in_bytes", "memory.max"), "pids": ("pids.max",)}
-        if any((trial / name).exists() for name in asked.get(controller, ("devices.deny",))):
+        names = {"memory": ("memory.limit_in_bytes", "memory.max"), "pids": ("pids.max",)}
+        known = any((trial / name).exists() for name in names.get(controller, ("devices.deny",)))
+        if known and _can_be_entered(trial):
             found.setdefault(controller, above)
         trial.rmdir()
     return found
+
+
+def _can_be_entered(folder: Path) -> bool:
+    """Whether a process of ours can be put there: that takes rights to where it is now, too."""
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as process:
+        try:
+            (folder / "cgroup.procs").write_text(str(process.pid))
+        except OSError:
+            return False
+    return True
 
 
 def _own_groups() -> Iterator[tuple[str, Path]]:

@@ -16,7 +16,8 @@ from typing import Self
 from bench.sandbox.box import Ending, Limits
 from bench.sandbox.groups import Group
 from bench.sandbox.log import Log
-from bench.sandbox.processes import family, resident_bytes, stopped, wait_for_end
+from bench.sandbox.processes import ended_within, family, resident_bytes, stopped
+from kbsite.errors import MachineError
 
 _EVERY_MS = 50  # how often memory is looked at
 _TO_END_S = 30.0  # for a driver to take a GPU's memory back from a killed process
@@ -41,8 +42,8 @@ class Held:
         self._group = group
         self._afterwards = afterwards
         self._told: dict[str, int] = {}
-        self._killed = False
         self._over_memory = False
+        self._stuck = False
         self._ending: Ending | None = None
         self._done = threading.Event()
         self._init = -1
@@ -109,11 +110,18 @@ class Held:
                 continue
 
     def kill(self) -> None:
-        """End all its processes; when this returns, nothing of it is left."""
+        """End all its processes; when this returns, nothing of it is left.
+
+        Raises MachineError if the kernel does not end them.
+        """
         if not self._done.is_set():
-            self._killed = True
             self._hang_up()
         self._done.wait()
+        if self._stuck:
+            raise MachineError(
+                f"a box cannot be ended: process {self.init} was still there {2 * _TO_END_S:g} s "
+                "after it was killed. A driver may hold it; look at the machine"
+            )
 
     def __enter__(self) -> Self:
         """The box itself."""
@@ -137,6 +145,19 @@ class Held:
             return
 
     def _watch(self) -> None:
+        words = b""
+        try:
+            words = self._listen()
+        finally:
+            # Whatever went wrong here, nobody waits for a box that is not watched.
+            self._hang_up()
+            try:
+                self._bury(words)
+            finally:
+                self._done.set()
+
+    def _listen(self) -> bytes:
+        """Take what it prints and look at its memory until init is gone; all that init told."""
         waiting = select.poll()
         waiting.register(self._log.reading, select.POLLIN)
         waiting.register(self._channel, select.POLLIN)
@@ -149,14 +170,10 @@ class Held:
                 said = self._channel.recv(4096)
                 words += said
                 if not said:
-                    break
+                    return words
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + _EVERY_MS / 1000
                 self._look_at_memory()
-        try:
-            self._bury(words)
-        finally:
-            self._done.set()
 
     def _look_at_memory(self) -> None:
         """End the box if it uses more than it may."""
@@ -172,12 +189,13 @@ class Held:
         """Wait until all are gone, and say how it ended."""
         for word, number in (line.split() for line in words.decode().splitlines()):
             self._told[word] = int(number)
-        try:
-            self._starter.wait(_TO_END_S)
-        except subprocess.TimeoutExpired:
+        if not ended_within(self._init, _TO_END_S):
             self._starter.kill()
-            self._starter.wait()
-        wait_for_end(self._init)
+            self._stuck = not ended_within(self._init, _TO_END_S)
+        os.close(self._init)
+        if self._stuck:
+            return
+        self._starter.wait()
         self._drain()
         code, by_signal = self._told.get("exit"), self._told.get("signal")
         self._ending = Ending(

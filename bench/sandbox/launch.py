@@ -106,12 +106,23 @@ def _enter(
 ) -> None:
     """Wait until init is there, see who is who, and have the command started."""
     _expect("ready", ours, log)
-    init = children(starter.pid)[0]
-    command = children(init)[0]
+    init = _child(starter.pid)
+    command = _child(init)
     group.add(init, command)
     held.entered(init, command)
     ours.send(b"g")
     _expect("started", ours, log)
+
+
+def _child(pid: int) -> int:
+    """The one child of a process of a box; raises MachineError where the kernel does not tell."""
+    found = children(pid)
+    if not found:
+        raise MachineError(
+            f"this kernel does not say who is a child of {pid} (/proc/…/task/…/children), "
+            "without which boxes cannot be watched"
+        )
+    return found[0]
 
 
 def _expect(word: str, ours: socket.socket, log: Log) -> None:

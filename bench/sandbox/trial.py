@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,8 @@ _LONG_S = 20.0
 
 def first_failure(sandbox: Sandbox) -> str | None:
     """None if a command that does nothing ran in it, else what went wrong, in a sentence."""
+    if platform.system() != "Linux":
+        return "namespaces exist on Linux only"
     with tempfile.TemporaryDirectory(prefix="kbsite-trial-") as folder:
         box = Box(log=Path(folder) / "log")
         try:

@@ -47,7 +47,10 @@ def give_back(user: User) -> None:
 
 def users_missing() -> str | None:
     """None if the kernel knows the users of boxes here, else why not, in a sentence."""
-    for line in Path("/proc/self/uid_map").read_text().splitlines():
+    table = Path("/proc/self/uid_map")
+    if not table.exists():
+        return "there are no user namespaces here (/proc/self/uid_map)"
+    for line in table.read_text().splitlines():
         first, _, count = (int(word) for word in line.split())
         if first <= _FIRST and first + count >= _FIRST + _EACH * _PROCESSES:
             return None
