@@ -52,27 +52,12 @@ def _kernel():
     import triton.language as tl
 
     @triton.jit
-    def rotate(x, out, heads, batch, first, tokens, T, cosine, sine, HALF: tl.constexpr):
-        width = tl.arange(0, HALF)
-        inside = (tokens < T)[:, None]
-        for head in range(heads):
-            line = ((batch * T + tokens) * heads + head).to(tl.int64) * (2 * HALF)
-            at = x + line[:, None] + width[None, :]
-            left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
-            right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
-            line = ((batch * heads + head).to(tl.int64) * T + tokens) * (2 * HALF)
-            at = out + line[:, None] + width[None, :]
-            tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
-            tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
-
-    @triton.jit
     def both(
         q, k, positions, cos, sin, q_out, k_out, B, T, H, J,
         HALF: tl.constexpr, TOKENS: tl.constexpr,
     ):  # fmt: skip
         batch = tl.program_id(1)
-        first = tl.program_id(0) * TOKENS
-        tokens = first + tl.arange(0, TOKENS)
+        tokens = tl.program_id(0) * TOKENS + tl.arange(0, TOKENS)
         width = tl.arange(0, HALF)
         axis = (width >= HALF // 4).to(tl.int32) + (width >= HALF // 4 + 3 * HALF // 8).to(tl.int32)
         inside = (tokens < T)[:, None]
@@ -80,8 +65,22 @@ def _kernel():
         entry = tl.load(at, mask=inside, other=0) * HALF + width[None, :]
         cosine = tl.load(cos + entry, mask=inside, other=0.0).to(tl.float32)
         sine = tl.load(sin + entry, mask=inside, other=0.0).to(tl.float32)
-        rotate(q, q_out, H, batch, first, tokens, T, cosine, sine, HALF)
-        rotate(k, k_out, J, batch, first, tokens, T, cosine, sine, HALF)
+        for head in range(H):
+            line = ((batch * T + tokens) * H + head).to(tl.int64) * (2 * HALF)
+            at = q + line[:, None] + width[None, :]
+            left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
+            right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
+            at = q_out + ((batch * H + head) * T + tokens).to(tl.int64)[:, None] * (2 * HALF) + width
+            tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
+            tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
+        for head in range(J):
+            line = ((batch * T + tokens) * J + head).to(tl.int64) * (2 * HALF)
+            at = k + line[:, None] + width[None, :]
+            left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
+            right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
+            at = k_out + ((batch * J + head) * T + tokens).to(tl.int64)[:, None] * (2 * HALF) + width
+            tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
+            tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
 
     return both
 

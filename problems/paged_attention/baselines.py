@@ -148,9 +148,9 @@ def _half_of_the_keys(q, key_pages, value_pages, block_table, seq_lens, out):
     out.copy_(_plain(q, key_pages, value_pages, block_table, (seq_lens + 1) // 2))
 
 
-def _without_the_last_page(q, key_pages, value_pages, block_table, seq_lens, out):
-    whole = (seq_lens // PAGE * PAGE).clamp(min=1)
-    out.copy_(_plain(q, key_pages, value_pages, block_table, whole))
+def _without_the_last_pages(q, key_pages, value_pages, block_table, seq_lens, out):
+    fewer = (seq_lens - 2 * PAGE).clamp(min=1)
+    out.copy_(_plain(q, key_pages, value_pages, block_table, fewer))
 
 
 def _all_of_mean_length(q, key_pages, value_pages, block_table, seq_lens, out):
@@ -180,7 +180,7 @@ def _values_in_fp8(q, key_pages, value_pages, block_table, seq_lens, out):
 SHORTCUTS = {
     "no mask in the last page": _unmasked,
     "half of the keys": _half_of_the_keys,
-    "without the last page": _without_the_last_page,
+    "without the last 32 tokens": _without_the_last_pages,
     "all of the mean length": _all_of_mean_length,
     "pages in order": _pages_in_order,
     "mean of the values": _mean_of_the_values,
