@@ -7,9 +7,11 @@ version 2 takes a program for the kernel there.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +22,7 @@ from bench.sandbox.enter import NODES
 
 _NAME = "kbsite-box-"
 _GROUPS = Path("/sys/fs/cgroup")
+_TO_EMPTY_S = 5.0
 _OURS = 2  # starter and init are counted among the processes
 KEPT_BY_KERNEL = "control group"
 
@@ -50,9 +53,22 @@ class Group:
         return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
 
     def remove(self) -> None:
-        """Remove it, now that it is empty."""
+        """Remove it, now that it is empty, or will be when its last process was waited for."""
+        until = time.monotonic() + _TO_EMPTY_S
         for folder in dict.fromkeys(self.folders.values()):
-            folder.rmdir()
+            while not _removed(folder, last_try=time.monotonic() > until):
+                time.sleep(0.01)
+
+
+def _removed(folder: Path, *, last_try: bool) -> bool:
+    """Whether a group could be removed; raises OSError if it is still in use at the last try."""
+    try:
+        folder.rmdir()
+    except OSError as error:
+        if last_try or error.errno != errno.EBUSY:
+            raise
+        return False
+    return True
 
 
 def make_group(limits: Limits, devices: Iterable[Path], slot: int) -> Group:

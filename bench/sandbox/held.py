@@ -193,8 +193,11 @@ class Held:
             self._starter.kill()
             self._stuck = not ended_within(self._init, _TO_END_S)
         os.close(self._init)
-        if self._stuck:
-            return
+        if not self._stuck:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Take down what stood for it here, now that none of its processes is left."""
         self._starter.wait()
         self._drain()
         code, by_signal = self._told.get("exit"), self._told.get("signal")

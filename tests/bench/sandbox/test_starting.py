@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from bench.sandbox import NONE, SANDBOXES, best, named
 from bench.sandbox import groups as groups_module
 from bench.sandbox.box import FOLDER, Box, Limits, Sandbox
+from bench.sandbox.held import Held
 from bench.sandbox.places import python_places
 from bench.sandbox.plan import python_command
 from kbsite.errors import MachineError, UsageError
@@ -133,9 +135,7 @@ print("ready", flush=True)
 time.sleep(50)
 """
     with started(sandbox, log, program, limits=Limits(log_bytes=100)) as running:
-        deadline = time.monotonic() + LONG_S
-        while running.memory_bytes() < 80 * MIB and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: running.memory_bytes() >= 80 * MIB)
         assert 80 * MIB <= running.memory_bytes() <= 200 * MIB
     assert running.memory_bytes() == 0
 
@@ -222,3 +222,44 @@ def test_sandboxes_are_known_by_name() -> None:
     assert [named(one.name) for one in SANDBOXES] == list(SANDBOXES)
     with pytest.raises(UsageError, match="'chroot' is no sandbox; expected one of: bubblewrap, n"):
         named("chroot")
+
+
+def test_a_box_that_the_kernel_does_not_end_is_an_error(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = traces()
+    waits: list[tuple[int, float]] = []
+
+    def never(process: int, seconds: float) -> bool:
+        waits.append((process, seconds))
+        return False
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bench.sandbox.held.ended_within", never)
+        running = best().start(["/bin/sleep", "50"], Box(log=log))
+        with pytest.raises(MachineError, match=r"a box cannot be ended: process \d+ was still"):
+            running.kill()
+    assert len(waits) == 2
+    assert not running.running()
+    assert running.ended() is None
+    assert isinstance(running, Held)
+    running._tidy()
+    assert traces() == before
+
+
+def test_a_kernel_that_tells_no_children_is_an_error(
+    sandbox: Sandbox, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = traces()
+    monkeypatch.setattr("bench.sandbox.launch.children", lambda _: [])
+    with pytest.raises(MachineError, match="this kernel does not say who is a child"):
+        sandbox.start(["/bin/true"], Box(log=log))
+    assert traces() == before
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds; fail if it does not within a long time."""
+    deadline = time.monotonic() + LONG_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
