@@ -6,7 +6,7 @@ and holds problem.yaml, prompt.md and code against each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -89,16 +89,19 @@ def lint_folder(
 
 
 def lint(
-    problem: GradedProblem, device: str = "cpu", progress: Progress = lambda *_: None
+    problem: GradedProblem,
+    device: str = "cpu",
+    progress: Progress = lambda *_: None,
+    rules: Sequence[Rule] = RULES,
 ) -> list[Finding]:
     """What is wrong with a problem: file, key, what was found, and what to do."""
     subject = Subject(problem, device, hardware_table())
     found: dict[str, Finding] = {}
-    for done, rule in enumerate(RULES):
-        progress(done, len(RULES), rule.name)
+    for done, rule in enumerate(rules):
+        progress(done, len(rules), rule.name)
         for finding in _findings(rule, subject):
             found.setdefault(finding.text, finding)
-    progress(len(RULES), len(RULES), "")
+    progress(len(rules), len(rules), "")
     return list(found.values())
 
 
