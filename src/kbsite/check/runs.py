@@ -19,6 +19,7 @@ from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
+from kbsite.store.grades import earlier_grades
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
     RUN,
@@ -62,6 +63,8 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     yield from metrics_findings(stored)
     yield from samples_findings(stored)
     yield from ceilings_findings(stored, there)
+    for earlier in earlier_grades(stored):
+        yield from earlier.findings
     yield from audit_findings(stored, there)
     yield from transcript_findings(stored)
 

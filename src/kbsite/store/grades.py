@@ -1,0 +1,50 @@
+"""Earlier grades of a run: grades/<when>/ holds what a later grading took the place of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kbsite.model.finding import Finding
+from kbsite.model.grade import Metrics
+from kbsite.store.files import Stored
+from kbsite.store.parsing import InvalidFileError
+from kbsite.store.records import json_record
+from kbsite.store.runs import METRICS, StoredRun, as_findings
+
+GRADES = "grades/"
+MOST = 50
+"""Earlier grades that are read: the latest ones, where there are more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierGrade:
+    """A grade that another one took the place of."""
+
+    name: str
+    """Its folder: when it was made, else "undated"."""
+    metrics: Metrics | None
+    """None where metrics.json is missing or cannot be read."""
+    files: tuple[Stored, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def earlier_grades(stored: StoredRun) -> tuple[EarlierGrade, ...]:
+    """The earlier grades of a run, the latest first; last those that do not say when they were."""
+    held: dict[str, list[Stored]] = {}
+    for file in stored.files:
+        folder, _, inside = file.name.removeprefix(GRADES).partition("/")
+        if file.name.startswith(GRADES) and inside:
+            held.setdefault(folder, []).append(file)
+    names = sorted(held, key=lambda name: (name[:1].isdigit(), name), reverse=True)[:MOST]
+    return tuple(_read(name, tuple(held[name])) for name in names)
+
+
+def _read(name: str, files: tuple[Stored, ...]) -> EarlierGrade:
+    own = next((file for file in files if file.name == f"{GRADES}{name}/{METRICS}"), None)
+    if own is None:
+        return EarlierGrade(name=name, metrics=None, files=files)
+    try:
+        return EarlierGrade(name=name, metrics=json_record(own.path, Metrics), files=files)
+    except InvalidFileError as error:
+        findings = tuple(as_findings(error))
+        return EarlierGrade(name=name, metrics=None, files=files, findings=findings)
