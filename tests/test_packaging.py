@@ -35,6 +35,7 @@ def test_the_wheel_holds_every_template_and_static_file(wheel: Path) -> None:
     assert expected <= held
     assert "bench/__init__.py" in held
     assert "kbsite/alarms/caught.json" in held
+    assert "kbsite/exploits.json" in held
     assert "bench/hardware/h200-sxm.yaml" in held
     assert not {name for name in held if name.startswith(("tests/", "runs/", "site/"))}
 

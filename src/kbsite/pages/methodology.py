@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
-from kbsite import standings
+from kbsite import exploits, standings
 from kbsite.alarms import caught
 from kbsite.alarms.kinds import BY_ID, KINDS
 from kbsite.model.alarm import Level
@@ -57,11 +57,16 @@ class Question:
 
 def pages(site: Site) -> Iterator[Page]:
     """One page, the same on every site but for the rules of its boards."""
-    yield templated(PATH, "pages/methodology.html", partial(values, site, caught.PATH))
+    yield templated(
+        PATH, "pages/methodology.html", partial(values, site, caught.PATH, exploits.PATH)
+    )
 
 
-def values(site: Site, table: Path) -> dict[str, object]:
-    """What the page shows; `table` is the file that says what detectors caught."""
+def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, object]:
+    """What the page shows.
+
+    `table` is the file that says what detectors caught, `graded` what the grader did with exploits.
+    """
     return {
         "title": "methodology",
         "figures": list(_figures()),
@@ -82,6 +87,10 @@ def values(site: Site, table: Path) -> dict[str, object]:
         "kinds": KINDS,
         "kind_of": BY_ID,
         "caught": caught.read_caught(table),
+        "exploits": exploits.read_exploits(graded),
+        "dealt": list(exploits.Dealt),
+        "dealt_rightly": exploits.right,
+        "dealt_with": exploits.graded,
     }
 
 
