@@ -23,6 +23,7 @@ from bench.lint.bounds import (
     NoWorkIsRefused,
     ShortcutsAreRefused,
 )
+from bench.lint.domain import DomainIsSound
 from bench.lint.drawing import CasesDiffer, ChangesWithTheSeed, InputsMatter
 from bench.lint.operations import ForbiddenIsFound
 from bench.lint.statement import (
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     BytesAreCompulsory(),
     ForbiddenIsFound(),
     HonestBaselinesPass(),
+    DomainIsSound(),
     NoWorkIsRefused(),
     LowerPrecisionIsRefused(),
     ShortcutsAreRefused(),

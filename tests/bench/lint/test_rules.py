@@ -179,6 +179,25 @@ def test_a_formula_that_is_far_off_but_grows_alike_is_told(tmp_path: Path) -> No
     assert "expected about the same" in said[0]
 
 
+DOMAIN = "all sizes of the domain work"
+
+
+def test_a_reference_that_fails_for_sizes_that_are_allowed_is_told(tmp_path: Path) -> None:
+    edit = ("+ b}", "+ b + 0 * b.view(-1, 16).sum()}")
+    said = of_edit(DOMAIN, tmp_path, reference=edit)
+    assert len(said) == 1
+    assert said[0].startswith("fails in case 'ordinary' on least (M=1, N=1, K=16): RuntimeError:")
+
+
+def test_a_bound_that_honest_kernels_miss_for_sizes_that_are_allowed_is_told(
+    tmp_path: Path,
+) -> None:
+    edit = ("y.copy_(torch.addmm(b", "y.copy_(torch.addmm(b + (len(x) % 2)")
+    said = of_edit(DOMAIN, tmp_path, baselines=edit)
+    assert len(said) == 1
+    assert "bounds off in case 'ordinary' on least (M=1, N=1, K=16): narrow the dim" in said[0]
+
+
 STATEMENTS = [
     ("prompt.md tells the shapes", ("| flat | 1024 | 8192 | 8192 |\n", ""),
      "has no line with the sizes of the shape flat (M=1024, N=8192, K=8192)"),
