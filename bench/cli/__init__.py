@@ -96,14 +96,14 @@ def with_settings(given: dict[str, Any]) -> dict[str, Any]:
     from kbsite.errors import UsageError
     from kbsite.store.settings import config_path, read_settings
 
-    if all(given.get(name, True) for name in ("problems", "runs")):
+    asked = [name for name in ("problems", "runs") if name in given and given[name] is None]
+    if not asked:
         return given
     try:
         settings = read_settings(config_path(Path.cwd()))
     except UsageError:
         return given  # without a kbsite.yaml it is the folders that the caller stands in
-    found = {"problems": settings.problems, "runs": settings.runs}
-    return {**given, **{name: given[name] or held for name, held in found.items()}}
+    return {**given, **{name: getattr(settings, name) for name in asked}}
 
 
 bench = click.Group(
