@@ -159,8 +159,12 @@ class Sandboxed(Protocol):
         """Stop all its processes; whether none of them runs any more within that time."""
         ...
 
+    def stood_still(self) -> bool:
+        """Whether none of its processes ran since it was frozen."""
+        ...
+
     def thaw(self) -> None:
-        """Let all its processes go on."""
+        """Let all that were frozen go on."""
         ...
 
     def kill(self) -> None:

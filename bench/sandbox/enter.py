@@ -51,12 +51,8 @@ MNT_DETACH = 2
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SYS_MOUNT_SETATTR, SYS_CLOSE_RANGE = 442, 436
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
-PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = (
-    36,
-    38,
-    47,
-    4,
-)
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 SECCOMP_MODE_FILTER = 2
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 CAPABILITIES_VERSION = 0x20080522
@@ -183,8 +179,8 @@ def build_root(plan: Plan, contents: bytes) -> None:
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
     """Mount, or change a mount; raises OSError."""
-    done = libc.mount(source.encode(), target.encode(), (kind or "").encode(), flags,
-                      options.encode())  # fmt: skip
+    words = [word.encode() for word in (source, target, kind or "")]
+    done = libc.mount(*words, flags, options.encode())
     checked(f"mounting {kind or source} at {target}", done)
 
 
@@ -205,8 +201,8 @@ def bind(source: str, target: str, flags: int) -> None:
     mount(HOST + source, target, None, MS_BIND | MS_REC)
     # Read-only, nosuid and nodev have the same numbers as attributes and as flags.
     attributes = struct.pack("QQQQ", flags, 0, 0, 0)
-    done = libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, target.encode(), AT_RECURSIVE, attributes,
-                        len(attributes))  # fmt: skip
+    where = (AT_FDCWD, target.encode(), AT_RECURSIVE)
+    done = libc.syscall(SYS_MOUNT_SETATTR, *where, attributes, len(attributes))
     checked(f"making {target} read-only", done)
 
 
@@ -365,8 +361,8 @@ def give_up_rights(plan: Plan, uid: int) -> None:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
-    head, none = struct.pack("Ii", CAPABILITIES_VERSION, 0), bytes(24)
-    checked("giving up capabilities", libc.capset(head, none))
+    head = struct.pack("Ii", CAPABILITIES_VERSION, 0)
+    checked("giving up capabilities", libc.capset(head, bytes(24)))
     checked("no new privileges", libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 

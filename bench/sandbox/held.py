@@ -16,7 +16,14 @@ from typing import Self
 from bench.sandbox.box import Ending, Limits
 from bench.sandbox.groups import Group
 from bench.sandbox.log import Log
-from bench.sandbox.processes import ended_within, family, resident_bytes, stopped
+from bench.sandbox.processes import (
+    ended_within,
+    family,
+    resident_bytes,
+    runs,
+    runs_of,
+    stopped,
+)
 from kbsite.errors import MachineError
 
 _EVERY_MS = 50  # how often memory is looked at
@@ -47,6 +54,8 @@ class Held:
         self._ending: Ending | None = None
         self._done = threading.Event()
         self._init = -1
+        self._frozen: list[int] = []
+        self._runs: dict[str, int] = {}
         self.init = 0
         self.pid = 0
         self.facts: Mapping[str, str] = {}
@@ -93,13 +102,23 @@ class Held:
             self._signal(found, signal.SIGSTOP)
             # Twice the same, and all of them still: nobody was started meanwhile.
             if found == known and all(stopped(one) for one in found):
+                self._frozen = found
+                self._runs = {key: count for one in found for key, count in runs(one).items()}
                 return True
             known = found
         return not self.running()
 
+    def stood_still(self) -> bool:
+        """Whether none of its processes had a processor since it was frozen.
+
+        To be stopped is not to stay so: a timer of its own sends a process the signal to go on.
+        """
+        now = {key: runs_of(key) for key in self._runs}
+        return all(count in (None, self._runs[key]) for key, count in now.items())
+
     def thaw(self) -> None:
-        """Let all its processes go on."""
-        self._signal(family(self.init)[1:], signal.SIGCONT)
+        """Let all go on that were frozen."""
+        self._signal(self._frozen, signal.SIGCONT)
 
     def _signal(self, processes: Sequence[int], number: signal.Signals) -> None:
         for one in processes:

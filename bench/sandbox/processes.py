@@ -47,6 +47,32 @@ def _state(stat: str) -> str:
     return Path(stat).read_text(errors="replace").rpartition(")")[2].split()[0]
 
 
+def runs(pid: int) -> dict[str, int]:
+    """How often each thread of a process was given a processor, by its folder below /proc.
+
+    A thread of which the kernel does not tell is left out, and so is one that is gone.
+    """
+    found: dict[str, int] = {}
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    for thread in threads:
+        place = f"/proc/{pid}/task/{thread}"
+        count = runs_of(place)
+        if count is not None:
+            found[place] = count
+    return found
+
+
+def runs_of(thread: str) -> int | None:
+    """The same of one thread; None where it is gone, or the kernel does not tell."""
+    try:
+        return int(Path(thread, "schedstat").read_text().split()[2])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def resident_bytes(pid: int) -> int:
     """The memory of a process that is in RAM, shared pages included, in bytes; 0 if it is gone."""
     try:

@@ -31,7 +31,7 @@ from kbsite.errors import MachineError
 _PROBE = Path(__file__).with_name("probe.py")
 _NAMESPACES = ("pid", "mnt", "net", "ipc", "uts", "cgroup")
 _LONG_S = 30.0
-_NEEDED = {
+NEEDED = {
     "L1": {"user"},
     "L2": {
         *("namespaces", "capabilities", "no new privileges", "filter", "rights", "processes"),
@@ -40,7 +40,7 @@ _NEEDED = {
         *("limit of memory", "limit of processes", "limit of scratch", "limit of the log"),
     },
 }
-_NEEDED["L3"] = {*_NEEDED["L1"], *_NEEDED["L2"], "limits kept by the kernel"}
+NEEDED["L3"] = {*NEEDED["L1"], *NEEDED["L2"], "limits kept by the kernel"}
 
 _HOW = {
     "rights": "the probe calls setuid for root and for another user",
@@ -73,7 +73,7 @@ def self_test(sandbox: Sandbox) -> Proven:
 def level_of(claims: list[Claim]) -> str:
     """The highest level of which every claim held."""
     held = {claim.name for claim in claims if claim.held}
-    return next((level for level in ("L3", "L2", "L1") if _NEEDED[level] <= held), "L0")
+    return next((level for level in ("L3", "L2", "L1") if NEEDED[level] <= held), "L0")
 
 
 def _probed(sandbox: Sandbox, bait: Bait, log: Path) -> tuple[list[Claim], dict[str, str]]:

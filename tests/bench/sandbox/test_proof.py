@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.sandbox import NONE, self_test
+from bench.sandbox import NONE, probe, self_test
 from bench.sandbox import groups as groups_module
 from bench.sandbox import plan as plan_module
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
 from bench.sandbox.bubblewrap import Bubblewrap
 from bench.sandbox.namespaces import Namespaces
-from bench.sandbox.proof import level_of
+from bench.sandbox.proof import NEEDED, level_of
 from kbsite.errors import MachineError
 from tests.bench.sandbox.boxes import processes_of_boxes, sandbox, traces
 
@@ -125,3 +125,17 @@ def test_levels_follow_from_the_claims_that_held() -> None:
         without = [replace(claim, held=claim.name != name) for claim in all_held]
         expected = {"user": "L2", "limits kept by the kernel": "L2"}.get(name, "L1")
         assert level_of(without) == expected, name
+
+
+def test_the_page_on_sandboxes_names_what_is_claimed() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text()
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
+    levels = {row[0].strip(): row[1] for row in rows if len(row) == 2}
+    explained = {name.strip() for row in rows for name in row[0].split(",")}
+    for level, needed in NEEDED.items():
+        below = set().union(*(NEEDED[one] for one in ("L1", "L2") if one < level == "L3"))
+        for name in needed - below:
+            assert name in levels[level], (level, name)
+            assert name in explained, name
+    assert f"{len(probe.REFUSED)} system calls that have to be refused" in page
+    assert f"sockets of {len(probe.FAMILIES)} families" in page
