@@ -185,3 +185,36 @@ def test_a_problem_of_latency_tells_the_time_against_the_library_floor(
         (out / "runs" / run.name / "index.html").read_text("utf-8"), namespaceHTMLElements=False
     ))  # fmt: skip
     assert "what counts is the time, against the library floor of 4 ms: 2 × as fast" in text
+
+
+def test_a_board_shows_times_where_a_problem_is_one_of_latency(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, make_problem: MakeProblem
+) -> None:
+    settings = make_settings(tmp_path, problems=("softmax", "wide"))
+    hashes = {
+        name: read_problem(make_problem(settings.problems, name, regime=regime)).hash
+        for name, regime in (("softmax", "latency"), ("wide", "memory"))
+    }
+    for name, hashed in hashes.items():
+        for board, who, ms in (("demo", "claude", 2.0), ("floors", "floor", 5.0)):
+            make_run(
+                settings.runs / board, harness=who, model="library", problem=name,
+                problem_hash=hashed, metrics=plain(grade(ms).metrics),
+            )  # fmt: skip
+    grid = html5lib.parse(
+        (build(settings).out / "demo/index.html").read_text("utf-8"), namespaceHTMLElements=False
+    )
+    (table,) = (e for e in grid.iter("table") if e.get("class") == "grid")
+    cells = {
+        (row[0], number): text
+        for element in table.iter("tr")
+        if len(row := [text_of(cell) for cell in element]) > 2
+        for number, text in enumerate(row[1:3])
+    }
+
+    assert cells["library floor", 0] == "5 ms"
+    assert cells["library floor", 1] == ".200"
+    assert cells["claude · library [max]", 0].startswith("2 ms×2.5")
+    assert cells["claude · library [max]", 1].startswith(".500±.005")
+    assert cells["best", 0] == "2 ms×2.5"
+    assert "A problem of latency: softmax." in text_of(grid)

@@ -8,10 +8,12 @@ from functools import partial
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board, Cell, Due
+from kbsite.model.floor import FloorKind
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
 from kbsite.pages.board_figures import figures
 from kbsite.pages.cited import cited, unproven
+from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
 from kbsite.pages.page import Page, Site, board_path, templated
 from kbsite.text import banner
@@ -41,10 +43,23 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "cited": partial(cited, site),
         "unproven": partial(unproven, site),
         "leaks": cards,
+        "latency": latency(site, board),
         "quoted_runs": QUOTED,
         "leak_of": _leak_of(cards),
         **figures(board, site.prices),
     }
+
+
+def latency(site: Site, board: Board) -> dict[str, float | None]:
+    """The problems of a board whose cells show times, each with the library floor's time in ms."""
+    floors = {
+        floor.problem: floor.ms
+        for row in board.floors
+        for floor in row.floors
+        if floor is not None and floor.kind is FloorKind.LIBRARY
+    }
+    problems = [column.problem for column in board.columns]
+    return {problem: floors.get(problem) for problem in problems if in_ms(site, problem)}
 
 
 def coverage(board: Board) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from kbsite.model.accounting import ListedShape, bound_by, ceiling_of
 from kbsite.model.board import Board, Cell, Column, Row
-from kbsite.model.problem import Bound
+from kbsite.model.floor import Floor
+from kbsite.model.forbidden import FAMILIES
+from kbsite.model.hardware import Hardware
+from kbsite.model.problem import Bound, Problem
 from kbsite.pages.page import Page, Site, problem_path, templated
 from kbsite.text import code_lines
 
@@ -22,6 +26,19 @@ class Results:
     board: Board
     column: Column
     cells: list[tuple[Row, Cell]]
+    floors: list[Floor]
+    """In the order of the board's floor rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A shape that a problem is graded on, as the page lists it."""
+
+    name: str
+    sizes: list[str]
+    """A size for each dimension, in their order."""
+    ceilings: list[str]
+    """For each hardware the time by its datasheet and what binds it; a dash where unknown."""
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -32,6 +49,53 @@ def pages(site: Site) -> Iterator[Page]:
         yield templated(
             problem_path(problem), "pages/problem.html", partial(_values, site, problem)
         )
+
+
+SHAPES = 60
+"""Shapes of a kind that are listed."""
+
+
+def hardware_of(site: Site, problem: str) -> list[str]:
+    """Ids of the hardware that boards with this problem were made on, and that is known."""
+    named = [
+        board.hardware
+        for board in site.boards
+        if board.hardware in site.hardware
+        and any(column.problem == problem for column in board.columns)
+    ]
+    return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def listed(problem: Problem, shapes: Sequence[ListedShape], on: Sequence[Hardware]) -> list[Listed]:
+    """The shapes of a problem with their ceilings on some hardware."""
+    return [
+        Listed(
+            str(shape.get("id", number)),
+            [str(shape.get(name, "–")) for name in dimensions(problem)],
+            [ceiling_text(problem, shape, one) for one in on],
+        )
+        for number, shape in enumerate(shapes[:SHAPES], start=1)
+    ]
+
+
+def ceiling_text(problem: Problem, shape: ListedShape, hardware: Hardware) -> str:
+    """Such as "0.183 ms, fp8"; a dash where the work or a figure is not known."""
+    try:
+        found = ceiling_of(problem, shape, hardware)
+    except ValueError:
+        return "–"
+    return f"{found.ms:.4g} ms, {bound_by(found)}" if found.ms else "–"
+
+
+def calibration(bound: Bound) -> str:
+    """What the bound lets through and what it keeps out, as it was measured; "" if it was not."""
+    told = []
+    if bound.honest is not None:
+        told.append(f"honest kernels use up to {bound.honest:.2g} of it")
+    if bound.cheapest is not None:
+        cheat = bound.cheat or "the cheapest shortcut"
+        told.append(f"{cheat} is {bound.cheapest:.2g} times too far off")
+    return "; ".join(told)
 
 
 def bound_text(bound: Bound) -> str:
@@ -51,15 +115,35 @@ def bound_text(bound: Bound) -> str:
 
 def _values(site: Site, problem: str) -> dict[str, object]:
     stored = site.problems.get(problem)
+    held = hardware_of(site, problem)
     return {
         "title": site.problem_title(problem),
         "id": problem,
         "stored": stored,
         "bound_text": bound_text,
+        "calibration": calibration,
+        "families": FAMILIES,
+        "dimensions": dimensions(stored.problem) if stored else [],
+        "hardware": held,
+        "shapes": _shapes(site, stored.problem, held) if stored else [],
         "is_address": _ADDRESS.fullmatch,
         "reference": code_lines(stored.reference) if stored else [],
         "results": list(_results(site, problem)),
     }
+
+
+def dimensions(problem: Problem) -> list[str]:
+    """Names of the columns of sizes: the dimensions, else whatever the first shape has."""
+    first = problem.shapes[0] if problem.shapes else {}
+    return list(problem.dimensions) or [name for name in first if name != "id"]
+
+
+def _shapes(site: Site, problem: Problem, held: Sequence[str]) -> list[tuple[str, list[Listed]]]:
+    """The lists of shapes that are not empty, each with what it is for."""
+    on = [site.hardware[name] for name in held]
+    found = [("shapes", listed(problem, problem.shapes, on))]
+    found.append(("shapes on a CPU", listed(problem, problem.cpu_shapes, [])))
+    return [(title, rows) for title, rows in found if rows]
 
 
 def _results(site: Site, problem: str) -> Iterator[Results]:
@@ -68,4 +152,6 @@ def _results(site: Site, problem: str) -> Iterator[Results]:
             if column.problem == problem:
                 cells = [(row, cell) for row, at, cell in board.cells if at is column]
                 cells.sort(key=lambda pair: -(pair[1].shown.counted_score or 0))
-                yield Results(board, column, cells)
+                rows = [row.floors for row in board.floors]
+                floors = [one for row in rows for one in row if one and one.problem == problem]
+                yield Results(board, column, cells, floors)
