@@ -29,7 +29,8 @@ from bench.sandbox.strain import tried_limits
 from kbsite.errors import MachineError
 
 _PROBE = Path(__file__).with_name("probe.py")
-_NAMESPACES = ("pid", "mnt", "net", "ipc", "uts", "cgroup")
+# IPC is a claim of its own: a box may have been asked to share it.
+_NAMESPACES = ("pid", "mnt", "net", "uts", "cgroup")
 _LONG_S = 30.0
 NEEDED = {
     "L1": {"user"},
@@ -56,14 +57,14 @@ _HOW = {
 }
 
 
-def self_test(sandbox: Sandbox) -> Proven:
-    """What a sandbox was seen to keep, and its level.
+def self_test(sandbox: Sandbox, *, share_ipc: bool = False) -> Proven:
+    """What a sandbox was seen to keep, and its level; of boxes that share IPC if told so.
 
     Raises MachineError where it cannot be entered at all, or its probe does not answer.
     """
     with tempfile.TemporaryDirectory(prefix="kbsite-canary-") as name, laid_out(Path(name)) as bait:
         log = Path(name) / "log"
-        claims, facts = _probed(sandbox, bait, log)
+        claims, facts = _probed(sandbox, bait, log, share_ipc=share_ipc)
         claims += tried_limits(sandbox, log)
     return Proven(
         sandbox=sandbox.name, level=level_of(claims), claims=tuple(claims), facts=dict(facts)
@@ -76,11 +77,14 @@ def level_of(claims: list[Claim]) -> str:
     return next((level for level in ("L3", "L2", "L1") if NEEDED[level] <= held), "L0")
 
 
-def _probed(sandbox: Sandbox, bait: Bait, log: Path) -> tuple[list[Claim], dict[str, str]]:
+def _probed(
+    sandbox: Sandbox, bait: Bait, log: Path, *, share_ipc: bool
+) -> tuple[list[Claim], dict[str, str]]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         inside = theirs.fileno()
-        box = Box(log=log, files={"probe.py": _PROBE.read_bytes()}, pass_fds=(inside,))
+        files = {"probe.py": _PROBE.read_bytes()}
+        box = Box(log=log, files=files, pass_fds=(inside,), share_ipc=share_ipc)
         command = python_command(Path("probe.py"), str(inside))
         with sandbox.start(command, box) as started:
             theirs.close()

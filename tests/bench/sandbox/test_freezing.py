@@ -55,6 +55,44 @@ def test_threads_children_and_daemons_stand_still_until_they_are_let_go(
         box.thaw()
 
 
+WOKEN = """
+import ctypes, signal, time
+class Event(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_void_p), ("signo", ctypes.c_int), ("notify", ctypes.c_int),
+                ("rest", ctypes.c_char * 48)]
+signal.signal(signal.SIGCONT, lambda *_: None)
+libc = ctypes.CDLL(None)
+event, timer = Event(signo=signal.SIGCONT, notify=0), ctypes.c_void_p()
+libc.timer_create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer))
+print("x", flush=True)
+while True:
+    # Put off as long as this runs.
+    libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, 100_000_000), None)
+    time.sleep(0.005)
+"""
+
+
+def test_who_has_a_timer_to_go_on_by_did_not_stand_still(sandbox: Sandbox, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with started(sandbox, log, WALLED_IN + WOKEN) as box:
+        until_it_grows_once(log)
+        assert box.freeze(10.0)
+        time.sleep(0.5)
+
+        assert not box.stood_still()
+
+
+def test_who_stands_still_is_known_to(sandbox: Sandbox, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with started(sandbox, log, WALLED_IN + COUNTING, limits=LIMITS) as box:
+        until_it_grows(log)
+        for _ in range(3):
+            assert box.freeze(10.0)
+            time.sleep(0.1)
+            assert box.stood_still()
+            box.thaw()
+
+
 def test_a_frozen_box_can_be_ended(sandbox: Sandbox, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started(sandbox, log, WALLED_IN + COUNTING) as box:

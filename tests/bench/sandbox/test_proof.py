@@ -99,15 +99,10 @@ def test_a_checkout_that_can_be_read_is_seen() -> None:
     assert proven.level == "L1"
 
 
-def test_shared_ipc_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = plan_module.plan_file
-
-    def sharing(*given: object, **named: object) -> int:
-        more = {"share_ipc": True}
-        return real(*given, **{**named, "more": more})  # type: ignore[arg-type]
-
-    monkeypatch.setattr("bench.sandbox.launch.plan_file", sharing)
-    assert missing(self_test(Namespaces(new_user=False))) >= {"namespaces", "ipc"}
+def test_shared_ipc_is_seen(sandbox: Sandbox) -> None:
+    proven = self_test(sandbox, share_ipc=True)
+    assert missing(proven) - {"limits kept by the kernel"} == {"ipc"}
+    assert proven.level == "L1"
 
 
 def test_a_sandbox_that_cannot_be_entered_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
