@@ -217,8 +217,7 @@ class OnShape:
         """
         slots = [call.slot for call in calls]
         patience = self._subject.setting.patience.call
-        self._process.thaw()
-        started = perf_counter_ns()
+        started = self._process.thaw()
         reply = self._process.ask(command, shape=self._index, slots=slots, seconds=patience)
         wall = perf_counter_ns() - started
         seen = marks.look(self._arena)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, perf_counter_ns, sleep
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,6 +28,9 @@ START_SECONDS = 120
 """For the interpreter, torch and the device's context; nothing of a solution runs by then."""
 
 FREEZE_SECONDS = 5.0
+
+THAW_NS = 20_000
+"""What it may take to let a process go on without being counted."""
 
 LOG_SECONDS = 1.0
 """How long an error's text may take on its way from a worker to its log."""
@@ -178,9 +181,17 @@ class Process:
         if not self._held.freeze(FREEZE_SECONDS):
             raise Failure(Outcome.PROTOCOL, "it starts processes faster than they can be stopped")
 
-    def thaw(self) -> None:
-        """Let them go on."""
+    def thaw(self) -> int:
+        """Let them go on; when that was, ns. Failure if they did not stand still until then.
+
+        Whoever has many processes runs in the first ones while the last ones are still let go: all
+        but a moment of that counts.
+        """
+        if not self._held.stood_still():
+            raise Failure(Outcome.PROTOCOL, "it went on by itself while inputs were laid out")
+        began = perf_counter_ns()
         self._held.thaw()
+        return min(perf_counter_ns(), began + THAW_NS)
 
     def quiet(self) -> None:
         """Failure if something came up the channel that nobody asked for."""

@@ -29,6 +29,9 @@ Script = Callable[[socket.socket, bytes], None]
 class Forged:
     """Stands in for a worker in its sandbox: a thread that answers as its script says."""
 
+    still = True
+    thawing = 0.0
+
     pid = 0
     facts: dict[str, str] = {}  # noqa: RUF012 - the protocol's
 
@@ -70,8 +73,11 @@ class Forged:
     def freeze(self, seconds: float) -> bool:
         return seconds > 0
 
+    def stood_still(self) -> bool:
+        return self.still
+
     def thaw(self) -> None:
-        return
+        time.sleep(self.thawing)
 
     def kill(self) -> None:
         self._thread.join(5)
@@ -277,3 +283,29 @@ def test_the_box_gets_the_worker_and_nothing_of_the_grader(tmp_path: Path) -> No
     assert "PATH" not in box.environment
     assert not any("bench" in place.parts for place in box.readable)
     assert len(box.pass_fds) == 1 + len(made.arena.fds)
+
+
+def test_who_goes_on_while_inputs_are_laid_out_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Forged, "still", False)
+    with talking(lambda *_: None, tmp_path) as (process, _):
+        process.freeze()
+        with pytest.raises(Failure) as caught:
+            process.thaw()
+
+    assert caught.value.outcome is Outcome.PROTOCOL
+    assert "by itself" in caught.value.detail
+
+
+def test_processes_that_take_long_to_let_go_on_are_counted_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Forged, "thawing", 0.2)
+    with talking(lambda *_: None, tmp_path) as (process, _):
+        process.freeze()
+        began = time.perf_counter_ns()
+        started = process.thaw()
+        ended = time.perf_counter_ns()
+
+    assert began <= started < ended - 100_000_000
