@@ -7,11 +7,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 BWRAP ?= $(shell command -v bwrap)
+CXX_FOUND := $(shell command -v g++)
 METRICS := ../shared/tools/style_metrics.py
 # What detectors of alarms are shown is data, not code of the tests.
 TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*" -not -path "tests/exploits/*/*")
 
-.PHONY: site test lint types layers budgets tests browser bubblewrap demo bench format clean
+.PHONY: site test lint types layers budgets tests browser bubblewrap compiler demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt
@@ -39,7 +40,7 @@ budgets: $(VENV)/dev.stamp
 	else echo "budgets: not measured, $(METRICS) is not here"; fi
 
 # A process for each core; a test that waits for a browser does not keep others waiting.
-tests: $(VENV)/dev.stamp browser bubblewrap
+tests: $(VENV)/dev.stamp browser bubblewrap compiler
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
@@ -50,6 +51,18 @@ browser:
 	      apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; \
 	  else \
 	    echo "The browser tests need Chromium: install the package chromium, or run as root." >&2; \
+	    exit 3; \
+	  fi; \
+	fi
+
+# A solution may build native code; an honest one that does has to pass.
+compiler:
+	@if [ -z "$(CXX_FOUND)" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends g++; \
+	  else \
+	    echo "A solution that builds native code is graded in the tests: install the package g++." >&2; \
 	    exit 3; \
 	  fi; \
 	fi
