@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.sandbox import groups as groups_module
+from bench.sandbox import group_places
 from bench.sandbox import users as users_module
 from bench.sandbox.bait import laid_out
 from bench.sandbox.box import FOLDER, Box, Limits
@@ -127,7 +127,9 @@ def version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cgroup.procs"):
         (folder / name).write_text("")
     (folder / "memory.events").write_text("low 0\noom 0\noom_kill 0\n")
-    monkeypatch.setattr(groups_module, "_places", lambda: {"memory": tmp_path, "pids": tmp_path})
+    monkeypatch.setattr(
+        "bench.sandbox.groups.places", lambda: {"memory": tmp_path, "pids": tmp_path}
+    )
     return folder
 
 
@@ -160,7 +162,7 @@ def test_groups_of_processes_that_died_are_removed(tmp_path: Path) -> None:
     other = tmp_path / "somebody"
     for folder in (gone, here, other):
         folder.mkdir()
-    groups_module._remove_old(tmp_path)
+    group_places._remove_old(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([here, other])
 
 

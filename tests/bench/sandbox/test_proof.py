@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bench.sandbox import NONE, probe, self_test
-from bench.sandbox import groups as groups_module
 from bench.sandbox import plan as plan_module
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
 from bench.sandbox.bubblewrap import Bubblewrap
@@ -71,7 +70,7 @@ def test_without_a_filter_of_calls_the_level_is_lower(monkeypatch: pytest.Monkey
 
 
 def test_without_control_groups_the_level_is_lower(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups_module, "_places", dict)
+    monkeypatch.setattr("bench.sandbox.groups.places", dict)
     proven = self_test(Namespaces(new_user=False))
     assert missing(proven) == {"limits kept by the kernel"}
     assert proven.level == "L2"

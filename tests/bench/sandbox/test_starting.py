@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from bench.sandbox import NONE, SANDBOXES, best, named
-from bench.sandbox import groups as groups_module
 from bench.sandbox.box import FOLDER, Box, Limits, Sandbox
 from bench.sandbox.held import Held
 from bench.sandbox.places import python_places
@@ -143,7 +142,7 @@ time.sleep(50)
 def test_memory_is_watched_where_no_control_group_can_be_had(
     sandbox: Sandbox, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(groups_module, "_places", dict)
+    monkeypatch.setattr("bench.sandbox.groups.places", dict)
     program = "import time\nheld = bytearray(b'x' * (300 << 20))\ntime.sleep(50)"
     with started(sandbox, log, program) as running:
         assert running.facts["memory"] == "resident memory, looked at every 50 ms"
