@@ -160,8 +160,8 @@ class Process:
             return Failure(Outcome.PROTOCOL, f"a frame with status {status}, which there is not")
         if outcome is Outcome.FORBIDDEN_OP:
             known = 0 < operation <= len(self._forbidden)
-            name = self._forbidden[operation - 1] if known else "an unknown operation"
-            return Failure(outcome, f"aten::{name} was called")
+            name = f"aten::{self._forbidden[operation - 1]}" if known else "an unknown operation"
+            return Failure(outcome, f"{name} was called")
         return Failure(outcome, f"{self._last_line()} ({self.stage})")
 
     def _ending(self) -> Failure:

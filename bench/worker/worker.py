@@ -49,6 +49,14 @@ ERROR_END = "-- end of the error --"
 
 SCRATCH = "/tmp"  # noqa: S108 - of the sandbox
 
+STORED = ("", "Sparse", "SparseCsr")
+"""Ways in which torch stores tensors, as they stand before the device's name in its dispatcher."""
+
+SIDE_DOORS = frozenset(
+    ("mkldnn", "mkldnn_prepacked", "mkl", "onednn", "quantized", "_quantized", "sparse")
+)
+"""Namespaces of operations that do what aten's do, by other libraries."""
+
 Views = tuple[Any, ...]
 Solve = Callable[..., object]
 
@@ -108,27 +116,46 @@ class CudaClock:
 
 
 class Trap:
-    """Operations that the problem forbids: they raise, and that they were called is kept."""
+    """Operations that the problem forbids: they raise, and that they were called is kept.
+
+    With them everything in namespaces of torch that are there for other libraries' operations, and
+    every operation on tensors that are stored in another way.
+    """
 
     def __init__(self, torch: ModuleType, names: Sequence[str], key: str) -> None:
         self.called = 0
         self.names = list(names)
-        self._library = torch.library.Library("aten", "IMPL")
+        self._libraries = {"aten": torch.library.Library("aten", "IMPL")}
         # That an operation is replaced is what is wanted; torch warns of it.
         with warnings.catch_warnings(action="ignore"):
-            self._replace(torch, key)
+            for stored in STORED:
+                self._replace(torch, stored + key)
+            if self.names:
+                self._close_side_doors(torch, key)
 
     def _replace(self, torch: ModuleType, key: str) -> None:
         for number, name in enumerate(self.names, 1):
             packet = getattr(torch.ops.aten, name)
             for overload in packet.overloads():
                 spelled = name if overload == "default" else f"{name}.{overload}"
-                self._library.impl(spelled, self._raiser(number), key)
+                self._libraries["aten"].impl(spelled, self._raiser(number), key)
+
+    def _close_side_doors(self, torch: ModuleType, key: str) -> None:
+        self._libraries |= {space: torch.library.Library(space, "IMPL") for space in SIDE_DOORS}
+        for operation in torch._C._dispatch_get_all_op_names():
+            space, _, name = operation.partition("::")
+            if space in SIDE_DOORS:
+                self.names.append(operation)
+                for stored in ("", "Quantized"):
+                    raiser = self._raiser(len(self.names))
+                    self._libraries[space].impl(name, raiser, stored + key)
 
     def _raiser(self, number: int) -> Solve:
         def forbidden(*args: object, **kwargs: object) -> None:  # noqa: ARG001
             self.called = number
-            raise RuntimeError(f"aten::{self.names[number - 1]} is forbidden in this problem")
+            name = self.names[number - 1]
+            spelled = name if "::" in name else f"aten::{name}"
+            raise RuntimeError(f"{spelled} is forbidden in this problem")
 
         return forbidden
 
@@ -242,7 +269,7 @@ class Worker:
             ]
             for one in seen.key_averages()
         ]
-        sys.stderr.write("kbtrace " + json.dumps(rows) + "\n")
+        sys.stderr.write("\nkbtrace " + json.dumps(rows) + "\n")
         sys.stderr.flush()
 
     def serve(self) -> None:

@@ -33,7 +33,9 @@ FAMILIES: Final[Mapping[str, Family]] = {
          "vdot", "einsum", "tensordot", "bilinear", "_trilinear", "chain_matmul",
          "linalg_multi_dot", "_addmm_activation", "_int_mm", "_weight_int4pack_mm",
          "_weight_int8pack_mm", "_sparse_semi_structured_mm", "_sparse_semi_structured_linear",
-         "mkldnn_linear", "linalg_vecdot", "inner", "_cslt_sparse_mm"),
+         "mkldnn_linear", "linalg_vecdot", "inner", "_cslt_sparse_mm", "sspaddmm", "hspmm",
+         "_sparse_mm", "_sparse_addmm", "sparse_sampled_addmm", "_sparse_sparse_matmul",
+         "_linalg_solve_ex", "linalg_lu_solve", "linalg_solve_triangular", "cholesky_solve"),
         _BLAS, "library matrix products (torch.matmul, mm, bmm, einsum, linear and the like)"),
     "scaled_matmul": Family(
         ("_scaled_mm", "_scaled_mm_v2"),
