@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 
 from bench.devices import Arena
-from bench.grading.failures import Failure
+from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import Subject, Told
 from bench.grading.proof import prove
 from bench.grading.rounds import Round, Rounds
@@ -79,7 +79,7 @@ def grade(
             outcome, detail = failure.outcome, failure.detail
         except (MachineError, OSError, MemoryError, RuntimeError) as error:
             scored = Scored()
-            outcome, detail = Outcome.INFRA, f"{type(error).__name__}: {error}"[:500]
+            outcome, detail = Outcome.INFRA, printable(f"{type(error).__name__}: {error}"[:500])
             (Path(folder) / "grader.log").write_text(traceback.format_exc(), "utf-8")
             run.logs.append(Path(folder) / "grader.log")
         log = _log(run.logs)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.devices import Arena
 from bench.forbidden import forbidden_kernels, forbidden_operations
-from bench.grading.failures import Failure
+from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import OnShape
 from bench.grading.rounds import Rounds
 from bench.grading.work import DRAM_BYTES, TENSOR_PIPE, dram_proof, tensor_proof
@@ -85,4 +85,4 @@ def _rows(log: Path) -> list[str] | None:
         rows = None
     if not isinstance(rows, list):
         return None
-    return [str(row[0]) for row in rows if isinstance(row, list) and row]
+    return [printable(str(row[0])) for row in rows if isinstance(row, list) and row]
