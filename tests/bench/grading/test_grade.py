@@ -82,12 +82,15 @@ def test_an_honest_solution_passes_and_its_grade_says_what_it_rests_on() -> None
     assert (found.rounds, found.calls_per_round, found.device) == (2, 8, "cpu")
 
 
-def test_what_was_dispatched_is_shown() -> None:
-    [proof] = honest()[0].metrics.proofs
+def test_what_was_dispatched_is_shown_and_what_could_not_be_counted_is_said() -> None:
+    seen, *counters = honest()[0].metrics.proofs
 
-    assert proof.available
-    assert proof.passed
-    assert "aten::" in proof.detail
+    assert seen.available
+    assert seen.passed
+    assert "aten::" in seen.detail
+    assert counters
+    assert not any(proof.available for proof in counters)
+    assert all(proof.detail for proof in counters)
 
 
 def test_samples_of_every_round_and_shape_are_kept() -> None:
