@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.records import plain
 from kbsite.build import build
 from kbsite.model.audit import Verdict
+from kbsite.model.grade import Outcome
 from kbsite.model.status import EndReason, Status
 from kbsite.store.problems import read_problem
+from tests.bench.grades import failed, grade
 from tests.browser.long_session import line_of, session
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.store.cards import CARD
@@ -97,6 +100,17 @@ def _audit(verdict: Verdict) -> dict[str, object]:
     return {"verdict": verdict.value, "summary": PROSE, "quotes": quotes, "implication": PROSE}
 
 
+def _grades() -> dict[str, bytes]:
+    """Samples of a grade of our own, and two grades before it."""
+    lines = [json.dumps(plain(one)) for one in grade().samples]
+    earlier = json.dumps(plain(failed(Outcome.LATE_WRITE).metrics))
+    return {
+        "samples.jsonl": "\n".join(lines).encode(),
+        "grades/20261120T100000Z/metrics.json": earlier.encode(),
+        "grades/20261119T100000Z/metrics.json": b"{}",
+    }
+
+
 def full_site(
     home: Path, make_run: MakeRun, make_settings: MakeSettings, make_problem: MakeProblem,
     make_floors: MakeFloors,
@@ -108,6 +122,7 @@ def full_site(
     cards.mkdir(parents=True)
     (cards / "gpu-a.yaml").write_text(CARD)
     settings = make_settings(home, site=about, title="Demo", tagline="a board", problems=problems)
+    make_problem(home / "problems", "problem_passed", regime="latency")
     make_problem(
         home / "problems", "softmax", tags=["one"], forbidden=["torch.softmax"], summary="Softmax."
     )
@@ -121,7 +136,12 @@ def full_site(
     long = {LOG: session()}
     own: dict[str, Any] = {"problem_hash": hashes["softmax"]}
     make_run(board, run_id="long", **own, transcript=long, audit=_audit(Verdict.REWARD_HACK))
-    make_run(board, run_id="again", **own, model="other", effort="low", variant="v", cost_usd=0.5)
+    make_run(board, run_id="again", **own, model="other", effort="low", variant="v", cost_usd=0.5,
+             metrics={**plain(grade().metrics), "alarms": ["Look at what it computes."],
+                      "hardware": "gpu-a"},
+             files=_grades())  # fmt: skip
+    make_run(home / "runs" / "floors", run_id="floor", **own, harness="floor", model="library",
+             metrics=plain(grade(1.5).metrics))  # fmt: skip
     make_run(board, run_id="kinds", **own, model="other", effort="low", variant="v",
              notes=["a note"], origin="made up", end_reason="budget",
              metrics={"peak_fraction": 0.05, "detail": "slow"}, audit=_audit(Verdict.BUG),
