@@ -27,11 +27,12 @@ from kbsite.errors import MachineError
 if TYPE_CHECKING:
     import torch
 
-GATE_CYCLES = 100_000
-"""50 microseconds: longer than it takes to launch what one call launches."""
+GATE_CYCLES = 400_000
+"""200 microseconds: longer than it takes to launch what one call launches."""
 
 PROBE_CYCLES = 200_000
-GATE_OF_PROBE = 100_000
+GATE_OF_PROBE = 200_000
+IDLE_CYCLES = 100_000
 PROBE_TRIES = 3
 BUSY_SECONDS = 300e-6
 """A probe of 50 microseconds that takes this much longer had to share the device: contexts take
@@ -173,13 +174,13 @@ class Cuda:
         taken = []
         for _ in range(PROBE_TRIES):
             started = perf_counter()
-            torch.cuda._sleep(GATE_CYCLES)  # type: ignore[no-untyped-call]
+            torch.cuda._sleep(IDLE_CYCLES)  # type: ignore[no-untyped-call]
             self.synchronize()
             taken.append(perf_counter() - started)
-            if taken[-1] < GATE_CYCLES / (self._usual_mhz * 1e6) + BUSY_SECONDS:
+            if taken[-1] < IDLE_CYCLES / (self._usual_mhz * 1e6) + BUSY_SECONDS:
                 return None
         said = f"the device was not idle: a probe took {min(taken) * 1e6:.0f} us at best"
-        return f"{said} instead of {GATE_CYCLES / self._usual_mhz:.0f}"
+        return f"{said} instead of {IDLE_CYCLES / self._usual_mhz:.0f}"
 
     def settle(self) -> None:
         """Multiply and copy for a second, as before every round."""
@@ -276,6 +277,14 @@ class Cuda:
 
         return torch.cuda.get_device_properties(0)
 
+    @cached_property
+    def _events(self) -> tuple[Any, Any]:
+        """Made once: to make an event takes longer than the probe's gate."""
+        import torch
+
+        event: Any = torch.cuda.Event
+        return event(enable_timing=True), event(enable_timing=True)
+
     @property
     def _usual_mhz(self) -> float:
         return max(self._clocks) if self._clocks else self._mhz()
@@ -285,7 +294,7 @@ class Cuda:
         import torch
 
         cuda: Any = torch.cuda
-        first, last = (cuda.Event(enable_timing=True) for _ in range(2))
+        first, last = self._events
         cuda._sleep(GATE_OF_PROBE)
         first.record()
         cuda._sleep(PROBE_CYCLES)

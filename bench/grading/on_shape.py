@@ -152,7 +152,7 @@ class OnShape:
         self._disclose(calls)
         patience = self._subject.setting.patience
         self._process.stage = "setup"
-        self._process.thaw()
+        self._go()
         self._process.ask(worker.SETUP, shape=self._index, slots=[call.slot for call in calls],
                           seconds=patience.setup)  # fmt: skip
         self._process.stage = "call"
@@ -184,13 +184,33 @@ class OnShape:
         before it was asked: that is looked for as well.
         """
         self._process.freeze()
+        self._refuse_busy()
+        self._disclosure.write(calls)
+        since = self._watch.mark() if self._watch else 0
+        if self._process.spins:
+            self._rouse(calls)
+        self._disclosure.reveal()
+        return since
+
+    def _rouse(self, calls: Sequence[Call]) -> None:
+        """Let the worker go on, and have it make an empty call: it shall be awake at the go.
+
+        A process that stood still would take up to hundreds of microseconds to answer. What it
+        begins by itself now makes the device busy, and reads lines that are still wrong.
+        """
+        self._process.thaw()
+        self._process.ask(worker.EMPTY, shape=self._index, slots=[call.slot for call in calls],
+                          seconds=self._subject.setting.patience.call)  # fmt: skip
+        self._refuse_busy()
+
+    def _refuse_busy(self) -> None:
         busy = self._subject.setting.device.busy()
         if busy:
             raise Failure(Outcome.PROTOCOL, f"{busy}, before a call was asked for")
-        self._disclosure.write(calls)
-        since = self._watch.mark() if self._watch else 0
-        self._disclosure.reveal()
-        return since
+
+    def _go(self) -> int:
+        """Let the worker go on, where it does not yet; when that was, nanoseconds."""
+        return perf_counter_ns() if self._process.spins else self._process.thaw()
 
     def _again(self, calls: Sequence[Call], failure: Failure) -> Failure:
         """The failure; another one if the same inputs give the right outputs now."""
@@ -218,7 +238,7 @@ class OnShape:
         """
         slots = [call.slot for call in calls]
         patience = self._subject.setting.patience.call
-        started = self._process.thaw()
+        started = self._go()
         reply = self._process.ask(command, shape=self._index, slots=slots, seconds=patience)
         wall = perf_counter_ns() - started
         seen = marks.look(self._arena)

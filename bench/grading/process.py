@@ -65,7 +65,8 @@ class Process:
         ours, theirs = socket.socketpair()
         self._channel = ours
         self.stage = "start"
-        self._spin = False
+        self.spins = False
+        """Whether both sides look for frames without a pause."""
         box = Box(
             log=log,
             files={WORKER.name: WORKER.read_bytes()},
@@ -93,7 +94,7 @@ class Process:
     def _greet(self, told: Mapping[str, Any]) -> None:
         try:
             self.ask(worker.HELLO, payload=json.dumps(told).encode(), seconds=START_SECONDS)
-            self._spin = bool(told["spin"])
+            self.spins = bool(told["spin"])
         except Failure as failure:
             self.close()
             raise MachineError(
@@ -124,7 +125,7 @@ class Process:
         self._channel.settimeout(seconds)
         try:
             self._channel.sendall(head + payload if payload else head)
-            if self._spin:
+            if self.spins:
                 self._wait(seconds)
             frame = self._channel.recv(worker.UP.size)
         except TimeoutError:

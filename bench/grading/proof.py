@@ -33,7 +33,8 @@ def prove(rounds: Rounds, arena: Arena, log: Path) -> tuple[Proof, ...]:
         process.load(rounds.solution.files, subject.setting.patience.build)
         on = OnShape(subject, process, arena, None, shape, (0, 1))
         on.trace()
-        counted = _counted(rounds, on, shape)
+        # Counted while the process is there.
+        counted = tuple(_counted(rounds, on, shape))
     proofs = (_names(rounds, _rows(log)), *counted)
     for proof in proofs:
         if proof.passed is False:
