@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +16,13 @@ NAME = "kbsite-box-"
 _GROUPS = Path("/sys/fs/cgroup")
 # What is limited, and the file that only groups have that can limit it.
 _VERSION_1 = {"memory": "memory.limit_in_bytes", "pids": "pids.max", "devices": "devices.deny"}
-_VERSION_2 = {"memory": "memory.max", "pids": "pids.max"}
+_VERSION_2 = {"memory": "memory.max", "pids": "pids.max", "freezer": "cgroup.freeze"}
+_TO_EMPTY_S = 5.0
 
 
 @lru_cache(maxsize=1)
 def places() -> Mapping[str, Path]:
-    """Below which groups ours can be made, by what they limit: memory, pids, devices.
+    """Below which groups ours can be made, by what they limit: memory, pids, devices, freezer.
 
     Version 1 has a tree for each of them; in version 2 there is one, and a process is in one group
     of it, so that all that is still missing has to be had in one place.
@@ -29,7 +32,8 @@ def places() -> Mapping[str, Path]:
     for _, controllers, path in lines:
         for controller in set(controllers.split(",")) & set(_VERSION_1):
             found |= _first(_upwards(_GROUPS / controllers, path), _VERSION_1, {controller})
-    missing = set(_VERSION_1) - set(found)
+    # What version 1 freezes cannot be killed.
+    missing = {*_VERSION_1, "freezer"} - set(found)
     for _, controllers, path in lines:
         if missing and not controllers:
             mixed = not (_GROUPS / "cgroup.controllers").exists()
@@ -94,12 +98,29 @@ def _can_be_entered(group: Path) -> bool:
     return True
 
 
+def remove_patiently(group: Path) -> None:
+    """Remove a group whose processes ended, some of them perhaps not yet waited for.
+
+    Raises OSError if it is in use for longer than that takes.
+    """
+    until = time.monotonic() + _TO_EMPTY_S
+    while True:
+        try:
+            return group.rmdir()
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
+
+
 def _remove_old(above: Path) -> None:
     """Remove the empty groups of processes that were killed before they could."""
     for group in above.glob(f"{NAME}*"):
         owner = group.name.removeprefix(NAME).split("-")[0]
         if not Path("/proc", owner).exists():
             try:
+                for inner in group.glob("command"):
+                    inner.rmdir()
                 group.rmdir()
             except OSError:
                 # Somebody else was faster, or it is in use where we do not see its owner.

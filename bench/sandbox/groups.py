@@ -6,10 +6,8 @@ and devices are kept by there being no other nodes.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +15,9 @@ from pathlib import Path
 from bench.sandbox.box import Limits
 from bench.sandbox.device_program import open_devices_only
 from bench.sandbox.enter import NODES
-from bench.sandbox.group_places import NAME, places
+from bench.sandbox.freezer import Freezer
+from bench.sandbox.group_places import NAME, places, remove_patiently
 
-_TO_EMPTY_S = 5.0
 _OURS = 2  # starter and init are counted among the processes
 KEPT_BY_KERNEL = "control group"
 
@@ -29,6 +27,7 @@ class Group:
     """The control groups of a box, by what they limit; those that could not be had are missing."""
 
     folders: dict[str, Path]
+    freezer: Freezer | None = None
 
     def __contains__(self, controller: str) -> bool:
         """Whether memory, pids or devices are limited by the kernel."""
@@ -49,33 +48,33 @@ class Group:
         lines = (told if told.exists() else folder / "memory.events").read_text().splitlines()
         return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
 
+    def add_command(self, process: int) -> None:
+        """Put the command in, and where it can be frozen."""
+        self.add(process)
+        if self.freezer:
+            self.freezer.add(process)
+
     def remove(self) -> None:
         """Remove it, now that it is empty, or will be when its last process was waited for."""
-        until = time.monotonic() + _TO_EMPTY_S
+        if self.freezer:
+            self.freezer.remove()
         for folder in dict.fromkeys(self.folders.values()):
-            while not _removed(folder, last_try=time.monotonic() > until):
-                time.sleep(0.01)
-
-
-def _removed(folder: Path, *, last_try: bool) -> bool:
-    """Whether a group could be removed; raises OSError if it is still in use at the last try."""
-    try:
-        folder.rmdir()
-    except OSError as error:
-        if last_try or error.errno != errno.EBUSY:
-            raise
-        return False
-    return True
+            remove_patiently(folder)
 
 
 def make_group(limits: Limits, devices: Iterable[Path], slot: int) -> Group:
     """The control groups of a box that only these devices are open to; `slot` tells boxes apart."""
-    folders: dict[str, Path] = {}
-    for controller, above in places().items():
-        folder = above / f"{NAME}{os.getpid()}-{slot}"
+    name = f"{NAME}{os.getpid()}-{slot}"
+    wanted = places()
+    folders = {limit: above / name for limit, above in wanted.items() if limit != "freezer"}
+    for folder in folders.values():
         folder.mkdir(exist_ok=True)
-        folders[controller] = folder
-    group = Group(folders)
+    freezer = None
+    if above := wanted.get("freezer"):
+        # In version 2 a process is in one group, so that this one lies within the other.
+        shared = above / name in folders.values()
+        freezer = Freezer(above / name / "command" if shared else above / name)
+    group = Group(folders, freezer)
     if (memory := folders.get("memory")) and limits.memory_bytes:
         _limit_memory(memory, limits.memory_bytes)
     if pids := folders.get("pids"):

@@ -95,6 +95,8 @@ class Held:
 
     def freeze(self, seconds: float) -> bool:
         """Stop all its processes; whether none of them runs any more within that time."""
+        if self._group.freezer:
+            return self._group.freezer.freeze(seconds)
         until = time.monotonic() + seconds
         known: list[int] = []
         while self.running() and time.monotonic() < until:
@@ -111,13 +113,16 @@ class Held:
     def stood_still(self) -> bool:
         """Whether none of its processes had a processor since it was frozen.
 
-        To be stopped is not to stay so: a timer of its own sends a process the signal to go on.
+        What is stopped by a signal need not stay so: a timer of its own sends a process the signal
+        to go on. What a control group froze stays frozen.
         """
         now = {key: runs_of(key) for key in self._runs}
         return all(count in (None, self._runs[key]) for key, count in now.items())
 
     def thaw(self) -> None:
         """Let all go on that were frozen."""
+        if self._group.freezer:
+            self._group.freezer.thaw()
         self._signal(self._frozen, signal.SIGCONT)
 
     def _signal(self, processes: Sequence[int], number: signal.Signals) -> None:

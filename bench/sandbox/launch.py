@@ -108,7 +108,8 @@ def _enter(
     _expect("ready", ours, log)
     init = _child(starter.pid)
     command = _child(init)
-    group.add(init, command)
+    group.add(init)
+    group.add_command(command)
     held.entered(init, command)
     ours.send(b"g")
     _expect("started", ours, log)
@@ -163,5 +164,6 @@ def _limits_kept(box: Box, group: Group, *, limited: bool) -> dict[str, str]:
         "memory": watched if box.limits.memory_bytes else "not limited",
         "processes": f"{KEPT_BY_KERNEL} and {by_user}" if "pids" in group else by_user,
         "devices": KEPT_BY_KERNEL if "devices" in group else "no other node, and none can be made",
+        "freezing": KEPT_BY_KERNEL if group.freezer else "signals",
         "scratch": "size of a file system in memory",
     }

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-from bench.sandbox.box import Sandbox
+import pytest
+
+from bench.sandbox.box import Sandbox, Sandboxed
+from bench.sandbox.freezer import Freezer
+from bench.sandbox.group_places import places
+from bench.sandbox.groups import KEPT_BY_KERNEL
 from bench.sandbox.processes import family, stopped
-from tests.bench.sandbox.boxes import LIMITS, WALLED_IN, sandbox, started
+from tests.bench.sandbox.boxes import LIMITS, WALLED_IN, sandbox, started, works
 
 __all__ = ["sandbox"]
+
+
+@pytest.fixture(params=[KEPT_BY_KERNEL, "signals"], autouse=True)
+def means(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """By what boxes are frozen: by a control group where one can be had, and by signals."""
+    if request.param == KEPT_BY_KERNEL and "freezer" in places():
+        return KEPT_BY_KERNEL
+    without = {name: above for name, above in places().items() if name != "freezer"}
+    monkeypatch.setattr("bench.sandbox.groups.places", lambda: without)
+    return "signals"
+
+
+def all_stopped(box: Sandboxed, means: str) -> bool:
+    """Whether all stand still, as the kernel shows it to anybody."""
+    found = family(box.pid)
+    if means == "signals":
+        return all(stopped(one) for one in found)
+    groups = [Path(f"/proc/{one}/cgroup").read_text().splitlines() for one in found]
+    names = {line.removeprefix("0::/") for lines in groups for line in lines if line[:3] == "0::"}
+    events = [places()["freezer"] / name / "cgroup.events" for name in names]
+    return [one.read_text().splitlines()[-1] for one in events] == ["frozen 1"]
+
 
 COUNTING = """
 import os, threading, time
@@ -40,13 +70,14 @@ def until_it_grows(log: Path) -> None:
 
 
 def test_threads_children_and_daemons_stand_still_until_they_are_let_go(
-    sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path, means: str
 ) -> None:
     log = tmp_path / "log"
     with started(sandbox, log, WALLED_IN + COUNTING, limits=LIMITS) as box:
+        assert box.facts["freezing"] == means
         until_it_grows(log)
         assert box.freeze(10.0)
-        assert all(stopped(one) for one in family(box.pid))
+        assert all_stopped(box, means)
         time.sleep(0.2)  # what was printed before is on its way
         assert grown(log, 0.3) == 0
         box.thaw()
@@ -64,22 +95,26 @@ signal.signal(signal.SIGCONT, lambda *_: None)
 libc = ctypes.CDLL(None)
 event, timer = Event(signo=signal.SIGCONT, notify=0), ctypes.c_void_p()
 libc.timer_create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer))
-print("x", flush=True)
 while True:
     # Put off as long as this runs.
     libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, 100_000_000), None)
+    print("x", flush=True)
     time.sleep(0.005)
 """
 
 
-def test_who_has_a_timer_to_go_on_by_did_not_stand_still(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_who_has_a_timer_to_go_on_by_did_not_stand_still_or_had_to(
+    sandbox: Sandbox, tmp_path: Path, means: str
+) -> None:
     log = tmp_path / "log"
     with started(sandbox, log, WALLED_IN + WOKEN) as box:
         until_it_grows_once(log)
         assert box.freeze(10.0)
-        time.sleep(0.5)
+        time.sleep(0.2)  # what was printed before is on its way
+        went_on = grown(log, 0.5) > 0
 
-        assert not box.stood_still()
+        assert box.stood_still() != went_on
+        assert went_on == (means == "signals")
 
 
 def test_who_stands_still_is_known_to(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -105,7 +140,7 @@ def test_a_frozen_box_can_be_ended(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 def test_who_starts_processes_all_the_time_is_stopped_or_told_of(
-    sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path, means: str
 ) -> None:
     forking = """
 import os
@@ -122,7 +157,54 @@ while True:
     with started(sandbox, log, WALLED_IN + forking) as box:
         until_it_grows_once(log)
         if box.freeze(10.0):
-            assert all(stopped(one) for one in family(box.pid))
+            assert all_stopped(box, means)
+
+
+def test_a_frozen_box_ends_with_the_process_that_started_it(
+    sandbox: Sandbox, tmp_path: Path, means: str
+) -> None:
+    program = f"""
+import time
+from pathlib import Path
+from bench.sandbox import groups, named
+from bench.sandbox.box import Box
+if {means!r} == "signals":
+    groups.places = lambda: {{}}
+box = Box(log=Path({str(tmp_path / "log")!r}))
+held = named({sandbox.name!r}).start(["/bin/sh", "-c", "while :; do :; done"], box)
+print(held.freeze(10.0), held.pid, held.init, flush=True)
+time.sleep(100)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        frozen, *inside = starter.stdout.readline().split()
+        starter.send_signal(signal.SIGKILL)
+        starter.wait()
+    assert frozen == b"True"
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{int(one)}").exists() for one in inside):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert works(sandbox, tmp_path / "log")
+
+
+def test_what_is_gone_stands_still_and_is_let_go_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "group").mkdir()
+    for name, text in (("cgroup.freeze", ""), ("cgroup.events", "populated 1\nfrozen 0\n")):
+        (tmp_path / "group" / name).write_text(text)
+    freezer = Freezer(tmp_path / "group")
+    assert not freezer.freeze(0.01), "one of them runs on"
+    assert (tmp_path / "group" / "cgroup.freeze").read_text() == "1"
+    (tmp_path / "group" / "cgroup.events").write_text("populated 0\nfrozen 0\n")
+    assert freezer.freeze(0.01), "nobody is left to run"
+    freezer.thaw()
+    assert (tmp_path / "group" / "cgroup.freeze").read_text() == "0"
+    for name in ("cgroup.freeze", "cgroup.events"):
+        (tmp_path / "group" / name).unlink()
+    freezer.remove()
+    assert freezer.freeze(0.01)
+    freezer.thaw()
+    assert not (tmp_path / "group").exists()
 
 
 def until_it_grows_once(log: Path) -> None:

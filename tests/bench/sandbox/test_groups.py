@@ -107,15 +107,22 @@ def test_a_box_is_held_by_version_2_where_there_is_no_other(
     unified: Path | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     takes = unified is not None and group_places._takes_programs(unified)
-    above = {"devices": unified.parent} if unified is not None and takes else {}
+    # Both in one tree: the group that is frozen lies within the one that opens devices.
+    wanted = ("devices", "freezer") if takes else ()
+    above = dict.fromkeys(wanted, unified.parent if unified else tmp_path)
     monkeypatch.setattr("bench.sandbox.groups.places", lambda: above)
     box = Box(log=tmp_path / "log")
     program = "open('/dev/null').close(); print('null')"
     with Namespaces().start(python_command(Path("-c"), program), box) as running:
-        kept = running.facts["devices"]
+        facts = running.facts
+        assert running.freeze(10)
+        running.thaw()
         running.wait(30)
     assert box.log.read_text() == "null\n"
-    assert kept == ("control group" if takes else "no other node, and none can be made")
+    assert facts["devices"] == ("control group" if takes else "no other node, and none can be made")
+    assert facts["freezing"] == ("control group" if takes else "signals")
+    if unified is not None:
+        assert not list(unified.parent.glob(f"kbsite-box-{os.getpid()}-*"))
 
 
 @pytest.fixture
@@ -165,7 +172,7 @@ def test_version_1_has_a_place_for_each_limit(
         "devices": pretended / "cpu,devices",
     }
     assert pretended / "memory" / "a" not in asked, "the own group offers all that is wanted"
-    assert pretended / "unified" not in asked, "nothing is missing"
+    assert pretended / "unified" in asked, "nothing freezes in version 1"
 
 
 def test_version_2_has_one_place_for_all(pretended: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,12 +180,13 @@ def test_version_2_has_one_place_for_all(pretended: Path, monkeypatch: pytest.Mo
     own_groups(monkeypatch, "0::/user/session\n")
     offered = {
         pretended / "user" / "session": {"devices"},
-        pretended / "user": {"memory", "pids", "devices"},
-        pretended: {"memory", "pids", "devices"},
+        pretended / "user": {"memory", "pids", "devices", "freezer"},
+        pretended: {"memory", "pids", "devices", "freezer"},
     }
     asked = offer(monkeypatch, offered)
     above = pretended / "user"
-    assert places.__wrapped__() == {"memory": above, "pids": above, "devices": above}
+    wanted = ("memory", "pids", "devices", "freezer")
+    assert places.__wrapped__() == dict.fromkeys(wanted, above)
     assert pretended not in asked
 
 
@@ -217,7 +225,8 @@ def test_plain_folders_are_no_groups(pretended: Path) -> None:
 def test_groups_of_this_machine_hold_what_they_are_told() -> None:
     limits = Limits(memory_bytes=64 << 20, processes=11)
     group = make_group(limits, (Path("/dev/null"), Path("/dev/full")), 1_000_000)
-    assert set(group.folders) == set(places())
+    assert set(group.folders) == set(places()) - {"freezer"}
+    assert bool(group.freezer) == ("freezer" in places())
     read = {
         name: (folder / mark).read_text().strip()
         for name, folder in group.folders.items()
