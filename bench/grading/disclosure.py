@@ -84,11 +84,13 @@ class Disclosure:
             return
         count = raw.numel() // width
         lines = raw[: count * width].view(count, width)
-        where = torch.randint(
-            count, (max(1, count // CANARIES),), generator=self._generator, device=raw.device
+        where, elsewhere = torch.randint(
+            count, (2, max(1, count // CANARIES)), generator=self._generator, device=raw.device
         )
-        right = lines[where].clone()
-        lines[where] = right ^ _WRONG
+        right, other = lines[where].clone(), lines[elsewhere]
+        # What comes from another place looks like any other line, and cannot be undone.
+        same = (other == right).all(dim=1, keepdim=True)
+        lines[where] = torch.where(same, right ^ _WRONG, other)
         self._canaries.append(_Canary(lines, where, right))
 
     def _number(self, most: int) -> int:

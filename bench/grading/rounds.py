@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.devices import Arena
 from bench.forbidden import FAMILIES
 from bench.grading.failures import Failure
-from bench.grading.layout import layout
+from bench.grading.layout import MOST_SLOTS, layout
 from bench.grading.on_shape import OnShape, Subject
 from bench.grading.process import Process
 from bench.grading.setting import Solution
@@ -42,14 +42,17 @@ class Rounds:
         ]
 
     def arena(self) -> Arena:
-        """Memory for the largest of the shapes."""
+        """Memory for all slots of any shape that takes no more than the largest of those told."""
         device = self.subject.setting.device
         found = [layout(self.subject.problem, shape, device) for shape in self.shapes]
-        return device.arena(max(one.slot_bytes * one.slots for one in found))
+        most = max(one.slot_bytes for one in found) * MOST_SLOTS
+        told = max(one.slot_bytes * one.slots for one in found)
+        return device.arena(max(told, min(most, device.arena_bytes)))
 
     def process(self, arena: Arena, log: Path) -> Process:
-        """A fresh worker."""
+        """A fresh worker, who finds nothing in the arena that an earlier one left there."""
         setting = self.subject.setting
+        arena.bytes.zero_()
         forbidden = [
             name
             for family in self.subject.problem.problem.forbidden

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from bench.grading.disclosure import CANARIES, bytes_of, guarded
+from bench.grading.disclosure import CANARIES, Call, bytes_of, guarded
 from bench.grading.layout import ALIGNMENT, FEWEST_SLOTS, GUARD, MOST_SLOTS
 from kbsite.model.problem import Role
 from tests.bench.grading.setups import Parts, parts
@@ -47,6 +47,29 @@ def test_inputs_are_wrong_in_some_lines_until_the_go_and_right_from_then_on() ->
             for found in before:
                 assert 0 < found[place.name] <= lines * made.device.line_bytes
     assert all(not any(found.values()) for found in after)
+
+
+def test_wrong_lines_come_from_elsewhere_in_the_tensor_so_that_nobody_can_tell_them() -> None:
+    with parts() as made:
+        call = made.call(0)
+        made.disclosure.write([call])
+        for place in made.layout.inputs:
+            width = min(made.device.line_bytes, place.bytes)
+            lines = made.layout.raw(made.arena, 0, place)[: place.bytes // width * width]
+            right = bytes_of(call.inputs[place.name])[: lines.numel()].view(-1, width)
+            if len(right) < 2:
+                continue
+            wrong = [row for row in lines.view(-1, width) if not (right == row).all(1).any()]
+            assert len(wrong) <= 1, "at most a line that was drawn to stand for itself"
+
+
+def test_a_tensor_whose_lines_are_all_the_same_is_wrong_somewhere_too() -> None:
+    with parts() as made:
+        call = made.call(0)
+        same = {name: torch.ones_like(one) for name, one in call.inputs.items()}
+        made.disclosure.write([Call(0, "ordinary", same)])
+
+        assert all(wrong_bytes(made, 0, same).values())
 
 
 def test_outputs_and_guards_hold_what_no_solution_writes() -> None:

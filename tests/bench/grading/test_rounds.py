@@ -1,0 +1,59 @@
+"""The arena holds any shape that may come, and brings nothing from one process to the next."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from pathlib import Path
+
+import pytest
+
+from bench.grading import rounds as module
+from bench.grading.grade import silent
+from bench.grading.layout import MOST_SLOTS, layout
+from bench.grading.on_shape import Subject
+from bench.grading.rounds import Rounds
+from bench.grading.secret import Secret
+from bench.grading.setting import Solution
+from tests.bench.grading.setups import Quick
+from tests.bench.grading.test_grade import setting
+from tests.bench.toys import sound
+
+
+def rounds(arena_bytes: int) -> Rounds:
+    device = Quick()
+    device.arena_bytes = arena_bytes
+    how = dataclasses.replace(setting(), device=device)
+    subject = Subject(sound(), sound().oracle(), how, Secret(b"s"), silent)
+    return Rounds(Solution({}), subject)
+
+
+@pytest.mark.parametrize("slots", [1, 4, 7, MOST_SLOTS])
+def test_the_arena_holds_every_shape_that_nobody_was_told(slots: int) -> None:
+    largest = max(layout(sound(), shape, Quick()).slot_bytes for shape in sound().shapes("cpu"))
+    made = rounds((10 * slots + 9) * largest // 10)
+    drawn = random.Random(3)
+    arena = made.arena()
+    try:
+        for _ in range(60):
+            shape = sound().held_out(made.shapes, drawn)
+            found = layout(sound(), shape, made.subject.setting.device)
+            assert found.slot_bytes * found.slots <= arena.bytes.numel()
+    finally:
+        arena.close()
+
+
+def test_a_process_finds_nothing_that_an_earlier_one_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = rounds(1 << 20)
+    arena = made.arena()
+    arena.bytes.fill_(7)
+    found: list[int] = []
+    monkeypatch.setattr(
+        module, "Process", lambda *_: found.append(int(arena.bytes.count_nonzero()))
+    )
+    made.process(arena, tmp_path / "log")
+    arena.close()
+
+    assert found == [0]
