@@ -75,7 +75,6 @@ class Process:
             environment=device.environment(),
             pass_fds=(theirs.fileno(), *arena.fds),
             limits=limits,
-            share_ipc=device.name != "cpu",
         )
         command = [
             sys.executable,
