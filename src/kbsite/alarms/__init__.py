@@ -11,20 +11,16 @@ contender, when it started, score) stands in the fingerprint.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kbsite.alarms.across.scores import Scores
-from kbsite.alarms.across.sources import Sources
-from kbsite.alarms.evidence import Evidence
-from kbsite.alarms.figures import Figures
-from kbsite.alarms.native import NativeSources
-from kbsite.alarms.python.detector import PythonSources
-from kbsite.alarms.session.detector import Session
-from kbsite.alarms.unread import Unread
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import one_line
+
+if TYPE_CHECKING:
+    from kbsite.alarms.evidence import Evidence
 
 
 class Detector(Protocol):
@@ -54,11 +50,39 @@ class Comparison(Protocol):
         ...
 
 
-DETECTORS: tuple[Detector, ...] = (
-    PythonSources(), NativeSources(), Unread(), Session(), Figures(),
-)  # fmt: skip
+if TYPE_CHECKING:
+    DETECTORS: tuple[Detector, ...]
+    COMPARISONS: tuple[Comparison, ...]
 
-COMPARISONS: tuple[Comparison, ...] = (Sources(), Scores())
+
+def _detectors() -> tuple[Detector, ...]:
+    from kbsite.alarms.figures import Figures
+    from kbsite.alarms.native import NativeSources
+    from kbsite.alarms.python.detector import PythonSources
+    from kbsite.alarms.session.detector import Session
+    from kbsite.alarms.unread import Unread
+
+    return PythonSources(), NativeSources(), Unread(), Session(), Figures()
+
+
+def _comparisons() -> tuple[Comparison, ...]:
+    from kbsite.alarms.across.scores import Scores
+    from kbsite.alarms.across.sources import Sources
+
+    return Sources(), Scores()
+
+
+_this = sys.modules[__name__]
+_LISTS = {"DETECTORS": _detectors, "COMPARISONS": _comparisons}
+
+
+def __getattr__(name: str) -> object:
+    """DETECTORS and COMPARISONS, loaded when they are asked for: most builds look at no run."""
+    if name not in _LISTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    held = _LISTS[name]()
+    globals()[name] = held
+    return held
 
 
 def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:
@@ -67,7 +91,7 @@ def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, 
     What goes wrong in one of them is raised; given a list, it is told there, and the others look.
     """
     found: list[Alarm] = []
-    for detector in DETECTORS:
+    for detector in _this.DETECTORS:
         with _told(failures):
             found += detector.alarms(evidence)
     return tuple(sorted(found, key=_order))
@@ -76,7 +100,7 @@ def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, 
 def fingerprints(evidence: Evidence, failures: list[str] | None = None) -> tuple[Fingerprint, ...]:
     """What each comparison needs of one run, in their order; failures are told as by `scan`."""
     taken: list[Fingerprint] = []
-    for comparison in COMPARISONS:
+    for comparison in _this.COMPARISONS:
         taken.append({})
         with _told(failures):
             taken[-1] = comparison.fingerprint(evidence)
@@ -91,7 +115,7 @@ def compare(
     `runs` holds what `fingerprints` gave, by id of run; failures are told as by `scan`.
     """
     found: dict[str, list[Alarm]] = {}
-    for number, comparison in enumerate(COMPARISONS):
+    for number, comparison in enumerate(_this.COMPARISONS):
         held = {run_id: taken[number] for run_id, taken in sorted(runs.items()) if taken[number]}
         with _told(failures):
             for run_id, alarm in comparison.alarms(held):
