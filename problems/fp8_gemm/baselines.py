@@ -5,8 +5,8 @@ import functools
 import torch
 
 LIBRARY = (
-    "torch._scaled_mm with scales of 1 and fast accumulation: cuBLASLt's fp8 product on a GPU, "
-    "oneDNN's on a CPU"
+    "torch._scaled_mm with a scale of 1 for each row and fast accumulation, which is the quickest "
+    "fp8 product on an H200; on a CPU oneDNN's"
 )
 
 
@@ -26,16 +26,17 @@ def compiled(x, w, y):
 
 
 @functools.cache
-def _one(device):
-    return torch.ones((), device=device)
+def _ones(count, device):
+    return torch.ones(count, device=device)
 
 
 def library(x, w, y):
-    """cuBLASLt's fp8 product."""
-    one = _one(x.device)
+    """cuBLASLt's or CUTLASS's fp8 product."""
     torch._scaled_mm(
-        x, w.T, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=x.is_cuda, out=y
-    )
+        x, w.T, scale_a=_ones(len(x), x.device).view(-1, 1),
+        scale_b=_ones(len(w), x.device).view(1, -1), out_dtype=torch.bfloat16,
+        use_fast_accum=x.is_cuda, out=y,
+    )  # fmt: skip
 
 
 def _four_bits(values):

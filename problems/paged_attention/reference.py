@@ -4,6 +4,9 @@ import torch
 
 PAGE = 16
 
+AT_ONCE = 2**26
+"""Elements of keys that are gathered at a time, at least those of one sequence."""
+
 
 def inputs(case, generator, *, B, H, G, D, L):
     """q (B, H * G, D), key_pages and value_pages (pages, 16, H, D), block_table and seq_lens.
@@ -53,11 +56,14 @@ def _lengths(case, generator, B, L):
 def reference(q, key_pages, value_pages, block_table, seq_lens, *, B, H, G, D, L):
     """out (B, H * G, D) in fp32."""
     out = torch.empty(B, H, G, D, device=q.device)
-    for sequence, length in enumerate(seq_lens.tolist()):
-        pages = block_table[sequence, : (length + PAGE - 1) // PAGE].long()
-        keys = key_pages[pages].flatten(0, 1)[:length].float()
-        values = value_pages[pages].flatten(0, 1)[:length].float()
-        query = q[sequence].view(H, G, D).float()
-        scores = torch.einsum("hgd,lhd->hgl", query, keys) * D**-0.5
-        out[sequence] = torch.einsum("hgl,lhd->hgd", scores.softmax(dim=2), values)
+    query = q.view(B, H, G, D).float() * D**-0.5
+    place = torch.arange(2 * L, device=q.device)
+    for some in torch.arange(B, device=q.device).split(max(1, AT_ONCE // (2 * L * H * D))):
+        pages = block_table[some].long()
+        keys = key_pages[pages].flatten(1, 2).float()
+        values = value_pages[pages].flatten(1, 2).float()
+        scores = torch.einsum("bhgd,blhd->bhgl", query[some], keys)
+        beyond = place >= seq_lens[some, None]
+        weights = scores.masked_fill(beyond[:, None, None], -torch.inf).softmax(dim=3)
+        out[some] = torch.einsum("bhgl,blhd->bhgd", weights, values)
     return {"out": out.view(B, H * G, D)}

@@ -42,13 +42,13 @@ def _kernel():
     @triton.autotune(
         configs=[
             triton.Config({"COLUMNS": columns, "ROWS": rows}, num_warps=warps, num_stages=stages)
-            for columns in (64, 128, 256)
-            for rows in (64, 128)
-            for warps in (4, 8)
-            for stages in (3, 5)
+            for columns, rows, warps, stages in (
+                (64, 128, 4, 5), (128, 64, 4, 5), (128, 128, 4, 3), (128, 128, 4, 5),
+                (256, 64, 8, 5), (256, 128, 8, 3),
+            )
         ],
         key=["M", "N", "K"],
-    )
+    )  # fmt: skip
     @triton.jit
     def product(
         x, packed, scales, zeros, y, M, N, K,
