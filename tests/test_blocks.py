@@ -17,7 +17,12 @@ BLOCKS = st.sampled_from(
         "1. one", "> quoted", "    indented", "a\n---", "a\n===", "# head", "| a |\n|---|\n| b |",
         "a **b** `c`", "- ```\n  x", "***", "&lt; <b>", "[a]: http://x", " a", "a ", "a  \nb",
         "\t", "", " ", "````", " ```", "```\n````", "text ```", "a\n```\nb\n\nc\n```", "-", "+ x",
-        "a\\", "a|b\n-|-", "\u00a0", "w\u00f6rter", "a\r\nb", "```a`b\nx\n```", "```\tc\n```",
+        "a **b** c", "**b** a", "**b:** a", "a**b**c", "**b**`c`", "`a`", "a `b c`, `d`", "`a``b`",
+        "**a****b**", "a **b **c**", "**b.**c", "a_b", "_a_ b", "a_ b", '"a" b', "(a) - b",
+        "a \u2014 b", "- **a**: b", "- a\n- `b`: c", "a:\n- b\n- c", "- a\nb", "- a\n  b", "* a",
+        "- a\n* b", "- \n- a", "- - a", "a*b*c", "a ** b", "`a", "a\u3000", "`a b `", "`*a*` **b**",
+        "**a** **b**", "a\\", "a|b\n-|-", "\u00a0", "w\u00f6rter", "a\r\nb",
+        "```a`b\nx\n```", "```\tc\n```",
     ]
 )  # fmt: skip
 GAPS = st.sampled_from(["\n", "\n\n", "\n \n"])
@@ -33,7 +38,11 @@ def parsed_at_once(text: str) -> str:
 def test_what_needs_no_parser_reads_as_if_it_had_been_parsed(parts: list[tuple[str, str]]) -> None:
     text = "".join(block + gap for block, gap in parts)
 
-    assert markdown(text) == parsed_at_once(text)
+    shown = markdown(text)
+
+    # A table that would lose words is shown as it was written.
+    as_written = "|" in text and '<pre class="text">' in shown
+    assert as_written or shown == parsed_at_once(text)
 
 
 @given(TEXTS)
@@ -63,6 +72,9 @@ def test_the_blocks_hold_every_line_but_blank_ones_between_them(
         ("One\nparagraph.\n\nAnother.", ["p", "p"]),
         ("Look:\n\n```py\nx\n\ny\n```\nDone.", ["p", "```", "p"]),
         ("- a\n\n- b\n\nSo.\n\n> c", ["", "p", ""]),
+        ("**So** it \u2014 `is`:\n- **a**: b\n- c\n\nSo.", ["p", "-", "p"]),
+        ("- a\n- b\n\n* c", [""]),
+        ("> a\n\n- b", [""]),
         ("So.\n\n```\nnever closed\n\nSo.", ["p", ""]),
     ],
 )

@@ -30,7 +30,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from kbsite.blocks import blocks
+from kbsite.blocks import blocks, marked
 from kbsite.changed_words import ENDS, STARTS, with_marks
 from kbsite.model.transcript import DiffLine
 
@@ -216,8 +216,11 @@ def _letters(text: str) -> str:
 
 def _block(kind: str, lines: list[str]) -> str:
     if kind == "p":
-        text = "\n".join(lines)
+        text = marked("\n".join(lines))
         return f"<p>{text}\n"
+    if kind == "-":
+        items = "".join(f"<li>{marked(line[2:])}\n" for line in lines)
+        return f"<ul>\n{items}</ul>\n"
     if kind == "```":
         return _fenced(lines[0].removeprefix("```"), "".join(f"{line}\n" for line in lines[1:-1]))
     parser, env = _markdown(), dict[str, object]()
