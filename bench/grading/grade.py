@@ -79,7 +79,7 @@ def grade(
             outcome, detail = failure.outcome, failure.detail
         except (MachineError, OSError, MemoryError, RuntimeError) as error:
             scored = Scored()
-            outcome, detail = Outcome.INFRA, printable(f"{type(error).__name__}: {error}"[:500])
+            outcome, detail = _blamed(error), printable(f"{type(error).__name__}: {error}"[:500])
             (Path(folder) / "grader.log").write_text(traceback.format_exc(), "utf-8")
             run.logs.append(Path(folder) / "grader.log")
         log = _log(run.logs)
@@ -89,6 +89,11 @@ def grade(
         samples=scored.samples,
         log=log,
     )
+
+
+def _blamed(error: Exception) -> Outcome:
+    """INFRA, but for a device that is full: who fills it would choose to be graded again."""
+    return Outcome.OOM if type(error).__name__ == "OutOfMemoryError" else Outcome.INFRA
 
 
 def _graded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
 
 from bench.ceilings import Ceilings, ceilings
@@ -96,7 +96,11 @@ class OnShape:
         else:
             moves = [Move((drawn.choice(cases),)) for _ in range(HELD_OUT_CALLS)]
         of = sum(len(move.cases) for move in moves)
+        until = monotonic() + setting.patience.shape
         for move in moves:
+            if monotonic() > until:
+                said = f"{times.calls} of {of} calls took more than {setting.patience.shape:g} s"
+                raise Failure(Outcome.TIMEOUT, f"{said} (shape {self._shape.id})")
             self._move(move, times)
             times.calls += len(move.cases)
             self._subject.tell("calling", self._number, self._shape.id, times.calls, of)

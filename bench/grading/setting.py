@@ -55,6 +55,8 @@ class Patience:
     """The preparation of a shape."""
     call: float = 30
     """A call, or a batch of them."""
+    shape: float = 900
+    """All calls of a round on a shape, with what the grader does between them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 import pytest
+import torch
 
 from bench.anchors import Anchors
 from bench.devices import Arena
@@ -180,6 +181,24 @@ def test_a_machine_that_fails_is_no_verdict_on_a_solution(monkeypatch: pytest.Mo
     assert found.metrics.status is Status.INFRA
     assert "no memory" not in (found.metrics.detail or "")
     assert "bytes of memory to share" in (found.metrics.detail or "")
+
+
+def test_who_fills_the_device_is_not_graded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Quick, size: int) -> Arena:  # noqa: ARG001
+        raise torch.OutOfMemoryError("no memory of the device is left")
+
+    monkeypatch.setattr(Quick, "arena", fails)
+
+    assert graded(HONEST).metrics.outcome is Outcome.OOM
+
+
+def test_who_takes_all_day_is_told_to_stop() -> None:
+    slow = HONEST + "import time\nquick = solve\ndef solve(*t): time.sleep(0.3); quick(*t)"
+    patience = Patience(build=60, setup=20, call=20, shape=1.0)
+    found = graded(slow, shapes=("square",), held_out=False, patience=patience).metrics
+
+    assert found.outcome is Outcome.TIMEOUT
+    assert "calls took more than 1 s" in (found.detail or "")
 
 
 def test_a_mismatch_has_to_show_twice(monkeypatch: pytest.MonkeyPatch) -> None:
