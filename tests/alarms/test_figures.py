@@ -192,3 +192,14 @@ def test_where_a_log_contradicts_is_named(tmp_path: Path) -> None:
     (alarm,) = raised(tmp_path, files={"check.log": "a\nPASS\nb\nPASS\n"}, peak_fraction=0.3)
 
     assert (alarm.file, alarm.lines) == ("check.log", (2, 4))
+
+
+def test_what_the_grader_noticed_is_passed_on(tmp_path: Path) -> None:
+    said = ("square: faster than this machine\nwas measured at.", *("again" for _ in range(50)))
+    found = [one for one in raised(tmp_path, alarms=said) if one.kind == "grader"]
+
+    assert found[0].saw == "square: faster than this machine was measured at."
+    assert (found[0].level.value, found[0].file) == ("warning", "metrics.json")
+    assert len(found) == 10
+    (long,) = raised(tmp_path / "other", alarms=("x" * 9999,))
+    assert len(long.saw) == 300

@@ -32,6 +32,12 @@ LAUNCH_MS: Final = 0.001
 DIGITS: Final = 5
 """Significant digits from which two measured times are never the same by chance."""
 
+REMARKS: Final = 10
+"""Alarms of a grader that are passed on; more of them say nothing more."""
+
+SENTENCE: Final = 300
+"""Characters of each."""
+
 FEW: Final = 5
 """Samples from which being all the same means something."""
 
@@ -54,11 +60,18 @@ class Figures:
     def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
         """What it found: first in the grade, then in the samples, then in the logs."""
         stored = evidence.stored
+        yield from _noticed(stored.metrics)
         yield from _ceiling(stored.metrics, evidence.eager)
         yield from _floor(stored.metrics, evidence.eager)
         yield from _shapes_alike(stored.metrics.shapes)
         yield from _samples(stored)
         yield from _logs(stored)
+
+
+def _noticed(metrics: Metrics) -> Iterator[Alarm]:
+    """What the grader left for an auditor to look at."""
+    for said in metrics.alarms[:REMARKS]:
+        yield alarm("grader", Level.WARNING, " ".join(said.split())[:SENTENCE], METRICS)
 
 
 def _ceiling(metrics: Metrics, eager: float | None) -> Iterator[Alarm]:

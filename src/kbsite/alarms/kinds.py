@@ -121,6 +121,8 @@ KINDS: Final[tuple[AlarmKind, ...]] = tuple(
          "Is the work done, and is the ceiling right?"),
         ("below-floor", "slower than the eager reference",
          "Was it measured on a quiet machine, and is the kernel used at all?"),
+        ("grader", "what the grader noticed itself",
+         "Does it make the figure doubtful, and what would explain it?"),
         ("same-across-seeds", "figures that do not change with the inputs",
          "Were the inputs fresh in each round?"),
     )

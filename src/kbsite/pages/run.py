@@ -18,7 +18,7 @@ from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
 from kbsite.pages.costs import in_words, so_far
 from kbsite.pages.filters import filters
-from kbsite.pages.grade import floors_of, grade
+from kbsite.pages.grade import floors_of, grade, in_ms
 from kbsite.pages.logs import log_places, logs
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
@@ -85,6 +85,8 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         site.problem_title(run.problem),
         run.problem in site.problems,
         run.hardware in site.hardware,
+        (stored.metrics.hardware or "") in site.hardware,
+        in_ms(site, run.problem),
         site.proofs.get(run.id, ()),
         _leak(site, stored),
     )
