@@ -91,6 +91,7 @@ def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, o
         "dealt": list(exploits.Dealt),
         "dealt_rightly": exploits.right,
         "dealt_with": exploits.graded,
+        "known_open": exploits.known,
     }
 
 
