@@ -100,10 +100,10 @@ def test_every_word_of_the_code_stands_on_the_page(
 def test_the_figure_is_told_from_raw_times_to_the_whole(site: Site, tmp_path: Path) -> None:
     told = words(section(page(site, tmp_path / "none"), "figure"))
 
-    order = ["Median of the measured times", "Time that the hardware's ceiling would take",
+    order = ["The time: the slowest clock", "Time that the hardware's ceiling would take",
              "Ceiling time / measured time, geometric mean over the shapes."]  # fmt: skip
     assert [told.index(text) for text in order] == sorted(told.index(text) for text in order)
-    assert "kbsite.model.run.Metrics.peak_fraction" in told
+    assert "kbsite.model.grade.Metrics.peak_fraction" in told
 
 
 def test_constants_of_the_ranking_are_those_that_it_is_made_with(
