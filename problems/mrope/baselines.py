@@ -61,8 +61,8 @@ def _kernel():
         width = tl.arange(0, HALF)
         axis = (width >= HALF // 4).to(tl.int32) + (width >= HALF // 4 + 3 * HALF // 8).to(tl.int32)
         inside = (tokens < T)[:, None]
-        at = positions + (axis[None, :] * B + batch) * T + tokens[:, None]
-        entry = tl.load(at, mask=inside, other=0) * HALF + width[None, :]
+        place = positions + (axis[None, :] * B + batch) * T + tokens[:, None]
+        entry = tl.load(place, mask=inside, other=0) * HALF + width[None, :]
         cosine = tl.load(cos + entry, mask=inside, other=0.0).to(tl.float32)
         sine = tl.load(sin + entry, mask=inside, other=0.0).to(tl.float32)
         for head in range(H):
@@ -70,7 +70,8 @@ def _kernel():
             at = q + line[:, None] + width[None, :]
             left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
             right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
-            at = q_out + ((batch * H + head) * T + tokens).to(tl.int64)[:, None] * (2 * HALF) + width
+            line = ((batch * H + head) * T + tokens).to(tl.int64) * (2 * HALF)
+            at = q_out + line[:, None] + width[None, :]
             tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
             tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
         for head in range(J):
@@ -78,7 +79,8 @@ def _kernel():
             at = k + line[:, None] + width[None, :]
             left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
             right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
-            at = k_out + ((batch * J + head) * T + tokens).to(tl.int64)[:, None] * (2 * HALF) + width
+            line = ((batch * J + head) * T + tokens).to(tl.int64) * (2 * HALF)
+            at = k_out + line[:, None] + width[None, :]
             tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
             tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
 

@@ -39,16 +39,6 @@ def _kernel():
     import triton
     import triton.language as tl
 
-    @triton.autotune(
-        configs=[
-            triton.Config({"COLUMNS": columns, "ROWS": rows}, num_warps=warps, num_stages=stages)
-            for columns, rows, warps, stages in (
-                (64, 128, 4, 5), (128, 64, 4, 5), (128, 128, 4, 3), (128, 128, 4, 5),
-                (256, 64, 8, 5), (256, 128, 8, 3),
-            )
-        ],
-        key=["M", "N", "K"],
-    )  # fmt: skip
     @triton.jit
     def product(
         x, packed, scales, zeros, y, M, N, K,
@@ -84,10 +74,10 @@ def library(x, packed, scales, zeros, y):
         return eager(x, packed, scales, zeros, y)
     (rows, depth), columns = x.shape, y.shape[1]
 
-    def grid(chosen):
-        return (-(-columns // chosen["COLUMNS"]),)
-
-    _kernel()[grid](x, packed, scales, zeros, y, rows, columns, depth, SIXTEEN=16)
+    _kernel()[(-(-columns // 128),)](
+        x, packed, scales, zeros, y, rows, columns, depth,
+        SIXTEEN=16, COLUMNS=128, ROWS=64, num_warps=4, num_stages=5,
+    )  # fmt: skip
 
 
 def _product(x, weights, y):
