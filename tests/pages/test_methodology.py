@@ -18,6 +18,7 @@ from kbsite.model.audit import Verdict
 from kbsite.model.board import Due
 from kbsite.model.config import Represents
 from kbsite.model.floor import FloorKind
+from kbsite.model.grade import Outcome
 from kbsite.model.proof import ProofState
 from kbsite.model.status import Status
 from kbsite.pages import methodology
@@ -82,6 +83,7 @@ def written(path: Path, table: object) -> Path:
     ("figure", [kind.sentence for kind in FloorKind]),
     ("status", [status.sentence for status in Status]),
     ("cell", [rule.sentence for rule in Represents]),
+    ("status", [outcome.sentence for outcome in Outcome] + [one.value for one in Outcome]),
     ("verdict", [verdict.sentence for verdict in Verdict]),
     ("proof", [state.sentence for state in ProofState]),
     ("coverage", [due.sentence for due in Due]),
@@ -100,7 +102,8 @@ def test_every_word_of_the_code_stands_on_the_page(
 def test_the_figure_is_told_from_raw_times_to_the_whole(site: Site, tmp_path: Path) -> None:
     told = words(section(page(site, tmp_path / "none"), "figure"))
 
-    order = ["The time: the slowest clock", "Time that the hardware's ceiling would take",
+    order = ["Median in the solution's process", "The time: the slowest clock",
+             "Time that the hardware's ceiling would take",
              "Ceiling time / measured time, geometric mean over the shapes."]  # fmt: skip
     assert [told.index(text) for text in order] == sorted(told.index(text) for text in order)
     assert "kbsite.model.grade.Metrics.peak_fraction" in told

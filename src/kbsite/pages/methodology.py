@@ -24,7 +24,7 @@ from kbsite.model.audit import Audit, Measurement, Provenance, Validity, Verdict
 from kbsite.model.board import Due
 from kbsite.model.config import BoardConfig, Represents
 from kbsite.model.floor import FloorKind
-from kbsite.model.grade import Metrics, ShapeMetrics
+from kbsite.model.grade import Clocks, Metrics, Outcome, OutputError, ShapeMetrics
 from kbsite.model.proof import ProofState
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Page, Site, templated
@@ -72,6 +72,7 @@ def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, o
         "figures": list(_figures()),
         "floors": list(FloorKind),
         "statuses": list(Status),
+        "outcomes": list(Outcome),
         "represents": list(Represents),
         "verdicts": list(Verdict),
         "questions": list(_questions()),
@@ -105,8 +106,10 @@ _METHODS: tuple[Callable[..., object], ...] = (
 def _figures() -> Iterator[Rule]:
     """The figures of a grade, from raw to whole."""
     for kind, names in (
-        (ShapeMetrics, ("ms", "ceiling_ms")),
-        (Metrics, ("peak_fraction", "interval")),
+        (Clocks, ("event_ms", "wall_ms", "slope_ms", "event_slope_ms", "overhead_ms")),
+        (ShapeMetrics, ("ms", "interval_ms", "spread", "ceiling_ms", "floor_ms")),
+        (OutputError, ("largest", "typical")),
+        (Metrics, ("peak_fraction", "interval", "achievable_fraction")),
     ):
         docs = attribute_docs(kind)
         for name in names:
