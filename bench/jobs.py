@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +19,16 @@ from bench.records import read_yaml
 from bench.report import lines
 from bench.results import Given, alarms, given, store, with_alarms, write_grade
 from bench.sandbox import best, named
-from bench.sandbox.box import Sandbox
+from bench.sandbox.box import Limits, Sandbox
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.floor import FloorKind
 from kbsite.model.grade import Outcome
 from kbsite.model.hardware import Hardware
 
 HARDWARE = Path(__file__).parent / "hardware"
+
+MEMORY_SHARE = 0.75
+"""Share of the machine's memory that a solution may use."""
 
 MACHINE = MachineError.exit_code
 """Exit code where the machine failed, and not what was asked of it."""
@@ -99,10 +103,16 @@ def setting(choice: Choice, problem: GradedProblem) -> Setting:
         rounds=choice.rounds,
         calls=choice.calls,
         shapes=choice.shapes,
+        limits=Limits(memory_bytes=most_memory()),
         library_fraction=library_fraction(
             choice.runs, problem.id, problem.hash, hardware_id or device.name
         ),
     )
+
+
+def most_memory() -> int:
+    """Bytes that a solution may use: the rest of the machine's is for the grader and others."""
+    return int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 def _refuse_unknown(shapes: tuple[str, ...], problem: GradedProblem, device: str) -> None:

@@ -155,3 +155,10 @@ def test_a_command_that_nobody_brings_is_wrong_use(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [Broken()])
     done = CliRunner().invoke(kbsite, ["bench"])
     assert "`kbsite bench` cannot be used here: No module named 'bench'" in str(done.exception)
+
+
+def test_a_solution_may_not_take_all_memory() -> None:
+    told = Path("/proc/meminfo").read_text().split()
+    total = int(told[told.index("MemTotal:") + 1]) * 1024
+
+    assert 0.7 * total < jobs.most_memory() < 0.8 * total
