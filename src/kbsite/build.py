@@ -77,12 +77,14 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     code, chosen = code_digest(), digest(settings)
     if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
         return Built(out, len(before.pages), before.findings, Work(), before.unmet)
-    lookout = Lookout(held, before.noticed if before.code == code else {})
+    ahead: Ahead = {}
+    known = before.noticed if before.code == code else {}
+    lookout = Lookout(held, known, partial(_read_ahead, ahead))
     site, seen = read_noticing(settings, lookout, tick)
     shown = replace(site, findings=_published(site.findings, settings))
     # What a leak is stands on few pages, and those that are kept say that they depend on it.
     frame = digest(code, replace(settings.config, leaks=()), shown.prices, *shown.frame)
-    making = _Making(shown, before, held, frame, Output(out, Work()))
+    making = _Making(shown, before, held, frame, Output(out, Work()), ahead)
     findings = [*site.findings, *making.make(tick)]
     output = making.output
     if settings.config.search:
@@ -105,6 +107,17 @@ def _same(before: Mapping[str, Input], held: Mapping[str, Input]) -> bool:
     )
 
 
+Ahead = dict[str, Transcript | Exception | None]
+"""Transcripts that were read before their page is made, by id of run, or why one cannot be read."""
+
+
+def _read_ahead(ahead: Ahead, stored: StoredRun) -> None:
+    try:
+        ahead[stored.run.id] = transcript(stored.run.harness, stored.transcripts)
+    except Exception as error:  # noqa: BLE001 - raised where the page is made, and told there
+        ahead[stored.run.id] = error
+
+
 @dataclass(slots=True)
 class _Making:
     """A build at work: what it knows of the last one, and what it has made so far."""
@@ -115,13 +128,14 @@ class _Making:
     frame: str
     """Digest of what stands on every page."""
     output: Output
+    ahead: Ahead
     pages: dict[str, PageRecord] = field(default_factory=dict)
 
     def make(self, tick: Tick | None) -> Iterator[Finding]:
         """Put every file of the site in its place; what could not be made is found."""
         self._copy_static()
         earlier = self.before if self.before.frame == self.frame else Record()
-        templates = Templates(environment(self.site), earlier, self.output)
+        templates = Templates(environment(self.site), earlier, self.output, self.ahead)
         pages = list(every(self.site))
         copies = list(self._raw())
         large = sum(held.file.stat().st_size for held in copies if not held.same) > LARGE
@@ -254,6 +268,7 @@ class Templates:
     earlier: Record = field(default_factory=Record)
     output: Output | None = None
     """Where the site is written; None where single pages are made."""
+    ahead: Ahead = field(default_factory=dict)
 
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A whole page that stands at `path`; addresses in it are seen from there."""
@@ -263,10 +278,15 @@ class Templates:
         return self.env.get_template(template).render(url=url, **values)
 
     def transcript(self, stored: StoredRun) -> Transcript | None:
-        """The transcript of a run, read anew; None if it has none to show."""
+        """The transcript of a run, read for this build; None if it has none to show."""
         if self.output:
             self.output.work.parsed += 1
-        return transcript(stored.run.harness, stored.transcripts)
+        if stored.run.id not in self.ahead:
+            _read_ahead(self.ahead, stored)
+        held = self.ahead.pop(stored.run.id)
+        if isinstance(held, Exception):
+            raise held
+        return held
 
     def made(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of the last time; None if it cannot stay as it is."""

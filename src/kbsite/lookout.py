@@ -26,6 +26,9 @@ Tick = Callable[[str, int, int], None]
 FEW = 8
 """Runs that are looked over sooner than a copy of the process is made to look over half."""
 
+LONG = 1_000_000
+"""Bytes of transcripts that take long enough to have something else done meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -78,6 +81,8 @@ class Lookout:
     """The files of the runs, by absolute path; a run with none of them is always looked over."""
     before: Mapping[str, Noticed] = field(default_factory=dict)
     """What the same code found the last time."""
+    meanwhile: Callable[[StoredRun], None] | None = None
+    """What this core does with the first of a few runs while the other one looks them over."""
 
     def look(self, runs: Sequence[Evidence], tick: Tick | None = None) -> Sighting:
         """What there is to find in the runs of a site; each that is looked over is told."""
@@ -111,6 +116,10 @@ class Lookout:
             found[run.stored.run.id] = held
             if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
                 anew.append(_Work(run, held, scan, reading))
+        if self.meanwhile and len(anew) <= FEW and _size(anew) >= LONG:
+            looking = beside(partial(_done, anew))
+            self.meanwhile(anew[0].run.stored)
+            return found | _told(looking(), tick)
         half = len(anew) // 2 if len(anew) > FEW else 0
         done = beside(partial(_done, anew[:half])) if half else dict[str, Noticed]
         return found | _done(anew[half:], tick, len(anew)) | done()
@@ -142,6 +151,17 @@ class _Work:
     held: Noticed
     scan: str
     reading: str
+
+
+def _size(works: Sequence[_Work]) -> int:
+    return sum(file.size for work in works for file in work.run.stored.transcripts)
+
+
+def _told(found: dict[str, Noticed], tick: Tick | None) -> dict[str, Noticed]:
+    for done, run_id in enumerate(found, start=1):
+        if tick:
+            tick(run_id, done, len(found))
+    return found
 
 
 def _done(works: Sequence[_Work], tick: Tick | None = None, whole: int = 0) -> dict[str, Noticed]:
