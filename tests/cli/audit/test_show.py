@@ -79,6 +79,21 @@ def test_the_sheet_holds_all_that_a_judgement_needs(
     assert f"kbsite audit new {run.name}" in held["next"]
 
 
+def test_it_says_what_our_own_grader_found_and_noticed(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=())
+    found = {"status": "tampered", "outcome": "LATE_WRITE", "detail": "y changed.",
+             "alarms": [f"Look at {HOSTILE}this."]}  # fmt: skip
+    make_run(tmp_path / "runs" / "demo", metrics=found)
+    told = sections(called(tmp_path, "show", "opus").stdout)["grade"]
+
+    assert told.startswith("  LATE_WRITE: An output was still changing")
+    assert "y changed." in told
+    assert "! Look at" in told
+    assert "\x1b" not in told
+
+
 def test_it_says_where_the_score_moved_and_which_step_changed_the_solution(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

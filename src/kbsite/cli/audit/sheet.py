@@ -22,6 +22,7 @@ from kbsite.cli.audit.printing import (
 )
 from kbsite.model.alarm import Alarm
 from kbsite.model.proof import Proof
+from kbsite.model.status import Tone
 from kbsite.model.trajectory import Point, PointKind
 from kbsite.pages.costs import in_words
 from kbsite.pages.facts import count, duration, elapsed, moment, score, size
@@ -115,8 +116,12 @@ def _transcript(held: Dossier) -> str:
 def _grade(held: Dossier) -> Iterator[str]:
     metrics = held.stored.metrics
     told = f"{metrics.status.label}: {metrics.status.sentence}"
+    if metrics.outcome:
+        told = f"{metrics.outcome.value}: {metrics.outcome.sentence}"
     yield from (toned(line, metrics.status.tone) for line in wrapped(told))
     yield from wrapped(safe(metrics.detail or ""))
+    for said in metrics.alarms[:SHAPES]:
+        yield from (toned(line, Tone.WARN) for line in wrapped(f"! {safe(said)}"))
     own = metrics.peak_fraction
     rows = [("this run", score_of(held.attempt), "")]
     if metrics.interval:
