@@ -24,7 +24,7 @@ from kbsite.model.event import (
     Trace,
     Unknown,
 )
-from kbsite.model.grade import Metrics, ShapeMetrics
+from kbsite.model.grade import Metrics, Outcome, ShapeMetrics
 from kbsite.model.proof import Proof, ProofState
 from kbsite.model.status import Status
 from kbsite.model.transcript import Transcript
@@ -116,11 +116,14 @@ def test_a_run_that_nobody_audited_says_so() -> None:
 def test_the_grade_is_told_shape_by_shape() -> None:
     shapes = (ShapeMetrics(shape="n=1", ms=1.5, peak_fraction=0.25), ShapeMetrics(shape="n=2"))
     metrics = Metrics(format=1, status=Status.PASSED, peak_fraction=0.25, interval=(0.2, 0.3),
+                      outcome=Outcome.PASS, alarms=("Look here.", "And there."),
                       shapes=shapes)  # fmt: skip
     text = file(None, Attempt(attempt().run, metrics, None))
 
     assert "- peak_fraction: `0.25`" in text
     assert "- interval: `0.2 to 0.3`" in text
+    assert "- outcome: `PASS`" in text
+    assert "- alarms of the grader: `Look here.; And there.`" in text
     assert "- shape `n=1`: ms 1.5, peak_fraction 0.25" in text
     assert "- shape `n=2`: not measured" in text
 

@@ -189,7 +189,9 @@ def _grade(attempt: Attempt) -> Iterator[str]:
     yield from _facts({
         "peak_fraction": _number(metrics.peak_fraction),
         "interval": f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else None,
+        "outcome": metrics.outcome.value if metrics.outcome else None,
         "detail": metrics.detail,
+        "alarms of the grader": "; ".join(metrics.alarms[:20]) or None,
         "grader": metrics.grader,
     })  # fmt: skip
     for shape in metrics.shapes:
