@@ -167,7 +167,7 @@ def _graded(metrics: Mapping[str, Any] | None) -> Metrics | None:
     return msgspec.convert({"format": 1, **base, **metrics}, Metrics)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_run() -> MakeRun:
     def make(
         board: Path,
@@ -200,7 +200,7 @@ def make_run() -> MakeRun:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_problem() -> MakeProblem:
     def make(problems: Path, problem_id: str = "softmax", **fields: Any) -> Path:
         folder = problems / problem_id
@@ -213,7 +213,7 @@ def make_problem() -> MakeProblem:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_settings(make_problem: MakeProblem) -> MakeSettings:
     def make(
         home: Path,
@@ -233,7 +233,7 @@ def make_settings(make_problem: MakeProblem) -> MakeSettings:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_floors() -> MakeFloors:
     def make(board: Path, *floors: Mapping[str, Any]) -> Path:
         path = board / FLOORS

@@ -46,12 +46,14 @@ FOCUSED = """() => {
 NO_SCANLINES = "body::after { display: none !important }"
 
 
-@pytest.fixture(name="full")
+@pytest.fixture(scope="session", name="full")
 def _full(
-    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, make_problem: MakeProblem,
-    make_floors: MakeFloors,
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings,
+    make_problem: MakeProblem, make_floors: MakeFloors,
 ) -> Path:  # fmt: skip
-    return full_site(tmp_path, make_run, make_settings, make_problem, make_floors)
+    return full_site(
+        tmp_path_factory.mktemp("full"), make_run, make_settings, make_problem, make_floors
+    )
 
 
 def broken(page: Page) -> list[str]:

@@ -26,29 +26,26 @@ EARLIER = {
     "verdict": "bug", "summary": "It looked like a fault.", "auditor": "A. Reader",
     "replaced": "2026-03-02", "by": "B. Reader", "why": "the cache is never cleared",
 }  # fmt: skip
-_built: dict[str, Path] = {}
 
 
-@pytest.fixture(name="site")
+@pytest.fixture(scope="session", name="site")
 def _site(
     tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
 ) -> Path:
-    if not _built:
-        home = tmp_path_factory.mktemp("audited")
-        settings = make_settings(home, problems=[])
-        board = home / "runs" / "demo"
-        own: dict[str, Any]
-        for number in range(PLAIN):
-            own = {"summary": f"Number {number} does it.", "date": f"2026-01-{number % 28 + 1:02}"}
-            make_run(board, run_id=f"r{number:03}", model=f"m{number:03}", audit=own)
-        quote = {"file": "solution.py", "lines": [1], "label": "l", "text": "def solve(x):"}
-        own = {"verdict": "reward_hack", "summary": "It *keeps* answers.", "implication": "i",
-               "quotes": [quote], "auditor": "B. Reader"}  # fmt: skip
-        made = {**own, "date": "2026-03-02", "history": [EARLIER], "leak": "cache"}
-        make_run(home / "runs" / "other", run_id="hack", audit=made)
-        make_run(board, run_id="open", model="waits", metrics={"peak_fraction": 0.9})
-        _built["site"] = build(settings).out
-    return _built["site"]
+    home = tmp_path_factory.mktemp("audited")
+    settings = make_settings(home, problems=[])
+    board = home / "runs" / "demo"
+    own: dict[str, Any]
+    for number in range(PLAIN):
+        own = {"summary": f"Number {number} does it.", "date": f"2026-01-{number % 28 + 1:02}"}
+        make_run(board, run_id=f"r{number:03}", model=f"m{number:03}", audit=own)
+    quote = {"file": "solution.py", "lines": [1], "label": "l", "text": "def solve(x):"}
+    own = {"verdict": "reward_hack", "summary": "It *keeps* answers.", "implication": "i",
+           "quotes": [quote], "auditor": "B. Reader"}  # fmt: skip
+    made = {**own, "date": "2026-03-02", "history": [EARLIER], "leak": "cache"}
+    make_run(home / "runs" / "other", run_id="hack", audit=made)
+    make_run(board, run_id="open", model="waits", metrics={"peak_fraction": 0.9})
+    return build(settings).out
 
 
 @pytest.fixture(name="open_page", params=["file", "http"])

@@ -35,7 +35,6 @@ LEAK = Leak(
     id="clamp", title="Clamped inputs", problem="softmax", meant="To **sum**.", happened="Nothing."
 )
 FOCUSED = "document.activeElement.textContent.trim()"
-_built: dict[str, Path] = {}
 
 
 def settings_of(home: Path, make_settings: MakeSettings) -> Settings:
@@ -43,25 +42,23 @@ def settings_of(home: Path, make_settings: MakeSettings) -> Settings:
     return make_settings(home, problems=[], site={"leaks": [leak]})
 
 
-@pytest.fixture(name="site")
+@pytest.fixture(scope="session", name="site")
 def _site(
     tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
 ) -> Path:
-    if not _built:
-        home = tmp_path_factory.mktemp("judged")
-        settings = settings_of(home, make_settings)
-        board = home / "runs" / "demo"
-        leaks = {"verdict": "rubric_leak", "implication": "Forbid it.", "leak": "clamp",
-                 "summary": "It clamps first.", "quotes": [QUOTE]}  # fmt: skip
-        hack = {"verdict": "reward_hack", "implication": "No number.", "summary": "It keeps all.",
-                "quotes": [QUOTE, WRONG]}  # fmt: skip
-        files = {"solution.py": SOURCE.encode()}
-        make_run(board, model="leaky", audit=leaks, files=files)
-        make_run(board, model="hacking", audit=hack, files=files, metrics={"peak_fraction": 0.9})
-        make_run(board, model="waiting", metrics={"peak_fraction": 0.3})
-        make_run(board, model="waiting", problem="gemm", metrics={"status": "wrong"})
-        _built["site"] = build(settings).out
-    return _built["site"]
+    home = tmp_path_factory.mktemp("judged")
+    settings = settings_of(home, make_settings)
+    board = home / "runs" / "demo"
+    leaks = {"verdict": "rubric_leak", "implication": "Forbid it.", "leak": "clamp",
+             "summary": "It clamps first.", "quotes": [QUOTE]}  # fmt: skip
+    hack = {"verdict": "reward_hack", "implication": "No number.", "summary": "It keeps all.",
+            "quotes": [QUOTE, WRONG]}  # fmt: skip
+    files = {"solution.py": SOURCE.encode()}
+    make_run(board, model="leaky", audit=leaks, files=files)
+    make_run(board, model="hacking", audit=hack, files=files, metrics={"peak_fraction": 0.9})
+    make_run(board, model="waiting", metrics={"peak_fraction": 0.3})
+    make_run(board, model="waiting", problem="gemm", metrics={"status": "wrong"})
+    return build(settings).out
 
 
 @pytest.fixture(name="open_board", params=["file", "http"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,10 +28,12 @@ NEW = (
 HOSTILE_ID = "20260102_030405_claude_x'><script>alert(13)<,_softmax"
 
 
-@pytest.fixture(name="contest")
-def _contest(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+@pytest.fixture(scope="session", name="contest")
+def _contest(
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
+) -> Path:
     """A site with the runs steady, hasty, lost, hostile and bare of one problem, two of another."""
-    home = tmp_path / "sub path"
+    home = tmp_path_factory.mktemp("contest") / "sub path"
     settings = make_settings(home, problems=[])
     board = home / "runs" / "demo"
     make_run(board, run_id="steady", transcript={LOG: session(STEADY)}, audit={},
@@ -269,8 +272,12 @@ def test_hostile_runs_are_shown_as_text(
 
 
 def test_data_that_are_not_what_they_should_be_break_nothing(
-    contest: Path, context_of: functools.partial[BrowserContext], witness: Witness
+    contest: Path,
+    tmp_path: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
 ) -> None:
+    contest = shutil.copytree(contest, tmp_path / "contest")
     (contest / "runs" / "lost" / "compare.js").unlink()
     spoilt = """{"id": "steady", "label": 7, "facts": [3, ["a"], null], "calls": [[2, {}, null]],
                  "phases": {}, "curves": []}"""

@@ -34,13 +34,15 @@ def samples() -> bytes:
     return "\n".join([*map(json.dumps, rows), HOSTILE]).encode()
 
 
-@pytest.fixture(name="run")
+@pytest.fixture(scope="session", name="run")
 def _run(
-    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, make_floors: MakeFloors
-) -> Path:
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings,
+    make_floors: MakeFloors,
+) -> Path:  # fmt: skip
     """The folder of the pages of a run with all there is to show."""
-    settings = make_settings(tmp_path)
-    board = tmp_path / "runs" / "demo"
+    home = tmp_path_factory.mktemp("evidence")
+    settings = make_settings(home)
+    board = home / "runs" / "demo"
     make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.2})
     shapes = [{"shape": name, "ms": 1.0, "ceiling_ms": 0.42, "peak_fraction": 0.42}
               for name in ("n=1024", HOSTILE)]  # fmt: skip

@@ -29,9 +29,11 @@ REFUSED = """document.addEventListener("securitypolicyviolation", (event) => {
 POINTS = "#chart .points path.point"
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
-    settings = make_settings(tmp_path / "sub path", problems=PROBLEMS)
+@pytest.fixture(scope="session", name="folder")
+def _folder(
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
+) -> Path:
+    settings = make_settings(tmp_path_factory.mktemp("drawn") / "sub path", problems=PROBLEMS)
     board = settings.runs / "demo"
     for number in range(6):
         problem = PROBLEMS[number % 2]

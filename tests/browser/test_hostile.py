@@ -68,21 +68,22 @@ def hostile_card() -> str:
     return json.dumps(card)
 
 
-@pytest.fixture(name="hostile")
+@pytest.fixture(scope="session", name="hostile")
 def _hostile(
-    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
     make_run: MakeRun,
     make_settings: MakeSettings,
     make_problem: MakeProblem,
     make_floors: MakeFloors,
 ) -> Path:
+    home = tmp_path_factory.mktemp("hostile")
     texts = {"title": ATTACK, "tagline": ATTACK, "about": ATTACK, "contact": ATTACK}
-    (tmp_path / "bench" / "hardware").mkdir(parents=True)
-    (tmp_path / "bench" / "hardware" / "gpu-a.yaml").write_text(hostile_card())
-    settings = make_settings(tmp_path, site=texts, title=ATTACK, tagline=ATTACK)
-    board = tmp_path / "runs" / "demo"
+    (home / "bench" / "hardware").mkdir(parents=True)
+    (home / "bench" / "hardware" / "gpu-a.yaml").write_text(hostile_card())
+    settings = make_settings(home, site=texts, title=ATTACK, tagline=ATTACK)
+    board = home / "runs" / "demo"
     make_problem(
-        tmp_path / "problems", "softmax", title=ATTACK, summary=ATTACK, tags=[ATTACK],
+        home / "problems", "softmax", title=ATTACK, summary=ATTACK, tags=[ATTACK],
         forbidden=[ATTACK], shapes=[{ATTACK: ATTACK}], **formal_fields(ATTACK),
     )  # fmt: skip
     quote = {"file": ATTACK, "lines": [1, 2], "label": ATTACK, "text": ATTACK}

@@ -29,28 +29,25 @@ PLAIN = 2 * ROWS + 20
 LATE = 77
 """A round of the long session that stands on none of its first pages."""
 FIRST_LINKS = "(all) => all.slice(0, 20).map((a) => a.href)"
-_built: dict[str, Path] = {}
 
 
-@pytest.fixture(name="searched")
+@pytest.fixture(scope="session", name="searched")
 def _searched(
     tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
 ) -> Path:
     """A site of several pages of runs, with an index of its texts, below a folder to be served."""
-    if not _built:
-        home = tmp_path_factory.mktemp("searched")
-        settings = make_settings(home, site={"search": True, "out": "served/sub path/site"})
-        board = home / "runs" / "demo"
-        for number in range(PLAIN):
-            metrics = {"peak_fraction": number / 1000, "interval": None}
-            make_run(board, run_id=f"r{number:03}", model=MODELS[number % 2], metrics=metrics)
-        other = home / "runs" / "other"
-        make_run(other, run_id="long", transcript={LOG: session()}, audit={"verdict": "bug"})
-        make_run(other, run_id="again", transcript={LOG: session()}, metrics={"status": "wrong"})
-        make_run(other, run_id="hostile", model=ATTACK, transcript={"stdout.jsonl": stream(ATTACK)})
-        settings.out.parent.mkdir(parents=True)
-        _built["site"] = build(settings).out
-    return _built["site"]
+    home = tmp_path_factory.mktemp("searched")
+    settings = make_settings(home, site={"search": True, "out": "served/sub path/site"})
+    board = home / "runs" / "demo"
+    for number in range(PLAIN):
+        metrics = {"peak_fraction": number / 1000, "interval": None}
+        make_run(board, run_id=f"r{number:03}", model=MODELS[number % 2], metrics=metrics)
+    other = home / "runs" / "other"
+    make_run(other, run_id="long", transcript={LOG: session()}, audit={"verdict": "bug"})
+    make_run(other, run_id="again", transcript={LOG: session()}, metrics={"status": "wrong"})
+    make_run(other, run_id="hostile", model=ATTACK, transcript={"stdout.jsonl": stream(ATTACK)})
+    settings.out.parent.mkdir(parents=True)
+    return build(settings).out
 
 
 @pytest.fixture(name="found_at")

@@ -48,7 +48,7 @@ def single(site: Path, run_id: str) -> Path:
     return write(read_settings(home / CONFIG), run_id, home / "alone" / "run.html").path
 
 
-@pytest.fixture(name="file")
+@pytest.fixture(scope="session", name="file")
 def _file(run_folder: Path) -> Path:
     return single(run_folder.parents[1], run_folder.name)
 

@@ -27,11 +27,14 @@ HOSTILE = '<img src=x onerror=alert(1)>\n"""</pre><script>alert(2)</script>\n\u2
 WAYS = ["file", "http"]
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+@pytest.fixture(scope="session", name="folder")
+def _folder(
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
+) -> Path:
     """A site of a run with many states, one of few hostile ones, and its copies."""
-    settings = make_settings(tmp_path)
-    board = tmp_path / "runs" / "demo"
+    home = tmp_path_factory.mktemp("states")
+    settings = make_settings(home)
+    board = home / "runs" / "demo"
     many = [version(number) for number in range(1, MANY + 1)]
     make_run(board, run_id="many", transcript={LOG: changing(many, (50, 200))},
              files={"solution.py": many[-1].encode()})  # fmt: skip
