@@ -7,8 +7,19 @@ from collections.abc import Iterable, Iterator
 
 from kbsite.model.forbidden import FAMILIES, Family
 
-__all__ = ["FAMILIES", "Family", "families_of", "family_of_kernel", "forbidden_kernels",
-           "forbidden_operations", "plain_name"]  # fmt: skip
+__all__ = ["FAMILIES", "Family", "dispatched", "families_of", "family_of_kernel",
+           "forbidden_kernels", "forbidden_operations", "plain_name"]  # fmt: skip
+
+
+STANDS_FOR = {"matmul": ("convolution",)}
+"""What does the work of a family as well: with kernels of one element a convolution is a product."""
+
+
+def dispatched(forbidden: Iterable[str]) -> tuple[str, ...]:
+    """The families whose operations must not be dispatched where these are forbidden."""
+    banned = tuple(forbidden)
+    more = (other for family in banned for other in STANDS_FOR.get(family, ()))
+    return tuple(dict.fromkeys((*banned, *more)))
 
 
 def plain_name(operation: str) -> str:

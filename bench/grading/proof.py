@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.devices import Arena
-from bench.forbidden import forbidden_kernels, forbidden_operations
+from bench.forbidden import dispatched, forbidden_kernels, forbidden_operations
 from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import OnShape
 from bench.grading.rounds import Rounds
@@ -51,7 +51,11 @@ def _names(rounds: Rounds, seen: Sequence[str] | None) -> Proof:
         return Proof(name=name, available=False, detail="the profiler said nothing")
     banned = rounds.subject.problem.problem.forbidden
     names = [one for one in seen if one.startswith("aten::")] if on_cpu else list(seen)
-    found = forbidden_operations(names, banned) if on_cpu else forbidden_kernels(names, banned)
+    found = (
+        forbidden_operations(names, dispatched(banned))
+        if on_cpu
+        else forbidden_kernels(names, banned)
+    )
     for one, family in found:
         raise Failure(Outcome.FORBIDDEN_OP, f"{one} was called, which {family} stands for")
     shown = ", ".join(one[:_NAME_LENGTH] for one in sorted(names)[:_SHOWN]) or "none"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.devices import Arena
-from bench.forbidden import FAMILIES
+from bench.forbidden import FAMILIES, dispatched
 from bench.grading.failures import Failure
 from bench.grading.layout import MOST_SLOTS, layout
 from bench.grading.on_shape import OnShape, Subject
@@ -55,7 +55,7 @@ class Rounds:
         arena.bytes.zero_()
         forbidden = [
             name
-            for family in self.subject.problem.problem.forbidden
+            for family in dispatched(self.subject.problem.problem.forbidden)
             for name in FAMILIES[family].aten
         ]
         return Process(setting.device, setting.sandbox, arena, forbidden, setting.limits, log)

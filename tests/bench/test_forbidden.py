@@ -11,6 +11,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.forbidden import (
     FAMILIES,
+    STANDS_FOR,
+    dispatched,
     families_of,
     family_of_kernel,
     forbidden_kernels,
@@ -109,3 +111,12 @@ def test_every_family_can_be_found_and_told() -> None:
         for pattern in family.kernels:
             assert not re.search(pattern, "")
             assert not re.search(pattern, "_kernel")
+
+
+def test_where_products_are_forbidden_convolutions_are_not_dispatched_either() -> None:
+    assert dispatched(["softmax", "matmul"]) == ("softmax", "matmul", "convolution")
+    assert dispatched(["convolution", "matmul"]) == ("convolution", "matmul")
+    assert dispatched(["sort"]) == ("sort",)
+    assert dispatched([]) == ()
+    for family, others in STANDS_FOR.items():
+        assert {family, *others} <= FAMILIES.keys()
