@@ -12,7 +12,7 @@ __all__ = ["FAMILIES", "Family", "dispatched", "families_of", "family_of_kernel"
 
 
 STANDS_FOR = {"matmul": ("convolution",)}
-"""What does the work of a family as well: with kernels of one element a convolution is a product."""
+"""What does the work of a family too: with kernels of one element a convolution is a product."""
 
 
 def dispatched(forbidden: Iterable[str]) -> tuple[str, ...]:

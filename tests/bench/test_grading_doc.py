@@ -28,6 +28,7 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"begins with {setting.EMPTY_CALLS} empty calls",
         f"at most {setting.Patience().setup:g} s",
         f"Then there are {setting.CALLS} calls",
+        f"{setting.Patience().shape:g} s for all of them",
         f"checked with {setting.HELD_OUT_CALLS} calls",
         f"{schedule.BATCHED:.0%} of the calls".replace("%", " %"),
         f"up to {schedule.PAIRS} pairs",
