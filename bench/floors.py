@@ -100,7 +100,7 @@ def _run(
         sandbox=f"{isolation.sandbox} ({isolation.level})" if isolation else None,
         kbsite_version=__version__,
         git_commit=git_commit(),
-        notes=(f"{kind.sentence} It was cut from the problem's baselines by `bench floor`.",),
+        origin="Its source was cut out of the problem's baselines.",
     )
 
 

