@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FALLBACK_CACHE = 64 << 20
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
 _FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -160,8 +161,8 @@ class Cpu:
         return ()
 
     def environment(self) -> Mapping[str, str]:
-        """How many threads libraries start."""
-        return {"OMP_NUM_THREADS": str(self._threads)}
+        """How many threads libraries start, and how compilers are found."""
+        return {"OMP_NUM_THREADS": str(self._threads), "PATH": _PROGRAMS}
 
     def facts(self) -> Mapping[str, str]:
         """Model, processors, threads, cache."""
