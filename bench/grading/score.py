@@ -46,26 +46,19 @@ class Scored:
 
 def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     """The score of rounds that were right; Failure where clocks or physics speak against them."""
-    setting = subject.setting
-    shapes = [
-        shape
-        for shape in subject.problem.shapes(setting.device.name)
-        if shape.id in rounds[0].shapes
-    ]
+    shapes = _measured(rounds, subject)
     _refuse_unstable(rounds, shapes)
     seed = subject.secret.number("bootstrap") >> 10  # every reader of JSON holds 53 bits
     found = _estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed)
     limits = [subject.ceiling(shape) for shape in shapes]
     for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
-        slack = max(setting.device.agreement.absolute_ms, _noise(rounds, shape))
-        _refuse(shape, times, limit, replace(setting.device.agreement, absolute_ms=slack))
+        _refuse(shape, times, limit, _agreement(rounds, shape, subject))
     fraction, interval = found.fraction([limit.ceiling_ms for limit in limits])
     metrics = [
         _metrics(shape, times, limit, [one.shapes[shape.id] for one in rounds])
         for shape, times, limit in zip(shapes, found.shapes, limits, strict=True)
     ]
     achievable = [one.achievable_fraction for one in metrics if one.achievable_fraction]
-    calls = sum(times.calls for one in rounds for times in one.shapes.values())
     return Scored(
         peak_fraction=fraction,
         interval=interval,
@@ -73,10 +66,28 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         ms=found.ms,
         shapes=tuple(metrics),
         samples=tuple(_samples(one, shape) for shape in shapes for one in rounds),
-        alarms=tuple(alarms(metrics, setting.library_fraction)),
+        alarms=tuple(alarms(metrics, subject.setting.library_fraction)),
         bootstrap_seed=seed,
-        sentence=f"{calls} calls in {len(rounds)} fresh processes were all right; it reaches "
-        f"{fraction:.3f} of the ceiling ({interval[0]:.3f} to {interval[1]:.3f}).",
+        sentence=_sentence(rounds, fraction, interval),
+    )
+
+
+def _measured(rounds: Sequence[Round], subject: Subject) -> list[Shape]:
+    listed = subject.problem.shapes(subject.setting.device.name)
+    return [shape for shape in listed if shape.id in rounds[0].shapes]
+
+
+def _agreement(rounds: Sequence[Round], shape: Shape, subject: Subject) -> Agreement:
+    """How far clocks may be apart on a shape: what the device allows, or its noise."""
+    allowed = subject.setting.device.agreement
+    return replace(allowed, absolute_ms=max(allowed.absolute_ms, _noise(rounds, shape)))
+
+
+def _sentence(rounds: Sequence[Round], fraction: float, interval: tuple[float, float]) -> str:
+    calls = sum(times.calls for one in rounds for times in one.shapes.values())
+    return (
+        f"{calls} calls in {len(rounds)} fresh processes were all right; it reaches "
+        f"{fraction:.3f} of the ceiling ({interval[0]:.3f} to {interval[1]:.3f})."
     )
 
 

@@ -10,6 +10,7 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.boards import board
 from kbsite.errors import InputError
 from kbsite.lookout import Lookout, Sighting, Tick
+from kbsite.model.board import Attempt
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
@@ -67,9 +68,7 @@ def read_noticing(
 ) -> tuple[Site, Sighting]:
     """What `read` gives, and what there is for the next lookout to know."""
     findings: list[Finding] = []
-    every = tuple(_runs(settings.runs, findings))
-    runs = tuple(stored for stored in every if not stored.run.is_floor)
-    floor_runs = tuple(stored for stored in every if stored.run.is_floor)
+    runs, floor_runs = _apart(_runs(settings.runs, findings))
     graded = graded_floors(floor_runs)
     problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
     configs = board_configs(settings.config, runs)
@@ -83,14 +82,24 @@ def read_noticing(
     boards = []
     for config, held in zip(configs, floors, strict=True):
         mine = [stored for stored in runs if _on(config, stored, settings.runs)]
-        attempts = [attempt_of(stored, seen.alarms.get(stored.run.id, ())) for stored in mine]
-        boards.append(board(config, attempts, held, hashes))
+        boards.append(board(config, _attempts(mine, seen), held, hashes))
     site = Site(
         settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
         alarms=seen.alarms, proofs=seen.proofs, hardware=settings.hardware,
         floor_runs=floor_runs,
     )  # fmt: skip
     return site, seen
+
+
+def _apart(every: Iterable[StoredRun]) -> tuple[tuple[StoredRun, ...], tuple[StoredRun, ...]]:
+    """Runs of contenders, and floors that were graded as runs."""
+    found = tuple(every)
+    floors = tuple(stored for stored in found if stored.run.is_floor)
+    return tuple(stored for stored in found if not stored.run.is_floor), floors
+
+
+def _attempts(runs: Iterable[StoredRun], seen: Sighting) -> list[Attempt]:
+    return [attempt_of(stored, seen.alarms.get(stored.run.id, ())) for stored in runs]
 
 
 def _eager(floors: Iterable[Floor]) -> list[Floor]:

@@ -102,16 +102,17 @@ def _shape(remarks: Remarks, key: str, shape: ShapeMetrics, *, own: bool) -> Non
         value, least = getattr(shape, share), getattr(shape, time)
         if shape.ms and least and value is not None:
             same(remarks, f"{key}.{share}", value, least / shape.ms, f"{time} / ms", own=own)
-    if (
-        shape.interval_ms
-        and shape.ms
-        and not shape.interval_ms[0] <= shape.ms <= shape.interval_ms[1]
-    ):
-        low, high = shape.interval_ms
-        remarks.error(f"{key}.interval_ms", f"expected {shape.ms} (ms) between {low} and {high}")
+    _around(remarks, f"{key}.interval_ms", shape)
     if shape.ms and shape.floor_ms and shape.ms < IMPOSSIBLE * shape.floor_ms:
         message = f"{shape.ms} is less than any honest kernel takes, {shape.floor_ms} (floor_ms)"
         remarks.warn(f"{key}.ms", message)
+
+
+def _around(remarks: Remarks, key: str, shape: ShapeMetrics) -> None:
+    if shape.interval_ms and shape.ms:
+        low, high = shape.interval_ms
+        if not low <= shape.ms <= high:
+            remarks.error(key, f"expected {shape.ms} (ms) between {low} and {high}")
 
 
 def _mean(remarks: Remarks, metrics: Metrics, name: str) -> None:

@@ -122,16 +122,7 @@ def _grade(held: Dossier) -> Iterator[str]:
     yield from wrapped(safe(metrics.detail or ""))
     for said in metrics.alarms[:SHAPES]:
         yield from (toned(line, Tone.WARN) for line in wrapped(f"! {safe(said)}"))
-    own = metrics.peak_fraction
-    rows = [("this run", score_of(held.attempt), "")]
-    if metrics.interval:
-        low, high = metrics.interval
-        rows = [("this run", score_of(held.attempt), f"{score(low)} to {score(high)}")]
-    for floor in held.floors:
-        known = floor.peak_fraction
-        times = f"{own / known:.2f} times it" if own and known else ""
-        rows.append((floor.kind.label, score(known) or "no score", times))
-    yield from columns(rows)
+    yield from columns(list(_beside_floors(held)))
     if metrics.shapes:
         shapes = [
             (safe(one.shape), _figure(one.ms), _figure(one.ceiling_ms), score(one.peak_fraction))
@@ -140,6 +131,20 @@ def _grade(held: Dossier) -> Iterator[str]:
         yield ""
         yield from columns([("shape", "ms", "ceiling ms", "score"), *shapes])
         yield from _more(len(metrics.shapes) - SHAPES, "shapes")
+
+
+def _beside_floors(held: Dossier) -> Iterator[tuple[str, str, str]]:
+    """The run's score with its interval, and each floor's with how many times it that is."""
+    metrics = held.stored.metrics
+    own, around = metrics.peak_fraction, ""
+    if metrics.interval:
+        low, high = metrics.interval
+        around = f"{score(low)} to {score(high)}"
+    yield "this run", score_of(held.attempt), around
+    for floor in held.floors:
+        known = floor.peak_fraction
+        times = f"{own / known:.2f} times it" if own and known else ""
+        yield floor.kind.label, score(known) or "no score", times
 
 
 def _figure(value: float | None) -> str:
