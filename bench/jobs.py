@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,15 +89,18 @@ def find_problem(name: str, problems: Path) -> GradedProblem:
     raise UsageError(message)
 
 
-def setting(choice: Choice, problem: GradedProblem) -> Setting:
-    """How a problem is graded here; MachineError where this machine cannot do it."""
+def setting(choice: Choice, problem: GradedProblem, told: Told) -> Setting:
+    """How a problem is graded here; MachineError where this machine cannot do it.
+
+    `told` hears what is measured where this machine has to be calibrated first.
+    """
     device = device_named(choice.device)
     _refuse_unknown(choice.shapes, problem, device.name)
     hardware_id, hardware = hardware_of(choice.hardware, device)
     return Setting(
         device=device,
         sandbox=_sandbox(choice.sandbox),
-        anchors=anchors_here(device, choice.anchors),
+        anchors=anchors_here(device, choice.anchors, _measuring(told, choice)),
         hardware=hardware,
         hardware_id=hardware_id,
         rounds=choice.rounds,
@@ -113,6 +116,14 @@ def setting(choice: Choice, problem: GradedProblem) -> Setting:
 def most_memory() -> int:
     """Bytes that a solution may use: the rest of the machine's is for the grader and others."""
     return int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _measuring(told: Told, choice: Choice) -> Callable[[str, int, int], None]:
+    def measured(what: str, done: int, of: int) -> None:
+        stage = f"calibrating, {what}: {done} of {of}"
+        told(Step(stage=stage, round=0, rounds=choice.rounds))
+
+    return measured
 
 
 def _refuse_unknown(shapes: tuple[str, ...], problem: GradedProblem, device: str) -> None:
@@ -193,7 +204,7 @@ def grade_path(
         raise UsageError(f"{path} does not say which problem it solves; name it with --problem")
     problem = find_problem(name, choice.problems)
     _refuse_other(solution, problem)
-    how = setting(choice, problem)
+    how = setting(choice, problem, told)
     made = grade(Solution(solution.files), problem, how, told)
     made = with_alarms(made, alarms(solution, problem.folder, problem.hash, hardware_named(how)))
     log = "".join(f"{line}\n" for line in lines(problem.id, made.metrics))
@@ -222,7 +233,7 @@ def floors(
     if choice.shapes:
         raise UsageError("--shape: a floor is graded on all shapes")
     for problem in [find_problem(name, choice.problems) for name in names or all_of(choice)]:
-        how = setting(choice, problem)
+        how = setting(choice, problem, told)
         for kind in kinds:
             run = None if again else before(problem, kind, how, choice.runs)
             if run is not None:

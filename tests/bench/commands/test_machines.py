@@ -24,7 +24,7 @@ from bench.lines import EVERY_SECONDS, Lines
 from bench.progress import Track, words
 from kbsite.cli import BESIDE, kbsite
 from kbsite.errors import InputError, MachineError, UsageError
-from tests.bench.commands.shells import ANCHORS, Shell
+from tests.bench.commands.shells import ANCHORS, Graded, Shell
 
 
 def test_calibrating_writes_what_it_measured(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +62,20 @@ def test_anchors_are_measured_once(home: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(InputError, match=r"of another machine \(cpu: another one, here"):
         anchors_here(Cpu(), home / "other.json")
     assert anchors_here(Cpu(), kept_place("cpu")) == ANCHORS
+
+
+def test_a_grading_that_has_to_calibrate_first_says_so(
+    shell: Shell, grader: Graded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_place("cpu").unlink()
+    monkeypatch.setattr(
+        calibration, "calibrate", lambda _device, told: told("triad", 1, 8) or ANCHORS
+    )
+    code, _, err = shell("grade", "mine.py", "--problem", "toy", "--device", "cpu")
+
+    assert (code, len(grader.asked)) == (0, 1)
+    assert "calibrating, triad: 1 of 8" in err
+    assert kept_place("cpu").is_file()
 
 
 class Gpu(Cpu):
