@@ -8,6 +8,9 @@ from functools import lru_cache
 from kbsite.errors import MachineError
 
 LIBRARY = "libcuda.so.1"
+BLOCK_BYTES = 2 << 20
+"""What the driver divides memory into."""
+
 HANDLE_BYTES = 64
 """Of what stands for memory in another process."""
 
@@ -28,9 +31,13 @@ def library() -> ctypes.CDLL:
 
 
 def allocate(size: int) -> int:
-    """The address of new memory of the current context's device."""
+    """The address of new memory of the current context's device, in whole blocks of its own.
+
+    A handle opens the blocks that memory lies in, with whatever else of ours lies in them.
+    """
     address = ctypes.c_uint64()
-    _check(library().cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)), f"{size} bytes")
+    whole = ctypes.c_size_t(-(-size // BLOCK_BYTES) * BLOCK_BYTES)
+    _check(library().cuMemAlloc_v2(ctypes.byref(address), whole), f"{size} bytes")
     return address.value
 
 

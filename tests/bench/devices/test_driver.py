@@ -13,14 +13,14 @@ from kbsite.errors import MachineError
 
 
 class Fake:
-    """A driver whose memory begins at one address."""
+    """A driver whose memory begins at the address that is its size."""
 
     def __init__(self, code: int = 0) -> None:
         self.code = code
         self.freed: list[int] = []
 
     def cuMemAlloc_v2(self, address: Any, size: ctypes.c_size_t) -> int:
-        address._obj.value = 0x7000 + size.value
+        address._obj.value = size.value
         return self.code
 
     def cuMemFree_v2(self, address: ctypes.c_uint64) -> int:
@@ -52,9 +52,18 @@ def real() -> Iterator[None]:
 
 def test_memory_is_allocated_named_and_given_back(fake: Fake) -> None:
     address = driver.allocate(16)
-    assert driver.handle_of(address) == str(0x7010).encode().ljust(driver.HANDLE_BYTES, b"\0")
+    assert driver.handle_of(address) == str(address).encode().ljust(driver.HANDLE_BYTES, b"\0")
     driver.free(address)
-    assert fake.freed == [address] == [0x7010]
+    assert fake.freed == [address]
+
+
+@pytest.mark.parametrize(("size", "blocks"), [(1, 1), (2 << 20, 1), ((2 << 20) + 1, 2)])
+def test_memory_that_others_open_shares_no_block_with_ours(
+    fake: Fake, size: int, blocks: int
+) -> None:
+    # The fake one's address is the size that it was asked for.
+    assert driver.allocate(size) == blocks * driver.BLOCK_BYTES
+    assert not fake.freed
 
 
 def test_a_failure_says_what_the_driver_calls_it(fake: Fake) -> None:
