@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bench.commands.choices import GRADING, SHAPE
 from bench.commands.command import Argument, Command, Front, Given, Option, require
+from bench.sealed import AUDIT
 
 
 def run(given: Given, front: Front) -> int:
@@ -29,6 +30,8 @@ def run(given: Given, front: Front) -> int:
         front.give(graded.log.rstrip("\n"))
     if graded.earlier is not None:
         front.say(f"the earlier grade is kept in {graded.earlier}")
+        if (graded.earlier.parents[1] / AUDIT).is_file():
+            front.say("the run was audited before: see whether its verdict and quotes still hold")
     if graded.place is not None:
         front.say(f"written into {graded.place}", "bad" if code else "good")
     return code

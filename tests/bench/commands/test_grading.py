@@ -92,6 +92,18 @@ def test_a_run_names_its_problem_and_gets_its_grade(
     assert len(grader.asked) == 2
 
 
+def test_whoever_grades_an_audited_run_again_is_told_to_look_at_the_audit(
+    shell: Shell, grader: Graded, make_run: MakeRun
+) -> None:
+    run = make_run(Path("runs/demo").absolute(), problem="toy", audit={})
+    (_, _, audited), (_, _, again) = shell("grade", str(run)), shell("grade", str(run))
+
+    assert "the run was audited before" in audited
+    assert "the run was audited before" in again
+    assert len(grader.asked) == 2
+    assert len(list(run.glob("grades/*/metrics.json"))) == 2
+
+
 def test_what_is_not_the_whole_grade_of_a_run_is_not_written_into_it(
     shell: Shell, grader: Graded, make_run: MakeRun
 ) -> None:
