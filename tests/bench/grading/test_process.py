@@ -280,7 +280,8 @@ def test_the_box_gets_the_worker_and_nothing_of_the_grader(tmp_path: Path) -> No
 
     assert box is not None
     assert set(box.files) == {"worker.py"}
-    assert "PATH" not in box.environment
+    assert box.environment.keys() == {"OMP_NUM_THREADS", "PATH"}
+    assert box.environment["PATH"] != os.environ["PATH"]
     assert not any("bench" in place.parts for place in box.readable)
     assert len(box.pass_fds) == 1 + len(made.arena.fds)
 
