@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kbsite.fold.steps import Fold
-from kbsite.harnesses import BY_ID
+from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format, matches
 from kbsite.model.event import Event, Finish
 from kbsite.model.transcript import Transcript
@@ -23,7 +23,7 @@ def shown(harness: str, files: Sequence[Stored]) -> tuple[Format, list[Stored]] 
 
 def _held(harness: str, files: Sequence[Stored]) -> Iterator[tuple[Format, list[Stored]]]:
     """The formats of a harness that `files` hold, with their files, the best to show first."""
-    module = BY_ID.get(harness)
+    module = module_of(harness)
     if module is None:
         return
     for least in (1, 0):

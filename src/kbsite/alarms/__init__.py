@@ -76,13 +76,15 @@ _this = sys.modules[__name__]
 _LISTS = {"DETECTORS": _detectors, "COMPARISONS": _comparisons}
 
 
-def __getattr__(name: str) -> object:
-    """DETECTORS and COMPARISONS, loaded when they are asked for: most builds look at no run."""
-    if name not in _LISTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    held = _LISTS[name]()
-    globals()[name] = held
-    return held
+if not TYPE_CHECKING:  # which knows both
+
+    def __getattr__(name: str) -> object:
+        """DETECTORS and COMPARISONS, loaded when they are asked for: most builds look at no run."""
+        if name not in _LISTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        held = _LISTS[name]()
+        globals()[name] = held
+        return held
 
 
 def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kbsite.harnesses import BY_ID
+from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format
 from kbsite.model.event import Malformed, Source, Unknown
 from kbsite.model.finding import Finding, Severity
@@ -26,7 +26,7 @@ def transcript_findings(stored: StoredRun) -> Iterator[Finding]:
 
 
 def _nothing_known(stored: StoredRun) -> Iterator[Finding]:
-    module = BY_ID.get(stored.run.harness)
+    module = module_of(stored.run.harness)
     if module is not None and module.FORMATS and any(f.size for f in stored.transcripts):
         message = f"holds no file that {module.HARNESS.title} is known to write"
         yield Finding(Severity.WARNING, str(stored.folder / TRANSCRIPT), message)

@@ -1,48 +1,73 @@
 """The CLIs whose transcripts kbsite reads: one pure module each, listed in ALL.
 
-A new harness is a module that fits `form.HarnessModule`, and its name in ALL.
+A new harness is a module that fits `form.HarnessModule`, and its name in ALL and in NAMES.
 """
 
 from __future__ import annotations
 
-from kbsite.harnesses import (
-    atif,
-    claude,
-    codex,
-    copilot,
-    cursor,
-    droid,
-    gemini,
-    inspect,
-    kimi,
-    opencode,
-    pi,
-    qwen,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from kbsite.harnesses.form import Format, HarnessModule
 from kbsite.model.harness import Harness
 
-ALL: list[HarnessModule] = [
-    claude,
-    codex,
-    kimi,
-    opencode,
-    gemini,
-    qwen,
-    cursor,
-    droid,
-    copilot,
-    pi,
-    atif,
-    inspect,
-]
+__all__ = ["ALL", "BY_ID", "NAMES", "Format", "HarnessModule", "harness", "module_of"]
 
-BY_ID: dict[str, HarnessModule] = {module.HARNESS.id: module for module in ALL}
+NAMES = (
+    "claude", "codex", "kimi", "opencode", "gemini", "qwen", "cursor", "droid", "copilot", "pi",
+    "atif", "inspect",
+)  # fmt: skip
+"""The ids of all harnesses, which are the names of their modules."""
 
-__all__ = ["ALL", "BY_ID", "Format", "HarnessModule", "harness"]
+if TYPE_CHECKING:
+    ALL: list[HarnessModule]
+    BY_ID: dict[str, HarnessModule]
+
+
+def _all() -> list[HarnessModule]:
+    from kbsite.harnesses import (
+        atif,
+        claude,
+        codex,
+        copilot,
+        cursor,
+        droid,
+        gemini,
+        inspect,
+        kimi,
+        opencode,
+        pi,
+        qwen,
+    )
+
+    return [
+        claude, codex, kimi, opencode, gemini, qwen, cursor, droid, copilot, pi, atif, inspect,
+    ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # which knows both
+
+    def __getattr__(name: str) -> object:
+        """ALL and BY_ID, loaded when they are asked for: most builds need one or two harnesses."""
+        if name not in ("ALL", "BY_ID"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        held = _all()
+        globals().update(ALL=held, BY_ID={module.HARNESS.id: module for module in held})
+        return globals()[name]
+
+
+def module_of(harness_id: str) -> HarnessModule | None:
+    """The module of a harness, and no other one is loaded; None where there is no parser for it."""
+    loaded: dict[str, HarnessModule] | None = globals().get("BY_ID")
+    if loaded is not None:
+        return loaded.get(harness_id)
+    if harness_id not in NAMES:
+        return None
+    module: HarnessModule = import_module(f"{__name__}.{harness_id}")
+    return module
 
 
 def harness(harness_id: str) -> Harness:
     """The harness with this id; one that kbsite has no parser for is named by its id."""
-    module = BY_ID.get(harness_id)
+    module = module_of(harness_id)
     return module.HARNESS if module else Harness(harness_id, harness_id)

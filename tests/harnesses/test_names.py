@@ -1,0 +1,46 @@
+"""A harness is loaded when a run of it is read, and is known by one name everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kbsite import harnesses
+
+LOADED = """
+import sys
+import kbsite.build
+from kbsite import harnesses
+names = [name.split(".")[2] for name in sys.modules if name.startswith("kbsite.harnesses.")]
+print(sorted(set(names) & set(harnesses.NAMES)))
+print(harnesses.harness("kimi").title, harnesses.module_of("nobody"), harnesses.module_of("rows"))
+names = [name.split(".")[2] for name in sys.modules if name.startswith("kbsite.harnesses.")]
+print(sorted(set(names) & set(harnesses.NAMES)))
+print(harnesses.module_of("pi") is harnesses.BY_ID["pi"] is harnesses.module_of("pi"))
+"""
+
+
+def test_the_names_are_the_ids_of_all_harnesses_and_of_their_modules() -> None:
+    assert [module.HARNESS.id for module in harnesses.ALL] == list(harnesses.NAMES)
+    assert list(harnesses.BY_ID) == list(harnesses.NAMES)
+    for name in harnesses.NAMES:
+        assert harnesses.module_of(name) is harnesses.BY_ID[name]
+
+
+def test_a_build_loads_no_harness_but_those_of_its_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split("\n")[:-1] == ["[]", "Kimi None None", "['kimi']", "True"]
+
+
+def test_what_is_no_list_of_harnesses_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'NOBODY'"):
+        _ = harnesses.NOBODY  # type: ignore[attr-defined]
+
+
+def test_a_harness_without_a_parser_is_named_by_its_id() -> None:
+    assert harnesses.harness("nobody").title == "nobody"
