@@ -36,9 +36,12 @@ class Moving:
     """Pixels that the step lies away from where it should at most."""
 
 
-def movings(page: Path) -> list[Moving]:
-    """What moving takes on a run's page, from a server and from disk; nothing without a browser."""
-    anchors = _anchors(page)
+def movings(page: Path, links: int = LINKS) -> list[Moving]:
+    """What moving takes on a run's page, from a server and from disk; nothing without a browser.
+
+    As many `links` to steps are opened each way.
+    """
+    anchors = _anchors(page, links)
     with browser() as driven:
         if driven is None:
             return []
@@ -51,11 +54,11 @@ def movings(page: Path) -> list[Moving]:
             ]
 
 
-def _anchors(page: Path) -> list[str]:
+def _anchors(page: Path, links: int) -> list[str]:
     """Steps from all over the transcript, the same each time."""
     parts = sorted(page.parent.glob("steps-*.html"))
     chance = random.Random(7)  # noqa: S311 - it has to be the same each time
-    chosen = chance.sample(parts, min(LINKS, len(parts)))
+    chosen = chance.sample(parts, min(links, len(parts)))
     return [re.findall(r'^<li class="step [^"]*" id="(L\d+)"', p.read_text(), re.M)[-1]
             for p in chosen]  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_a_page_that_executes_its_transcript_is_told_from_one_that_does_not(
 def test_moving_finds_every_hit_and_lands_on_the_steps_that_are_linked(site: Path) -> None:
     session = (site.parent / "raw").rglob("*.jsonl")
     said = next(session).read_text().casefold().count(WORD)
-    served, from_disk = alone(lambda: movings(site))
+    served, from_disk = alone(lambda: movings(site, links=3))
 
     assert (served.opened, from_disk.opened) == ("server", "disk")
     assert served.hits == from_disk.hits >= said
