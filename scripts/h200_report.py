@@ -114,9 +114,9 @@ def apart(runs: Sequence[tuple[str, Json]]) -> str:
     return (
         f"Over the {len(clocks)} shapes the slowest clock is {min(slowest):.1%} to "
         f"{max(slowest):.1%} above the event clock, {median(slowest):.1%} in the median. A single "
-        f"call takes {round(min(above))} to {round(max(above))} us more by the grader's clock than by "
-        f"events. Events of single calls and of calls in batches are {median(inside):.1%} apart in "
-        f"the median; {sum(one <= AGREEMENT for one in inside)} of {len(inside)} within "
+        f"call takes {round(min(above))} to {round(max(above))} us more by the grader's clock "
+        f"than by events. Events of single calls and of calls in batches are {median(inside):.1%} "
+        f"apart in the median; {sum(one <= AGREEMENT for one in inside)} of {len(inside)} within "
         f"{AGREEMENT:.0%}."
     )
 
