@@ -80,7 +80,10 @@ def _counted(rounds: Rounds, on: OnShape, shape: Shape) -> Iterator[Proof]:
 
 
 def _rows(log: Path) -> list[str] | None:
-    """The names that the profiler listed; None if there is no such list."""
+    """The names of what took time, as the profiler listed it; None if there is no such list.
+
+    Calls of CUDA's own interface are listed beside kernels, and take no time of the device.
+    """
     said = log.read_text("utf-8", errors="replace").splitlines()
     lines = [line.removeprefix(_LINE) for line in said if line.startswith(_LINE)]
     try:
@@ -90,4 +93,9 @@ def _rows(log: Path) -> list[str] | None:
         rows = None
     if not isinstance(rows, list):
         return None
-    return [printable(str(row[0])) for row in rows if isinstance(row, list) and row]
+    return [printable(str(row[0])) for row in rows if _took_time(row)]
+
+
+def _took_time(row: object) -> bool:
+    """Whether a row is one of a name, a count and a time that is more than nothing."""
+    return isinstance(row, list) and len(row) == 3 and isinstance(row[2], float) and row[2] > 0
