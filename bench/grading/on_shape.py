@@ -277,6 +277,7 @@ class OnShape:
         names = [name for name, one in inputs.items() if one.is_floating_point() and one.numel()]
         if not names:
             return self._inputs(self._subject.case)
+        self._drawn += 1
         drawn = self._subject.secret.random("near", self._number, self._index, self._drawn)
         name = drawn.choice(names)
         changed = inputs[name].clone(memory_format=torch.contiguous_format)
