@@ -52,7 +52,9 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     found = _estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed)
     limits = [subject.ceiling(shape) for shape in shapes]
     for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
-        _refuse(shape, times, limit, _agreement(rounds, shape, subject))
+        agreement = _agreement(rounds, shape, subject)
+        _refuse(shape, times, limit, agreement)
+        _refuse_dawdling(rounds, shape, times, agreement)
     fraction, interval = found.fraction([limit.ceiling_ms for limit in limits])
     metrics = [
         _metrics(shape, times, limit, [one.shapes[shape.id] for one in rounds])
@@ -104,8 +106,8 @@ def _times(one: Round, shape: Shape) -> RoundTimes:
     return RoundTimes(
         event_ms=times.event,
         wall_ms=[wall - overhead for wall in times.wall],
-        slope_ms=times.slopes(overhead),
-        event_slope_ms=times.event_slopes(),
+        slope_ms=times.slopes,
+        event_slope_ms=times.event_slopes,
         overhead_ms=overhead,
         host_ms=median(times.host),
     )
@@ -115,7 +117,7 @@ def _refuse_unstable(rounds: Sequence[Round], shapes: Sequence[Shape]) -> None:
     for one in rounds:
         for shape in shapes:
             times = one.shapes[shape.id]
-            if times.dropped > MOST_DROPPED * times.calls or not times.slopes(0) or not times.event:
+            if times.dropped > MOST_DROPPED * times.calls or not times.slopes or not times.event:
                 raise Failure(
                     Outcome.UNSTABLE_CLOCKS,
                     f"the hardware had slowed down in {times.dropped} of {times.calls} calls "
@@ -151,6 +153,19 @@ def _refuse(shape: Shape, times: ShapeTimes, limit: Ceilings, agreement: Agreeme
             Outcome.IMPOSSIBLE_TIME,
             f"{times.ms:.4g} ms, but the hardware takes {limit.floor_ms:.4g} ms at least "
             f"(shape {shape.id})",
+        )
+
+
+def _refuse_dawdling(
+    rounds: Sequence[Round], shape: Shape, times: ShapeTimes, agreement: Agreement
+) -> None:
+    excess = median(one.shapes[shape.id].excess(median(one.empty)) for one in rounds)
+    slack = max(agreement.absolute_ms, agreement.relative * times.ms)
+    if excess > slack:
+        raise Failure(
+            Outcome.CLOCK_MISMATCH,
+            f"Short batches take {excess:.4g} ms longer than as many single calls, expected at "
+            f"most {slack:.3g} ms: that makes the slope look small (shape {shape.id})",
         )
 
 
@@ -203,7 +218,7 @@ def _samples(one: Round, shape: Shape) -> Samples:
     clocks = {
         "event": times.event,
         "wall": [wall - overhead for wall in times.wall],
-        "slope": times.slopes(overhead),
+        "slope": times.slopes,
     }
     slowest = max(clocks.values(), key=median)
     return Samples(
@@ -212,8 +227,8 @@ def _samples(one: Round, shape: Shape) -> Samples:
         ms=tuple(slowest),
         event_ms=tuple(times.event),
         wall_ms=tuple(times.wall),
-        slope_ms=tuple(times.slopes(overhead)),
-        event_slope_ms=tuple(times.event_slopes()),
+        slope_ms=tuple(times.slopes),
+        event_slope_ms=tuple(times.event_slopes),
         overhead_ms=one.empty,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from statistics import median
 
 from bench.grading.process import Reply
 from bench.grading.schedule import Move
@@ -47,25 +48,28 @@ class Times:
             batch = Batch(len(move.cases), wall / NS_PER_MS, reply.event / NS_PER_MS)
             self.batches.setdefault(move.pair, []).append(batch)
 
-    def slopes(self, overhead: float) -> list[float]:
-        """What a call in the long batch of each pair takes, by the parent's clock.
-
-        The larger of two readings: how much longer it took than the short one, for each call more;
-        and its own mean, less what an empty call takes. Who dawdles in short batches makes the
-        first too small, and who cuts the constant part short the second, by a share of it.
-        """
+    @property
+    def slopes(self) -> list[float]:
+        """How much longer the long batch of each pair took, for each call more in it."""
         return [
-            max((long.wall - short.wall) / (long.calls - short.calls),
-                (long.wall - overhead) / long.calls)
-            for short, long in self._pairs()
-        ]  # fmt: skip
+            (long.wall - short.wall) / (long.calls - short.calls) for short, long in self._pairs()
+        ]
 
+    @property
     def event_slopes(self) -> list[float]:
         """The same by the clock in the solution's process."""
         return [
-            max((long.event - short.event) / (long.calls - short.calls), long.event / long.calls)
-            for short, long in self._pairs()
+            (long.event - short.event) / (long.calls - short.calls) for short, long in self._pairs()
         ]
+
+    def excess(self, overhead: float) -> float:
+        """How much longer short batches took than as many single calls; median of the pairs.
+
+        A batch of one is a single call by another name. Who dawdles in short batches makes slopes
+        too small by a share of that.
+        """
+        single = median(self.wall) - overhead
+        return median(short.wall - overhead - short.calls * single for short, _ in self._pairs())
 
     def _pairs(self) -> Iterator[tuple[Batch, Batch]]:
         for pair in self.batches.values():

@@ -26,9 +26,8 @@ class Samples:
     wall_ms: tuple[float, ...] = ()
     """Each single call by the parent's clock, milliseconds, with what an empty call takes."""
     slope_ms: tuple[float, ...] = ()
-    """By the parent's clock, what a call of a long batch takes, for each pair of batches: how much
-    longer it took than the short one for each call more, or its mean less the overhead, whichever
-    is longer, milliseconds."""
+    """By the parent's clock, how much longer a batch took for each call more in it: a figure for
+    each pair of batches, milliseconds."""
     event_slope_ms: tuple[float, ...] = ()
     """The same by the clock in the solution's process, milliseconds."""
     overhead_ms: tuple[float, ...] = ()

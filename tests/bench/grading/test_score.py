@@ -118,7 +118,7 @@ def test_samples_say_what_the_metrics_follow_from() -> None:
     assert of_first[0].overhead_ms == (0.9, 1.0, 1.1)
     assert of_first[0].wall_ms == (51.0,) * 4
     assert of_first[0].slope_ms == pytest.approx((50.0,))
-    assert of_first[0].event_slope_ms == pytest.approx((50.0 + 0.5 / 9,))
+    assert of_first[0].event_slope_ms == pytest.approx((50.0,))
 
 
 @pytest.mark.parametrize("clocks", [{"event": 0.01}, {"inside": 0.1}, {"slope": 2.5}])
@@ -138,17 +138,26 @@ def test_on_a_busy_machine_clocks_are_as_far_apart_as_its_noise() -> None:
     assert score(measured, subject()).ms == pytest.approx(50.0)
 
 
-def test_to_dawdle_in_short_batches_makes_nothing_quicker() -> None:
+def test_to_dawdle_in_short_batches_is_a_mismatch() -> None:
     measured = rounds(50.0, 50.0, 50.0)
     for one in measured:
         for found in one.shapes.values():
             short, long = found.batches[0]
-            found.batches[0] = [replace(short, wall=short.wall + 200, event=200.0), long]
-            found.wall = [26.0] * 4
-            found.event = [25.0] * 4
+            found.batches[0] = [replace(short, wall=short.wall + 80, event=80.0), long]
 
-    assert measured[0].shapes[SHAPES[0].id].slopes(1.0) == pytest.approx([50.0])
-    assert score(measured, subject()).ms == pytest.approx(50.0)
+    assert measured[0].shapes[SHAPES[0].id].slopes == pytest.approx([40.0])
+    with pytest.raises(Failure) as caught:
+        score(measured, subject())
+    assert caught.value.outcome is Outcome.CLOCK_MISMATCH
+    assert "Short batches take 80 ms longer" in caught.value.detail
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_a_short_batch_takes_what_as_many_single_calls_take(calls: int) -> None:
+    found = times(50.0)
+    found.batches = {0: [Batch(calls, calls * 50.0 + 1, calls * 50.0), Batch(9, 451.0, 450.0)]}
+
+    assert found.excess(1.0) == pytest.approx(0.0)
 
 
 def test_faster_than_physics_is_impossible() -> None:
