@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kbsite.model.problem import Regime
 from tests.alarms.solutions import KERNEL, found, loud, model, problem
 from tests.alarms.twins import ALARM, NOTE, WARNING, Twins, each, solution
 
@@ -311,14 +312,14 @@ class Model(nn.Module):
 """
 
 
-MEMORY = problem(title="Scale", regime="memory")
+MEMORY = problem(title="Scale", regime=Regime.MEMORY)
 
 
 @pytest.mark.parametrize(
     ("text", "about", "levels"),
     [
         (_loads("evict_last"), MEMORY, [WARNING]),
-        (_loads("evict_last"), problem(title="GEMM", regime="compute"), [NOTE]),
+        (_loads("evict_last"), problem(title="GEMM", regime=Regime.COMPUTE), [NOTE]),
         (_loads("evict_last"), None, [NOTE]),
         (_loads("evict_last", again=True), MEMORY, [NOTE]),
         (_loads("evict_first"), MEMORY, []),
