@@ -14,7 +14,7 @@ import pytest
 
 from bench.sandbox.box import Limits, Sandbox
 from bench.sandbox.processes import family
-from tests.bench.sandbox.boxes import LIMITS, MIB, outcome, sandbox, started, works
+from tests.bench.sandbox.boxes import LIMITS, MIB, outcome, sandbox, started, user_of_box, works
 
 __all__ = ["sandbox"]
 
