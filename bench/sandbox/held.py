@@ -98,16 +98,14 @@ class Held:
         if self._group.freezer:
             return self._group.freezer.freeze(seconds)
         until = time.monotonic() + seconds
-        known: list[int] = []
         while self.running() and time.monotonic() < until:
             found = family(self.init)[1:]
             self._signal(found, signal.SIGSTOP)
-            # Twice the same, and all of them still: nobody was started meanwhile.
-            if found == known and all(stopped(one) for one in found):
+            # All are still, and only then it is looked who is there: nobody was started meanwhile.
+            if all(stopped(one) for one in found) and family(self.init)[1:] == found:
                 self._frozen = found
                 self._runs = {key: count for one in found for key, count in runs(one).items()}
                 return True
-            known = found
         return not self.running()
 
     def stood_still(self) -> bool:
