@@ -27,7 +27,6 @@ from bench.sealed import (
     complete,
     is_run,
     json_bytes,
-    new_folder,
     read_object,
     write_whole,
 )
@@ -36,6 +35,7 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.grade import Outcome
 from kbsite.model.run import FLOOR_HARNESS, FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
+from kbsite.store.folders import new_run_folder
 
 FOLDER = "floors"
 """Folder among those of the boards that holds floors; they serve all boards."""
@@ -69,7 +69,7 @@ def make(
     if made.metrics.outcome in (Outcome.INFRA, Outcome.UNSTABLE_CLOCKS):
         return FloorMade(problem=problem, kind=kind, run=None, grade=made, log=log)
     run = _run(problem, kind, setting, made, started)
-    partial = new_folder(runs / FOLDER, run.id)
+    partial = new_run_folder(runs / FOLDER, run.id)
     write_whole(partial / SOLUTION, text.encode())
     write_whole(partial / RUN, json_bytes(plain(run)))
     write_grade(partial, made, log)

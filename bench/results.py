@@ -14,7 +14,6 @@ from bench.grading.setting import Grade
 from bench.records import plain
 from bench.sealed import (
     METRICS,
-    PARTIAL,
     RUN,
     SAMPLES,
     SIDECARS,
@@ -29,6 +28,7 @@ from bench.sealed import (
 from kbsite.errors import InputError, UsageError
 from kbsite.model.grade import Metrics
 from kbsite.store.files import contents, digest
+from kbsite.store.folders import PARTIAL
 
 CHECK_LOG = "check.log"
 BENCHMARK_LOG = "benchmark.log"

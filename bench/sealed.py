@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import InputError
 from kbsite.store.files import contents, digest
+from kbsite.store.folders import PARTIAL, sync
 
 RUN = "run.json"
 METRICS = "metrics.json"
@@ -22,7 +23,6 @@ MANIFEST = "manifest.json"
 SOLUTION = "solution.py"
 SIDECARS = "files/"
 SAMPLES = "samples.jsonl"
-PARTIAL = ".partial"
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -91,24 +91,7 @@ def seal(folder: Path) -> None:
         if file.name not in (AUDIT, MANIFEST)
     }
     write_whole(folder / MANIFEST, json_bytes({"format": 1, "files": hashes}))
-    _sync(folder)
-
-
-def new_folder(board: Path, run_id: str) -> Path:
-    """A fresh `<run-id>.partial` below a board's folder; UsageError if the run is there.
-
-    What an earlier one left unfinished is UsageError too: somebody may still write it.
-    """
-    partial = board / f"{run_id}{PARTIAL}"
-    if (board / run_id).exists():
-        raise UsageError(f"{board / run_id}: the run is already there")
-    board.mkdir(parents=True, exist_ok=True)
-    try:
-        partial.mkdir()
-    except FileExistsError as error:
-        message = f"{partial}: the run is being written, or was broken off; delete it to start anew"
-        raise UsageError(message) from error
-    return partial
+    sync(folder)
 
 
 def complete(partial: Path) -> Path:
@@ -116,14 +99,5 @@ def complete(partial: Path) -> Path:
     seal(partial)
     folder = partial.with_name(partial.name.removesuffix(PARTIAL))
     partial.rename(folder)
-    _sync(folder.parent)
+    sync(folder.parent)
     return folder
-
-
-def _sync(folder: Path) -> None:
-    """Make sure that the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -16,8 +16,9 @@ import yaml
 
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
+from kbsite.store.folders import new_run_folder
 from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE
-from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete, new_run_folder
+from kbsite.store.runs import AUDIT, FLOORS, SOLUTION, TRANSCRIPT, complete
 from kbsite.store.settings import CONFIG, Settings, read_settings
 from kbsite.store.writing import json_text, write_bytes, write_text
 

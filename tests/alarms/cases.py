@@ -17,8 +17,9 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
+from kbsite.store.folders import new_run_folder
 from kbsite.store.problems import PROBLEM, REFERENCE, StoredProblem, read_problem
-from kbsite.store.runs import METRICS, RUN, complete, new_run_folder, read_run
+from kbsite.store.runs import METRICS, RUN, complete, read_run
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "fixtures"

@@ -18,8 +18,9 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.model.grade import Metrics
 from kbsite.model.problem import Problem
 from kbsite.model.status import Status
+from kbsite.store.folders import new_run_folder
 from kbsite.store.problems import StoredProblem
-from kbsite.store.runs import complete, new_run_folder, read_run
+from kbsite.store.runs import complete, read_run
 from tests.alarms.made import made_run
 
 

@@ -19,8 +19,9 @@ from kbsite.alarms.kinds import BY_ID, SHOWN
 from kbsite.model.alarm import Alarm
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
+from kbsite.store.folders import new_run_folder
 from kbsite.store.problems import read_problem
-from kbsite.store.runs import SOLUTION, complete, new_run_folder, read_run
+from kbsite.store.runs import SOLUTION, complete, read_run
 from tests.alarms.cases import BASE_METRICS, BASE_RUN, PROBLEMS, raised
 
 HANGS = 20

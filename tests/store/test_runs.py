@@ -13,12 +13,12 @@ from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store import runs
 from kbsite.store.files import digest
+from kbsite.store.folders import new_run_folder
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
     UNGRADED,
     complete,
     manifest_findings,
-    new_run_folder,
     read_floors,
     read_run,
     run_folders,

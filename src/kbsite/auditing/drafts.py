@@ -24,10 +24,11 @@ from kbsite.check.known import Known
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.audit import Audit
 from kbsite.model.finding import Finding, Severity
+from kbsite.store.folders import sync
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
 from kbsite.store.records import record, yaml_record
 from kbsite.store.runs import AUDIT, StoredRun, as_findings
-from kbsite.store.writing import sync, write_text
+from kbsite.store.writing import write_text
 from kbsite.store.yaml_edits import pair, root, without_key
 
 SUFFIX = ".draft.yaml"

@@ -21,17 +21,10 @@ from kbsite.importers.transcript import copy
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.run import Run
 from kbsite.store.files import Refused, Stored, contents
+from kbsite.store.folders import new_run_folder
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 from kbsite.store.records import json_record
-from kbsite.store.runs import (
-    RUN,
-    SOLUTION,
-    TRANSCRIPT,
-    as_findings,
-    complete,
-    new_run_folder,
-    run_folders,
-)
+from kbsite.store.runs import RUN, SOLUTION, TRANSCRIPT, as_findings, complete, run_folders
 from kbsite.transcripts import transcript
 
 CHECK_LOG = "check.log"

@@ -26,16 +26,8 @@ from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
-from kbsite.store.runs import (
-    AUDIT,
-    FLOORS,
-    MANIFEST,
-    METRICS,
-    PARTIAL,
-    RUN,
-    complete,
-    new_run_folder,
-)
+from kbsite.store.folders import PARTIAL, new_run_folder
+from kbsite.store.runs import AUDIT, FLOORS, MANIFEST, METRICS, RUN, complete
 from kbsite.store.writing import json_text, write_text
 
 ORIGIN = f"imported from {LEADERBOARD} of the published KernelBench Hard board"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kbsite.errors import UsageError
-from kbsite.store.runs import PARTIAL
+from kbsite.store.folders import PARTIAL
 
 NO_STAMP = "00000000_000000"
 """Where nothing tells when a run started."""

@@ -22,8 +22,9 @@ from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
+from kbsite.store.folders import new_run_folder
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import TRANSCRIPT, complete, new_run_folder
+from kbsite.store.runs import TRANSCRIPT, complete
 from kbsite.transcripts import transcript
 
 UNKNOWN_MODEL = "unknown"

@@ -20,10 +20,11 @@ from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
 from kbsite.store.files import Stored, contents, digest
+from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.places import line_of, lines_of
 from kbsite.store.records import json_record, yaml_record
-from kbsite.store.writing import json_text, sync, write_text
+from kbsite.store.writing import json_text, write_text
 
 RUN = "run.json"
 METRICS = "metrics.json"
@@ -36,7 +37,6 @@ FLOORS = "floors.json"
 FLOOR_RUNS = "floors"
 """Folder among those of the boards that holds runs of floors, which serve all boards."""
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
-PARTIAL = ".partial"
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -211,23 +211,6 @@ def _changed(path: Path, expected: str | None) -> str:
     if found != expected:
         return f"changed after the run was completed; expected SHA-256 {expected}, got {found}"
     return ""
-
-
-def new_run_folder(board: Path, run_id: str) -> Path:
-    """A fresh `<run-id>.partial` below a board's folder; UsageError if the run is there."""
-    if not run_id or Path(run_id).name != run_id or run_id.startswith("."):
-        raise UsageError(f"{run_id!r} cannot be a run's id, for it names its folder")
-    if (board / run_id).exists():
-        message = f"{board / run_id}: the run is already there; delete it or write elsewhere"
-        raise UsageError(message)
-    partial = board / f"{run_id}{PARTIAL}"
-    board.mkdir(parents=True, exist_ok=True)
-    try:
-        partial.mkdir()
-    except FileExistsError as error:
-        message = f"{partial}: the run is being written, or was broken off; delete it to start anew"
-        raise UsageError(message) from error
-    return partial
 
 
 def complete(partial: Path, run: Run, metrics: Metrics | None) -> Path:

@@ -70,12 +70,3 @@ def json_text(value: object) -> str:
     plain = msgspec.to_builtins(value)
     text = json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-
-
-def sync(folder: Path) -> None:
-    """Make sure that the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
