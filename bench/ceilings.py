@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from statistics import geometric_mean
 
 from bench.anchors import Anchors
 from bench.problems import PROBLEM, GradedProblem, Shape
@@ -135,7 +135,7 @@ def alarms(shapes: Sequence[ShapeMetrics], library_fraction: float | None) -> li
 def _without_parity(shapes: Iterable[ShapeMetrics], library: float | None) -> list[str]:
     """The sentence on a fraction so high that a vendor's library should reach it too."""
     each = [shape.peak_fraction for shape in shapes if shape.peak_fraction]
-    whole = exp(sum(map(log, each)) / len(each)) if each else 0.0
+    whole = geometric_mean(each) if each else 0.0
     if whole <= SUSPECT or (library is not None and whole <= library * (1 + PARITY)):
         return []
     said = (

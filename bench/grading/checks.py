@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from bench.devices import Arena, Device
 from bench.grading.disclosure import Call, bytes_of, guarded
 from bench.grading.failures import Failure
-from bench.grading.layout import Layout, typed
-from bench.numerics import compare
+from bench.grading.layout import Layout, Place, typed
+from bench.numerics import Compared, compare
 from bench.problems import GradedProblem, Oracle, Shape
 from kbsite.model.grade import Outcome, OutputError
 
@@ -49,7 +49,6 @@ class Marks:
             self._parts.append((slot, place.name, drawn))
             places.append(drawn + (slot * layout.slot_bytes + place.offset))
         self._where = torch.cat(places)
-        self._each = each
 
     def look(self, arena: Arena) -> torch.Tensor:
         """What is there now."""
@@ -116,10 +115,7 @@ class Checker:
             reference = self._oracle.reference(call.inputs, self._shape)
             for place in self._layout.outputs:
                 right = reference[place.name]
-                bound = self._problem.problem.tensors[place.name].bound
-                assert bound is not None
-                pointed = call.inputs.get(bound.indices_into or "")
-                compare(place.name, right, right, bound, pointed)
+                self._compared(place, right, right, call)
 
     def _look_beside(
         self, snapshots: Sequence[Snapshot], marks: Marks, seen: torch.Tensor, guard: int
@@ -169,18 +165,19 @@ class Checker:
         call = snapshot.call
         reference = self._oracle.reference(call.inputs, self._shape)
         for place in self._layout.outputs:
-            tensor = self._problem.problem.tensors[place.name]
-            assert tensor.bound is not None
-            found = compare(
-                place.name,
-                typed(snapshot.outputs[place.name], place),
-                reference[place.name],
-                tensor.bound,
-                call.inputs.get(tensor.bound.indices_into or ""),
-            )
+            got = typed(snapshot.outputs[place.name], place)
+            found = self._compared(place, got, reference[place.name], call)
             self.errors.setdefault(place.name, []).append(found.error)
             if found.outcome is not None:
                 raise Failure(found.outcome, self._place(found.detail, call))
+
+    def _compared(
+        self, place: Place, got: torch.Tensor, wanted: torch.Tensor, call: Call
+    ) -> Compared:
+        bound = self._problem.problem.tensors[place.name].bound
+        assert bound is not None
+        pointed = call.inputs.get(bound.indices_into or "")
+        return compare(place.name, got, wanted, bound, pointed)
 
     def _place(self, said: str, call: Call) -> str:
         return (

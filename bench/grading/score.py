@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, log
-from statistics import median, quantiles
+from statistics import geometric_mean, median, quantiles
 
 from bench.ceilings import Ceilings, alarms
 from bench.devices.device import Agreement
@@ -16,11 +15,8 @@ from bench.grading.times import Times
 from bench.problems import Shape
 from bench.statistics import RoundTimes, ShapeTimes, disagreeing, estimate
 from bench.statistics import Times as Estimate
-from kbsite.model.grade import Outcome, OutputError, ShapeMetrics
+from kbsite.model.grade import IMPOSSIBLE, Outcome, OutputError, ShapeMetrics
 from kbsite.model.samples import Samples
-
-IMPOSSIBLE = 0.98
-"""Share of the physics floor below which a time is impossible."""
 
 FEWEST_TO_SPREAD = 4
 """Samples below which nothing is said of how they are spread."""
@@ -60,11 +56,10 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         _metrics(shape, times, limit, [one.shapes[shape.id] for one in rounds])
         for shape, times, limit in zip(shapes, found.shapes, limits, strict=True)
     ]
-    achievable = [one.achievable_fraction for one in metrics if one.achievable_fraction]
     return Scored(
         peak_fraction=fraction,
         interval=interval,
-        achievable_fraction=_geometric_mean(achievable),
+        achievable_fraction=_achievable(metrics),
         ms=found.ms,
         shapes=tuple(metrics),
         samples=tuple(_samples(one, shape) for shape in shapes for one in rounds),
@@ -72,6 +67,11 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         bootstrap_seed=seed,
         sentence=_sentence(rounds, fraction, interval),
     )
+
+
+def _achievable(shapes: Sequence[ShapeMetrics]) -> float | None:
+    known = [one.achievable_fraction for one in shapes if one.achievable_fraction]
+    return geometric_mean(known) if known else None
 
 
 def _measured(rounds: Sequence[Round], subject: Subject) -> list[Shape]:
@@ -231,7 +231,3 @@ def _samples(one: Round, shape: Shape) -> Samples:
         event_slope_ms=tuple(times.event_slopes),
         overhead_ms=one.empty,
     )
-
-
-def _geometric_mean(values: Sequence[float]) -> float | None:
-    return exp(sum(map(log, values)) / len(values)) if values else None

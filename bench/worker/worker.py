@@ -40,9 +40,9 @@ HELLO, EMPTY, FILES, SHAPE, SETUP, CALL, BATCH, TRACE = range(1, 9)
 """Commands: open the arena, run nothing, take the solution, lay out a shape, prepare, one call,
 several calls, one call whose operations are listed on standard error."""
 
-DONE, RAISED, OUT_OF_MEMORY, FORBIDDEN, NO_SOLVE = range(1, 6)
+DONE, RAISED, OUT_OF_MEMORY, FORBIDDEN = range(1, 5)
 """Statuses: all went well; the solution raised an error; there was no memory left; an operation
-that the problem forbids was called; the solution has no solve()."""
+that the problem forbids was called."""
 
 ERROR_END = "-- end of the error --"
 """Follows the text of an error on standard error."""

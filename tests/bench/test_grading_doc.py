@@ -12,7 +12,7 @@ from bench.devices.cpu import Cpu
 from bench.devices.cuda import Cuda
 from bench.devices.gpu_watch import SLOW
 from bench.grading import checks, disclosure, grade, schedule, score, secret, setting
-from kbsite.model.grade import Outcome
+from kbsite.model.grade import IMPOSSIBLE, Outcome
 
 TEXT = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
 PLAIN = " ".join(TEXT.split())
@@ -48,7 +48,7 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"{statistics.CONFIDENCE:.0%} ones by a hierarchical".replace("%", " %"),
         f"of {statistics.DRAWS} draws",
         f"fewer than {setting.ROUNDS} rounds",
-        f"Less than {score.IMPOSSIBLE:.0%} of that".replace("%", " %"),
+        f"Less than {IMPOSSIBLE:.0%} of that".replace("%", " %"),
         f"the floor is {ceilings.CPU_MARGIN:g} times as fast",
         f"more than {ceilings.SUSPECT} over all shapes",
         f"within {ceilings.PARITY:.0%} of it".replace("%", " %"),

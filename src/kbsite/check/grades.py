@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from hashlib import sha256
+from statistics import geometric_mean
 
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding
-from kbsite.model.grade import Metrics, ShapeMetrics
+from kbsite.model.grade import IMPOSSIBLE, Metrics, ShapeMetrics
 from kbsite.model.status import Status
 from kbsite.store.runs import METRICS, StoredRun
 
@@ -19,9 +20,6 @@ SHARES = (("peak_fraction", "ceiling_ms"), ("achievable_fraction", "achievable_m
 
 MEANS = ("peak_fraction", "achievable_fraction", "ms")
 """Keys of a grade that are the geometric means of the same keys of its shapes."""
-
-IMPOSSIBLE = 0.98
-"""The part of the floor that a time may be at the least: clocks are read with an error."""
 
 ROUNDING = 0.02
 """How far a figure may be from the one computed anew, in parts of it: figures are rounded."""
@@ -119,7 +117,7 @@ def _mean(remarks: Remarks, metrics: Metrics, name: str) -> None:
     each = [getattr(shape, name) for shape in metrics.shapes]
     value = getattr(metrics, name)
     if each and value is not None and all(one is not None and one > 0 for one in each):
-        mean = math.exp(math.fsum(map(math.log, each)) / len(each))
+        mean = geometric_mean(each)
         own = metrics.outcome is not None
         same(remarks, name, value, mean, "the geometric mean over the shapes", own=own)
 

@@ -10,6 +10,9 @@ from typing import Literal
 
 from kbsite.model.status import Status
 
+IMPOSSIBLE = 0.98
+"""The part of the floor that a time may be at the least: clocks are read with an error."""
+
 
 class Outcome(Enum):
     """What the grader found, more finely than a status. Closed set."""
