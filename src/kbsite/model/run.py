@@ -74,6 +74,8 @@ class Run:
     exit_code: int | None = None
     signal: str | None = None
     end_reason: EndReason
+    end_detail: str | None = None
+    """A sentence: by which event the reason was decided."""
     usage: Usage = field(default_factory=Usage)
     usage_source: str | None = None
     """Which file and count the usage comes from."""

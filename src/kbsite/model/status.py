@@ -81,6 +81,10 @@ class EndReason(Enum):
 
     FINISHED = "finished"
     BUDGET = "budget"
+    PROVIDER = "provider_error"
+    HARNESS = "harness_error"
+    TRUNCATED = "truncated"
+    STALLED = "stalled"
     SIGNAL = "signal"
     ERROR = "error"
     UNKNOWN = "unknown"
@@ -94,6 +98,10 @@ class EndReason(Enum):
 _ENDS = {
     EndReason.FINISHED: "The CLI ended by itself.",
     EndReason.BUDGET: "The wall-clock budget stopped the agent.",
+    EndReason.PROVIDER: "The model's provider failed, and the CLI gave up.",
+    EndReason.HARNESS: "The CLI itself failed.",
+    EndReason.TRUNCATED: "The model's last answer was cut by its limit of tokens.",
+    EndReason.STALLED: "Nothing happened any more, and the runner stopped the CLI.",
     EndReason.SIGNAL: "A signal stopped the CLI.",
     EndReason.ERROR: "The CLI gave up with an error.",
     EndReason.UNKNOWN: "Nothing tells why the session ended.",
