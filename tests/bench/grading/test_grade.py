@@ -97,8 +97,11 @@ def test_what_was_dispatched_is_shown_and_what_could_not_be_counted_is_said() ->
 def test_samples_of_every_round_and_shape_are_kept() -> None:
     samples = honest()[0].samples
 
+    # Where clocks disagreed on a busy machine, all is timed once more, in rounds of other numbers.
+    rounds = {one.round for one in samples}
+    assert len(rounds) == 2
     assert {(one.round, one.shape) for one in samples} == {
-        (number, shape) for number in (1, 2) for shape in ("square", "tall")
+        (number, shape) for number in rounds for shape in ("square", "tall")
     }
     assert all(len(one.event_ms) == len(one.wall_ms) > 0 for one in samples)
     assert all(one.slope_ms and one.overhead_ms for one in samples)
@@ -109,7 +112,7 @@ def test_each_step_is_told() -> None:
     calls = [step for step in told if step.stage == "calling"]
 
     assert told[0].stage == "testing the sandbox"
-    assert {step.round for step in calls} == {1, 2}
+    assert {step.round for step in calls} >= {1, 2}
     assert {step.shape for step in calls} == {"square", "tall", "held-out"}
     assert all(0 < step.done <= step.of for step in calls)
 
