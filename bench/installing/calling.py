@@ -1,0 +1,46 @@
+"""Programs that installing needs: run quietly, and heard only when they fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kbsite.errors import MachineError
+
+MOST_SECONDS = 1800.0
+"""An installation that takes longer hangs."""
+SHOWN_LINES = 30
+
+
+def quietly(command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> str:
+    """Run a program to its end; its stdout. MachineError with the end of what it said."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of words, no shell
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, errors="replace", timeout=MOST_SECONDS, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise MachineError(f"{command[0]} cannot be started: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise MachineError(f"{_named(command)}: no end after {MOST_SECONDS:.0f} s") from error
+    if done.returncode:
+        said = f"{done.stdout}\n{done.stderr}".strip().splitlines()[-SHOWN_LINES:]
+        raise MachineError(
+            "\n  ".join([f"{_named(command)} ended with code {done.returncode}:", *said])
+        )
+    return done.stdout
+
+
+def _named(command: Sequence[str]) -> str:
+    return " ".join([Path(command[0]).name, *command[1:3]])
+
+
+def printed_version(command: Sequence[str], *, first_in_path: Sequence[Path] = ()) -> str:
+    """What a program prints on `--version`, stripped; in a home of its own, which it may litter."""
+    with tempfile.TemporaryDirectory(prefix="kbsite-version-") as home:
+        path = os.pathsep.join([*map(str, first_in_path), os.environ.get("PATH", os.defpath)])
+        environment = {"HOME": home, "TMPDIR": home, "PATH": path, "LANG": "C.UTF-8", "CI": "1"}
+        return quietly([*command, "--version"], folder=Path(home), environment=environment).strip()
