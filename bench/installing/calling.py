@@ -12,7 +12,8 @@ from kbsite.errors import MachineError
 
 MOST_SECONDS = 1800.0
 """An installation that takes longer hangs."""
-SHOWN_LINES = 30
+SHOWN_LINES = 12
+"""Of what a failed program said: that many from its beginning, and from its end."""
 
 
 def quietly(command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> str:
@@ -27,11 +28,18 @@ def quietly(command: Sequence[str], *, folder: Path, environment: Mapping[str, s
     except subprocess.TimeoutExpired as error:
         raise MachineError(f"{_named(command)}: no end after {MOST_SECONDS:.0f} s") from error
     if done.returncode:
-        said = f"{done.stdout}\n{done.stderr}".strip().splitlines()[-SHOWN_LINES:]
+        said = _shortened(f"{done.stdout}\n{done.stderr}".strip().splitlines())
         raise MachineError(
             "\n  ".join([f"{_named(command)} ended with code {done.returncode}:", *said])
         )
     return done.stdout
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    left_out = len(lines) - 2 * SHOWN_LINES
+    if left_out <= 0:
+        return lines
+    return [*lines[:SHOWN_LINES], f"… {left_out} lines …", *lines[-SHOWN_LINES:]]
 
 
 def _named(command: Sequence[str]) -> str:

@@ -44,11 +44,12 @@ def from_npm(locked: Locked, folder: Path, node: Path | None, before: date) -> d
     program = npm()
     wanted = f"{locked.package}@{locked.version}"
     here = [f"--prefix={folder}", *_NPM]
-    ask = ["install", "--package-lock-only", "--save-exact", f"--before={before.isoformat()}"]
+    get = [program, "install", *here, "--save-exact", f"--before={before.isoformat()}"]
     (folder / "package.json").write_text("{}\n", encoding="utf-8")
-    quietly([program, *ask, *here, wanted], folder=folder, environment=environment)
+    quietly([*get, "--package-lock-only", wanted], folder=folder, environment=environment)
     _same_package(locked, folder / "package-lock.json")
-    quietly([program, "ci", *here], folder=folder, environment=environment)
+    # Not `npm ci`: it refuses locks where a registry tells only of packages for this platform.
+    quietly(get, folder=folder, environment=environment)
     said = quietly([program, "--version"], folder=folder, environment=environment)
     return {"npm": said.strip(), "integrity": locked.integrity or ""}
 
