@@ -1,0 +1,178 @@
+"""Why a session ended: decided from events, in a fixed order; an exit code proves nothing."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from bench.harnesses.form import Completion, Said
+from bench.proxy.form import Exchange, Outcome
+from bench.sandbox.box import Ending
+from kbsite.model.status import EndReason
+
+
+class Stop(Enum):
+    """Why the runner itself ended a session."""
+
+    DEADLINE = "deadline"
+    OPERATOR = "operator"
+    NO_REQUEST = "no request"
+    FAILURES = "failures"
+    STALL = "stall"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known of a session that is over."""
+
+    stop: Stop | None
+    """None where it ended by itself."""
+    why: str
+    """The sentence that the runner ended it with; empty where it did not."""
+    exchanges: Sequence[Exchange]
+    """Those with models, in the order in which they ended."""
+    completion: Completion
+    ending: Ending
+    late: bool = False
+    """Whether the deadline had passed."""
+    solution: bool = False
+    """Whether there is a solution.py."""
+
+    @property
+    def last(self) -> Exchange | None:
+        """The exchange that ended last."""
+        return self.exchanges[-1] if self.exchanges else None
+
+    @property
+    def answer(self) -> Exchange | None:
+        """The last exchange that the CLI waited for to its end, and that was sent on."""
+        waited = (one for one in reversed(self.exchanges) if one.outcome not in _NO_ANSWER)
+        return next(waited, None)
+
+    @property
+    def worked(self) -> bool:
+        """Whether a model answered at all."""
+        return any(one.outcome in (Outcome.COMPLETE, Outcome.CUT) for one in self.exchanges)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Why a session ended, for a record and for who may order it again."""
+
+    reason: EndReason
+    detail: str
+    """A sentence: by which event the reason was decided."""
+    retryable: bool
+
+
+_NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
+_FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
+_GOES_ON = ("tool_use", "tool_calls", "function_call", "pause_turn")
+"""Words of providers for an answer after which a CLI has to ask again."""
+_STOPPED = {
+    Stop.DEADLINE: EndReason.BUDGET,
+    Stop.OPERATOR: EndReason.SIGNAL,
+    Stop.NO_REQUEST: EndReason.HARNESS,
+    Stop.FAILURES: EndReason.PROVIDER,
+    Stop.STALL: EndReason.STALLED,
+}
+_SAID = {
+    Said.CUT: EndReason.TRUNCATED,
+    Said.PROVIDER: EndReason.PROVIDER,
+    Said.FAILED: EndReason.HARNESS,
+}
+_FROM_OUTSIDE = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL, signal.SIGQUIT)
+
+
+def decide(facts: Facts) -> Verdict:
+    """Why a session ended.
+
+    By the runner's own doing, else by what went through the proxy, else by the CLI's events, else
+    by how its process ended.
+    """
+    reason, detail = (
+        _by_runner(facts) or _by_exchanges(facts) or _by_completion(facts) or _by_process(facts)
+    )
+    return Verdict(reason=reason, detail=detail, retryable=_retryable(reason, facts))
+
+
+def _retryable(reason: EndReason, facts: Facts) -> bool:
+    match reason:
+        case EndReason.PROVIDER:
+            return True
+        case EndReason.HARNESS:
+            return not facts.worked
+        case EndReason.STALLED:
+            return not facts.solution
+        case _:
+            return False
+
+
+_Decided = tuple[EndReason, str] | None
+
+
+def _by_runner(facts: Facts) -> _Decided:
+    if facts.stop is not None:
+        return _STOPPED[facts.stop], facts.why
+    if facts.ending.over_memory:
+        return EndReason.HARNESS, "The session needed more memory than it may use, and was ended."
+    return None
+
+
+def _by_exchanges(facts: Facts) -> _Decided:
+    """What the last exchanges say; None where the last answer came whole and ended naturally."""
+    last, answer = facts.last, facts.answer
+    if last is None:
+        said = facts.completion.detail
+        return EndReason.HARNESS, f"The CLI ended without asking a model ({_ended(facts)}). {said}"
+    if last.outcome is Outcome.REFUSED and facts.late:
+        return EndReason.BUDGET, "The CLI ended when the proxy refused it after the deadline."
+    if answer is None:
+        return _unanswered(facts, last)
+    if answer.outcome in _FAILED:
+        return EndReason.PROVIDER, f"The last answer of the provider failed: {_told(answer)}."
+    if answer.outcome is Outcome.CUT:
+        return EndReason.TRUNCATED, "The last answer was cut by its limit of tokens."
+    if answer is not last and facts.completion.said is not Said.COMPLETED:
+        return _unanswered(facts, last)
+    if answer.stop in _GOES_ON:
+        detail = f"The CLI ended ({_ended(facts)}) while the model waited for what its tools say"
+        return EndReason.HARNESS, f"{detail} ({answer.stop}). {facts.completion.detail}"
+    return None
+
+
+def _unanswered(facts: Facts, last: Exchange) -> tuple[EndReason, str]:
+    """What it means that the last request was refused, or given up by the CLI."""
+    if last.outcome is Outcome.REFUSED:
+        return EndReason.HARNESS, f"The proxy refused the CLI's last request: {_told(last)}."
+    silent = last.first_byte_seconds is None
+    if silent or facts.completion.said is Said.PROVIDER:
+        said = "no byte of an answer came" if silent else facts.completion.detail
+        return EndReason.PROVIDER, f"The CLI gave up after {last.seconds:.0f} s: {said}."
+    return EndReason.HARNESS, f"The CLI ended ({_ended(facts)}) in the middle of an answer."
+
+
+def _by_completion(facts: Facts) -> _Decided:
+    said, detail = facts.completion.said, facts.completion.detail
+    if said is Said.COMPLETED:
+        return EndReason.FINISHED, f"The last answer ended naturally. {detail}"
+    return (_SAID[said], detail) if said in _SAID else None
+
+
+def _by_process(facts: Facts) -> tuple[EndReason, str]:
+    detail = f"{facts.completion.detail} ({_ended(facts)})"
+    by_signal = facts.ending.signal in _FROM_OUTSIDE
+    return (EndReason.SIGNAL if by_signal else EndReason.HARNESS), detail
+
+
+def _ended(facts: Facts) -> str:
+    return facts.ending.sentence
+
+
+def _told(exchange: Exchange) -> str:
+    """What an exchange says of itself, shortened."""
+    status = f"status {exchange.status}" if exchange.status else exchange.outcome.value
+    error = (exchange.error or exchange.outcome.value).strip().rstrip(".")
+    return f"{status}, {error[:300]}"

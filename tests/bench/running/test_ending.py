@@ -1,0 +1,180 @@
+"""Why a session ended is decided from events, in a fixed order, whatever the exit code says."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.harnesses.form import Completion, Said
+from bench.proxy.form import Exchange, Outcome
+from bench.running.ending import Facts, Stop, decide
+from bench.sandbox.box import Ending
+from kbsite.model.status import EndReason
+
+WENT_WELL = Ending(exit_code=0)
+FINISHED = EndReason.FINISHED
+ODD_STOPS = (None, "end_turn", "tool_use", "tool_calls", "STOP", "max_tokens", "refusal")
+
+
+def exchange(
+    outcome: Outcome,
+    *,
+    stop: str | None = "end_turn",
+    status: int | None = 200,
+    error: str | None = None,
+    first_byte: float | None = 0.1,
+) -> Exchange:
+    return Exchange(
+        number=1, started=datetime(2026, 1, 2, tzinfo=UTC), seconds=1.5,
+        first_byte_seconds=first_byte, method="POST", path="/v1/messages", dialect=None,
+        model="m", answered_by="m", status=status, outcome=outcome, stop=stop,
+        request_id=None, error=error,
+    )  # fmt: skip
+
+
+DONE = exchange(Outcome.COMPLETE)
+MORE = exchange(Outcome.COMPLETE, stop="tool_use")
+FAILED = exchange(Outcome.ERROR, status=500, stop=None, error="overloaded")
+BROKEN = exchange(Outcome.BROKEN, stop=None)
+GONE = exchange(Outcome.UNREACHABLE, status=None, stop=None, error="connection refused")
+CUT = exchange(Outcome.CUT, stop="max_tokens")
+LEFT = exchange(Outcome.ABANDONED, stop=None)
+SILENT = exchange(Outcome.ABANDONED, stop=None, status=None, first_byte=None)
+REFUSED = exchange(Outcome.REFUSED, status=403, stop=None, error="no such path")
+
+
+def facts(
+    said: Said,
+    exchanges: Sequence[Exchange],
+    ending: Ending = WENT_WELL,
+    *,
+    stop: Stop | None = None,
+    late: bool = False,
+    solution: bool = False,
+) -> Facts:
+    return Facts(
+        stop=stop, why="The runner ended it." if stop else "", exchanges=exchanges,
+        completion=Completion(said=said, detail=f"It said {said.value}."), ending=ending,
+        late=late, solution=solution,
+    )  # fmt: skip
+
+
+BY_ITSELF: list[tuple[str, Said, list[Exchange], Ending, EndReason, bool]] = [
+    ("both marks", Said.COMPLETED, [MORE, DONE], WENT_WELL, FINISHED, False),
+    ("both marks, exit 1", Said.COMPLETED, [DONE], Ending(exit_code=1), FINISHED, False),
+    ("no event, exit 0", Said.NOTHING, [DONE], WENT_WELL, EndReason.HARNESS, False),
+    ("event, last answer broke off", Said.COMPLETED, [DONE, BROKEN], WENT_WELL,
+     EndReason.PROVIDER, True),
+    ("event, last answer cut", Said.COMPLETED, [DONE, CUT], WENT_WELL, EndReason.TRUNCATED, False),
+    ("event says cut", Said.CUT, [DONE], WENT_WELL, EndReason.TRUNCATED, False),
+    ("event, model waits for a tool", Said.COMPLETED, [MORE], WENT_WELL, EndReason.HARNESS, False),
+    ("errors only", Said.PROVIDER, [FAILED, FAILED], Ending(exit_code=1),
+     EndReason.PROVIDER, True),
+    ("errors, CLI says nothing", Said.NOTHING, [DONE, FAILED], WENT_WELL,
+     EndReason.PROVIDER, True),
+    ("unreachable", Said.FAILED, [GONE], Ending(exit_code=75), EndReason.PROVIDER, True),
+    ("event says provider", Said.PROVIDER, [DONE], WENT_WELL, EndReason.PROVIDER, True),
+    ("event says failed", Said.FAILED, [DONE], Ending(exit_code=1), EndReason.HARNESS, False),
+    ("never asked", Said.NOTHING, [], Ending(exit_code=2), EndReason.HARNESS, True),
+    ("never asked, exit 0", Said.COMPLETED, [], WENT_WELL, EndReason.HARNESS, True),
+    ("gave up on silence", Said.NOTHING, [DONE, SILENT], WENT_WELL, EndReason.PROVIDER, True),
+    ("gave up in an answer", Said.NOTHING, [DONE, LEFT], WENT_WELL, EndReason.HARNESS, False),
+    ("nothing but given up", Said.NOTHING, [LEFT], WENT_WELL, EndReason.HARNESS, True),
+    ("a sub-agent left behind", Said.COMPLETED, [DONE, LEFT], WENT_WELL, FINISHED, False),
+    ("refused", Said.FAILED, [REFUSED], Ending(exit_code=1), EndReason.HARNESS, True),
+    ("killed from outside", Said.NOTHING, [DONE], Ending(signal=signal.SIGTERM),
+     EndReason.SIGNAL, False),
+    ("crashed", Said.NOTHING, [DONE], Ending(signal=signal.SIGSEGV), EndReason.HARNESS, False),
+    ("too much memory", Said.COMPLETED, [DONE], Ending(killed=True, over_memory=True),
+     EndReason.HARNESS, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "exchanges", "ending", "reason", "retryable"),
+    [row[1:] for row in BY_ITSELF],
+    ids=[row[0] for row in BY_ITSELF],
+)
+def test_a_session_that_ended_by_itself(
+    said: Said, exchanges: list[Exchange], ending: Ending, reason: EndReason, retryable: bool
+) -> None:
+    verdict = decide(facts(said, exchanges, ending))
+    assert (verdict.reason, verdict.retryable) == (reason, retryable), verdict.detail
+    assert verdict.detail.endswith((".", ")")), "it is a sentence"
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        (Stop.DEADLINE, EndReason.BUDGET),
+        (Stop.OPERATOR, EndReason.SIGNAL),
+        (Stop.NO_REQUEST, EndReason.HARNESS),
+        (Stop.FAILURES, EndReason.PROVIDER),
+        (Stop.STALL, EndReason.STALLED),
+    ],
+)
+def test_what_the_runner_did_itself_comes_first(stop: Stop, reason: EndReason) -> None:
+    for said in Said:
+        for last in (DONE, FAILED, CUT, LEFT):
+            verdict = decide(facts(said, [last], stop=stop))
+            assert verdict.reason is reason
+            assert verdict.detail == "The runner ended it."
+
+
+def test_a_refusal_after_the_deadline_is_the_budget() -> None:
+    assert decide(facts(Said.FAILED, [DONE, REFUSED], late=True)).reason is EndReason.BUDGET
+    assert decide(facts(Said.FAILED, [DONE, REFUSED])).reason is EndReason.HARNESS
+
+
+def test_a_stall_is_tried_again_only_without_a_solution() -> None:
+    assert decide(facts(Said.NOTHING, [DONE], stop=Stop.STALL)).retryable
+    assert not decide(facts(Said.NOTHING, [DONE], stop=Stop.STALL, solution=True)).retryable
+
+
+def test_the_provider_s_words_are_in_the_sentence_and_bounded() -> None:
+    long = exchange(Outcome.ERROR, status=500, error="overloaded " * 1000)
+    detail = decide(facts(Said.PROVIDER, [long])).detail
+    assert "status 500, overloaded" in detail
+    assert len(detail) < 500
+
+
+@given(
+    said=st.sampled_from(Said),
+    ends=st.lists(st.tuples(st.sampled_from(Outcome), st.sampled_from(ODD_STOPS)), max_size=4),
+    stop=st.sampled_from([None, *Stop]),
+    code=st.sampled_from([0, 1, 75, 143]),
+    late=st.booleans(),
+)
+def test_finished_needs_both_marks(
+    said: Said, ends: list[tuple[Outcome, str | None]], stop: Stop | None, code: int, late: bool
+) -> None:
+    exchanges = [exchange(outcome, stop=word) for outcome, word in ends]
+    told = facts(said, exchanges, Ending(exit_code=code), stop=stop, late=late)
+    if decide(told).reason is not FINISHED:
+        return
+    answered = [
+        (outcome, word)
+        for outcome, word in ends
+        if outcome not in (Outcome.ABANDONED, Outcome.REFUSED)
+    ]
+    assert stop is None
+    assert said is Said.COMPLETED
+    assert answered[-1][0] is Outcome.COMPLETE
+    assert answered[-1][1] not in ("tool_use", "tool_calls")
+
+
+@given(
+    said=st.sampled_from(Said),
+    outcome=st.sampled_from(Outcome),
+    codes=st.lists(st.integers(0, 255), min_size=2, max_size=2),
+)
+def test_exit_codes_decide_nothing(said: Said, outcome: Outcome, codes: list[int]) -> None:
+    first, second = (
+        decide(facts(said, [exchange(outcome)], Ending(exit_code=code))) for code in codes
+    )
+    assert first.reason is second.reason
