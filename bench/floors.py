@@ -5,13 +5,13 @@ Each becomes a run directory with the source that was graded and where it comes 
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.commit import git_commit
 from bench.floor_source import source
 from bench.grading.grade import grade
 from bench.grading.setting import Grade, Setting, Solution
@@ -116,18 +116,6 @@ def _host(facts: Mapping[str, str]) -> Host:
 def hardware_of(setting: Setting) -> str | None:
     """Id of the hardware as boards name it: "cpu" for every CPU."""
     return setting.hardware_id or (setting.device.name if setting.device.name == "cpu" else None)
-
-
-def git_commit() -> str | None:
-    """The commit that this code is; None where it lies in no repository, or git is missing."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
-    try:
-        done = subprocess.run(  # noqa: S603 - no word of it is a stranger's
-            command, capture_output=True, text=True, check=False, timeout=10
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
 
 
 @dataclass(frozen=True, slots=True)
