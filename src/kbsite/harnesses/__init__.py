@@ -1,6 +1,8 @@
 """The CLIs whose transcripts kbsite reads: one pure module each, listed in ALL.
 
-A new harness is a module that fits `form.HarnessModule`, and its name in ALL and in NAMES.
+A new harness is a module that fits `form.HarnessModule`, and its name in ALL and in NAMES. What
+a file of unknown origin is taken for is one of ALL; some of them are read for several programs,
+and a run that says which one it was has its harness in APART.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ from typing import TYPE_CHECKING
 from kbsite.harnesses.form import Format, HarnessModule
 from kbsite.model.harness import Harness
 
-__all__ = ["ALL", "BY_ID", "NAMES", "Format", "HarnessModule", "harness", "module_of"]
+__all__ = ["ALL", "APART", "BY_ID", "NAMES", "Format", "HarnessModule", "harness", "module_of"]
 
 NAMES = (
     "claude", "codex", "kimi", "opencode", "gemini", "qwen", "cursor", "droid", "copilot", "pi",
     "atif", "inspect",
 )  # fmt: skip
 """The ids of all harnesses, which are the names of their modules."""
+
+APART = {"kimi-cli": "kimi_cli", "kimi-code": "kimi_code"}
+"""Programs whose files one of ALL reads too, by their ids, with the names of their modules."""
 
 if TYPE_CHECKING:
     ALL: list[HarnessModule]
@@ -52,7 +57,8 @@ if not TYPE_CHECKING:  # which knows both
         if name not in ("ALL", "BY_ID"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         held = _all()
-        globals().update(ALL=held, BY_ID={module.HARNESS.id: module for module in held})
+        known = [*held, *(import_module(f"{__name__}.{apart}") for apart in APART.values())]
+        globals().update(ALL=held, BY_ID={module.HARNESS.id: module for module in known})
         return globals()[name]
 
 
@@ -61,9 +67,10 @@ def module_of(harness_id: str) -> HarnessModule | None:
     loaded: dict[str, HarnessModule] | None = globals().get("BY_ID")
     if loaded is not None:
         return loaded.get(harness_id)
-    if harness_id not in NAMES:
+    if harness_id not in NAMES and harness_id not in APART:
         return None
-    module: HarnessModule = import_module(f"{__name__}.{harness_id}")
+    name = APART.get(harness_id, harness_id)
+    module: HarnessModule = import_module(f"{__name__}.{name}")
     return module
 
 

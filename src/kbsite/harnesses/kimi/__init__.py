@@ -1,7 +1,8 @@
 """Kimi: two programs of that name, kimi-cli (Python) and its successor Kimi Code (npm).
 
 A run has the session log of one of them at most, so their order does not matter; what they print
-comes last, for runs that kept no session log.
+comes last, for runs that kept no session log. Runs that say which of them it was are of the
+harness `kimi-cli` or `kimi-code`.
 """
 
 from __future__ import annotations
