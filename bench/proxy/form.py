@@ -65,6 +65,10 @@ class Exchange:
     received_bytes: int = 0
     server_tools: tuple[str, ...] = ()
     """Tools that the request lets the provider itself use: a web search, for example."""
+    retry_after_seconds: float | None = None
+    """How long the provider asked to wait before the next try."""
+    model_request: bool = True
+    """Whether a model was asked; False for counts of tokens, lists of models and what else came."""
 
 
 @dataclass(frozen=True, kw_only=True)

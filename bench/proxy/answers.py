@@ -1,0 +1,92 @@
+"""An answer read on the side, as it passes by: never held whole, never in the way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from bench.providers import Dialect
+from bench.proxy.dialects import TAKES
+from bench.proxy.sse import MOST_EVENT_BYTES, EventReader
+from bench.proxy.told import Told
+from bench.proxy.unpacking import Unpacking, can_unpack
+
+MOST_ERROR_BYTES: Final = 64_000
+"""Of an answer with an error status that are looked at."""
+
+_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
+
+
+class AnswerReader:
+    """Fills in what an answer tells while its pieces go by."""
+
+    def __init__(self, told: Told, dialect: Dialect, *, status: int, kind: str, encoding: str):
+        self._told = told
+        self._take = TAKES[dialect]
+        self._failed = status >= 400
+        self._events = EventReader() if "event-stream" in kind and not self._failed else None
+        self._most = MOST_ERROR_BYTES if self._failed else MOST_EVENT_BYTES
+        self._held = bytearray()
+        self._unpacking = Unpacking() if can_unpack(encoding) else None
+        self._readable = encoding in ("", "identity") or self._unpacking is not None
+        if not self._readable:
+            told.error = f"the answer is compressed as {encoding}, which was not asked for"
+
+    def feed(self, piece: bytes) -> None:
+        """A piece of the body came by."""
+        if self._readable:
+            for part in [piece] if self._unpacking is None else self._unpacking.feed(piece):
+                self._feed(part)
+
+    def _feed(self, part: bytes) -> None:
+        if self._events is not None:
+            self._take_all(self._events.feed(part))
+        elif len(self._held) < self._most:
+            self._held += part[: self._most - len(self._held)]
+
+    def end(self) -> float | None:
+        """The body is at its end; seconds to wait before the next try, where it names them."""
+        if self._events is not None:
+            self._take_all(self._events.end())
+        elif self._failed:
+            self._told.error = error_text(bytes(self._held))
+            found = _DELAY.search(self._held)
+            return float(found[1]) if found else None
+        elif self._held:
+            self._take_all([bytes(self._held)])
+        return None
+
+    def _take_all(self, events: Iterable[bytes]) -> None:
+        for data in events:
+            try:
+                self._take(self._told, data)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # What cannot be read tells nothing: an answer that never says why it stopped
+                # is BROKEN, and says so in the account.
+                continue
+
+
+def error_text(body: bytes) -> str:
+    """What the body of an answer with an error status says, in a line or two."""
+    text = body.decode(errors="replace").strip()
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        return text or "no explanation came with it"
+    if isinstance(held, list) and held:
+        held = held[0]
+    if not isinstance(held, dict):
+        return text
+    error = held.get("error", held)
+    return _sentence(error) if isinstance(error, dict) else str(error)
+
+
+def _sentence(error: dict[str, Any]) -> str:
+    kinds = [error.get(name) for name in ("type", "status", "code")]
+    kind = next((str(one) for one in kinds if one), "")
+    message = next((error[name] for name in ("message", "detail", "msg") if error.get(name)), error)
+    return f"{kind}: {message}" if kind else str(message)

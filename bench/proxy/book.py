@@ -1,0 +1,163 @@
+"""The account of a run: what is open, what ended how, and what it used. A `Meter` for others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from bench.proxy.clock import Clock
+from bench.proxy.draft import Draft
+from bench.proxy.form import Account, Exchange, Outcome
+from bench.proxy.log import Log
+from kbsite.model.usage import Usage, total
+
+MOST_KEPT: Final = 1_000
+"""Exchanges that can be asked for."""
+
+MOST_LINES: Final = 50_000
+"""Exchanges that are written down; of refused ones a fiftieth of that. All are counted."""
+
+MOST_MODELS: Final = 100
+
+_FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
+
+
+class Book:
+    """What went through a proxy: written by its thread, read by any."""
+
+    def __init__(self, log: Path, clock: Clock) -> None:
+        self.clock = clock
+        self._log = Log(log)
+        self._lock = threading.Lock()
+        self._begun = 0
+        self._open = 0
+        self._touched = time.monotonic()
+        self._kept: deque[Exchange] = deque(maxlen=MOST_KEPT)
+        self._last: Exchange | None = None
+        self._failures = 0
+        self._usage = Usage()
+        self._outcomes: Counter[Outcome] = Counter()
+        self._models: dict[str, None] = {}
+        self._closed: str | None = None
+        self._unwritten: OSError | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._log.close()
+        if self._unwritten is not None and error is None:
+            raise self._unwritten
+
+    # What the proxy tells.
+
+    def begin(self, method: str, path: str) -> Draft:
+        """An exchange that begins now; `end` has to be called with it."""
+        with self._lock:
+            self._begun += 1
+            self._open += 1
+            return Draft(number=self._begun, method=method, path=path)
+
+    def end(self, draft: Draft) -> None:
+        """Write down what became of an exchange."""
+        exchange = draft.exchange()
+        with self._lock:
+            self._open -= 1
+            self._outcomes[exchange.outcome] += 1
+            self._kept.append(exchange)
+            if exchange.model_request and exchange.outcome is not Outcome.REFUSED:
+                self._count(exchange)
+            self._write(exchange)
+
+    def _count(self, exchange: Exchange) -> None:
+        self._last = exchange
+        self._usage = total([self._usage, exchange.usage])
+        if exchange.answered_by and len(self._models) < MOST_MODELS:
+            self._models[exchange.answered_by] = None
+        if exchange.outcome in _FAILED:
+            self._failures += 1
+        elif exchange.outcome is not Outcome.ABANDONED:
+            self._failures = 0
+
+    def _write(self, exchange: Exchange) -> None:
+        refused = exchange.outcome is Outcome.REFUSED
+        lines = self._outcomes[Outcome.REFUSED] if refused else self._outcomes.total()
+        if lines > (MOST_LINES // 50 if refused else MOST_LINES):
+            return
+        try:
+            self._log.write(exchange)
+        except OSError as error:
+            # Nothing goes on that is not accounted for; the run's owner gets the error at the end.
+            self._unwritten = self._unwritten or error
+            self._closed = f"the proxy cannot write its log: {error.strerror}"
+
+    def touch(self) -> None:
+        """A byte went through."""
+        self._touched = time.monotonic()
+
+    @property
+    def closed(self) -> str | None:
+        """Why no further request goes on; None while they do."""
+        return self._closed
+
+    # What others ask: `Meter`.
+
+    @property
+    def first_request(self) -> datetime | None:
+        """When the first request for a model came; None before."""
+        return self.clock.started
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How long no byte went through, either way."""
+        return time.monotonic() - self._touched
+
+    @property
+    def open_exchanges(self) -> int:
+        """How many requests wait for an answer or its end."""
+        with self._lock:
+            return self._open
+
+    @property
+    def failures_in_a_row(self) -> int:
+        """Failed model exchanges since the last that was COMPLETE or CUT."""
+        with self._lock:
+            return self._failures
+
+    @property
+    def last(self) -> Exchange | None:
+        """The model exchange that ended last; none that was refused."""
+        with self._lock:
+            return self._last
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """The last exchanges, in the order in which they ended: at most MOST_KEPT."""
+        with self._lock:
+            return tuple(self._kept)
+
+    @property
+    def account(self) -> Account:
+        """The sum of all so far."""
+        with self._lock:
+            return Account(
+                exchanges=self._outcomes.total(),
+                usage=self._usage,
+                outcomes=dict(self._outcomes),
+                models=tuple(self._models),
+            )
+
+    def close_door(self, why: str) -> None:
+        """Refuse each further request with this sentence; those under way go on."""
+        self._closed = why

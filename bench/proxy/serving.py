@@ -1,0 +1,53 @@
+"""The server side of a proxy: connections of a CLI, each request handed to `Passing`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from bench.proxy.book import Book
+from bench.proxy.limits import ProxyLimits
+from bench.proxy.passing import Passing, opened
+from bench.proxy.upstream import Upstream
+
+_TOLD = logging.getLogger("bench.proxy")
+
+
+@asynccontextmanager
+async def serve(
+    listener: socket.socket, upstream: Upstream, book: Book, limits: ProxyLimits
+) -> AsyncIterator[None]:
+    """Accept on a socket until the end of the block; what is under way then is cut off."""
+    async with opened(limits) as session:
+        passing = Passing(upstream, book, limits, session)
+        server = web.Server(
+            passing.handle, handler_cancellation=True, access_log=None, logger=_TOLD
+        )
+
+        def connection() -> asyncio.Protocol:
+            return server() if len(server.connections) < limits.connections else _Busy()
+
+        listener.setblocking(False)  # noqa: FBT003
+        loop = asyncio.get_running_loop()
+        accepting = await loop.create_server(connection, sock=listener)
+        try:
+            yield
+        finally:
+            accepting.close()
+            await passing.stop()
+            # 0 would mean to wait for ever.
+            await server.shutdown(timeout=0.05)
+
+
+class _Busy(asyncio.Protocol):
+    """A connection too many: it is closed as it comes."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Hang up."""
+        if isinstance(transport, asyncio.Transport):
+            transport.abort()
