@@ -73,14 +73,16 @@ def open_all(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+# Every kind of page is looked at on all screens below; here each of them is, on two.
+@pytest.mark.parametrize("screen", [SCREENS[0], SCREENS[-1]])
 def test_no_page_of_the_own_site_breaks_a_rule(
     screen: dict[str, Any], site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
     page = context_of(bypass_csp=True, **screen).new_page()
     wrong = []
     runs = {path.parent.name.split("_")[2]: path for path in site.glob("runs/*_*/index.html")}
-    others = [path for path in site.rglob("*.html") if path not in site.glob("runs/*_*/*")]
+    of_runs = set(site.glob("runs/*_*/*"))
+    others = [path for path in site.rglob("*.html") if path not in of_runs]
     for path in [*others, *runs.values()]:
         page.goto(path.as_uri())
         open_all(page)
@@ -204,14 +206,18 @@ def test_everything_that_takes_the_focus_shows_it(
 def test_nothing_blinks_for_more_than_five_seconds_or_for_who_wants_less_motion(
     full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
-    lasts = "document.getAnimations().map((one) => one.effect.getComputedTiming().endTime)"
+    # By its style: an animation that has ended is on no list any more.
+    lasts = """() => [...document.querySelectorAll("*")]
+        .flatMap((held) => [null, "::before", "::after"].map((part) => getComputedStyle(held, part)))
+        .filter((style) => style.animationName !== "none")
+        .map((style) => parseFloat(style.animationDuration) * style.animationIterationCount)"""
     for motion, least in (("no-preference", 1), ("reduce", 0)):
         page = context_of(reduced_motion=motion).new_page()
         page.goto((full / "demo" / "index.html").as_uri())
         found = page.evaluate(lasts)
 
         assert len(found) == least
-        assert all(last < 5000 for last in found)
+        assert all(0 < last < 5 for last in found)
 
 
 @pytest.mark.parametrize("name", PAGES)

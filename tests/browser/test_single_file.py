@@ -53,7 +53,8 @@ def _file(run_folder: Path) -> Path:
     return single(run_folder.parents[1], run_folder.name)
 
 
-@pytest.fixture(name="open_run", params=["file", "http"])
+# It holds all that it shows, so that few of the tests ask for it from a server as well.
+@pytest.fixture(name="open_run", params=["file"])
 def _open_run(
     request: pytest.FixtureRequest,
     file: Path,
@@ -76,6 +77,9 @@ def _open_run(
     assert {re.split("[?#]", address)[0] for address in witness.addresses} == {start}
 
 
+BOTH = pytest.mark.parametrize("open_run", ["file", "http"], indirect=True)
+
+
 def long_step(page: Page) -> str:
     """Opens the link to the text that has a page of its own; the anchor of its step."""
     anchor = f"L{line_of(LONG_ROUND) + 1}"
@@ -86,6 +90,7 @@ def long_step(page: Page) -> str:
     return anchor
 
 
+@BOTH
 def test_what_the_script_unpacks_is_what_was_packed(open_run: Open, file: Path) -> None:
     page = open_run()
     packed = carried(file.read_text("utf-8"))
@@ -116,6 +121,7 @@ def test_a_long_text_lies_over_the_page_whole_and_escape_leads_to_its_step(open_
     expect(page.locator(f"#{anchor}")).to_be_in_viewport()
 
 
+@BOTH
 def test_a_long_text_has_an_address_and_the_way_back_closes_it(open_run: Open) -> None:
     name = f"text-L{line_of(LONG_ROUND) + 1}-1.html"
     page = open_run(f"#{name}")

@@ -50,7 +50,8 @@ def stranger() -> Iterator[int]:
     """A process that is no descendant of ours."""
     script = (
         "import subprocess, sys;"
-        "p = subprocess.Popen(['sleep', '60'], start_new_session=True); print(p.pid)"
+        "p = subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=subprocess.DEVNULL,"
+        " stderr=subprocess.DEVNULL); print(p.pid)"  # else its output is waited for, too
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
