@@ -1,0 +1,40 @@
+"""What adapters have in common: refusing what a CLI has not, and versions that stand alone."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from bench.harnesses.form import Adapter, Asked
+from kbsite.errors import UsageError
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
+
+
+def check(adapter: Adapter, asked: Asked) -> None:
+    """Raise UsageError for an effort or a dialect that an adapter has not."""
+    if asked.dialect not in adapter.dialects:
+        known = ", ".join(one.value for one in adapter.dialects)
+        raise UsageError(
+            f"{adapter.id}: it does not speak {asked.dialect.value!r}; expected one of: {known}. "
+            "Take a provider that serves the model so."
+        )
+    if asked.effort is not None and asked.effort not in adapter.efforts:
+        known = ", ".join(adapter.efforts) or "none, for it has no switch"
+        raise UsageError(f"{adapter.id}: effort {asked.effort!r}, expected one of: {known}")
+
+
+def bare_version(printed: str) -> str | None:
+    """The version, if that is all that was printed: some CLIs do not say their name."""
+    said = printed.strip()
+    return said if _VERSION.fullmatch(said) else None
+
+
+def as_json(value: object) -> bytes:
+    """A configuration as the bytes of its file."""
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def as_toml(text: str) -> str:
+    """A text as a basic string of TOML, which JSON's strings are as well."""
+    return json.dumps(text).replace("\x7f", "\\u007f")
