@@ -49,6 +49,11 @@ _DONE = {"completed": "done"}
 """What some call a state."""
 
 
+def _listed(name: str) -> re.Pattern[str]:
+    """A name in quotes, or at the begin of an item of a list that goes on with what it is."""
+    return re.compile(rf"[`\"]{name}[`\"]|^\s*- \W{{0,2}}{name}\W{{0,2}}(?::|->)", re.MULTILINE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
     """A tool with its arguments."""
@@ -129,7 +134,7 @@ def _arguments(intent: Intent, tool: Tool, conversation: Conversation) -> Mappin
         case Todo():
             _todo(form, intent)
         case Task():
-            _task(form, intent, tool)
+            _task(form, intent, tool, conversation)
         case Wait():
             form.offer_seconds(intent.seconds, "timeout_ms", "timeout")
             form.offer(_UUID.findall(conversation.results)[-1:], "targets", "ids", "agent_ids")
@@ -185,22 +190,23 @@ def _state(known: Mapping[str, Any], state: State) -> str:
     return other if other in choices else str(choices[0])
 
 
-def _task(form: Form, intent: Task, tool: Tool) -> None:
+def _task(form: Form, intent: Task, tool: Tool, conversation: Conversation) -> None:
     form.put(intent.prompt, "prompt", "message", "objective", "query", "request", "task")
     form.offer(intent.title, "description", "title")
     form.offer(re.sub(r"[^a-z0-9_]", "_", intent.title.lower()), "task_name")
     form.offer(False, "run_in_background")  # noqa: FBT003 - the value of an argument
     if name := form.named("subagent_type", "agent_type", "agent_name", "subagent_name"):
-        form.put(_child_kind(form.property(name), tool), name)
+        about = form.property(name)
+        told = [str(about.get("description")), tool.description, conversation.system]
+        form.offer(_child_kind(about, "\n".join(told)), name)
 
 
-def _child_kind(about: Mapping[str, Any], tool: Tool) -> str:
-    """The kind of sub-agent that may do anything, as the CLI calls it."""
+def _child_kind(about: Mapping[str, Any], told: str) -> str:
+    """The kind of sub-agent that may do anything, as the CLI calls it in a choice or a list."""
     choices = about.get("enum")
     if isinstance(choices, list) and choices:
         return str(next((one for one in _CHILDREN if one in choices), choices[0]))
-    told = f"{about.get('description', '')} {tool.description}"
-    held = (one for one in _CHILDREN if re.search(rf"(?<![\w-]){one}(?![\w-])", told))
+    held = (one for one in _CHILDREN if _listed(one).search(told))
     return next(held, _CHILDREN[0])
 
 
