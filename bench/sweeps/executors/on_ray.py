@@ -1,0 +1,133 @@
+"""Tasks of Ray Core on a cluster that is there, of one node or many that share the runs' folder.
+
+Ray counts processors, GPUs and slots; it never starts a task again, and what it starts is our own
+program, which holds the try. What a task leaves behind is ended by its raylet, if that was started
+with the variable below.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from bench.sweeps.executors.carry import carry
+from bench.sweeps.executors.form import Finished
+from bench.sweeps.sheet import Choice
+from bench.sweeps.states import Kind
+from bench.sweeps.tries import Task, end
+from kbsite.errors import MachineError
+
+if TYPE_CHECKING:
+    import ray
+
+SUBREAPER = "RAY_kill_child_processes_on_worker_exit_with_raylet_subreaper"
+"""Has to be 1 in the environment of `ray start` on each node."""
+
+GRADE = "kbsite_grade"
+"""Custom resource of a node: how many grades it may run at once, beside what they need."""
+
+PROVIDER = "kbsite_provider_"
+"""Begins the name of the custom resource that counts sessions with a provider."""
+
+
+class OnRay:
+    """Starts tasks on a cluster of Ray."""
+
+    def __init__(self, choice: Choice, *, gpus: bool, name: str) -> None:
+        if find_spec("ray") is None:
+            raise MachineError("ray cannot be imported; install it with: pip install 'kbsite[ray]'")
+        import ray
+
+        self._cpus, self._gpus = choice.cpus, gpus
+        try:
+            ray.init(
+                address=choice.address, namespace=f"kbsite-{name}", log_to_driver=False,
+                configure_logging=False,
+            )  # fmt: skip
+        except ConnectionError as error:
+            message = f"no cluster at {choice.address}: {error}"
+            raise MachineError(f"{message}; start one with `ray start --head`") from error
+        self._has: Mapping[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        self._running: dict[str, ray.ObjectRef[Any]] = {}
+        self._tasks: dict[str, Task] = {}
+        self._grading: set[str] = set()
+
+    def room(self, kind: Kind) -> bool:
+        """Whether Ray may be given one more; it keeps what has to wait.
+
+        Where no node counts grades, and no GPU does, one runs at a time in the whole cluster.
+        """
+        if kind is Kind.AGENT or self._gpus or GRADE in self._has:
+            return True
+        return not self._grading
+
+    def start(self, task: Task) -> None:
+        """Give a task to Ray."""
+        import ray
+
+        remote = ray.remote(carry).options(
+            num_cpus=self._cpus, num_gpus=1 if task.gpu else 0, resources=self._counted(task),
+            max_retries=0, name=f"{task.kind.value} {task.id}",
+        )  # fmt: skip
+        self._running[task.id] = remote.remote(str(task.folder.absolute()))
+        self._tasks[task.id] = task
+        if task.kind is Kind.GRADE:
+            self._grading.add(task.id)
+
+    def _counted(self, task: Task) -> dict[str, float]:
+        """The custom resources that it needs, of those that the cluster counts."""
+        wanted = GRADE if task.kind is Kind.GRADE else f"{PROVIDER}{task.provider}"
+        return {wanted: 1.0} if wanted in self._has else {}
+
+    def adopt(self, task: Task, gpu: str | None) -> None:  # noqa: ARG002 - Ray knows its GPUs
+        """Count a task of an earlier driver; Ray itself does not know it any more."""
+        if task.kind is Kind.GRADE:
+            self._grading.add(task.id)
+
+    def release(self, task_id: str) -> None:
+        """An adopted task is over."""
+        self._grading.discard(task_id)
+
+    def poll(self) -> Sequence[Finished]:
+        """The tasks that ended, or whose worker or node did."""
+        import ray
+
+        if not self._running:
+            return []
+        by_ref = {ref: name for name, ref in self._running.items()}
+        ready, _ = ray.wait(list(by_ref), num_returns=len(by_ref), timeout=0)
+        return [self._finished(by_ref[ref]) for ref in ready]
+
+    def _finished(self, name: str) -> Finished:
+        import ray
+
+        ref = self._running.pop(name)
+        self._tasks.pop(name)
+        self._grading.discard(name)
+        try:
+            return Finished(id=name, exit_code=ray.get(ref))
+        except ray.exceptions.RayError as error:
+            said = str(error).strip().splitlines()
+            return Finished(id=name, exit_code=None, detail=said[0][:500] if said else "")
+
+    def stop(self, task_id: str, number: int) -> None:
+        """Ask for a task's end on whichever host it is; SIGKILL ends Ray's worker, too.
+
+        What Ray still keeps finds that it was asked to end before it starts anything.
+        """
+        import ray
+
+        task = self._tasks.get(task_id)
+        if task is None:
+            return
+        end(task.folder, number)
+        if number == signal.SIGKILL:
+            ray.cancel(self._running[task_id], force=True, recursive=False)
+
+    def close(self) -> None:
+        """Leave the cluster, which ends the tasks of this driver."""
+        import ray
+
+        ray.shutdown()

@@ -1,0 +1,56 @@
+"""`python -m bench.sweeps.hold FOLDER [GPU]`: what an executor starts for a try.
+
+It takes the try's lock, and becomes the program that does the work, which keeps the lock: one
+process, found by its lock after whoever started it is gone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from bench.sealed import json_bytes, write_whole
+from bench.sweeps.states import Kind
+from bench.sweeps.tries import ORDER, ORDER_PLACE, STOP, Task, hold, read_task
+
+GIVEN_UP = 75
+"""Exit code where the try is another's, or was given up: nothing was started."""
+
+_SET_CHILD_SUBREAPER = 36
+
+
+def main(words: list[str]) -> int:
+    """Become what a folder asks for; an exit code where nothing may be started."""
+    folder, gpu = Path(words[0]), words[1] if len(words) > 1 else None
+    task = read_task(folder)
+    if hold(folder, gpu) is not None and not (folder / STOP).exists():
+        _become(task, gpu)
+    sys.stderr.write(f"{folder.name}: another works on it, or it was given up\n")
+    return GIVEN_UP
+
+
+def _become(task: Task, gpu: str | None) -> NoReturn:
+    order = task.folder / ORDER
+    if task.order is not None:
+        write_whole(order, json_bytes(_with_gpu(task, gpu).order))
+    command = [str(order) if word == ORDER_PLACE else word for word in task.command]
+    environment = dict(os.environ)
+    if task.kind is Kind.GRADE and gpu:
+        environment["CUDA_VISIBLE_DEVICES"] = gpu
+    # Whatever loses its parent below stays below: engines that end us find all of it.
+    ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    os.execvpe(command[0], command, environment)  # noqa: S606 - no shell is wanted
+
+
+def _with_gpu(task: Task, gpu: str | None) -> Task:
+    told = dict(task.order or {})
+    told["order"] = {**told["order"], "gpu": gpu}
+    return replace(task, order=told)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

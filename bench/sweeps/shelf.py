@@ -1,0 +1,202 @@
+"""What lies on disk of a board: complete runs, what was broken off, and which cells they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.sealed import METRICS, SOLUTION
+from bench.sweeps.cells import Cell
+from bench.sweeps.sheet import Sweep
+from bench.sweeps.tries import ORDER, read_bounded
+from kbsite.errors import InputError
+from kbsite.model.run import Contender, Run
+from kbsite.model.status import EndReason, Status
+from kbsite.store.files import digest
+from kbsite.store.folders import PARTIAL
+from kbsite.store.parsing import InvalidFileError
+from kbsite.store.records import json_record
+from kbsite.store.runs import MANIFEST, RUN, Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnShelf:
+    """A complete run."""
+
+    folder: Path
+    run: Run
+    cell: str | None
+    """Key of the cell that ordered it; None where no sweep did, or nobody can say."""
+
+    @property
+    def name(self) -> str:
+        """The folder's, which is the run's id."""
+        return self.folder.name
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is the contender's own doing, and an attempt of the cell is thereby made."""
+        return not self.run.is_floor and spoilt(self.run, self.folder) is None
+
+    @property
+    def graded(self) -> bool:
+        """Whether it has a grade that its manifest knows; a grade that was broken off is none."""
+        path = self.folder / METRICS
+        try:
+            status = read_bounded(path).get("status")
+            sealed = json_record(self.folder / MANIFEST, Manifest, any_text=True).files
+            same = sealed.get(METRICS) == digest(path)
+        except (InputError, InvalidFileError, OSError):
+            return False
+        return same and status not in (Status.UNGRADED.value, Status.INFRA.value)
+
+
+def spoilt(run: Run, folder: Path) -> str | None:
+    """Why a run says nothing of its contender, and may be repeated; None if it does say something.
+
+    Decided by what lies on disk alone, so that whoever comes later decides the same.
+    """
+    match run.end_reason:
+        case EndReason.PROVIDER:
+            return "the provider failed"
+        case EndReason.HARNESS | EndReason.ERROR if not run.usage.output:
+            return "the harness failed before the model had answered"
+        case EndReason.STALLED if not (folder / SOLUTION).is_file():
+            return "it stalled, and left no solution"
+        case EndReason.SIGNAL:
+            return "it was stopped from outside"
+        case _:
+            return None
+
+
+class Shelf:
+    """The folder of a board, looked at again and again; each run is read once."""
+
+    def __init__(self, board: Path) -> None:
+        self._board = board
+        self._read: dict[str, OnShelf] = {}
+        self._unread: dict[str, str] = {}
+        self._partials: dict[str, str] = {}
+
+    @property
+    def board(self) -> Path:
+        """The folder."""
+        return self._board
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Why some runs could not be read, by the names of their folders."""
+        return self._unread
+
+    def look(self) -> tuple[OnShelf, ...]:
+        """The complete runs that lie there now, by name."""
+        names = [path.name for path in self._folders() if not path.name.endswith(PARTIAL)]
+        for gone in set(self._read) - set(names):
+            del self._read[gone]
+        self._unread = {}
+        for name in names:
+            if name not in self._read and (self._board / name / MANIFEST).is_file():
+                self._add(name)
+        return tuple(self._read[name] for name in sorted(self._read))
+
+    def _add(self, name: str) -> None:
+        folder = self._board / name
+        try:
+            run = json_record(folder / RUN, Run)
+        except InvalidFileError as error:
+            self._unread[name] = str(error)
+        else:
+            self._read[name] = OnShelf(folder=folder, run=run, cell=_cell(folder))
+
+    def partials(self, key: str) -> list[Path]:
+        """The runs of a cell that are being written, or were broken off."""
+        there = [path for path in self._folders() if path.name.endswith(PARTIAL)]
+        for path in there:
+            # Its order comes a moment after the folder does: what has none is asked again.
+            if path.name not in self._partials and (cell := _cell(path)) is not None:
+                self._partials[path.name] = cell
+        return [path for path in there if self._partials.get(path.name) == key]
+
+    def _folders(self) -> Sequence[Path]:
+        if not self._board.is_dir():
+            return ()
+        return [
+            path
+            for path in sorted(self._board.iterdir())
+            if not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
+        ]
+
+
+def _cell(folder: Path) -> str | None:
+    try:
+        told = read_bounded(folder / ORDER).get("cell")
+    except InputError:
+        return None
+    return told if isinstance(told, str) else None
+
+
+def set_aside(folder: Path, aside: Path) -> Path:
+    """Move a folder of a run out of its board, whole; where it lies then."""
+    aside.mkdir(parents=True, exist_ok=True)
+    number, target = 1, aside / folder.name
+    while target.exists():
+        number += 1
+        target = aside / f"{folder.name}_{number}"
+    folder.rename(target)
+    return target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matched:
+    """Which runs on disk are which attempts."""
+
+    runs: Mapping[str, OnShelf]
+    """By the keys of the cells that they make."""
+    surplus: tuple[OnShelf, ...]
+    """Runs that would count, had the sweep more attempts."""
+
+
+def match(sweep: Sweep, cells: Sequence[Cell], there: Iterable[OnShelf]) -> Matched:
+    """Find the cells that runs on disk make: their own first, then any of the same identity.
+
+    Runs of the same contender on the same problem are equals, whoever ordered them.
+    """
+    counting = [one for one in there if one.counts]
+    wanted = {cell.key: cell for cell in cells}
+    found: dict[str, OnShelf] = {}
+    others: list[OnShelf] = []
+    for one in sorted(counting, key=lambda each: each.run.order):
+        if one.cell in wanted and one.cell not in found:
+            found[one.cell] = one
+        else:
+            others.append(one)
+    free: dict[object, list[Cell]] = {}
+    for cell in cells:
+        if cell.key not in found:
+            free.setdefault(_of_cell(sweep, cell), []).append(cell)
+    known = {_of_cell(sweep, cell) for cell in cells}
+    usual = {cell.contender.row: cell.contender.provider for cell in cells}
+    surplus = []
+    for one in others:
+        same = free.get(identity := _of_run(one.run, usual))
+        if same:
+            found[same.pop(0).key] = one
+        elif identity in known:
+            surplus.append(one)
+    return Matched(runs=found, surplus=tuple(surplus))
+
+
+def _of_cell(sweep: Sweep, cell: Cell) -> object:
+    return (
+        cell.contender.row, cell.contender.provider, cell.problem, cell.problem_hash,
+        sweep.hardware, sweep.budget_seconds,
+    )  # fmt: skip
+
+
+def _of_run(run: Run, usual: Mapping[Contender, str]) -> object:
+    """What a run is; where it does not name its provider, that of its contender in the sweep."""
+    provider = run.provider or usual.get(run.contender)
+    return (
+        run.contender, provider, run.problem, run.problem_hash, run.hardware, run.budget_seconds
+    )  # fmt: skip
