@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from bench.harnesses.claude import CLAUDE
+from bench.harnesses.codex import CODEX
 from bench.harnesses.form import Adapter
 
-ADAPTERS: tuple[Adapter, ...] = ()
+ADAPTERS: tuple[Adapter, ...] = (
+    CLAUDE,
+    CODEX,
+)
