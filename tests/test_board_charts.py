@@ -197,6 +197,17 @@ def test_points_are_told_apart_by_as_much_as_there_are_shapes_for(
 # Ends.
 
 
+def test_every_way_a_session_ends_has_words_and_a_colour_of_its_own() -> None:
+    attempts = [took(attempt(reason.value), end=reason) for reason in EndReason]
+    made = ends(board(config(represents=Represents.LATEST), attempts))
+    styles = (Path(__file__).parents[1] / "static" / "board_charts.css").read_text()
+
+    assert made.drawing is not None
+    for reason in EndReason:
+        assert f"{reason.value.replace('_', ' ')}: " in made.drawing
+        assert f".bc-end-{reason.value} {{" in styles
+
+
 def test_ends_are_counted_over_all_attempts_of_a_contender() -> None:
     attempts = [
         took(attempt("a"), end=EndReason.BUDGET),

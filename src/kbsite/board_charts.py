@@ -302,6 +302,10 @@ _END_LINE = 44
 _ENDS = {
     EndReason.FINISHED: "finished: the CLI ended by itself",
     EndReason.BUDGET: "budget: the wall clock stopped the agent",
+    EndReason.PROVIDER: "provider error: the model's provider failed",
+    EndReason.HARNESS: "harness error: the CLI itself failed",
+    EndReason.TRUNCATED: "truncated: the last answer was cut",
+    EndReason.STALLED: "stalled: nothing happened any more",
     EndReason.SIGNAL: "signal: a signal stopped the CLI",
     EndReason.ERROR: "error: the CLI gave up",
     EndReason.UNKNOWN: "unknown: nothing tells why",

@@ -208,7 +208,7 @@ def test_nothing_blinks_for_more_than_five_seconds_or_for_who_wants_less_motion(
 ) -> None:
     # By its style: an animation that has ended is on no list any more.
     lasts = """() => [...document.querySelectorAll("*")]
-        .flatMap((held) => [null, "::before", "::after"].map((part) => getComputedStyle(held, part)))
+        .flatMap((held) => [null, "::before", "::after"].map((p) => getComputedStyle(held, p)))
         .filter((style) => style.animationName !== "none")
         .map((style) => parseFloat(style.animationDuration) * style.animationIterationCount)"""
     for motion, least in (("no-preference", 1), ("reduce", 0)):
