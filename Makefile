@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 BWRAP ?= $(shell command -v bwrap)
+NPM ?= $(shell command -v npm)
 CXX_FOUND := $(shell command -v g++)
 METRICS := ../shared/tools/style_metrics.py
 # What detectors of alarms are shown is data, not code of the tests.
 TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*" -not -path "tests/exploits/*/*")
 
-.PHONY: site test lint types layers budgets tests browser bubblewrap compiler demo bench format clean
+.PHONY: site test lint types layers budgets tests browser bubblewrap compiler npm clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt
@@ -40,7 +41,7 @@ budgets: $(VENV)/dev.stamp
 	else echo "budgets: not measured, $(METRICS) is not here"; fi
 
 # A process for each core; a test that waits for a browser does not keep others waiting.
-tests: $(VENV)/dev.stamp browser bubblewrap compiler
+tests: $(VENV)/dev.stamp browser bubblewrap compiler clis
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
@@ -75,6 +76,21 @@ bubblewrap:
 	      apt-get install -y -qq --no-install-recommends bubblewrap; \
 	  else \
 	    echo "The sandbox bubblewrap is not tested: install the package bubblewrap." >&2; \
+	  fi; \
+	fi
+
+# The agents' CLIs, in the versions of bench/clis.lock.toml; what is there is left alone.
+clis: $(VENV)/dev.stamp npm
+	$(BIN)/kbsite bench install --check none
+
+npm:
+	@if [ -z "$(NPM)" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends npm; \
+	  else \
+	    echo "The CLIs of agents come from npm: install the package npm, or run as root." >&2; \
+	    exit 3; \
 	  fi; \
 	fi
 

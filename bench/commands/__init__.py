@@ -6,10 +6,11 @@ from bench.commands.calibrate import CALIBRATE
 from bench.commands.command import Argument, Command, Front, Given, Option, Told
 from bench.commands.floor import FLOOR
 from bench.commands.grade import GRADE
+from bench.commands.install import INSTALL
 from bench.commands.lint import LINT
 
 __all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Option", "Told"]
 
 SUMMARY = "Grade solutions and floors of problems, here and now."
 
-COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE)
+COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE, INSTALL)

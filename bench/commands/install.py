@@ -1,0 +1,127 @@
+"""`bench install`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.commands.command import Argument, Command, Front, Given, Option
+
+if TYPE_CHECKING:
+    from bench.installing import Failure, Installed, Lock
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """What became of a CLI."""
+
+    harness: str
+    version: str
+    megabytes: float | None = None
+    seconds: float | None = None
+    """How long it took, on the day that it was installed."""
+    check: str = ""
+    wrong: str = ""
+
+
+def run(given: Given, front: Front) -> int:
+    """Install what is missing, check it and tell; the exit code."""
+    from bench.installing import Failure, default_prefix, install, read_lock
+
+    prefix = (given.get("prefix") or default_prefix(Path.cwd())).absolute()
+    lock = read_lock()
+    check = given.get("check") or "version"
+    with front.progress("looking what is installed") as told:
+        became = install(given["cli"], prefix, told, lock)
+        rows = []
+        for number, one in enumerate(became):
+            if check != "none":
+                told(f"checking {one.harness}", number / len(became))
+            rows.append(_row(one, prefix, lock, check))
+    if given.get("json"):
+        front.give(json.dumps([_plain(row) for row in rows]))
+    else:
+        front.give(_table(rows))
+    for row in rows:
+        if row.wrong:
+            front.say(f"{row.harness}: {row.wrong}", "bad")
+    if any(isinstance(one, Failure) for one in became):
+        return 3
+    return 1 if any(row.wrong for row in rows) else 0
+
+
+def _row(one: Installed | Failure, prefix: Path, lock: Lock, check: str) -> _Row:
+    from bench.installing import Failure
+    from bench.installing.checks import wrong_version
+
+    if isinstance(one, Failure):
+        return _Row(
+            harness=one.harness, version=one.version, check="not installed", wrong=one.error
+        )
+    wrong = wrong_version(one, prefix, lock) if check != "none" else ""
+    return _Row(
+        harness=one.harness, version=one.version, megabytes=round(one.bytes / 1e6, 1),
+        seconds=one.seconds, check="failed" if wrong else _CHECKED[check], wrong=wrong,
+    )  # fmt: skip
+
+
+_CHECKED = {"none": "not checked", "version": "--version"}
+
+
+def _plain(row: _Row) -> dict[str, object]:
+    return {
+        "harness": row.harness, "version": row.version, "megabytes": row.megabytes,
+        "seconds": row.seconds, "check": row.check, "wrong": row.wrong or None,
+    }  # fmt: skip
+
+
+def _table(rows: Sequence[_Row]) -> str:
+    """The rows below their headings, in columns."""
+    cells = [("harness", "version", "MB", "seconds", "check")]
+    for row in rows:
+        size, seconds = (_shown(one) for one in (row.megabytes, row.seconds))
+        cells.append((row.harness, row.version, size, seconds, row.check))
+    widths = [max(len(line[column]) for line in cells) for column in range(5)]
+    return "\n".join(_line(line, widths) for line in cells)
+
+
+def _shown(number: float | None) -> str:
+    return "–" if number is None else f"{number:.1f}"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    harness, version, size, seconds, check = cells
+    return (
+        f"{harness:<{widths[0]}}  {version:<{widths[1]}}  {size:>{widths[2]}}  "
+        f"{seconds:>{widths[3]}}  {check}"
+    )
+
+
+INSTALL = Command(
+    name="install",
+    summary="Install the CLIs that sessions run in, in the versions of bench/clis.lock.toml.",
+    about=(
+        "Installs what is missing with npm and pip, below a folder of its own: each CLI whole or "
+        "not at all, so that a call that was broken off is simply repeated. Node comes from npm, "
+        "too, and needs any npm to begin with. Then each is asked for its version. Without CLI, "
+        "all of them.\n\n"
+        "The folder is .clis beside kbsite.yaml, or what KBSITE_CLIS or --prefix says.\n\n"
+        "Exit codes: 0 all are there, 1 one is not what it has to be, 2 wrong use, 3 one could "
+        "not be installed."
+    ),
+    examples=("install", "install claude codex"),
+    arguments=(Argument(name="cli", several=True),),
+    options=(
+        Option(name="prefix", kind=Path, help="Folder that they are installed in."),
+        Option(
+            name="check", choices=tuple(_CHECKED),
+            help="What is tried of each: `version` without it, `none` for what was installed "
+            "before.",
+        ),
+        Option(name="json", kind=bool, help="Print the table as JSON."),
+    ),
+    run=run,
+)  # fmt: skip
