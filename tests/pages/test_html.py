@@ -84,6 +84,7 @@ def _site(
     shown: dict[str, Any] = {
         "effort": HOSTILE, "variant": HOSTILE, "provider": HOSTILE, "base_url_host": HOSTILE,
         "command": [HOSTILE], "environment": [HOSTILE], "usage_source": HOSTILE, "signal": HOSTILE,
+        "end_detail": HOSTILE,
         "cost_usd": 1.0, "cost_source": HOSTILE, "harness_version": HOSTILE, "sandbox": HOSTILE,
         "host": {"gpu": HOSTILE, "os": HOSTILE},
     }  # fmt: skip

@@ -1,0 +1,49 @@
+"""How a session ended: the reason in a sentence, and the event that told it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+
+from kbsite.build import build
+from kbsite.model.status import EndReason
+from kbsite.store.problems import read_problem
+from kbsite.store.settings import read_settings
+from tests.conftest import MakeRun, MakeSettings
+
+
+def facts_line(out: Path, run_id: str) -> str:
+    text = (out / "runs" / run_id / "index.html").read_text("utf-8")
+    document = html5lib.parse(text, namespaceHTMLElements=False)
+    [line] = [node for node in document.iter("p") if node.get("class") == "facts-line"]
+    return " ".join("".join(line.itertext()).split())
+
+
+@pytest.fixture(name="made")
+def _made(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Any:
+    make_settings(tmp_path)
+    found = read_problem(tmp_path / "problems" / "softmax").hash
+
+    def make(**about: Any) -> str:
+        make_run(tmp_path / "runs" / "demo", run_id="one", problem_hash=found, **about)
+        return facts_line(build(read_settings(tmp_path / "kbsite.yaml")).out, "one")
+
+    return make
+
+
+@pytest.mark.parametrize("reason", EndReason, ids=lambda reason: reason.value)
+def test_each_reason_has_its_sentence(made: Any, reason: EndReason) -> None:
+    line = made(end_reason=reason.value)
+
+    assert line.endswith(reason.sentence)
+    assert ("cut by the budget" in line) == (reason is EndReason.BUDGET)
+
+
+def test_the_event_that_told_it_stands_beside_it(made: Any) -> None:
+    told = "answer 14 of the provider was 401: <no> such key"
+    line = made(end_reason="provider_error", end_detail=told)
+
+    assert line.endswith(f"{EndReason.PROVIDER.sentence} {told}")
