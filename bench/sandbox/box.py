@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType, TracebackType
 from typing import Protocol, Self
 
+from bench.sandbox.place import Place
 from bench.sandbox.places import python_places
 from kbsite.errors import UsageError
 
@@ -24,10 +26,14 @@ class Limits:
     memory_bytes: int | None = None
     processes: int = 256
     log_bytes: int = 10_000_000
+    stdout_bytes: int = 10_000_000
     scratch_bytes: int = 256 * 1024 * 1024
 
     def __post_init__(self) -> None:
-        least = {"processes": 1, "log_bytes": 0, "scratch_bytes": 4096, "memory_bytes": 1}
+        least = {
+            "processes": 1, "log_bytes": 0, "stdout_bytes": 0, "scratch_bytes": 4096,
+            "memory_bytes": 1,
+        }  # fmt: skip
         for name, low in least.items():
             given = getattr(self, name)
             if given is not None and given < low:
@@ -38,11 +44,23 @@ class Limits:
 class Box:
     """All that a sandboxed process gets; what is not named here it does not have.
 
-    `files` lie in FOLDER, its working folder, and cannot be written; `readable` are paths of the
-    host, seen at the same place; SCRATCH (and /dev/shm within it) is all that it can write to.
+    `files` lie in `folder`, its working folder, and cannot be written; `readable` are paths of the
+    host, seen at the same place; SCRATCH (and /dev/shm within it) can be written.
+
+    What follows is for agents. `writable` names folders of its own, empty, in memory, with the most
+    bytes that each takes; `folder` may be one of them. What lies in one of these from the start
+    are `seeds`, which the box's own user writes, and which are its own. `files` stay as they are
+    there too: they can be neither written, nor replaced, nor removed, and a folder that holds some
+    is read-only as a whole; scripts among them (`#!`) can be executed.
+
+    `bound` shows paths of the host elsewhere (where inside: where on the host), read-only; `hidden`
+    are folders within what is readable that are seen empty. `stdin` is what it reads; `stdout` a
+    file of its own for what it prints there, which otherwise goes to `log`. It finds a listening
+    socket on port `listen` of its 127.0.0.1; `interfaces` lets it ask which interfaces it has.
     """
 
     log: Path
+    folder: Path = FOLDER
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
     readable: tuple[Path, ...] = field(default_factory=python_places)
     devices: tuple[Path, ...] = ()
@@ -50,31 +68,84 @@ class Box:
     pass_fds: tuple[int, ...] = ()
     limits: Limits = field(default_factory=Limits)
     share_ipc: bool = False
+    home: Path = SCRATCH
+    writable: Mapping[Path, int] = field(default_factory=lambda: MappingProxyType({}))
+    seeds: Mapping[Path, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    bound: Mapping[Path, Path] = field(default_factory=lambda: MappingProxyType({}))
+    hidden: tuple[Path, ...] = ()
+    stdin: bytes = b""
+    stdout: Path | None = None
+    listen: int | None = None
+    interfaces: bool = False
 
     def __post_init__(self) -> None:
         for name in self.files:
             _check_name(name, self.files)
-        for place in (*self.readable, *self.devices):
-            if not place.is_absolute() or ".." in place.parts:
-                raise UsageError(f"Box: {place} is not an absolute path without '..'")
-        for place in self.readable:
-            _check_readable(place)
+        check_places(self)
         for number in self.pass_fds:
             if number < 3:
                 raise UsageError(f"Box.pass_fds: {number}, expected 3 or more: 0, 1, 2 are taken")
+        if self.listen is not None and not 1024 <= self.listen < 65536:
+            raise UsageError(f"Box.listen: {self.listen}, expected a port from 1024 to 65535")
 
     @property
-    def folder(self) -> Path:
-        """Where `files` lie inside, and where the process starts."""
-        return FOLDER
+    def furnished(self) -> bool:
+        """Whether it has more than a grader's: folders, a listener, or something to read."""
+        return bool(self.writable or self.hidden or self.stdin or self.listen)
 
 
-def _check_readable(place: Path) -> None:
-    """Raise UsageError for a path of the host that would cover what a box has of its own."""
-    own = (FOLDER, SCRATCH, Path("/proc"), Path("/dev"))
-    covers = any(one.is_relative_to(place) for one in own)
-    if covers or any(place.is_relative_to(one) for one in own if one != SCRATCH):
-        raise UsageError(f"Box.readable: {place} would cover, or lie in, what every box has itself")
+def check_places(box: Box) -> None:
+    """Raise UsageError for paths of a box that cover each other, or are none."""
+    named = {
+        "": (*box.readable, *box.devices),
+        ".folder": (box.folder, box.home),
+        ".writable": box.writable,
+        ".seeds": box.seeds,
+        ".bound": (*box.bound, *box.bound.values()),
+        ".hidden": box.hidden,
+    }
+    for name, places in named.items():
+        for place in places:
+            if not place.is_absolute() or ".." in place.parts:
+                raise UsageError(f"Box{name}: {place} is not an absolute path without '..'")
+    for place in box.readable:
+        _check_apart("readable", place, (box.folder, *box.writable, Path("/proc"), Path("/dev")))
+        if SCRATCH.is_relative_to(place):
+            raise UsageError(_COVERS.format("readable", place))
+    own = (SCRATCH, Path("/proc"), Path("/dev"))
+    for place in box.bound:
+        _check_apart("bound", place, (box.folder, *box.writable, *own))
+    for place, most in box.writable.items():
+        others = [one for one in box.writable if one != place]
+        _check_apart("writable", place, (*others, *own, Path("/etc")))
+        if most < 4096:
+            raise UsageError(f"Box.writable: {most} bytes for {place}, expected 4096 or more")
+    if box.folder not in box.writable:
+        _check_apart("folder", box.folder, (*box.writable, *own, Path("/etc")))
+    for place in box.seeds:
+        _check_seed(box, place)
+
+
+_COVERS = "Box.{}: {} would cover, or lie in, what every box has itself"
+
+
+def _check_apart(name: str, place: Path, own: tuple[Path, ...]) -> None:
+    """Raise UsageError for a path that would cover, or lie in, what a box has of its own."""
+    if any(one.is_relative_to(place) or place.is_relative_to(one) for one in own):
+        raise UsageError(_COVERS.format(name, place))
+
+
+def _check_seed(box: Box, place: Path) -> None:
+    """Raise UsageError unless a seed lies in a writable folder, apart from what is given."""
+    above = next((one for one in box.writable if place.is_relative_to(one)), None)
+    if above is None or above == place:
+        raise UsageError(f"Box.seeds: {place} lies in none of the writable folders")
+    if any(one in box.seeds for one in place.parents):
+        raise UsageError(f"Box.seeds: {place} lies below a file")
+    if above == box.folder:
+        first = place.relative_to(above).parts[0]
+        if any(PurePosixPath(name).parts[0] == first for name in box.files):
+            raise UsageError(f"Box.seeds: {place} would lie among the files, which nobody writes")
 
 
 def _check_name(name: str, names: Container[str]) -> None:
@@ -91,7 +162,8 @@ class Ending:
     """How the command of a box ended.
 
     Exactly one of `exit_code` and `signal` is given, unless the box was `killed` from outside
-    before the command ended by itself. `over_log` counts the bytes of output that were dropped.
+    before the command ended by itself. `over_log` counts the bytes of output that were dropped,
+    `over_stdout` those of an output that has a file of its own.
     """
 
     exit_code: int | None = None
@@ -99,13 +171,14 @@ class Ending:
     killed: bool = False
     over_memory: bool = False
     over_log: int = 0
+    over_stdout: int = 0
 
     @property
     def sentence(self) -> str:
         """What happened, for a person."""
         said = self._end()
-        if self.over_log:
-            said += f"; {self.over_log} bytes of output over the limit were dropped"
+        if dropped := self.over_log + self.over_stdout:
+            said += f"; {dropped} bytes of output over the limit were dropped"
         return said
 
     def _end(self) -> str:
@@ -126,7 +199,7 @@ def _signal_name(number: int) -> str:
 class Sandboxed(Protocol):
     """A command in a sandbox, and everything that it started.
 
-    As a context manager it is killed at the end.
+    As a context manager it is killed and closed at the end.
     """
 
     @property
@@ -137,6 +210,20 @@ class Sandboxed(Protocol):
     @property
     def facts(self) -> Mapping[str, str]:
         """How it is held: which mechanism enforces which limit, in words for a result."""
+        ...
+
+    @property
+    def listener(self) -> socket.socket | None:
+        """Accepts what the box connects to at `Box.listen`; the caller closes it."""
+        ...
+
+    @property
+    def places(self) -> Mapping[Path, Place]:
+        """Each writable folder, and SCRATCH, by where it is inside: until `close`.
+
+        They can be read while it runs, while it is frozen and after it was killed. A box without
+        writable folders has none.
+        """
         ...
 
     def running(self) -> bool:
@@ -167,11 +254,19 @@ class Sandboxed(Protocol):
         """Let all that were frozen go on."""
         ...
 
+    def signal(self, number: int) -> None:
+        """Send a signal to the command alone; nothing happens if it ended."""
+        ...
+
     def kill(self) -> None:
-        """End all its processes; when this returns, nothing of it is left.
+        """End all its processes; when this returns, nothing of it is left but its places.
 
         Raises MachineError if the kernel does not end them.
         """
+        ...
+
+    def close(self) -> None:
+        """Let go of its places: what lay there is gone then. To be called after `kill`."""
         ...
 
     def __enter__(self) -> Self: ...

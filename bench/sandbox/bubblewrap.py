@@ -6,18 +6,28 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from bench.sandbox.box import FOLDER, SCRATCH, Box, Sandboxed
 from bench.sandbox.enter import LINKS, NODES
 from bench.sandbox.launch import Way, facts_of, launch
 from bench.sandbox.places import python_places
-from bench.sandbox.plan import ENTER, binds, devices_of, file_in_memory, files_of, python_command
+from bench.sandbox.plan import (
+    ENTER,
+    binds,
+    devices_of,
+    file_in_memory,
+    files_of,
+    hidden_of,
+    python_command,
+)
 from bench.sandbox.trial import first_failure
 from bench.sandbox.users import User, needs_new_user, users_missing
 
 # What init needs to become the box's user and to give up all else.
-_RIGHTS = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+_RIGHTS = {"CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"}
+# What it needs besides to furnish a box: to mount, and to write into folders of the box's user.
+_RIGHTS_TO_FURNISH = {"CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE", "CAP_SETPCAP"}
 _INSIDE = FOLDER.with_name(".enter.py")
 
 
@@ -43,7 +53,13 @@ class Bubblewrap:
             inner = python_command(_INSIDE, "inside", str(channel), str(plan))
             return _argv(box, user, inner, new_user=new_user)
 
-        way = Way(argv=argv, facts=facts_of(self.name, new_user=new_user), new_user=new_user)
+        bound = binds(_readable(box), box.bound) if box.hidden else ()
+        way = Way(
+            argv=argv,
+            facts=facts_of(self.name, new_user=new_user),
+            new_user=new_user,
+            more={"hidden": hidden_of(box, bound)},
+        )
         return launch(way, command, box)
 
 
@@ -85,18 +101,18 @@ def _namespaces(box: Box, user: User, *, new_user: bool) -> Iterator[str]:
         yield "--unshare-ipc"
     if new_user:
         yield from ("--unshare-user", "--uid", str(user.uid), "--gid", str(user.uid))
-    else:
-        for right in _RIGHTS:
-            yield from ("--cap-add", right)
+    rights = set() if new_user else _RIGHTS
+    for right in rights | (_RIGHTS_TO_FURNISH if box.furnished else set()):
+        yield from ("--cap-add", right)
 
 
 def _root(box: Box, files: Iterable[str]) -> Iterator[str]:
     yield from ("--proc", "/proc", "--perms", "0755", "--dir", "/dev")
     yield from ("--perms", "1777", "--size", str(box.limits.scratch_bytes))
     yield from ("--tmpfs", str(SCRATCH), "--perms", "1777", "--dir", LINKS["/dev/shm"])  # noqa: S108
-    # Process 1 needs Python, whatever the command needs.
-    bound = binds((*box.readable, *python_places()))
-    for folder in _folders((*(str(one.target) for one in bound), *files)):
+    bound = binds(_readable(box), box.bound)
+    own = [str(path) for path in (box.folder, *box.writable)]
+    for folder in _folders((*(str(one.target) for one in bound), *files, *own)):
         yield from ("--perms", "0755", "--dir", folder)
     for one in bound:
         yield from ("--ro-bind", str(one.source), str(one.target))
@@ -104,7 +120,13 @@ def _root(box: Box, files: Iterable[str]) -> Iterator[str]:
         yield from ("--dev-bind", node, node)
     for link, target in LINKS.items():
         yield from ("--symlink", target, link)
-    yield from ("--perms", "0755", "--dir", str(FOLDER))
+    for path in own:
+        yield from ("--perms", "0755", "--dir", path)
+
+
+def _readable(box: Box) -> tuple[Path, ...]:
+    """What can be read inside: process 1 needs Python, whatever the command needs."""
+    return (*box.readable, *python_places())
 
 
 def _folders(paths: Iterable[str]) -> list[str]:

@@ -30,6 +30,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
     Plan = dict[str, Any]
@@ -38,12 +39,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 
-CLONE_NEWNS = 0x20000
-CLONE_NEWCGROUP = 0x2000000
-CLONE_NEWUTS = 0x4000000
-CLONE_NEWIPC = 0x8000000
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWPID = 0x20000000
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x20000, 0x2000000, 0x4000000
+CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x8000000, 0x10000000, 0x20000000
 CLONE_NEWNET = 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
@@ -80,6 +77,7 @@ def main() -> None:
             build_root(plan, contents)
         elif mode == "bare":
             adopt_orphans()
+        plan["settle"] = furnish(plan, contents, channel)
         run_init(plan, channel)
     except OSError as error:
         tell(channel, f"failed {error}")
@@ -99,18 +97,12 @@ def checked(doing: str, returned: int) -> int:
     return returned
 
 
-# The namespaces
-
-
 def first_in_namespaces(plan: Plan) -> None:
     """Return as process 1 of new namespaces; the process that was called stays, and waits."""
     if plan["map_uid"] is not None:
         new_user(plan)
     checked("a new PID namespace", libc.unshare(CLONE_NEWPID))
-    child = os.fork()
-    if child:
-        wait_for_init(child)
-    die_with_parent()
+    leave_to_child()
     wanted = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWCGROUP
     wanted |= 0 if plan["share_ipc"] else CLONE_NEWIPC
     checked("new namespaces", libc.unshare(wanted))
@@ -126,15 +118,15 @@ def new_user(plan: Plan) -> None:
 
 def adopt_orphans() -> None:
     """Return in a child that will be the parent of all orphans below it; the caller waits."""
-    child = os.fork()
-    if child:
-        wait_for_init(child)
-    die_with_parent()
+    leave_to_child()
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def wait_for_init(child: int) -> NoReturn:
-    """End when process 1 of the namespace ended, and with it all others in there."""
+def leave_to_child() -> None:
+    """Return in a child; this process waits until it ended, and with it all that are below it."""
+    child = os.fork()
+    if child == 0:
+        return die_with_parent()
     # What the box was given is not held open here as well.
     null = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
@@ -147,9 +139,6 @@ def wait_for_init(child: int) -> NoReturn:
 def die_with_parent() -> None:
     """Be killed when the parent ends; said anew after each change of rights, which undoes it."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-# The root
 
 
 def build_root(plan: Plan, contents: bytes) -> None:
@@ -168,7 +157,8 @@ def build_root(plan: Plan, contents: bytes) -> None:
     for source, target in plan["readable"]:
         bind(source, target, MS_RDONLY | MS_NOSUID | MS_NODEV)
     make_devices(plan["devices"])
-    folder(plan["folder"])
+    for path in plan["folders"]:
+        folder(path)
     put_files(plan["files"], contents)
     checked("leaving the host's root", libc.umount2(HOST.encode(), MNT_DETACH))
     os.rmdir(HOST)
@@ -232,7 +222,13 @@ def loopback_up() -> None:
     os.close(number)
 
 
-# Init and the command
+def furnish(plan: Plan, contents: bytes, channel: int) -> Callable[[], None]:
+    """Add what only some boxes have (furnish.py), and return what its user still has to do."""
+    names: dict[str, Any] = {"furnish": lambda *_: lambda: None}
+    if plan["furnisher"] is not None:
+        exec(plan["furnisher"], names)  # noqa: S102 - it is from who started this
+    settle: Callable[[], None] = names["furnish"](plan, contents, channel, mount)
+    return settle
 
 
 def run_init(plan: Plan, channel: int) -> NoReturn:
@@ -335,6 +331,7 @@ def become_command(plan: Plan, word: int, tell_outcome: int) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         if not plan["same_rights"]:
             give_up_rights(plan, plan["uid"])
+        plan["settle"]()
         for number in plan["fds"]:
             os.set_inheritable(number, True)  # noqa: FBT003
         deny_calls(bytes.fromhex(plan["filter"]))

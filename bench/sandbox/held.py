@@ -10,12 +10,15 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from bench.sandbox.box import Ending, Limits
+from bench.sandbox.box import SCRATCH, Box, Ending, Limits
 from bench.sandbox.groups import Group
-from bench.sandbox.log import Log
+from bench.sandbox.log import Printed
+from bench.sandbox.place import Place
 from bench.sandbox.processes import (
     ended_within,
     family,
@@ -30,6 +33,14 @@ _EVERY_MS = 50  # how often memory is looked at
 _TO_END_S = 30.0  # for a driver to take a GPU's memory back from a killed process
 
 
+@dataclass(frozen=True)
+class Afterwards:
+    """What is done when nothing of a box is left, and when its places are not needed either."""
+
+    ended: Callable[[], None]
+    closed: Callable[[], None]
+
+
 class Held:
     """A started box: `starter` is our child, `init` and `command` are inside; see enter.py."""
 
@@ -37,14 +48,14 @@ class Held:
         self,
         starter: subprocess.Popen[bytes],
         channel: socket.socket,
-        log: Log,
+        printed: Printed,
         limits: Limits,
         group: Group,
-        afterwards: Callable[[], None],
+        afterwards: Afterwards,
     ) -> None:
+        self.channel = channel
+        self.printed = printed
         self._starter = starter
-        self._channel = channel
-        self._log = log
         self._limits = limits
         self._group = group
         self._afterwards = afterwards
@@ -53,22 +64,35 @@ class Held:
         self._stuck = False
         self._ending: Ending | None = None
         self._done = threading.Event()
-        self._init = -1
+        self._init = self._command = -1
+        self._lock = threading.Lock()
         self._frozen: list[int] = []
         self._runs: dict[str, int] = {}
         self.init = 0
         self.pid = 0
         self.facts: Mapping[str, str] = {}
+        self.places: Mapping[Path, Place] = {}
+        self.listener: socket.socket | None = None
+
+    def hold(self, box: Box, files: list[int]) -> None:
+        """Take over what init handed out: the box's folders, and its listener after them."""
+        if box.listen is not None:
+            self.listener = socket.socket(fileno=files.pop())
+        paths = (*box.writable, SCRATCH) if box.writable else ()
+        self.places = {path: Place(number) for path, number in zip(paths, files, strict=True)}
 
     def entered(self, init: int, command: int) -> None:
         """Take note of who is process 1 and who will be the command, as the host counts."""
         self.init, self.pid = init, command
-        self._init = os.pidfd_open(init)
+        self._init, self._command = os.pidfd_open(init), os.pidfd_open(command)
 
     def abandon(self) -> None:
         """Let go of a box whose command did not start."""
-        if self._init >= 0:
-            os.close(self._init)
+        self._let_go()
+        if self.listener:
+            self.listener.close()
+        for place in self.places.values():
+            place.close()
 
     def watch(self) -> None:
         """Begin to watch, in a thread that ends with the box."""
@@ -131,8 +155,18 @@ class Held:
                 # It ended by itself.
                 continue
 
+    def signal(self, number: int) -> None:
+        """Send a signal to the command alone; nothing happens if it ended."""
+        with self._lock:
+            if self._command >= 0:
+                try:
+                    signal.pidfd_send_signal(self._command, number)
+                except ProcessLookupError:
+                    # It ended by itself.
+                    return
+
     def kill(self) -> None:
-        """End all its processes; when this returns, nothing of it is left.
+        """End all its processes; when this returns, nothing of it is left but its places.
 
         Raises MachineError if the kernel does not end them.
         """
@@ -145,6 +179,12 @@ class Held:
                 "after it was killed. A driver may hold it; look at the machine"
             )
 
+    def close(self) -> None:
+        """Let go of its places: what lay there is gone then. To be called after `kill`."""
+        for place in self.places.values():
+            place.close()
+        self._afterwards.closed()
+
     def __enter__(self) -> Self:
         """The box itself."""
         return self
@@ -155,13 +195,16 @@ class Held:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Kill it, unless it ended."""
-        self.kill()
+        """Kill it, unless it ended, and let go of its places."""
+        try:
+            self.kill()
+        finally:
+            self.close()
 
     def _hang_up(self) -> None:
         """Close the channel for both sides: init ends, and the kernel kills all others."""
         try:
-            self._channel.shutdown(socket.SHUT_RDWR)
+            self.channel.shutdown(socket.SHUT_RDWR)
         except OSError:
             # Init was faster: the other end is gone.
             return
@@ -181,15 +224,17 @@ class Held:
     def _listen(self) -> bytes:
         """Take what it prints and look at its memory until init is gone; all that init told."""
         waiting = select.poll()
-        waiting.register(self._log.reading, select.POLLIN)
-        waiting.register(self._channel, select.POLLIN)
+        for log in self.printed.logs:
+            waiting.register(log.reading, select.POLLIN)
+        waiting.register(self.channel, select.POLLIN)
         words, next_look = b"", 0.0
         while True:
             ready = {number for number, _ in waiting.poll(_EVERY_MS)}
-            if self._log.reading in ready and not self._log.take():
-                waiting.unregister(self._log.reading)
-            if self._channel.fileno() in ready:
-                said = self._channel.recv(4096)
+            for log in self.printed.logs:
+                if log.reading in ready and not log.take():
+                    waiting.unregister(log.reading)
+            if self.channel.fileno() in ready:
+                said = self.channel.recv(4096)
                 words += said
                 if not said:
                     return words
@@ -214,9 +259,17 @@ class Held:
         if not ended_within(self._init, _TO_END_S):
             self._starter.kill()
             self._stuck = not ended_within(self._init, _TO_END_S)
-        os.close(self._init)
+        self._let_go()
         if not self._stuck:
             self._tidy()
+
+    def _let_go(self) -> None:
+        """Close what init and command are held by."""
+        with self._lock:
+            for number in (self._init, self._command):
+                if number >= 0:
+                    os.close(number)
+            self._init = self._command = -1
 
     def _tidy(self) -> None:
         """Take down what stood for it here, now that none of its processes is left."""
@@ -228,16 +281,18 @@ class Held:
             signal=by_signal,
             killed=code is None and by_signal is None,
             over_memory=self._over_memory or self._group.over(),
-            over_log=self._log.dropped,
+            over_log=self.printed.log.dropped,
+            over_stdout=self.printed.stdout.dropped if self.printed.stdout else 0,
         )
-        self._channel.close()
+        self.channel.close()
         self._group.remove()
-        self._afterwards()
+        self._afterwards.ended()
 
     def _drain(self) -> None:
-        """Take what is still in the pipe: nobody is left who could write more."""
-        waiting = select.poll()
-        waiting.register(self._log.reading, select.POLLIN)
-        while waiting.poll(0) and self._log.take():
-            continue
-        self._log.close()
+        """Take what is still in the pipes: nobody is left who could write more."""
+        for log in self.printed.logs:
+            waiting = select.poll()
+            waiting.register(log.reading, select.POLLIN)
+            while waiting.poll(0) and log.take():
+                continue
+            log.close()

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from bench.sandbox.box import Box
 from bench.sandbox.groups import KEPT_BY_KERNEL, Group, make_group
-from bench.sandbox.held import Held
-from bench.sandbox.log import Log
+from bench.sandbox.held import Afterwards, Held
+from bench.sandbox.log import Log, Printed
 from bench.sandbox.plan import plan_file
 from bench.sandbox.processes import children
 from bench.sandbox.segments import remove_segments
@@ -21,6 +21,7 @@ from bench.sandbox.users import User, give_back, take_user
 from kbsite.errors import MachineError
 
 _TO_ENTER_S = 20.0
+_MOST_FILES = 64  # that init can hand out
 _WATCHED = "resident memory, looked at every 50 ms"
 
 
@@ -29,7 +30,8 @@ class Way:
     """How a sandbox is entered.
 
     `argv` makes the starter's command from the numbers of channel and plan, and the further files
-    that it has to inherit; `facts` are said of every box.
+    that it has to inherit; `facts` are said of every box. `afterwards` is done when nothing of the
+    box is left, `at_close` when its places are not needed any more either.
     """
 
     argv: Callable[[int, int, User], tuple[Sequence[str], tuple[int, ...]]]
@@ -38,6 +40,7 @@ class Way:
     groups: bool = True
     more: dict[str, object] | None = None
     afterwards: Callable[[], None] = lambda: None
+    at_close: Callable[[], None] = lambda: None
 
 
 def facts_of(name: str, *, new_user: bool) -> dict[str, str]:
@@ -48,16 +51,16 @@ def facts_of(name: str, *, new_user: bool) -> dict[str, str]:
 def launch(way: Way, command: Sequence[str], box: Box) -> Held:
     """Start a command in a box; raises MachineError if the sandbox cannot be entered."""
     with ExitStack() as stack:
+        stack.callback(way.at_close)
         stack.callback(way.afterwards)
         user = take_user()
         stack.callback(give_back, user)
-        log = Log(box.log, box.limits.log_bytes)
-        stack.callback(log.close)
+        printed = _printed(box, stack)
         ours, theirs = socket.socketpair()
         stack.callback(ours.close)
         group = make_group(box.limits, box.devices, user.slot) if way.groups else Group({})
         stack.callback(group.remove)
-        starter = _starter(way, command, box, user, theirs, log)
+        starter = _starter(way, command, box, user, theirs, printed)
         stack.callback(_end, starter, ours)
         # It takes the kernel a while to do this first, and that passes while the starter begins.
         group.add(starter.pid)
@@ -68,17 +71,29 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
             give_back(user)
             way.afterwards()
 
-        held = Held(starter, ours, log, box.limits, group, afterwards)
+        then = Afterwards(afterwards, way.at_close)
+        held = Held(starter, ours, printed, box.limits, group, then)
         stack.callback(held.abandon)
-        _enter(held, starter, group, ours, log)
+        _enter(held, starter, group, box)
         stack.pop_all()
     held.facts = {**way.facts, **_limits_kept(box, group, limited=way.groups)}
     held.watch()
     return held
 
 
+def _printed(box: Box, stack: ExitStack) -> Printed:
+    """Where what a box prints goes; closed with the stack."""
+    log = Log(box.log, box.limits.log_bytes)
+    stack.callback(log.close)
+    if box.stdout is None:
+        return Printed(log)
+    stdout = Log(box.stdout, box.limits.stdout_bytes)
+    stack.callback(stdout.close)
+    return Printed(log, stdout)
+
+
 def _starter(
-    way: Way, command: Sequence[str], box: Box, user: User, theirs: socket.socket, log: Log
+    way: Way, command: Sequence[str], box: Box, user: User, theirs: socket.socket, printed: Printed
 ) -> subprocess.Popen[bytes]:
     """Start the starter; what it inherits is closed here, but for what the caller passes on."""
     given: tuple[int, ...] = ()
@@ -89,8 +104,8 @@ def _starter(
             return subprocess.Popen(  # noqa: S603 - the command is ours, what it runs is walled in
                 argv,
                 stdin=subprocess.DEVNULL,
-                stdout=log.writing,
-                stderr=log.writing,
+                stdout=(printed.stdout or printed.log).writing,
+                stderr=printed.log.writing,
                 env={},
                 start_new_session=True,
                 pass_fds=(theirs.fileno(), plan, *given, *box.pass_fds),
@@ -98,13 +113,15 @@ def _starter(
         finally:
             for number in (plan, *given):
                 os.close(number)
-            log.close_writing()
+            for one in printed.logs:
+                one.close_writing()
 
 
-def _enter(
-    held: Held, starter: subprocess.Popen[bytes], group: Group, ours: socket.socket, log: Log
-) -> None:
+def _enter(held: Held, starter: subprocess.Popen[bytes], group: Group, box: Box) -> None:
     """Wait until init is there, see who is who, and have the command started."""
+    ours, log = held.channel, held.printed.log
+    if box.furnished:
+        held.hold(box, _expect("furnished", ours, log))
     _expect("ready", ours, log)
     init = _child(starter.pid)
     command = _child(init)
@@ -126,15 +143,19 @@ def _child(pid: int) -> int:
     return found[0]
 
 
-def _expect(word: str, ours: socket.socket, log: Log) -> None:
-    """Read one line of what init tells; raises MachineError for any other word."""
-    line = bytearray()
+def _expect(word: str, ours: socket.socket, log: Log) -> list[int]:
+    """Read one line of what init tells, and take the files that come with it.
+
+    Raises MachineError for any other word.
+    """
+    line, files = bytearray(), list[int]()
     waiting = select.poll()
     waiting.register(ours, select.POLLIN)
     while not line.endswith(b"\n"):
         if not waiting.poll(_TO_ENTER_S * 1000):
             raise MachineError(f"the sandbox was not entered within {_TO_ENTER_S:g} s")
-        piece = ours.recv(1)
+        piece, given, _, _ = socket.recv_fds(ours, 1, _MOST_FILES, socket.MSG_CMSG_CLOEXEC)
+        files += given
         if not piece:
             break
         line += piece
@@ -142,6 +163,7 @@ def _expect(word: str, ours: socket.socket, log: Log) -> None:
     if said != word:
         why = why or log.text()[-2000:].strip()
         raise MachineError(f"the sandbox could not be entered: {why or 'its starter ended'}")
+    return files
 
 
 def _end(starter: subprocess.Popen[bytes], ours: socket.socket) -> None:
@@ -166,4 +188,6 @@ def _limits_kept(box: Box, group: Group, *, limited: bool) -> dict[str, str]:
         "devices": KEPT_BY_KERNEL if "devices" in group else "no other node, and none can be made",
         "freezing": KEPT_BY_KERNEL if group.freezer else "signals",
         "scratch": "size of a file system in memory",
+        **({"folders": "sizes of file systems in memory"} if box.writable else {}),
+        **({"network": f"a listener on 127.0.0.1:{box.listen}"} if box.listen else {}),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 _PIECE = 1024 * 1024
@@ -55,3 +56,16 @@ class Log:
         for number in (self.reading, self._nowhere):
             os.close(number)
         self._file.close()
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a box prints: all in one log, or standard output in one of its own."""
+
+    log: Log
+    stdout: Log | None = None
+
+    @property
+    def logs(self) -> tuple[Log, ...]:
+        """One or both."""
+        return (self.log,) if self.stdout is None else (self.log, self.stdout)

@@ -5,18 +5,23 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from types import CodeType
 
-from bench.sandbox.box import FOLDER, Box
+from bench.sandbox.box import SCRATCH, Box
 from bench.sandbox.seccomp import filter_of_calls
 from bench.sandbox.users import User
 from kbsite.errors import UsageError
 
 ENTER = Path(__file__).with_name("enter.py")
+_FURNISH = Path(__file__).with_name("furnish.py")
 _OPEN_FILES = 4096
 _ROOM = 1024 * 1024  # for folders, links and small files of the root
+_MOST_FILES = 262_144  # in a folder of an agent's: each takes memory of the kernel's besides
+_SHELL = Path("/bin/bash")
 
 
 @dataclass(frozen=True)
@@ -32,34 +37,63 @@ def python_command(script: Path, *arguments: str) -> list[str]:
     return [os.path.realpath(sys.executable), "-I", "-S", str(script), *arguments]
 
 
-def binds(readable: Iterable[Path]) -> list[Bind]:
+def binds(readable: Iterable[Path], bound: Mapping[Path, Path] | None = None) -> list[Bind]:
     """What has to be bound so that all these paths can be read, parents first.
 
-    A link and what it leads to are both seen. Raises UsageError if a path does not exist.
+    A link and what it leads to are both seen; `bound` are paths that are seen elsewhere. Raises
+    UsageError if a path does not exist.
     """
     wanted: set[tuple[Path, Path]] = set()
     for path in readable:
-        if not path.exists():
-            raise UsageError(f"Box.readable: {path} does not exist; leave it out or make it")
-        real = path.resolve()
+        real = _real("readable", path)
         wanted |= {(real, real), (path, real)}
+    wanted |= {(target, _real("bound", path)) for target, path in (bound or {}).items()}
     given: list[Bind] = []
     for target, source in sorted(wanted, key=lambda pair: (len(pair[0].parts), pair)):
         if not any(target.is_relative_to(one.target) for one in given):
             given.append(Bind(source, target))
+        elif target in (bound or {}):
+            raise UsageError(f"Box.bound: {target} lies within, or is, what can be read already")
     return given
 
 
+def _real(name: str, path: Path) -> Path:
+    if not path.exists():
+        raise UsageError(f"Box.{name}: {path} does not exist; leave it out or make it")
+    return path.resolve()
+
+
+def hidden_of(box: Box, bound: Iterable[Bind]) -> list[str]:
+    """Where folders that are to be hidden are seen inside, by whatever name; parents first."""
+    seen: set[Path] = set()
+    for path in box.hidden:
+        real = path.resolve()
+        if real.is_dir():
+            seen |= {
+                one.target / real.relative_to(one.source)
+                for one in bound
+                if real.is_relative_to(one.source)
+            }
+    return sorted(map(str, seen))
+
+
 def files_of(box: Box, user: User) -> dict[str, bytes]:
-    """All files that are made inside, by their absolute paths: the box's, and a few of /etc."""
-    name = f"box:x:{user.uid}:"
+    """The files of its root, by their absolute paths: the box's, and a few of /etc."""
+    agent = box.home != SCRATCH
+    name, shell = ("agent", _SHELL) if agent and _SHELL.exists() else ("box", Path("/bin/sh"))
+    line = f"{name}:x:{user.uid}:"
     return {
-        "/etc/passwd": f"{name}{user.uid}:box:/tmp:/bin/sh\n".encode(),
-        "/etc/group": f"{name}\n".encode(),
+        "/etc/passwd": f"{line}{user.uid}:{name}:{box.home}:{shell}\n".encode(),
+        "/etc/group": f"{line}\n".encode(),
         "/etc/hosts": b"127.0.0.1 localhost box\n::1 localhost\n",
         "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files\n",
-        **{str(FOLDER / name): content for name, content in sorted(box.files.items())},
+        **({} if box.folder in box.writable else _files(box)),
     }
+
+
+def _files(box: Box) -> dict[str, bytes]:
+    """The box's files by their absolute paths."""
+    return {str(box.folder / name): content for name, content in sorted(box.files.items())}
 
 
 def devices_of(box: Box) -> list[str]:
@@ -78,18 +112,14 @@ def plan_file(
     `new_user` says whether the box has a user namespace in which its user is the caller; without
     one, root becomes the user, and anybody else stays who they are. `more` replaces parts of it.
     """
-    table, contents = [], bytearray()
-    for path, content in files_of(box, user).items():
-        table.append([path, len(contents), len(content)])
-        contents += content
-    scratch = box.limits.scratch_bytes
+    contents = bytearray()
     plan = {
         "command": list(command),
         "environment": dict(box.environment),
-        "folder": str(FOLDER),
+        "folder": str(box.folder),
+        "folders": [str(path) for path in dict.fromkeys((box.folder, *box.writable))],
         "fds": list(box.pass_fds),
-        "files": table,
-        "readable": [[str(one.source), str(one.target)] for one in binds(box.readable)],
+        "files": _table(files_of(box, user), contents),
         "devices": devices_of(box),
         "uid": user.uid,
         "init_uid": user.uid if new_user else user.init_uid,
@@ -99,12 +129,69 @@ def plan_file(
         "same_rights": False,
         "share_ipc": box.share_ipc,
         "root_options": f"mode=755,size={len(contents) + _ROOM}",
-        "scratch_options": f"mode=1777,size={scratch},nr_inodes={max(64, scratch // 4096)}",
+        "scratch_options": _options(box.limits.scratch_bytes, "1777", box),
         "rlimits": rlimits_of(box, new_user=new_user),
-        "filter": filter_of_calls().hex(),
+        "filter": (filter_of_calls(interfaces=True) if box.interfaces else filter_of_calls()).hex(),
+        **_binding(box),
+        **_furniture(box, user, contents),
         **more,
     }
     return file_in_memory("plan", marshal.dumps(plan) + contents)
+
+
+def _table(files: Mapping[str, bytes], contents: bytearray) -> list[list[object]]:
+    """Each path with where its content begins and how long it is; the contents are added."""
+    table: list[list[object]] = []
+    for path, content in files.items():
+        table.append([path, len(contents), len(content)])
+        contents += content
+    return table
+
+
+def _binding(box: Box) -> dict[str, object]:
+    """What of the host is seen, and what of that is not."""
+    bound = binds(box.readable, box.bound)
+    return {
+        "readable": [[str(one.source), str(one.target)] for one in bound],
+        "hidden": hidden_of(box, bound),
+    }
+
+
+def _furniture(box: Box, user: User, contents: bytearray) -> dict[str, object]:
+    """What furnish.py is told; nothing is furnished where there is nothing to tell."""
+    if not box.furnished:
+        return {"furnisher": None}
+    owner = f"uid={user.uid},gid={user.uid}"
+    given = _files(box) if box.folder in box.writable else {}
+    first = {str(box.folder / PurePosixPath(name).parts[0]) for name in box.files if given}
+    seeds = {str(path): content for path, content in sorted(box.seeds.items())}
+    stdin = len(contents)
+    contents += box.stdin
+    return {
+        "furnisher": _furnisher(),
+        "writable": [
+            [str(path), f"{owner},{_options(most, '755', box)}"]
+            for path, most in box.writable.items()
+        ],
+        "given": _table(given, contents),
+        "sealed": sorted(first),
+        "pinned": [str(path) for path in (*box.writable, SCRATCH)] if box.writable else [],
+        "listen": box.listen,
+        "seeds": _table(seeds, contents),
+        "stdin": [stdin, len(box.stdin)],
+    }
+
+
+def _options(most: int, mode: str, box: Box) -> str:
+    """Options of a file system in memory: the most bytes, the most files, its mode."""
+    files = max(64, most // 4096)
+    return f"mode={mode},size={most},nr_inodes={min(files, _MOST_FILES) if box.writable else files}"
+
+
+@lru_cache(maxsize=1)
+def _furnisher() -> CodeType:
+    """The program of furnish.py, which takes its time to be read only once."""
+    return compile(_FURNISH.read_text(), _FURNISH.name, "exec")
 
 
 def rlimits_of(box: Box, *, new_user: bool) -> dict[str, int]:
@@ -115,7 +202,7 @@ def rlimits_of(box: Box, *, new_user: bool) -> dict[str, int]:
         "RLIMIT_CORE": 0,
         "RLIMIT_NOFILE": _OPEN_FILES,
         # Holds for files in memory too, which lie outside the scratch.
-        "RLIMIT_FSIZE": box.limits.scratch_bytes,
+        "RLIMIT_FSIZE": max(box.limits.scratch_bytes, *box.writable.values(), 0),
     }
 
 

@@ -79,19 +79,22 @@ _CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
 _NAMESPACES = 0x7E020000
 # A socket to the hypervisor (vsock) or to the kernel's cryptography heeds no network namespace.
 _FAMILIES = (1, 2, 10)
+# Tells of interfaces and routes of the own network namespace, as getifaddrs(3) asks for.
+_NETLINK, _NETLINK_ROUTE = 16, 0
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 _KILL, _ERROR, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _EQUAL, _AT_LEAST = 0x15, 0x35
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 32
 
 
-def filter_of_calls(machine: str | None = None) -> bytes:
+def filter_of_calls(machine: str | None = None, *, interfaces: bool = False) -> bytes:
     """The filter for a kind of processor, this machine's if none is named; empty where unknown.
 
-    Refused calls fail with EPERM. Numbers mean something else to programs of another kind: those
+    Refused calls fail with EPERM. `interfaces` lets sockets through that tell which interfaces
+    there are. Numbers mean something else to programs of another kind: those
     of 32 bits are killed at their first call, those of x32 find that none of theirs exists.
     """
     known = _ARCHITECTURES.get(machine or platform.machine())
@@ -113,6 +116,8 @@ def filter_of_calls(machine: str | None = None) -> bytes:
     # clone3 hides its flags in memory, where a filter cannot look; the C library then uses clone.
     program += [_op(_EQUAL, _CLONE3[column], 0, 1), _op(_RETURN, _ERROR | _ENOSYS)]
     program += _clone_without_namespaces(_CLONE[column])
+    if interfaces:
+        program += _socket_that_tells_of_interfaces(_SOCKET[column])
     program += _socket_of_known_family(_SOCKET[column])
     return b"".join([*program, _op(_RETURN, _ALLOW)])
 
@@ -135,6 +140,19 @@ def _socket_of_known_family(number: int) -> list[bytes]:
         _op(_LOAD, _FIRST_ARGUMENT),
         *tests,
         _op(_RETURN, _ERROR | _EAFNOSUPPORT),
+    ]
+
+
+def _socket_that_tells_of_interfaces(number: int) -> list[bytes]:
+    return [
+        _op(_EQUAL, number, 0, 6),
+        _op(_LOAD, _FIRST_ARGUMENT),
+        _op(_EQUAL, _NETLINK, 0, 3),
+        _op(_LOAD, _THIRD_ARGUMENT),
+        _op(_EQUAL, _NETLINK_ROUTE, 0, 1),
+        _op(_RETURN, _ALLOW),
+        # What comes next looks at the number again.
+        _op(_LOAD, _NUMBER),
     ]
 
 

@@ -6,10 +6,10 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 import pytest
@@ -17,6 +17,7 @@ import pytest
 from bench.grading.failures import Failure
 from bench.grading.process import Process
 from bench.sandbox.box import Box, Ending, Limits
+from bench.sandbox.place import Place
 from bench.worker import worker
 from kbsite.errors import MachineError
 from kbsite.model.grade import Outcome
@@ -34,6 +35,8 @@ class Forged:
 
     pid = 0
     facts: dict[str, str] = {}  # noqa: RUF012 - the protocol's
+    listener = None
+    places: Mapping[Path, Place] = MappingProxyType({})
 
     def __init__(self, channel: socket.socket, script: Script, ending: Ending) -> None:
         self._channel = channel
@@ -79,8 +82,14 @@ class Forged:
     def thaw(self) -> None:
         time.sleep(self.thawing)
 
+    def signal(self, number: int) -> None:
+        """A thread takes none."""
+
     def kill(self) -> None:
         self._thread.join(5)
+
+    def close(self) -> None:
+        """It has no places."""
 
     def __enter__(self) -> Self:
         return self

@@ -115,13 +115,18 @@ def left_over(before: set[str]) -> set[str]:
 
 
 def processes_of_boxes() -> list[str]:
-    """All processes of the users of this process's boxes."""
+    """All processes of the users of this process's boxes.
+
+    One that ended is left out where only the host's own init has still to take note of that.
+    """
     ours = range(user_of_box(0), user_of_box(0) + 64)
     found = []
     for path in Path("/proc").iterdir():
         try:
             text = (path / "status").read_text() if path.name.isdigit() else ""
         except (FileNotFoundError, ProcessLookupError):
+            continue
+        if "\nState:\tZ" in text and "\nPPid:\t1\n" in text:
             continue
         if text and int(text.partition("\nUid:")[2].split()[0]) in ours:
             found.append(text)
