@@ -64,6 +64,24 @@ class _Support(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint), ("supported", ctypes.c_uint))
 
 
+class _Memory(ctypes.Structure):
+    _fields_ = (
+        ("total", ctypes.c_ulonglong),
+        ("free", ctypes.c_ulonglong),
+        ("used", ctypes.c_ulonglong),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which GPU it is."""
+
+    name: str
+    memory_bytes: int
+    minor: int
+    """The number of its node: /dev/nvidia0 is 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a GPU does at a moment."""
@@ -118,6 +136,14 @@ class Nvml:
         count = ctypes.c_uint(MOST_PROCESSES)
         self._call("DeviceGetComputeRunningProcesses_v3", self._device, ctypes.byref(count), found)
         return tuple(found[at].pid for at in range(count.value))
+
+    def identity(self) -> Identity:
+        """What it is called, how much memory it has, and where its node lies."""
+        name = ctypes.create_string_buffer(96)
+        memory = _Memory()
+        self._call("DeviceGetName", self._device, name, ctypes.c_uint(len(name)))
+        self._call("DeviceGetMemoryInfo", self._device, ctypes.byref(memory))
+        return Identity(name.value.decode(), memory.total, self._number("MinorNumber"))
 
     def facts(self) -> Mapping[str, str]:
         """Driver, power limit and highest clock."""

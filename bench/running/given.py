@@ -13,6 +13,7 @@ from typing import Any
 from bench.expressions import whole
 from bench.harnesses.form import WORKSPACE
 from bench.problems import TORCH
+from bench.proxy.form import PORT
 from kbsite.errors import InputError
 from kbsite.model.problem import Bound, Problem
 from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE, StoredProblem
@@ -50,10 +51,13 @@ class Workspace:
     problem_hash: str
 
 
-def workspace(stored: StoredProblem, budget_seconds: float, *, gpu: bool) -> Workspace:
+def workspace(
+    stored: StoredProblem, budget_seconds: float, *, gpu: bool, port: int = PORT
+) -> Workspace:
     """The workspace and the prompt of a problem; InputError where it has no statement.
 
-    Without a GPU its smaller shapes are the ones to be checked, where it has such.
+    Without a GPU its smaller shapes are the ones to be checked, where it has such. The proxy that
+    knows the time is at `port` of 127.0.0.1.
     """
     for name, text in ((PROMPT, stored.prompt), (REFERENCE, stored.reference)):
         if not text.strip():
@@ -68,7 +72,7 @@ def workspace(stored: StoredProblem, budget_seconds: float, *, gpu: bool) -> Wor
             REFERENCE: stored.reference.encode(),
             SHAPES: (json.dumps(told, indent=1) + "\n").encode(),
             CHECK: _shipped(CHECK),
-            CLOCK: _shipped(CLOCK),
+            CLOCK: _shipped(CLOCK).replace(b":8000/", b":%d/" % port),
         },
         prompt=prompt,
         prompt_hash=hashlib.sha256(prompt.encode()).hexdigest(),

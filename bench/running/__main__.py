@@ -1,0 +1,43 @@
+"""`python -m bench.running ORDER.json`: one run in a process of its own, its supervisor.
+
+At the end it prints one line of JSON: folder, reason, detail, retryable. SIGTERM or SIGINT ends the
+session and completes the run; a second one ends this process at once, and with it the sandbox.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from bench.running.orders import read_order
+from bench.running.stopping import stopped_by_signals
+from bench.running.supervising import job_of
+from kbsite.errors import KbsiteError
+
+
+def main() -> int:
+    """Carry out an order; the exit code: 0 if a run is complete, however its session ended."""
+    parser = argparse.ArgumentParser("bench.running", description="Carries out one run.")
+    parser.add_argument("order", type=Path, metavar="ORDER.json")
+    options = parser.parse_args()
+    with stopped_by_signals() as stop:
+        try:
+            job = job_of(read_order(options.order))
+            from bench.running.run import run
+
+            ended = run(job, lambda _: None, stop)
+        except KbsiteError as error:
+            sys.stderr.write(f"bench.running: {error}\n")
+            return error.exit_code
+    told = {
+        "folder": str(ended.folder), "reason": ended.reason, "detail": ended.detail,
+        "retryable": ended.retryable,
+    }  # fmt: skip
+    sys.stdout.write(json.dumps(told) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

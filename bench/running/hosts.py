@@ -1,0 +1,126 @@
+"""What a run records of the machine that its agent worked on, asked without loading torch."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from bench.devices.cpu import processor
+from bench.devices.gpu_watch import strangers
+from bench.devices.nvml import Nvml
+from bench.records import read_yaml
+from kbsite.errors import MachineError, UsageError
+from kbsite.model.hardware import Hardware
+from kbsite.model.run import Host
+
+HARDWARE = Path(__file__).parents[1] / "hardware"
+CPU = "cpu"
+"""What boards call every CPU."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """A GPU that an agent may have: idle, and of the kind that was asked for."""
+
+    name: str
+    memory_bytes: int
+    driver: str
+    devices: tuple[Path, ...]
+    """Nodes of this GPU, and of its driver; of no other GPU."""
+
+
+def host(gpu: Gpu | None) -> Host:
+    """The facts of this machine; null where nobody tells."""
+    torch = _version("torch")
+    return Host(
+        gpu=gpu.name if gpu else None,
+        gpu_memory_bytes=gpu.memory_bytes if gpu else None,
+        driver=gpu.driver if gpu else None,
+        cuda=_cuda(torch) if gpu else None,
+        torch=torch,
+        triton=_version("triton"),
+        cpu=processor(),
+        os=_system(),
+    )
+
+
+def gpu(uuid: str, hardware: str | None) -> Gpu:
+    """The GPU of a UUID, looked at with the driver's management library.
+
+    MachineError where there is none, somebody uses it, or it is not the hardware that was asked
+    for; UsageError where that hardware is not known.
+    """
+    told = Nvml(uuid)
+    found = told.identity()
+    used = told.processes()
+    if used:
+        names = strangers(used)
+        who = ", ".join(f"process {pid} ({name})" for pid, name in names.items())
+        raise MachineError(
+            f"GPU {uuid} is in use by {who or f'{len(used)} processes'}; wait, or name another one"
+        )
+    _check_kind(found.name, hardware, uuid)
+    return Gpu(
+        name=found.name,
+        memory_bytes=found.memory_bytes,
+        driver=told.facts()["driver"],
+        devices=tuple(_nodes(found.minor)),
+    )
+
+
+def check_hardware(name: str | None, *, gpu: bool) -> None:
+    """Raise UsageError where a hardware is not known, or needs a GPU and there is to be none."""
+    if name is None or name == CPU:
+        return
+    path = HARDWARE / f"{name}.yaml"
+    if "/" in name or not path.is_file():
+        known = ", ".join(sorted(one.stem for one in HARDWARE.glob("*.yaml")))
+        raise UsageError(f"hardware {name!r} is not known; expected cpu or one of: {known}")
+    if not gpu:
+        raise UsageError(f"hardware {name!r} is a GPU; say which one by its UUID (--gpu)")
+
+
+def _check_kind(found: str, hardware: str | None, uuid: str) -> None:
+    if hardware in (None, CPU):
+        return
+    check_hardware(hardware, gpu=True)
+    aliases = read_yaml(HARDWARE / f"{hardware}.yaml", Hardware).aliases
+    if found.lower() not in {alias.lower() for alias in aliases}:
+        expected = " or ".join(aliases)
+        raise MachineError(f"GPU {uuid} is {found!r}, not {hardware}: expected {expected}")
+
+
+def _nodes(minor: int) -> Iterator[Path]:
+    names = (f"nvidia{minor}", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
+    for name in names:
+        path = Path("/dev", name)
+        if path.is_char_device():
+            yield path
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cuda(torch: str | None) -> str | None:
+    """The release of CUDA that torch was built for, as its version says: "2.9.1+cu128"."""
+    digits = (torch or "").partition("+cu")[2]
+    return f"{digits[:-1]}.{digits[-1]}" if digits.isdigit() and len(digits) > 1 else None
+
+
+@lru_cache(maxsize=1)
+def _system() -> str:
+    """The distribution with the kernel, such as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0"."""
+    kernel = f"{platform.system()} {platform.release()}"
+    try:
+        named = platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return kernel
+    return f"{named}, {kernel}" if named else kernel

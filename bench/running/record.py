@@ -1,0 +1,171 @@
+"""run.json of a session, and what lies beside it: who, what, when, on what, and at which price."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from bench.commit import git_commit
+from bench.harnesses.form import Program
+from bench.proxy.form import Account
+from bench.records import plain
+from bench.running.ending import Verdict
+from bench.running.form import Order
+from bench.running.given import Workspace
+from bench.running.hosts import CPU
+from bench.running.proven import level
+from bench.sandbox.box import Ending, Proven
+from kbsite import __version__
+from kbsite.importers.run_ids import slug
+from kbsite.model.price import Estimate, PriceTable, estimate
+from kbsite.model.run import FORMAT, Host, Run
+from kbsite.model.usage import Usage
+from kbsite.store.files import contents
+from kbsite.store.folders import PARTIAL, new_run_folder
+from kbsite.store.prices import PRICES
+from kbsite.store.runs import TRANSCRIPT
+from kbsite.transcripts import transcript
+
+PROXY = "proxy.jsonl"
+SANDBOX = "sandbox.json"
+ORDER = "order.json"
+SESSION = "session.json"
+PROMPT = "prompt.txt"
+
+READABLE_BYTES = 64 << 20
+"""A transcript that is larger is not read here: whoever watches a session stays small."""
+
+PROMPT_WORD = "PROMPT"
+"""Stands in the recorded command line for the prompt, where a CLI wants it there."""
+
+_MOST_TRIES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What is known of a session before it starts."""
+
+    order: Order
+    program: Program
+    provider_host: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    given: Workspace
+    host: Host
+    started: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Became:
+    """What is known of it when it is over."""
+
+    verdict: Verdict
+    ending: Ending
+    ended: datetime
+    account: Account
+    proven: Proven
+    notes: tuple[str, ...]
+
+
+def new_folder(runs: Path, order: Order, started: datetime) -> Path:
+    """A fresh `<run-id>.partial`, of an id that no run of the board has or gets meanwhile."""
+    board = runs / order.board
+    stamp = f"{started:%Y%m%d_%H%M%S}"
+    base = f"{stamp}_{slug(order.harness)}_{slug(order.model)}_{order.problem}"
+    for number in range(1, _MOST_TRIES):
+        name = base if number == 1 else f"{base}-{number}"
+        if (board / name).exists() or (board / f"{name}{PARTIAL}").exists():
+            continue
+        return new_run_folder(board, name)
+    return new_run_folder(board, base)
+
+
+def hidden(order: Order) -> dict[str, object]:
+    """An order as it lies in its run: which GPU it was can be told, and nothing else of it."""
+    uuid = (order.gpu or "").removeprefix("GPU-")
+    told = hashlib.sha256(uuid.encode()).hexdigest()[:12] if uuid else None
+    shown: dict[str, object] = plain(replace(order, gpu=told))
+    return shown
+
+
+def run_record(run_id: str, told: Told, became: Became, prices: PriceTable, folder: Path) -> Run:
+    """run.json of the run in a folder, whose transcript is complete."""
+    order, usage = told.order, became.account.usage
+    price = estimate(usage, order.model, told.started.date(), prices)
+    return Run(
+        format=FORMAT,
+        id=run_id,
+        board=order.board,
+        problem=order.problem,
+        problem_hash=told.given.problem_hash,
+        prompt_hash=told.given.prompt_hash,
+        harness=order.harness,
+        harness_version=told.program.version,
+        model=order.model,
+        effort=order.effort,
+        variant=order.variant,
+        provider=order.provider,
+        base_url_host=told.provider_host,
+        command=tuple(PROMPT_WORD if word == told.given.prompt else word for word in told.command),
+        environment=tuple(sorted(told.environment)),
+        hardware=order.hardware or (None if order.gpu else CPU),
+        host=told.host,
+        budget_seconds=order.budget_seconds,
+        started=told.started,
+        ended=became.ended,
+        exit_code=became.ending.exit_code,
+        signal=_signal(became.ending),
+        end_reason=became.verdict.reason,
+        end_detail=became.verdict.detail,
+        usage=usage,
+        usage_source=usage_source(order.harness, became.account, folder),
+        cost_usd=round(float(price.usd), 6) if price else None,
+        cost_source=_cost_source(price) if price else None,
+        sandbox=level(became.proven),
+        kbsite_version=__version__,
+        git_commit=git_commit(),
+        notes=became.notes,
+    )
+
+
+def _signal(ending: Ending) -> str | None:
+    if ending.signal is not None:
+        return Ending(signal=ending.signal).sentence.rpartition(" ")[2]
+    return "SIGKILL" if ending.killed else None
+
+
+def _cost_source(price: Estimate) -> str:
+    least = ", at least: some kinds of token have no price there" if price.lower_bound else ""
+    looked_up = f"{price.price.source}, looked up {price.price.looked_up}"
+    return f"{PRICES} ({looked_up}) and the tokens in {PROXY}{least}"
+
+
+def usage_source(harness: str, account: Account, folder: Path) -> str:
+    """Where the tokens were counted, and whether the CLI's own log says the same."""
+    counted = f"{PROXY}: {account.exchanges} exchanges"
+    own = own_usage(harness, folder)
+    if own is None or not own.known:
+        return f"{counted}; the CLI's own log tells no total"
+    if (own.sent, own.output) == (account.usage.sent, account.usage.output):
+        return f"{counted}; the CLI's own log says the same"
+    return f"{counted}; the CLI's own log says {_words(own)}, here it is {_words(account.usage)}"
+
+
+def own_usage(harness: str, folder: Path) -> Usage | None:
+    """The total of a CLI's own log; None where there is no log, or one that is too large."""
+    kept = [
+        replace(one, name=one.name.removeprefix(TRANSCRIPT))
+        for one in contents(folder)[0]
+        if one.name.startswith(TRANSCRIPT)
+    ]
+    if sum(one.size for one in kept) > READABLE_BYTES:
+        return None
+    shown = transcript(harness, kept)
+    return None if shown is None else shown.usage
+
+
+def _words(usage: Usage) -> str:
+    return f"{usage.sent} in and {usage.output} out"

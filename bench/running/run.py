@@ -1,0 +1,308 @@
+"""One run, end to end: workspace, box, proxy and CLI, and the run directory that is left of it."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from threading import Event
+
+import bench
+import kbsite
+from bench.harnesses.form import HOME, WORKSPACE, Adapter, Asked, Launch, Program
+from bench.providers import Dialect, Provider
+from bench.proxy.clock import Clock
+from bench.proxy.form import PORT
+from bench.proxy.metering import metering
+from bench.proxy.upstream import Upstream
+from bench.running.collecting import (
+    Notes,
+    Snapshots,
+    Transcript,
+    copy_sidecars,
+    solution,
+)
+from bench.running.ending import Facts, Verdict, decide
+from bench.running.extracting import extract
+from bench.running.form import Ended, Order, Places, SessionLimits
+from bench.running.given import CHECKS, Workspace, workspace
+from bench.running.hosts import Gpu, check_hardware, gpu, host
+from bench.running.proven import proving
+from bench.running.record import (
+    ORDER,
+    PROMPT,
+    PROXY,
+    SANDBOX,
+    SESSION,
+    Became,
+    Told,
+    hidden,
+    new_folder,
+    run_record,
+)
+from bench.running.session import SHORT, STDERR, STDOUT, Over, Session
+from bench.running.session import Told as ToldProgress
+from bench.sandbox import NONE
+from bench.sandbox.box import SCRATCH, Box, Limits, Sandbox, Sandboxed
+from bench.sandbox.place import Place
+from bench.sandbox.places import gpu_places, python_places
+from kbsite.errors import UsageError
+from kbsite.model.price import PriceTable
+from kbsite.store.folders import PARTIAL
+from kbsite.store.problems import read_problem
+from kbsite.store.runs import SIDECARS, SOLUTION, TRANSCRIPT, complete
+from kbsite.store.snapshots import SNAPSHOTS
+from kbsite.store.writing import json_text, write_bytes, write_text
+
+_MOST_GIVEN = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """An order with all that this host needs to carry it out."""
+
+    order: Order
+    program: Program
+    adapter: Adapter
+    provider: Provider
+    key: str | None = field(repr=False)
+    places: Places
+    limits: SessionLimits
+    sandbox: Sandbox
+    prices: PriceTable = field(default_factory=PriceTable)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The API that CLI and provider share; UsageError where they share none."""
+        for one in self.adapter.dialects:
+            if one in self.provider.bases:
+                return one
+        spoken = ", ".join(one.value for one in self.adapter.dialects)
+        raise UsageError(
+            f"provider {self.provider.id!r} speaks none of the dialects of {self.adapter.id} "
+            f"({spoken}); name another provider"
+        )
+
+
+def run(job: Job, told: ToldProgress, stop: Event) -> Ended:
+    """Carry out an order; the run that is complete on disk then.
+
+    Raises UsageError, InputError or MachineError, and leaves nothing, where it cannot be started;
+    what is broken off later leaves a `.partial` folder.
+    """
+    prepared = _prepared(job)
+    proving(job.sandbox)
+    partial = new_folder(job.places.runs, job.order, prepared.started)
+    write_text(partial / ORDER, json_text(hidden(job.order)))
+    write_text(partial / PROMPT, prepared.given.prompt)
+    (partial / TRANSCRIPT).mkdir()
+    try:
+        box = job.sandbox.start(prepared.command, _box(job, prepared, partial))
+    except BaseException:
+        # Nothing has happened that anybody would want to read.
+        shutil.rmtree(partial)
+        raise
+    with box:
+        collected = _session(job, prepared, partial, box, told, stop)
+    return _completed(job, prepared, partial, collected)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    given: Workspace
+    launch: Launch
+    dialect: Dialect
+    gpu: Gpu | None
+    environment: Mapping[str, str]
+    command: tuple[str, ...]
+    port: int
+    started: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Collected:
+    """What a session was, when all that it left is copied."""
+
+    became: Became
+    facts: dict[str, object]
+
+
+def _prepared(job: Job) -> _Prepared:
+    """All that can be found wrong before anything is written or started."""
+    order = job.order
+    check_hardware(order.hardware, gpu=order.gpu is not None)
+    folder = job.places.problems / order.problem
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such problem; name a folder of {job.places.problems}")
+    port = PORT if job.sandbox is not NONE else _free_port()
+    given = workspace(
+        read_problem(folder), order.budget_seconds, gpu=order.gpu is not None, port=port
+    )
+    launch = job.adapter.launch(
+        Asked(
+            model=order.model, effort=order.effort, prompt=given.prompt, dialect=job.dialect,
+            base_url=f"http://127.0.0.1:{port}", session_id=str(uuid.uuid4()),
+            version=job.program.version,
+        )
+    )  # fmt: skip
+    return _Prepared(
+        given=given,
+        launch=launch,
+        dialect=job.dialect,
+        gpu=gpu(order.gpu, order.hardware) if order.gpu else None,
+        environment=_environment(job, launch),
+        command=(*job.program.command, *launch.command),
+        port=port,
+        started=datetime.now(UTC),
+    )
+
+
+def _free_port() -> int:
+    """A port that nobody listens at now: without a network of its own, a box shares ours."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def _environment(job: Job, launch: Launch) -> dict[str, str]:
+    """All variables that the CLI has: a list of what is allowed, and nothing of ours."""
+    path = (*map(str, job.program.path), f"{sys.prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
+    given = {"CUDA_VISIBLE_DEVICES": job.order.gpu} if job.order.gpu else {}
+    return {
+        "HOME": str(HOME), "PATH": ":".join(path), "TMPDIR": str(SCRATCH), "LANG": "C.UTF-8",
+        "TERM": "dumb", "NO_COLOR": "1", "CI": "1", **given, **launch.environment,
+    }  # fmt: skip
+
+
+def _box(job: Job, prepared: _Prepared, partial: Path) -> Box:
+    limits, devices = job.limits, prepared.gpu.devices if prepared.gpu else ()
+    return Box(
+        log=partial / TRANSCRIPT / STDERR,
+        stdout=partial / TRANSCRIPT / STDOUT,
+        folder=Path(WORKSPACE),
+        home=Path(HOME),
+        files=prepared.given.files,
+        writable={Path(WORKSPACE): limits.workspace_bytes, Path(HOME): limits.home_bytes},
+        seeds={Path(HOME / name): data for name, data in prepared.launch.files.items()},
+        readable=(*python_places(), *job.program.readable, *(gpu_places() if devices else ())),
+        bound={Path(inside): place for inside, place in job.program.bound.items()},
+        hidden=_own_packages(),
+        devices=devices,
+        environment=prepared.environment,
+        stdin=prepared.launch.stdin,
+        listen=prepared.port,
+        limits=Limits(
+            memory_bytes=limits.memory_bytes, processes=limits.processes,
+            log_bytes=limits.stderr_bytes, stdout_bytes=limits.stdout_bytes,
+            scratch_bytes=limits.scratch_bytes,
+        ),
+    )  # fmt: skip
+
+
+def _own_packages() -> tuple[Path, ...]:
+    """Where our own code would be seen with this Python's packages; nowhere in a checkout."""
+    own = [Path(str(module.__file__)).resolve().parent for module in (kbsite, bench)]
+    seen = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
+    return tuple(path for path in own if any(path.is_relative_to(one) for one in seen))
+
+
+def _session(
+    job: Job, prepared: _Prepared, partial: Path, box: Sandboxed, told: ToldProgress, stop: Event
+) -> _Collected:
+    """Let the CLI work until it is over, and copy what it left."""
+    notes, clock = Notes(), Clock(job.order.budget_seconds)
+    transcript = partial / TRANSCRIPT
+    upstream = Upstream(provider=job.provider, dialect=prepared.dialect, key=job.key)
+    listener = box.listener
+    assert listener is not None, "the box was asked for one"
+    with listener, metering(listener, upstream, partial / PROXY, clock) as meter:
+        session = Session(
+            box=box, meter=meter, clock=clock, limits=job.limits,
+            logs=(transcript / STDOUT, transcript / STDERR),
+            transcript=Transcript(job.adapter.kept, transcript, notes),
+            snapshots=Snapshots(partial / SNAPSHOTS, notes), told=told, stop=stop,
+        )  # fmt: skip
+        over = session.watched()
+        session.transcript.finish(session.home)
+        session.snapshots.look(session.workspace)
+        if job.adapter.extract is not None:
+            extract(job.adapter.extract, session.home, job.sandbox, transcript, notes)
+        final = _hand_in(session, over, partial, prepared.given, notes)
+        exchanges = tuple(one for one in meter.exchanges if one.model_request)
+        facts = Facts(
+            stop=over.stop, why=over.why, exchanges=exchanges,
+            completion=job.adapter.completion(transcript), ending=over.ending, late=clock.over,
+            solution=final is not None,
+        )  # fmt: skip
+        account = meter.account
+    became = Became(
+        verdict=decide(facts), ending=over.ending, ended=over.ended, account=account,
+        proven=proving(job.sandbox).result(), notes=notes.sentences,
+    )  # fmt: skip
+    return _Collected(became=became, facts=_facts(job, prepared, session, box))
+
+
+def _hand_in(
+    session: Session, over: Over, partial: Path, given: Workspace, notes: Notes
+) -> bytes | None:
+    """Write down the solution as it counts, and what lies beside it; the solution."""
+    final = solution(session.workspace)
+    if over.stop is not None and over.at_deadline is not None and over.at_deadline != final:
+        notes.add(f"{SOLUTION} was changed while the session was ended; what it was before counts.")
+        final = over.at_deadline
+    if final is not None:
+        write_bytes(partial / SOLUTION, final)
+    own = (*given.files, CHECKS, SHORT)
+    copy_sidecars(session.workspace, partial / SIDECARS, own, notes)
+    for name, data in given.files.items():
+        if session.workspace.read(PurePosixPath(name), _MOST_GIVEN) != data:
+            notes.add(f"{name}, which was given, was changed or removed in the workspace.")
+    for odd in session.workspace.odd()[:10]:
+        notes.add(f"In the workspace lies something that is no file: {odd}.")
+    return final
+
+
+def _facts(job: Job, prepared: _Prepared, session: Session, box: Sandboxed) -> dict[str, object]:
+    """What session.json tells beside run.json."""
+    checks = _lines(session.workspace, CHECKS)
+    return {
+        "program": dict(job.program.facts),
+        "box": dict(box.facts),
+        "limits": job.limits,
+        "dialect": prepared.dialect.value,
+        "first_request": session.clock.started,
+        "deadline": session.clock.deadline,
+        "checks": checks,
+        "snapshots": session.snapshots.count,
+        "unfair": list(job.adapter.unfair),
+    }
+
+
+def _lines(workspace: Place, name: str) -> int:
+    held = workspace.read(PurePosixPath(name), _MOST_GIVEN)
+    return 0 if held is None else held.count(b"\n")
+
+
+def _completed(job: Job, prepared: _Prepared, partial: Path, collected: _Collected) -> Ended:
+    """Write the records and the manifest, and give the folder its name."""
+    became = collected.became
+    verdict: Verdict = became.verdict
+    write_text(partial / SANDBOX, json_text(became.proven.as_dict()))
+    write_text(partial / SESSION, json_text(collected.facts))
+    told = Told(
+        order=job.order, program=job.program, provider_host=job.provider.host(prepared.dialect),
+        command=prepared.command, environment=prepared.environment, given=prepared.given,
+        host=host(prepared.gpu), started=prepared.started,
+    )  # fmt: skip
+    run_id = partial.name.removesuffix(PARTIAL)
+    record = run_record(run_id, told, became, job.prices, partial)
+    folder = complete(partial, record, None)
+    return Ended(
+        folder=folder, reason=verdict.reason.value, detail=verdict.detail,
+        retryable=verdict.retryable,
+    )  # fmt: skip
