@@ -218,24 +218,30 @@ class Ledger:
                 raise ForbiddenMoveError(f"{self._path}: the try {one.id} has ended before")
             self._move(one.cell, before, verdict.state, verdict.detail)
             self._base.execute(
-                "UPDATE cells SET due = ?, spoilt = ?, lost = ?, detail = ?,"
-                " run = COALESCE(?, run) WHERE key = ?",
-                (verdict.due, verdict.tally.spoilt, verdict.tally.lost, verdict.detail,
-                 verdict.run, one.cell),
-            )  # fmt: skip
+                "UPDATE cells SET due = ?, spoilt = ?, lost = ?, detail = ? WHERE key = ?",
+                (verdict.due, verdict.tally.spoilt, verdict.tally.lost, verdict.detail, one.cell),
+            )
+            if verdict.state is State.WAITING or verdict.outcome is Outcome.RAN:
+                run = None if verdict.state is State.WAITING else verdict.run
+                self._base.execute("UPDATE cells SET run = ? WHERE key = ?", (run, one.cell))
 
-    def found(self, key: str, before: State, after: State, why: str, run: str | None) -> None:
+    def found(self, key: str, before: State, after: State, run: str | None) -> None:
         """The disk, or a person, says that a cell stands elsewhere; it may be tried at once."""
         if before in OPEN or after in OPEN:
             raise ForbiddenMoveError(f"{self._path}: {key} is under way; only its try moves it")
         with self._whole():
-            self._move(key, before, after, why)
+            why = self._move(key, before, after, "")
             self._base.execute(
                 "UPDATE cells SET run = ?, due = 0, spoilt = 0, lost = 0, detail = ? WHERE key = ?",
                 (run, why, key),
             )
 
-    def _move(self, key: str, before: State, after: State, why: str) -> None:
+    def renamed(self, key: str, run: str) -> None:
+        """Another run than before stands for a cell, which stays where it is."""
+        self._base.execute("UPDATE cells SET run = ? WHERE key = ?", (run, key))
+
+    def _move(self, key: str, before: State, after: State, why: str) -> str:
+        """Move a cell; what that means."""
         meaning = MOVES[before].get(after)
         if meaning is None:
             message = f"there is no move from {before.value} to {after.value}"
@@ -250,6 +256,7 @@ class Ledger:
             "INSERT INTO moves (at, cell, before, after, why) VALUES (?, ?, ?, ?, ?)",
             (self._now(), key, before.value, after.value, why or meaning),
         )
+        return why or meaning
 
     def counts(self) -> Mapping[State, int]:
         """How many of the wanted cells stand where."""

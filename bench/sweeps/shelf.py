@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,14 +119,15 @@ class Shelf:
                 self._partials[path.name] = cell
         return [path for path in there if self._partials.get(path.name) == key]
 
-    def _folders(self) -> Sequence[Path]:
-        if not self._board.is_dir():
-            return ()
-        return [
-            path
-            for path in sorted(self._board.iterdir())
-            if not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
-        ]
+    def _folders(self) -> Iterator[Path]:
+        try:
+            with os.scandir(self._board) as entries:
+                held = sorted(entries, key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return
+        for entry in held:
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
 
 
 def _cell(folder: Path) -> str | None:

@@ -26,7 +26,7 @@ from kbsite.errors import InputError
 TASK = "task.json"
 LOCK = "lock"
 STOP = "stop"
-"""Written where a session has to end: "soft", or "hard" for at once."""
+"""Written where a try has to end: the number of the signal for it."""
 ORDER = "order.json"
 OUT, ERR = "out", "err"
 REVOKED = b"revoked\n"
@@ -128,14 +128,22 @@ def hold(folder: Path, gpu: str | None) -> int | None:
     if os.pread(descriptor, _MOST, 0):
         os.close(descriptor)
         return None
-    me = Holder(
-        pid=os.getpid(), started=_started(os.getpid()), boot=boot(), host=socket.gethostname(),
-        gpu=gpu,
-    )  # fmt: skip
-    os.pwrite(descriptor, json_bytes(asdict(me)), 0)
+    os.pwrite(descriptor, json_bytes(asdict(this_process(gpu))), 0)
     os.fsync(descriptor)
     os.set_inheritable(descriptor, True)  # noqa: FBT003 - its second parameter has no name
     return descriptor
+
+
+def this_process(gpu: str | None = None) -> Holder:
+    """What others know this process by."""
+    own = os.getpid()
+    return Holder(pid=own, started=_started(own), boot=boot(), host=socket.gethostname(), gpu=gpu)
+
+
+def alive(one: Holder) -> bool:
+    """Whether a process is there still; one on another host is taken for gone."""
+    here = one.host == socket.gethostname() and one.boot == boot()
+    return here and _started(one.pid) == one.started
 
 
 @contextmanager
@@ -172,11 +180,11 @@ def holder(folder: Path) -> Holder | None:
 
 
 def end(folder: Path, number: int) -> None:
-    """Send a signal to whoever works on a try; one on another host finds a file that asks for it.
+    """Send a signal to whoever works on a try; what carries it on another host sees it asked for.
 
     Nothing if it has ended: its number may be another process's by now.
     """
-    write_whole(folder / STOP, b"soft\n" if number == signal.SIGTERM else b"hard\n")
+    write_whole(folder / STOP, str(number).encode())
     one = holder(folder)
     if one is None or one.host != socket.gethostname() or one.boot != boot():
         return
@@ -186,12 +194,29 @@ def end(folder: Path, number: int) -> None:
         return
     try:
         # From here on the descriptor is of one process, whatever becomes of its number.
-        if _started(one.pid) == one.started:
+        if _started(one.pid) == one.started and first_to_send(folder, number):
             signal.pidfd_send_signal(descriptor, number)
     except ProcessLookupError:
         return
     finally:
         os.close(descriptor)
+
+
+def asked_to_end(folder: Path) -> int | None:
+    """The signal that somebody wants sent to a try; None if nobody does."""
+    try:
+        return int(read_first(folder / STOP, 10))
+    except (OSError, ValueError):
+        return None
+
+
+def first_to_send(folder: Path, number: int) -> bool:
+    """Whether a signal is the caller's to send: to a session a second one says something else."""
+    try:
+        os.close(os.open(folder / f"sent-{number}", os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
 
 def start_words(folder: Path, gpu: str | None) -> list[str]:
@@ -206,10 +231,11 @@ def boot() -> str:
 
 
 def _started(pid: int) -> int:
-    """When a process started, in ticks since the machine did; -1 if it is gone."""
+    """When a process started, in ticks since the machine did; -1 if it has ended."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return -1
     # The name, in parentheses, may hold spaces and parentheses itself.
-    return int(line.rpartition(")")[2].split()[19])
+    told = line.rpartition(")")[2].split()
+    return -1 if told[0] in "ZX" else int(told[19])

@@ -45,8 +45,8 @@ class Executor(Protocol):
         """The tasks started here that ended since this was asked last."""
         ...
 
-    def stop(self, task_id: str, number: int) -> None:
-        """Send a signal to what was started; nothing if it is over."""
+    def call_off(self, task_id: str) -> None:
+        """End, by the engine's own means, what was asked to end and did not; nothing if over."""
         ...
 
     def close(self) -> None:

@@ -52,10 +52,10 @@ class Local:
             self._devices.free(one.id)
         return ended
 
-    def stop(self, task_id: str, number: int) -> None:
-        """Send a signal to a task."""
+    def call_off(self, task_id: str) -> None:
+        """Kill a task."""
         if (process := self._running.get(task_id)) is not None:
-            process.send_signal(number)
+            process.kill()
 
     def close(self) -> None:
         """Forget the tasks; they go on."""

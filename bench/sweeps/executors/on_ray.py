@@ -7,7 +7,6 @@ with the variable below.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from bench.sweeps.executors.carry import carry
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
-from bench.sweeps.tries import Task, end
+from bench.sweeps.tries import Task
 from kbsite.errors import MachineError
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ class OnRay:
             raise MachineError(f"{message}; start one with `ray start --head`") from error
         self._has: Mapping[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         self._running: dict[str, ray.ObjectRef[Any]] = {}
-        self._tasks: dict[str, Task] = {}
         self._grading: set[str] = set()
 
     def room(self, kind: Kind) -> bool:
@@ -72,7 +70,6 @@ class OnRay:
             max_retries=0, name=f"{task.kind.value} {task.id}",
         )  # fmt: skip
         self._running[task.id] = remote.remote(str(task.folder.absolute()))
-        self._tasks[task.id] = task
         if task.kind is Kind.GRADE:
             self._grading.add(task.id)
 
@@ -104,7 +101,6 @@ class OnRay:
         import ray
 
         ref = self._running.pop(name)
-        self._tasks.pop(name)
         self._grading.discard(name)
         try:
             return Finished(id=name, exit_code=ray.get(ref))
@@ -112,19 +108,12 @@ class OnRay:
             said = str(error).strip().splitlines()
             return Finished(id=name, exit_code=None, detail=said[0][:500] if said else "")
 
-    def stop(self, task_id: str, number: int) -> None:
-        """Ask for a task's end on whichever host it is; SIGKILL ends Ray's worker, too.
-
-        What Ray still keeps finds that it was asked to end before it starts anything.
-        """
+    def call_off(self, task_id: str) -> None:
+        """Have Ray end the worker of a task."""
         import ray
 
-        task = self._tasks.get(task_id)
-        if task is None:
-            return
-        end(task.folder, number)
-        if number == signal.SIGKILL:
-            ray.cancel(self._running[task_id], force=True, recursive=False)
+        if (ref := self._running.get(task_id)) is not None:
+            ray.cancel(ref, force=True, recursive=False)
 
     def close(self) -> None:
         """Leave the cluster, which ends the tasks of this driver."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ from bench.sweeps.executors.carry import carry
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.sheet import Choice
 from bench.sweeps.states import Kind
-from bench.sweeps.tries import Task, end
+from bench.sweeps.tries import Task
 from kbsite.errors import MachineError
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class OnSlurm:
             raise MachineError(message)
         self._choice, self._gpus, self._name = choice, gpus, name
         self._running: dict[str, submitit.Job[Any]] = {}
-        self._tasks: dict[str, Task] = {}
         self._grading: set[str] = set()
 
     def room(self, kind: Kind) -> bool:
@@ -49,7 +47,7 @@ class OnSlurm:
             job = self._engine(task.folder / LOGS, kind=task.kind).submit(carry, str(task.folder))
         except (OSError, RuntimeError, TypeError, submitit.core.utils.FailedJobError) as error:
             raise MachineError(f"{task.id} cannot be submitted: {error}") from error
-        self._running[task.id], self._tasks[task.id] = job, task
+        self._running[task.id] = job
         if task.kind is Kind.GRADE:
             self._grading.add(task.id)
 
@@ -81,21 +79,16 @@ class OnSlurm:
 
     def _finished(self, name: str) -> Finished:
         job = self._running.pop(name)
-        self._tasks.pop(name)
         self._grading.discard(name)
         error = job.exception()
         if error is not None:
             return Finished(id=name, exit_code=None, detail=str(error).strip()[-500:])
         return Finished(id=name, exit_code=job.result())
 
-    def stop(self, task_id: str, number: int) -> None:
-        """Ask for a task's end on whichever host it is; SIGKILL calls the job off, too."""
-        task = self._tasks.get(task_id)
-        if task is None:
-            return
-        end(task.folder, number)
-        if number == signal.SIGKILL:
-            self._running[task_id].cancel(check=False)
+    def call_off(self, task_id: str) -> None:
+        """Have Slurm end the job of a task."""
+        if (job := self._running.get(task_id)) is not None:
+            job.cancel(check=False)
 
     def close(self) -> None:
         """Forget the jobs; they go on."""

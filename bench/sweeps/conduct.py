@@ -1,0 +1,133 @@
+"""What the commands of a sweep do: drive it, alone; ask it to stop; read how it stands."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from types import FrameType
+
+from bench.providers import Provider, load_providers
+from bench.running.form import Places
+from bench.sweeps.driver import WISH, Driver, Wish
+from bench.sweeps.executors import executor
+from bench.sweeps.ledger import Ledger
+from bench.sweeps.sheet import read_sweep
+from bench.sweeps.shown import driver_of, note_driver
+from bench.sweeps.states import State
+from bench.sweeps.tries import end, locked, this_process
+from bench.sweeps.works import Tools, Work
+from kbsite.errors import UsageError
+
+Say = Callable[[str], None]
+Told = Callable[[str, float | None], None]
+
+
+def read_work(
+    path: Path, places: Places, tools: Tools | None = None,
+    providers: Mapping[str, Provider] | None = None,
+) -> Work:  # fmt: skip
+    """The sweep in a file, with all that it needs known; InputError names what is wrong.
+
+    `tools` and `providers` stand in for the usual ones, in tests.
+    """
+    sweep = read_sweep(path)
+    file = path.parent / sweep.providers if sweep.providers else None
+    work = Work(
+        name=path.stem, sweep=sweep, places=places, tools=tools or Tools(),
+        providers=load_providers(file) if providers is None else providers, providers_file=file,
+    )  # fmt: skip
+    for one in sweep.contenders:
+        work.slots(one.provider)
+    work.hashes()
+    return work
+
+
+@dataclass
+class Interrupts:
+    """How often a person pressed ctrl-C: once to start nothing more, twice to end what runs."""
+
+    say: Say
+    count: int = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """A signal came."""
+        self.count += 1
+        if self.count == 1:
+            self.say("nothing more is started; what runs goes on to its end. Again to end it now")
+        elif self.count == 2:
+            self.say("ending what runs; each run is completed on disk and moved aside")
+
+    @property
+    def wish(self) -> Wish:
+        """What that means."""
+        return (Wish.GO, Wish.DRAIN, Wish.END)[min(self.count, 2)]
+
+
+@contextmanager
+def interrupts(say: Say) -> Iterator[Interrupts]:
+    """Takes SIGINT and SIGTERM while the context lasts."""
+    made = Interrupts(say)
+    before = {number: signal.signal(number, made) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield made
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def drive(work: Work, told: Told, say: Say, *, again: bool = False) -> Mapping[State, int]:
+    """Run a sweep to its end, or to where it is stopped; how many cells stand where then.
+
+    UsageError if another process drives it already.
+    """
+    work.ledger.parent.mkdir(parents=True, exist_ok=True)
+    with locked(work.lock) as free, Ledger(work.ledger, time) as ledger:
+        if not free:
+            who = driver_of(ledger)
+            process = f"process {who.pid} on {who.host}" if who else "another process"
+            raise UsageError(f"{work.name} is driven by {process}; see how far it is with `status`")
+        note_driver(ledger, this_process())
+        ledger.tell(WISH, None)
+        engine = executor(work.sweep.executor, gpus=work.gpus, name=work.name)
+        try:
+            with interrupts(say) as pressed:
+                driver = Driver(
+                    work=work, ledger=ledger, executor=engine, again=again,
+                    wish=lambda: pressed.wish,
+                )  # fmt: skip
+                driver.run(told)
+        finally:
+            engine.close()
+            note_driver(ledger, None)
+        return ledger.counts()
+
+
+@contextmanager
+def opened(work: Work) -> Iterator[Ledger]:
+    """The ledger of a sweep that was started; UsageError if it never was."""
+    if not work.ledger.is_file():
+        raise UsageError(f"{work.name} was never started: there is no {work.ledger}")
+    with Ledger(work.ledger, time) as ledger:
+        yield ledger
+
+
+def ask_to_stop(work: Work, *, at_once: bool) -> str:
+    """Ask the driver of a sweep to stop, or end what an earlier one left; what was done.
+
+    Without a driver what still runs goes on, unless it has to end at once.
+    """
+    with opened(work) as ledger:
+        wish = Wish.END if at_once else Wish.DRAIN
+        running = ledger.open_tries()
+        if driver_of(ledger) is not None:
+            ledger.tell(WISH, wish.value)
+            return f"told its driver to {wish.value}; {len(running)} under way"
+        if not at_once:
+            return f"nobody drives it; {len(running)} under way, which `--now` ends"
+        for one in running:
+            end(work.tries / one.id, signal.SIGTERM)
+        return f"nobody drives it; ended {len(running)} that an earlier driver had left"

@@ -1,0 +1,269 @@
+"""The loop that brings ledger, disk and engine together, and can be killed at any moment."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from random import Random
+from time import sleep, time
+
+from bench.sweeps.cells import cells
+from bench.sweeps.executors.form import Executor, Finished
+from bench.sweeps.ledger import Held, Ledger, Try
+from bench.sweeps.refusals import Refusals
+from bench.sweeps.settling import Settling
+from bench.sweeps.shelf import Matched, OnShelf, Shelf, match
+from bench.sweeps.slots import Slots
+from bench.sweeps.states import OPEN, Kind, State
+from bench.sweeps.tries import Task, at_work, end, holder, read_task, write_task
+from bench.sweeps.works import Work
+from kbsite.errors import InputError, MachineError
+
+LOOK_SECONDS = 0.5
+"""Between two looks at everything."""
+
+PATIENCE_SECONDS = 90.0
+"""How long a session that was told to end may take, before it is killed."""
+
+WISH = "wish"
+"""Name under which the ledger holds what another terminal wants: a value of Wish."""
+
+
+class Wish(Enum):
+    """Whether a driver shall go on; what is wanted later in this list counts more."""
+
+    GO = "go"
+    DRAIN = "drain"
+    """Start nothing more; what runs goes on to its end."""
+    END = "end"
+    """Start nothing more, and end what runs."""
+
+    @classmethod
+    def strongest(cls, *wishes: Wish) -> Wish:
+        """The one that counts most."""
+        return max(wishes, key=list(cls).index)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """What time it is, and how to wait."""
+
+    now: Callable[[], float] = time
+    wait: Callable[[float], None] = sleep
+
+
+@dataclass
+class _Stopping:
+    """A try that was told to end."""
+
+    since: float
+    killed: bool = False
+
+
+@dataclass(kw_only=True)
+class Driver:
+    """Drives one sweep. Whoever makes one holds the sweep's lock."""
+
+    work: Work
+    ledger: Ledger
+    executor: Executor
+    clock: Clock = field(default_factory=Clock)
+    again: bool = False
+    """Whether failed cells are wanted once more."""
+    wish: Callable[[], Wish] = lambda: Wish.GO
+    """What the terminal of the driver wants."""
+    chance: Random = field(default_factory=Random)
+
+    def __post_init__(self) -> None:
+        self._shelf = Shelf(self.work.board)
+        self._settling = Settling(
+            sweep=self.work.sweep, ledger=self.ledger, shelf=self._shelf, tries=self.work.tries,
+            aside=self.work.aside, now=self.clock.now, chance=self.chance,
+        )  # fmt: skip
+        self._refusals = Refusals()
+        named = {one.provider for one in self.work.sweep.contenders}
+        self._slots = {name: Slots(self.work.slots(name), self.clock.now) for name in sorted(named)}
+        self._adopted: set[str] = set()
+        self._stopping: dict[str, _Stopping] = {}
+
+    def run(self, told: Callable[[str, float | None], None]) -> None:
+        """Work until nothing is left to do, or to be waited for."""
+        self.reconcile()
+        while self.step():
+            self._tell(told)
+            self.clock.wait(LOOK_SECONDS)
+        self._tell(told)
+
+    def reconcile(self) -> None:
+        """Make the ledger say what the disk says: before anything is started."""
+        self.ledger.want(cells(self.work.sweep, self.work.hashes()))
+        self._take_up_unknown()
+        for one in self.ledger.open_tries():
+            if at_work(self.work.tries / one.id):
+                self._adopt(one)
+            else:
+                self._settling.settle(one, None, restarted=True)
+        matched = self._matched()
+        for held in self.ledger.cells():
+            if held.wanted and held.state not in OPEN:
+                self._correct(held, matched.runs.get(held.cell.key))
+
+    def _matched(self) -> Matched:
+        wanted = [held.cell for held in self.ledger.cells() if held.wanted]
+        return match(self.work.sweep, wanted, self._shelf.look())
+
+    def _take_up_unknown(self) -> None:
+        """Supervisors at work that the ledger does not know: it was moved away, or is older."""
+        known = {one.id for one in self.ledger.tries()}
+        states = {held.cell.key: held.state for held in self.ledger.cells()}
+        folders = sorted(self.work.tries.iterdir()) if self.work.tries.is_dir() else []
+        for folder in folders:
+            if folder.name in known or not at_work(folder):
+                continue
+            try:
+                task = read_task(folder)
+            except InputError:
+                continue
+            if task.kind is Kind.AGENT and states.get(task.cell) is State.WAITING:
+                self.ledger.begin(task.cell, task.kind, task.id)
+                states[task.cell] = State.RUNNING
+
+    def _adopt(self, one: Try) -> None:
+        folder = self.work.tries / one.id
+        who = holder(folder)
+        self._adopted.add(one.id)
+        self.executor.adopt(read_task(folder), who.gpu if who else None)
+
+    def _correct(self, held: Held, run: OnShelf | None) -> None:
+        """Move a cell to where the disk says that it stands."""
+        state, name = self._state_of(held, run), run.name if run else None
+        if state is not held.state:
+            self.ledger.found(held.cell.key, held.state, state, name)
+        elif name is not None and name != held.run:
+            self.ledger.renamed(held.cell.key, name)
+
+    def _state_of(self, held: Held, run: OnShelf | None) -> State:
+        failed = held.state is State.FAILED and not self.again
+        if run is None:
+            return State.FAILED if failed else State.WAITING
+        if run.graded or not self.work.sweep.grade:
+            return State.DONE
+        # Its grade failed, and not its session: that is tried again when a person wants it.
+        return State.FAILED if failed and held.run == run.name else State.RAN
+
+    def step(self) -> bool:
+        """Look at everything once; whether there is more to do."""
+        for finished in self.executor.poll():
+            self._ended(finished)
+        for one in self.ledger.open_tries():
+            if one.id in self._adopted and not at_work(self.work.tries / one.id):
+                self._adopted.discard(one.id)
+                self.executor.release(one.id)
+                self._settled(one, None)
+        elsewhere = Wish(self.ledger.told(WISH) or Wish.GO.value)
+        wish = Wish.strongest(self.wish(), elsewhere)
+        self._watch_refusals()
+        if wish is Wish.GO:
+            self._start()
+        elif wish is Wish.END:
+            self._end_all()
+        counts = self.ledger.counts()
+        waiting = counts[State.WAITING] + counts[State.RAN]
+        return bool(self.ledger.open_tries()) or (wish is Wish.GO and waiting > 0)
+
+    def _ended(self, finished: Finished) -> None:
+        one = next((each for each in self.ledger.open_tries() if each.id == finished.id), None)
+        if one is None:
+            return
+        if at_work(self.work.tries / one.id):
+            # The engine lost its worker, but not what that had started.
+            self._adopt(one)
+        else:
+            self._settled(one, finished)
+
+    def _settled(self, one: Try, finished: Finished | None) -> None:
+        self._stopping.pop(one.id, None)
+        self._settling.settle(one, finished)
+
+    def _watch_refusals(self) -> None:
+        for one in self.ledger.open_tries():
+            if one.kind is not Kind.AGENT:
+                continue
+            provider = self.ledger.cell(one.cell).cell.contender.provider
+            refused = sum(self._refusals.new(path) for path in self._shelf.partials(one.cell))
+            if refused and provider in self._slots:
+                self._slots[provider].refused(refused)
+        for name, slots in self._slots.items():
+            self._note(f"slots {name}", f"{slots.allowed} of {slots.most}")
+
+    def _note(self, name: str, value: str) -> None:
+        if self.ledger.told(name) != value:
+            self.ledger.tell(name, value)
+
+    def _start(self) -> None:
+        """Start what is due and has room: grades first, which free the cells."""
+        now = self.clock.now()
+        held = [one for one in self.ledger.cells() if one.wanted]
+        for one in held:
+            if one.state is State.RAN and one.due <= now and self.executor.room(Kind.GRADE):
+                self._begin(one, self.work.grade(one.cell, one.run or ""))
+        busy = self._busy()
+        for one in held:
+            provider = one.cell.contender.provider
+            if one.state is not State.WAITING or one.due > now:
+                continue
+            if busy[""] >= (self.work.sweep.max_parallel or len(held)):
+                break
+            if busy[provider] < self._slots[provider].allowed and self.executor.room(Kind.AGENT):
+                self._begin(one, self.work.session(one.cell))
+                busy[provider] += 1
+                busy[""] += 1
+
+    def _busy(self) -> dict[str, int]:
+        """Sessions under way by provider, and under "" in all."""
+        found = dict.fromkeys(["", *self._slots], 0)
+        for one in self.ledger.open_tries():
+            if one.kind is Kind.AGENT:
+                provider = self.ledger.cell(one.cell).cell.contender.provider
+                found[""] += 1
+                found[provider] = found.get(provider, 0) + 1
+        return found
+
+    def _begin(self, held: Held, task: Task) -> None:
+        write_task(task)
+        self.ledger.begin(held.cell.key, task.kind, task.id)
+        try:
+            self.executor.start(task)
+        except MachineError as error:
+            self._ended(Finished(id=task.id, exit_code=None, detail=str(error)))
+
+    def _end_all(self) -> None:
+        """Tell all that runs to end; kill what does not."""
+        now = self.clock.now()
+        for one in self.ledger.open_tries():
+            stopping = self._stopping.get(one.id)
+            if stopping is None:
+                self._stopping[one.id] = _Stopping(now)
+                end(self.work.tries / one.id, signal.SIGTERM)
+            elif not stopping.killed and now - stopping.since >= PATIENCE_SECONDS:
+                stopping.killed = True
+                end(self.work.tries / one.id, signal.SIGKILL)
+                self.executor.call_off(one.id)
+
+    def _tell(self, told: Callable[[str, float | None], None]) -> None:
+        counts = self.ledger.counts()
+        whole = sum(counts.values())
+        told(words(counts), counts[State.DONE] / whole if whole else 1.0)
+
+
+def words(counts: Mapping[State, int]) -> str:
+    """Such as "12 of 40 done, 3 running, 1 failed"."""
+    whole = sum(counts.values())
+    others = [
+        f"{counts[state]} {state.value}"
+        for state in State
+        if state is not State.DONE and counts[state]
+    ]
+    return ", ".join([f"{counts[State.DONE]} of {whole} done", *others])

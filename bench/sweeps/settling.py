@@ -1,0 +1,129 @@
+"""How a try ended: read from the disk, whatever its engine says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from bench.sweeps.executors.form import Finished
+from bench.sweeps.ledger import Held, Ledger, Try, Verdict
+from bench.sweeps.sheet import Sweep
+from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
+from bench.sweeps.states import Kind, Outcome, State, after
+from bench.sweeps.tries import ERR, STOP, read_first
+from kbsite.model.finding import one_line
+from kbsite.model.status import EndReason
+
+REFUSALS = (1, 2)
+"""Exit codes of what will not work another time: a wrong file, a wrong use."""
+
+_TRACE = "Traceback (most recent call last)"
+_MOST_ERR = 1 << 20
+_SHOWN = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ended:
+    outcome: Outcome
+    detail: str
+    run: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settling:
+    """What is needed to say how a try ended."""
+
+    sweep: Sweep
+    ledger: Ledger
+    shelf: Shelf
+    tries: Path
+    """Folder of the tries."""
+    aside: Path
+    """Where what was broken off is moved to."""
+    now: Callable[[], float]
+    chance: Random
+
+    def settle(self, one: Try, finished: Finished | None, *, restarted: bool = False) -> Verdict:
+        """Write down how a try ended that nobody works on any more, and what becomes of its cell.
+
+        `restarted` says that the driver has just come, so that there is nothing to wait for.
+        """
+        held = self.ledger.cell(one.cell)
+        ended = self._session(one, finished) if one.kind is Kind.AGENT else self._grade(one, held)
+        if ended.outcome is Outcome.LOST:
+            ended = self._explained(one, finished, ended)
+        following = after(
+            one.kind, ended.outcome, held.tally, self.sweep.retries, grade=self.sweep.grade,
+            chance=self.chance,
+        )  # fmt: skip
+        state = following.state
+        if one.kind is Kind.GRADE and self._run_of(held) is None:
+            state = State.WAITING
+        wait = 0.0 if restarted and ended.outcome is Outcome.LOST else following.wait_seconds
+        verdict = Verdict(
+            outcome=ended.outcome, state=state, tally=following.tally, due=self.now() + wait,
+            detail=ended.detail, run=ended.run,
+        )  # fmt: skip
+        self.ledger.end(one, verdict)
+        return verdict
+
+    def _session(self, one: Try, finished: Finished | None) -> _Ended:
+        """How a session ended; what it left unfinished is moved aside."""
+        left = [set_aside(path, self.aside) for path in self.shelf.partials(one.cell)]
+        known = {each.run for each in self.ledger.tries(one.cell)}
+        new = [r for r in self.shelf.look() if r.cell == one.cell and r.name not in known]
+        if not new:
+            what = f"left unfinished, in {left[0]}" if left else "left nothing"
+            code = "" if finished is None else f"; exit code {finished.exit_code}"
+            return _Ended(outcome=Outcome.LOST, detail=f"{what}{code}")
+        return self._complete(one, max(new, key=lambda each: each.run.order))
+
+    def _complete(self, one: Try, made: OnShelf) -> _Ended:
+        why = spoilt(made.run, made.folder)
+        said = one_line(made.run.end_detail or made.run.end_reason.sentence)[:_SHOWN]
+        if why is None:
+            return _Ended(outcome=Outcome.RAN, detail=said, run=made.name)
+        if made.run.end_reason is EndReason.SIGNAL:
+            # Nobody wants to see on a board that an operator went home.
+            place = set_aside(made.folder, self.aside)
+            asked = self._asked_to_stop(one)
+            outcome = Outcome.STOPPED if asked else Outcome.LOST
+            return _Ended(outcome=outcome, detail=f"{why}; it lies in {place}")
+        return _Ended(outcome=Outcome.SPOILT, detail=f"{why}: {said}", run=made.name)
+
+    def _grade(self, one: Try, held: Held) -> _Ended:
+        made = self._run_of(held)
+        if made is None:
+            return _Ended(outcome=Outcome.STOPPED, detail="its run is not on disk any more")
+        if made.graded:
+            return _Ended(outcome=Outcome.GRADED, detail="graded", run=made.name)
+        return _Ended(outcome=Outcome.LOST, detail=f"{one.id} left no grade")
+
+    def _run_of(self, held: Held) -> OnShelf | None:
+        return next((one for one in self.shelf.look() if one.name == held.run), None)
+
+    def _explained(self, one: Try, finished: Finished | None, ended: _Ended) -> _Ended:
+        """A try that left nothing, told apart by what is known of its process."""
+        if self._asked_to_stop(one):
+            return replace(ended, outcome=Outcome.STOPPED)
+        said = self._last_words(one)
+        refused = finished is not None and finished.exit_code in REFUSALS
+        if refused and _TRACE not in said:
+            return replace(ended, outcome=Outcome.REFUSED, detail=said[-_SHOWN:] or ended.detail)
+        more = [finished.detail] if finished is not None and finished.detail else []
+        if said:
+            more.append(said[-_SHOWN:])
+        return replace(ended, detail="; ".join([ended.detail, *more]))
+
+    def _asked_to_stop(self, one: Try) -> bool:
+        return (self.tries / one.id / STOP).exists()
+
+    def _last_words(self, one: Try) -> str:
+        path = self.tries / one.id / ERR
+        try:
+            start = max(0, path.lstat().st_size - _MOST_ERR)
+            return one_line(read_first(path, _MOST_ERR, start).decode("utf-8", "replace").strip())
+        except OSError:
+            return ""

@@ -1,0 +1,81 @@
+"""A sweep as it stands, for whoever asks from another terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from bench.sweeps.driver import WISH, words
+from bench.sweeps.ledger import Held, Ledger, Try
+from bench.sweeps.plan import duration
+from bench.sweeps.states import State
+from bench.sweeps.tries import Holder, alive
+
+DRIVER = "driver"
+"""Name under which the ledger holds the process that drives the sweep."""
+
+
+def driver_of(ledger: Ledger) -> Holder | None:
+    """The process that drives a sweep; None if none does on this host, as far as can be seen."""
+    told = ledger.told(DRIVER)
+    if told is None:
+        return None
+    one = Holder(**json.loads(told))
+    return one if alive(one) else None
+
+
+def note_driver(ledger: Ledger, one: Holder | None) -> None:
+    """Tell others who drives a sweep; None for nobody."""
+    ledger.tell(DRIVER, None if one is None else json.dumps(asdict(one)))
+
+
+def lines(ledger: Ledger, now: float) -> list[str]:
+    """How far a sweep is, what is under way, what failed and why."""
+    held = {one.cell.key: one for one in ledger.cells()}
+    who = driver_of(ledger)
+    wish = ledger.told(WISH)
+    driven = f"driven by process {who.pid} on {who.host}" if who else "nobody drives it"
+    told = [f"{words(ledger.counts())}; {driven}{f', which was told to {wish}' if wish else ''}"]
+    told += [_under_way(one, held[one.cell], now) for one in ledger.open_tries()]
+    wanted = [one for one in held.values() if one.wanted]
+    told += list(_put_off(wanted, now))
+    told += [f"failed: {one.cell.label}: {one.detail}" for one in _in(wanted, State.FAILED)]
+    gone = sum(1 for one in held.values() if not one.wanted)
+    if gone:
+        told.append(f"{gone} more cells were asked for before, and are not any more")
+    return told
+
+
+def _under_way(one: Try, held: Held, now: float) -> str:
+    return f"{held.state.value} for {duration(max(0.0, now - one.begun))}: {held.cell.label}"
+
+
+def _put_off(wanted: Iterable[Held], now: float) -> Iterable[str]:
+    for one in wanted:
+        if one.state in (State.WAITING, State.RAN) and one.due > now:
+            tries = one.tally.spoilt + one.tally.lost
+            wait = duration(one.due - now)
+            yield f"again in {wait}, after {tries} failed: {one.cell.label}: {one.detail}"
+
+
+def _in(wanted: Iterable[Held], state: State) -> list[Held]:
+    return [one for one in wanted if one.state is state]
+
+
+def as_data(ledger: Ledger) -> dict[str, object]:
+    """The same for scripts: plain data."""
+    who = driver_of(ledger)
+    return {
+        "counts": {state.value: count for state, count in ledger.counts().items()},
+        "driver": asdict(who) if who else None,
+        "cells": [
+            {
+                "key": one.cell.key, "contender": one.cell.contender.label,
+                "problem": one.cell.problem, "attempt": one.cell.attempt,
+                "state": one.state.value, "wanted": one.wanted, "run": one.run,
+                "spoilt": one.tally.spoilt, "lost": one.tally.lost, "detail": one.detail,
+            }
+            for one in ledger.cells()
+        ],
+    }  # fmt: skip
