@@ -58,7 +58,7 @@ def _add_argument(made: argparse.ArgumentParser, one: Argument) -> None:
     if one.several:
         made.add_argument(one.name, type=one.kind, nargs="*", default=())
     else:
-        made.add_argument(one.name, type=one.kind)
+        made.add_argument(one.name, type=one.kind, choices=one.choices or None)
 
 
 def _add_option(made: argparse.ArgumentParser, one: Option) -> None:

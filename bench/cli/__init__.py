@@ -54,7 +54,7 @@ def _parameters(command: Command) -> list[click.Parameter]:
 
 def _argument(one: Argument) -> click.Argument:
     return click.Argument(
-        [one.name], type=_type(one.kind, ()), nargs=-1 if one.several else 1,
+        [one.name], type=_type(one.kind, one.choices), nargs=-1 if one.several else 1,
         required=not one.several,
     )  # fmt: skip
 

@@ -41,6 +41,7 @@ class Argument:
     kind: type = str
     several: bool = False
     """Any number of them, none too; what comes is a tuple then."""
+    choices: tuple[str, ...] = ()
 
 
 class Told(Protocol):
