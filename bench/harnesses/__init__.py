@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bench.harnesses.claude import CLAUDE
-from bench.harnesses.codex import CODEX
+from bench.harnesses import claude, codex
 from bench.harnesses.form import Adapter
 
 ADAPTERS: tuple[Adapter, ...] = (
-    CLAUDE,
-    CODEX,
+    claude.ADAPTER,
+    codex.ADAPTER,
 )

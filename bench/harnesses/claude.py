@@ -132,4 +132,4 @@ def _unfinished(last: Mapping[str, object]) -> str:
     return "no result event on stdout"
 
 
-CLAUDE = Claude()
+ADAPTER = Claude()

@@ -123,4 +123,4 @@ def _said(message: str) -> Said:
     return Said.FAILED if any(sign in message.lower() for sign in own) else Said.PROVIDER
 
 
-CODEX = Codex()
+ADAPTER = Codex()
