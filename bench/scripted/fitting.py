@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from bench.scripted.bodies import mapping
 from bench.scripted.code_mode import in_code_mode, program
 from bench.scripted.conversation import Conversation, Kind, Tool
 from bench.scripted.forms import Form, resolved
@@ -183,8 +184,8 @@ def _todo(form: Form, intent: Todo) -> None:
 
 
 def _state(known: Mapping[str, Any], state: State) -> str:
-    choices = resolved(known.get("status") or {}, {}).get("enum")
-    if not choices or state.value in choices:
+    choices = resolved(mapping(known.get("status")), {}).get("enum")
+    if not isinstance(choices, list) or not choices or state.value in choices:
         return state.value
     other = _DONE.get(state.value, state.value)
     return other if other in choices else str(choices[0])

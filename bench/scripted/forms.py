@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,10 +52,8 @@ class Form:
         if name is None:
             return
         about = self.property(name)
-        most = about.get("maximum")
-        known = isinstance(most, int | float)
         value = seconds if _in_seconds(name, about) else seconds * 1000
-        self._values[name] = min(value, int(most)) if known and most else value
+        self._values[name] = min(value, _most(about))
 
     def filled(self) -> dict[str, Any]:
         """All that was put, with something for each argument that is still required."""
@@ -85,8 +84,13 @@ def _in_seconds(name: str, about: Mapping[str, Any]) -> bool:
     text = word(about.get("description")).lower()
     if name.endswith("_ms") or "milli" in text:
         return False
+    return "second" in text or _most(about) < _SHORT
+
+
+def _most(about: Mapping[str, Any]) -> int | float:
+    """The largest number that the schema allows; infinite where it tells none."""
     most = about.get("maximum")
-    return "second" in text or (isinstance(most, int | float) and most < _SHORT)
+    return most if isinstance(most, int | float) and most >= 1 else math.inf
 
 
 def _default(about: Mapping[str, Any]) -> Any:

@@ -60,7 +60,8 @@ class Player:
             id=f"{_word(script.name)}_t{number}_{attempt}", model=conversation.model,
             blocks=blocks, ending=_ending(turn, blocks), usage=usage_of(script.name, number),
         )  # fmt: skip
-        struck = turn.fault is not None and turn.fault.strikes(attempt)
+        streams = conversation.streams
+        struck = turn.fault is not None and turn.fault.strikes(attempt, streams=streams)
         return Reply(
             answer=answer, script=script.name, turn=number, attempt=attempt,
             wait_seconds=turn.wait_seconds, fault=turn.fault if struck else None,

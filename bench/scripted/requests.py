@@ -93,10 +93,15 @@ class RequestLog:
             one = replace(self._held[request.number], **changes)
             self._held[one.number] = one
             self._changed.notify_all()
-            if one.ended and self._folder is not None:
-                with (self._folder / "requests.jsonl").open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(plain(one)) + "\n")
             return one
+
+    def finish(self, request: Request, **changes: Any) -> Request:
+        """The request, ended, with these fields changed; its line is written where logs are."""
+        one = self.change(request, ended=True, **changes)
+        if self._folder is not None:
+            with self._changed, (self._folder / "requests.jsonl").open("a") as stream:
+                stream.write(json.dumps(plain(one)) + "\n")
+        return one
 
     def keep_body(self, request: Request, body: bytes) -> None:
         """Write a request's body, where bodies are kept."""

@@ -189,9 +189,13 @@ class Fault:
             return "early end"
         return "stall" if self.error_event is None else "error event"
 
-    def strikes(self, attempt: int) -> bool:
-        """Whether it goes wrong at the try of this number, from 1."""
-        return self.times is None or attempt <= self.times
+    def strikes(self, attempt: int, *, streams: bool) -> bool:
+        """Whether it goes wrong at the try of this number, from 1.
+
+        What goes wrong with a stream spares answers in one piece, to which some clients resort.
+        """
+        instead = self.status is not None or self.reset is Moment.BEFORE
+        return (instead or streams) and (self.times is None or attempt <= self.times)
 
 
 class Stop(Enum):

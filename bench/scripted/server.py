@@ -150,7 +150,7 @@ class _Application:
         return self._end(request, 404, {"error": {"message": f"no such path: {path}"}})
 
     def _end(self, request: Request, status: int, value: Mapping[str, Any]) -> web.Response:
-        self._log.change(request, status=status, ended=True)
+        self._log.finish(request, status=status)
         return web.json_response(value, status=status)
 
     def _looked(self, request: Request, path: str) -> web.Response:

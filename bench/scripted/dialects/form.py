@@ -86,7 +86,8 @@ class Speech(Protocol):
 def sse(value: Mapping[str, Any], event: str = "") -> bytes:
     """A server-sent event."""
     head = f"event: {event}\n" if event else ""
-    return f"{head}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+    data = json.dumps(value, ensure_ascii=False)
+    return f"{head}data: {data}\n\n".encode("utf-8", "replace")
 
 
 def pieces(text: str) -> list[str]:
