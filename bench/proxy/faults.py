@@ -21,6 +21,7 @@ from aiohttp import (
     ServerDisconnectedError,
     web,
 )
+from aiohttp.client_proto import ResponseHandler
 
 _ABORT: Final = struct.pack("ii", 1, 0)
 _FLUSH_SECONDS: Final = 2.0
@@ -72,21 +73,19 @@ async def pieces(answer: ClientResponse) -> AsyncIterator[bytes]:
         sentence = "the provider fell silent in the middle of its answer"
         raise BrokenOffError(True, sentence) from error  # noqa: FBT003
     except ClientError as error:
-        raise _broken(was_reset(error, protocol)) from error
-    if protocol is not None and isinstance(protocol.exception(), OSError):
+        raise _broken(reset=isinstance(error, OSError) or _was_reset(protocol)) from error
+    if _was_reset(protocol):
         # An answer without a length ends with its connection: a reset looks like its end.
         raise _broken(reset=True)
 
 
-def _broken(reset: bool) -> BrokenOffError:  # noqa: FBT001
+def _was_reset(protocol: ResponseHandler | None) -> bool:
+    return protocol is not None and isinstance(protocol.exception(), OSError)
+
+
+def _broken(*, reset: bool) -> BrokenOffError:
     how = "reset the connection" if reset else "hung up"
     return BrokenOffError(reset, f"the provider {how} in the middle of its answer")
-
-
-def was_reset(error: ClientError, protocol: object) -> bool:
-    """Whether a body broke off by a reset."""
-    held = protocol.exception() if isinstance(protocol, asyncio.Protocol) else None  # type: ignore[attr-defined]
-    return isinstance(error, OSError) or isinstance(held, OSError)
 
 
 async def drop(request: web.BaseRequest, *, reset: bool) -> None:

@@ -1,0 +1,93 @@
+"""What a failed exchange says of its provider: whose fault it is, and whether waiting helps."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from bench.proxy.form import Exchange, Outcome
+
+
+class Trouble(Enum):
+    """Why a provider did not answer as it should; the value is a phrase for a sentence."""
+
+    AUTH = "the key was refused"
+    CREDIT = "the account has no credit left"
+    RATE = "too many requests for this account"
+    OVERLOAD = "the provider is overloaded"
+    SERVER = "the provider failed"
+    UNREACHABLE = "the provider cannot be reached"
+    BROKEN = "the answer broke off"
+    REQUEST = "the provider refused the request itself"
+
+    @property
+    def waiting_helps(self) -> bool:
+        """Whether the same request may succeed later, with nothing changed."""
+        return self not in (Trouble.AUTH, Trouble.CREDIT, Trouble.REQUEST)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether fewer sessions at once would help."""
+        return self in (Trouble.RATE, Trouble.OVERLOAD)
+
+
+_BY_STATUS = {
+    401: Trouble.AUTH, 402: Trouble.CREDIT, 403: Trouble.AUTH, 408: Trouble.SERVER,
+    429: Trouble.RATE, 503: Trouble.OVERLOAD, 529: Trouble.OVERLOAD,
+}  # fmt: skip
+
+_BY_WORD = (
+    (Trouble.CREDIT, ("insufficient_quota", "insufficient balance", "exceeded_current_quota",
+                      "billing_error", "credit balance", "payment required")),
+    (Trouble.AUTH, ("authentication_error", "permission_error", "invalid_api_key",
+                    "api_key_invalid", "unauthenticated")),
+    (Trouble.RATE, ("rate_limit", "resource_exhausted", "too_many_requests")),
+    (Trouble.OVERLOAD, ("overloaded", "unavailable", "slow_down", "capacity")),
+    (Trouble.REQUEST, ("invalid_request", "invalid_prompt", "invalid_argument", "not_found",
+                       "context_length")),
+)  # fmt: skip
+
+
+def trouble(exchange: Exchange) -> Trouble | None:
+    """What an exchange says is wrong with its provider; None where nothing is, as far as it goes.
+
+    What a CLI gave up, and what the proxy refused, say nothing of a provider.
+    """
+    match exchange.outcome:
+        case Outcome.UNREACHABLE:
+            return Trouble.UNREACHABLE
+        case Outcome.BROKEN:
+            return Trouble.BROKEN
+        case Outcome.ERROR:
+            return _named(exchange)
+        case Outcome.COMPLETE | Outcome.CUT | Outcome.ABANDONED | Outcome.REFUSED:
+            return None
+
+
+def _named(exchange: Exchange) -> Trouble:
+    status = exchange.status or 0
+    worded = _worded((exchange.error or "").lower())
+    if worded is Trouble.CREDIT or status < 400:
+        return worded or Trouble.SERVER
+    if status == 400 and worded is Trouble.AUTH:  # as Google says that a key is wrong
+        return worded
+    return _BY_STATUS.get(status) or (Trouble.SERVER if status >= 500 else Trouble.REQUEST)
+
+
+def _worded(error: str) -> Trouble | None:
+    return next((kind for kind, words in _BY_WORD if any(word in error for word in words)), None)
+
+
+def sentence(exchange: Exchange, provider: str) -> str:
+    """What went wrong, for a person; empty where nothing did."""
+    found = trouble(exchange)
+    if found is None:
+        return ""
+    status = "" if exchange.status is None else f" with status {exchange.status}"
+    wait = exchange.retry_after_seconds
+    waiting = "" if wait is None else f"; it asked to wait {wait:g} seconds"
+    said = f": {exchange.error}" if exchange.error else ""
+    return (
+        f"{provider} answered{status}, {found.value}{waiting}{said}"
+        if status
+        else (f"{provider}: {found.value}{waiting}{said}")
+    )
