@@ -9,9 +9,10 @@ from bench.commands.grade import GRADE
 from bench.commands.install import INSTALL
 from bench.commands.lint import LINT
 from bench.commands.run import RUN
+from bench.commands.sweep import SWEEP
 
 __all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Option", "Told"]
 
 SUMMARY = "Grade solutions and floors of problems, here and now."
 
-COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE, INSTALL, RUN)
+COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE, INSTALL, RUN, SWEEP)

@@ -20,7 +20,9 @@ from bench.sweeps.shown import driver_of, note_driver
 from bench.sweeps.states import State
 from bench.sweeps.tries import end, locked, this_process
 from bench.sweeps.works import Tools, Work
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
+from kbsite.store.parsing import read_text
+from kbsite.store.places import line_of
 
 Say = Callable[[str], None]
 Told = Callable[[str, float | None], None]
@@ -40,8 +42,13 @@ def read_work(
         name=path.stem, sweep=sweep, places=places, tools=tools or Tools(),
         providers=load_providers(file) if providers is None else providers, providers_file=file,
     )  # fmt: skip
-    for one in sweep.contenders:
-        work.slots(one.provider)
+    for at, one in enumerate(sweep.contenders):
+        if one.provider not in work.providers:
+            known = ", ".join(sorted(work.providers)) or "none"
+            message = f"{one.provider!r} is no provider that is known; known are: {known}"
+            key = f"contenders[{at}].provider"
+            line = line_of(read_text(path), f".{key}")
+            raise InputError(message, path=path, line=line, key=key)
     work.hashes()
     return work
 

@@ -83,13 +83,7 @@ class Work:
         return found
 
     def slots(self, provider: str) -> int:
-        """Sessions that a provider takes at once; InputError if nobody knows the provider."""
-        if provider not in self.providers:
-            known = ", ".join(sorted(self.providers)) or "none"
-            raise InputError(
-                f"{provider!r} is no provider that is known; known are: {known}",
-                path=self.name, key="contenders",
-            )  # fmt: skip
+        """Sessions that a provider takes at once."""
         return self.sweep.slots.get(provider, self.providers[provider].slots)
 
     def session(self, cell: Cell) -> Task:

@@ -1,0 +1,121 @@
+"""`bench sweep`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.commands.choices import PROBLEMS, RUNS, folder
+from bench.commands.command import Argument, Command, Front, Given, Option
+
+if TYPE_CHECKING:
+    from bench.sweeps.works import Work
+    from kbsite.model.price import PriceTable
+
+ACTIONS = ("plan", "run", "status", "resume", "stop")
+
+
+def run(given: Given, front: Front) -> int:
+    """Do with a sweep what was asked; the exit code."""
+    from bench.installing import default_prefix
+    from bench.running.form import Places
+    from bench.sweeps.conduct import read_work
+
+    places = Places(
+        runs=folder(given, "runs"), problems=folder(given, "problems"),
+        clis=(given.get("clis") or default_prefix(Path.cwd())).absolute(),
+    )  # fmt: skip
+    work = read_work(given["sweep"], places)
+    match given["action"]:
+        case "plan":
+            return _plan(work, given, front)
+        case "status":
+            return _status(work, given, front)
+        case "stop":
+            return _stop(work, given, front)
+        case _:
+            return _drive(work, given, front)
+
+
+def _plan(work: Work, given: Given, front: Front) -> int:
+    from bench.sweeps.plan import as_data, lines, plan
+
+    made = plan(work, _prices())
+    front.give(json.dumps(as_data(made)) if given.get("json") else "\n".join(lines(made)))
+    return 0
+
+
+def _prices() -> PriceTable:
+    """The prices that the site here has; none where there is no site."""
+    from kbsite.errors import UsageError
+    from kbsite.model.price import PriceTable
+    from kbsite.store.settings import config_path, read_settings
+
+    try:
+        return read_settings(config_path(Path.cwd())).prices
+    except UsageError:
+        return PriceTable()
+
+
+def _status(work: Work, given: Given, front: Front) -> int:
+    from time import time
+
+    from bench.sweeps.conduct import opened
+    from bench.sweeps.shown import as_data, lines
+
+    with opened(work) as ledger:
+        data, text = as_data(ledger), "\n".join(lines(ledger, time()))
+    front.give(json.dumps(data) if given.get("json") else text)
+    return 0
+
+
+def _stop(work: Work, given: Given, front: Front) -> int:
+    from bench.sweeps.conduct import ask_to_stop
+
+    front.say(ask_to_stop(work, at_once=bool(given.get("now"))))
+    return 0
+
+
+def _drive(work: Work, given: Given, front: Front) -> int:
+    from bench.sweeps.conduct import drive
+    from bench.sweeps.driver import words
+    from bench.sweeps.plan import lines, plan
+    from bench.sweeps.states import State
+
+    for line in lines(plan(work, _prices())):
+        front.say(line)
+    with front.progress(f"sweep {work.name}") as told:
+        counts = drive(work, told, front.say, again=bool(given.get("failed")))
+    whole = sum(counts.values())
+    complete = counts[State.DONE] == whole
+    front.say(words(counts), "good" if complete else "bad")
+    if given.get("json"):
+        front.give(json.dumps({state.value: count for state, count in counts.items()}))
+    return 0 if complete else 1
+
+
+SWEEP = Command(
+    name="sweep",
+    summary="Run contenders x problems x attempts, and go on after whatever happens.",
+    about=(
+        "SWEEP is a file that names a board, problems and contenders (docs/sweeps.md). ACTION: "
+        "`plan` tells what is there already, what is missing, time and cost, and starts nothing; "
+        "`run` does what is missing, and `resume` is another word for it; `status` tells how far "
+        "it is, and `stop` ends it, both from any terminal.\n\n"
+        "Whatever is killed meanwhile, the next `run` finds on disk what is done, and does the "
+        "rest. Ctrl-C starts nothing more; a second one ends what runs.\n\n"
+        "Exit codes: 0 all cells are done, 1 some are not, 2 wrong use, 3 the machine failed."
+    ),
+    examples=("sweep plan night.yaml", "sweep run night.yaml", "sweep stop night.yaml --now"),
+    arguments=(Argument(name="action", choices=ACTIONS), Argument(name="sweep", kind=Path)),
+    options=(
+        PROBLEMS,
+        RUNS,
+        Option(name="clis", kind=Path, help="Where CLIs are installed (`bench install`)."),
+        Option(name="failed", kind=bool, help="run: try failed cells once more."),
+        Option(name="now", kind=bool, help="stop: end what runs, too."),
+        Option(name="json", kind=bool, help="Print data instead of words."),
+    ),
+    run=run,
+)
