@@ -32,6 +32,8 @@ SCREENS = [
     for scheme in ("dark", "light")
     for width in (1400, 390)
 ]  # fmt: skip
+# Both themes and both widths: every kind of page is looked at on all SCREENS, each use on these.
+CORNERS = [SCREENS[0], SCREENS[-1]]
 # Scanlines lie over everything, so axe would call every contrast of text unknown.
 WHITE = "rgb(255, 255, 255)"
 # Text of a closed details element that paper would leave out.
@@ -73,8 +75,7 @@ def open_all(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
 
 
-# Every kind of page is looked at on all screens below; here each of them is, on two.
-@pytest.mark.parametrize("screen", [SCREENS[0], SCREENS[-1]])
+@pytest.mark.parametrize("screen", CORNERS)
 def test_no_page_of_the_own_site_breaks_a_rule(
     screen: dict[str, Any], site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
@@ -114,7 +115,7 @@ def test_no_page_with_every_sign_breaks_a_rule(
     assert wrong == []
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_a_long_run_in_use_breaks_no_rule(
     screen: dict[str, Any], full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
@@ -132,7 +133,7 @@ def test_a_long_run_in_use_breaks_no_rule(
     assert wrong + broken(page) == []
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_runs_side_by_side_break_no_rule(
     screen: dict[str, Any], full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.build import build
 from kbsite.pages.audits import ROWS
 from tests.browser.conftest import Open, opening
-from tests.browser.test_accessibility import SCREENS, broken
+from tests.browser.test_accessibility import CORNERS, broken
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
@@ -153,7 +153,7 @@ def test_columns_sort_one_way_and_the_other(open_page: Open, column: str, first:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_narrowed_and_sorted_the_page_breaks_no_rule(
     site: Path, context_of: functools.partial[BrowserContext], screen: dict[str, object]
 ) -> None:

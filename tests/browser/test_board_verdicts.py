@@ -14,7 +14,7 @@ from kbsite.build import build
 from kbsite.model.config import Leak
 from kbsite.store.settings import Settings
 from tests.browser.conftest import Open, opening
-from tests.browser.test_accessibility import SCREENS, broken, open_all
+from tests.browser.test_accessibility import CORNERS, broken, open_all
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
@@ -159,7 +159,7 @@ def test_a_struck_score_is_struck_and_the_verdicts_can_be_put_away(open_board: O
     expect(page.locator("tr.audits").first).to_be_hidden()
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_a_board_with_all_of_it_breaks_no_rule_and_is_no_wider_than_the_window(
     site: Path, context_of: functools.partial[BrowserContext], screen: dict[str, Any]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from kbsite.build import build
-from tests.browser.test_accessibility import CUT, SCREENS, broken, open_all
+from tests.browser.test_accessibility import CORNERS, CUT, broken, open_all
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version
@@ -151,7 +151,7 @@ def test_the_raw_samples_open_to_strips_and_a_table_without_javascript(
     expect(grade.locator(".chart-bar")).to_have_count(2)
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_no_page_of_evidence_breaks_a_rule(
     screen: dict[str, Any], run: Path, context_of: functools.partial[BrowserContext]
 ) -> None:

@@ -15,7 +15,7 @@ from kbsite.build import build
 from kbsite.pages.runs import ROWS
 from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.browser.server import serving
-from tests.browser.test_accessibility import SCREENS, broken
+from tests.browser.test_accessibility import CORNERS, broken
 from tests.browser.test_hostile import ATTACK, stream
 from tests.browser.witness import Opened, Witness
 from tests.conftest import MakeRun, MakeSettings
@@ -303,7 +303,7 @@ def test_searching_needs_no_weaker_policy(searched: Path) -> None:
     assert "unsafe" not in found[0][0]
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_lists_and_hits_break_no_rule_of_accessibility_and_fit(
     screen: dict[str, Any], found_at: str, context_of: functools.partial[BrowserContext]
 ) -> None:

@@ -18,7 +18,7 @@ from tests.browser import test_getting_around, test_transcript
 from tests.browser.conftest import Open
 from tests.browser.long_session import LONG, LONG_ROUND, QUOTED, ROUNDS, line_of
 from tests.browser.server import serving
-from tests.browser.test_accessibility import SCREENS, broken, open_all
+from tests.browser.test_accessibility import CORNERS, broken, open_all
 from tests.browser.test_hostile import ATTACKS, _hostile
 from tests.browser.witness import Witness
 from tests.unpacking import carried
@@ -183,7 +183,7 @@ def test_nothing_but_its_own_scripts_and_styles_is_taken(open_run: Open, witness
     witness.errors.clear()
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_the_file_breaks_no_rule_of_accessibility(
     screen: dict[str, Any], file: Path, context_of: functools.partial[BrowserContext]
 ) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from tests.browser.server import serving
-from tests.browser.test_accessibility import SCREENS, broken, open_all
+from tests.browser.test_accessibility import CORNERS, broken, open_all
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version
@@ -152,7 +152,7 @@ def test_the_chart_of_a_run_leads_to_the_solution_as_it_stood(
     assert text(page) == version(200)
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", CORNERS)
 def test_no_page_of_snapshots_breaks_a_rule(
     screen: dict[str, Any], folder: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
