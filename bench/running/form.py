@@ -56,6 +56,8 @@ class SessionLimits:
     """Between two copies of the growing transcript."""
     look_seconds: float = 1.0
     """Between two looks at solution.py."""
+    share_gpu: bool = False
+    """Whether the GPU may be in use already: by other agents, while none is measured."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,16 +48,16 @@ def host(gpu: Gpu | None) -> Host:
     )
 
 
-def gpu(uuid: str, hardware: str | None) -> Gpu:
+def gpu(uuid: str, hardware: str | None, *, shared: bool = False) -> Gpu:
     """The GPU of a UUID, looked at with the driver's management library.
 
-    MachineError where there is none, somebody uses it, or it is not the hardware that was asked
-    for; UsageError where that hardware is not known.
+    MachineError where there is none, somebody uses it although it is not `shared`, or it is not the
+    hardware that was asked for; UsageError where that hardware is not known.
     """
     told = Nvml(uuid)
     found = told.identity()
     used = told.processes()
-    if used:
+    if used and not shared:
         names = strangers(used)
         who = ", ".join(f"process {pid} ({name})" for pid, name in names.items())
         raise MachineError(

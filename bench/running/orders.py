@@ -68,7 +68,7 @@ def _wrong_limits(limits: SessionLimits) -> list[tuple[str, str]]:
     wrong = []
     for one in fields(limits):
         held = getattr(limits, one.name)
-        if held is None:
+        if held is None or isinstance(held, bool):
             continue
         if not (math.isfinite(held) and held > 0):
             wrong.append((f"limits.{one.name}", f"expected more than 0, got {held}"))

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from pathlib import Path
 
 from bench.sandbox import self_test
-from bench.sandbox.box import Proven, Sandbox
+from bench.sandbox.box import Box, Proven, Sandbox
+from kbsite.errors import MachineError
+
+_lock = threading.Lock()
+_under_way: dict[tuple[Sandbox, tuple[Path, ...]], Future[Proven]] = {}
 
 
-@cache
-def proving(sandbox: Sandbox) -> Future[Proven]:
-    """The self-test of a sandbox, under way or done; its errors are raised by `result`."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="self-test")
+def proving(sandbox: Sandbox, like: Box) -> Future[Proven]:
+    """The self-test of a sandbox with boxes like this one, under way or done.
+
+    It is made once for each sandbox and set of devices. It never fails: a sandbox that could not be
+    tested has level L0, and says why.
+    """
+    with _lock:
+        key = sandbox, like.devices
+        if key not in _under_way:
+            pool = ThreadPoolExecutor(1, thread_name_prefix="self-test")
+            _under_way[key] = pool.submit(_tested, sandbox, like)
+            pool.shutdown(wait=False)
+        return _under_way[key]
+
+
+def _tested(sandbox: Sandbox, like: Box) -> Proven:
     try:
-        return pool.submit(self_test, sandbox)
-    finally:
-        pool.shutdown(wait=False)
+        return self_test(sandbox, like=like)
+    except (MachineError, OSError) as error:
+        # A session of an hour is not thrown away for this; it is not published either.
+        facts = {"not tested": str(error)}
+        return Proven(sandbox=sandbox.name, level="L0", claims=(), facts=facts)
 
 
 def level(proven: Proven) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from bench.commit import git_commit
 from bench.harnesses.form import Program
-from bench.proxy.form import Account
+from bench.proxy.form import Account, Exchange
 from bench.records import plain
 from bench.running.ending import Verdict
 from bench.running.form import Order
@@ -129,6 +129,25 @@ def run_record(run_id: str, told: Told, became: Became, prices: PriceTable, fold
         git_commit=git_commit(),
         notes=became.notes,
     )
+
+
+def about_models(order: Order, exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """Sentences about what was asked of a provider that the order does not tell."""
+    asked = sorted({one.model for one in exchanges if one.model} - {order.model})
+    if asked:
+        yield f"The CLI asked for other models, too: {_listed(asked)}."
+    answered = {one.answered_by for one in exchanges if one.answered_by}
+    others = sorted(answered - {order.model, *asked})
+    if others:
+        yield f"Answers named other models than were asked: {_listed(others)}."
+    tools = sorted({tool for one in exchanges for tool in one.server_tools})
+    if tools:
+        yield f"The CLI let the provider use tools of its own: {_listed(tools)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(name[:100] for name in names[:10])
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"
 
 
 def _signal(ending: Ending) -> str | None:

@@ -17,7 +17,7 @@ import kbsite
 from bench.harnesses.form import HOME, WORKSPACE, Adapter, Asked, Launch, Program
 from bench.providers import Dialect, Provider
 from bench.proxy.clock import Clock
-from bench.proxy.form import PORT
+from bench.proxy.form import PORT, Account
 from bench.proxy.metering import metering
 from bench.proxy.upstream import Upstream
 from bench.running.collecting import (
@@ -41,6 +41,7 @@ from bench.running.record import (
     SESSION,
     Became,
     Told,
+    about_models,
     hidden,
     new_folder,
     run_record,
@@ -48,7 +49,7 @@ from bench.running.record import (
 from bench.running.session import SHORT, STDERR, STDOUT, Over, Session
 from bench.running.session import Told as ToldProgress
 from bench.sandbox import NONE
-from bench.sandbox.box import SCRATCH, Box, Limits, Sandbox, Sandboxed
+from bench.sandbox.box import SCRATCH, Box, Limits, Proven, Sandbox, Sandboxed
 from bench.sandbox.place import Place
 from bench.sandbox.places import gpu_places, python_places
 from kbsite.errors import UsageError
@@ -96,20 +97,21 @@ def run(job: Job, told: ToldProgress, stop: Event) -> Ended:
     what is broken off later leaves a `.partial` folder.
     """
     prepared = _prepared(job)
-    proving(job.sandbox)
     partial = new_folder(job.places.runs, job.order, prepared.started)
     write_text(partial / ORDER, json_text(hidden(job.order)))
     write_text(partial / PROMPT, prepared.given.prompt)
     (partial / TRANSCRIPT).mkdir()
     try:
-        box = job.sandbox.start(prepared.command, _box(job, prepared, partial))
+        asked = _box(job, prepared, partial)
+        box = job.sandbox.start(prepared.command, asked)
     except BaseException:
         # Nothing has happened that anybody would want to read.
         shutil.rmtree(partial)
         raise
     with box:
+        proven = proving(job.sandbox, asked)
         collected = _session(job, prepared, partial, box, told, stop)
-    return _completed(job, prepared, partial, collected)
+    return _completed(job, prepared, partial, collected, proven.result())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +130,10 @@ class _Prepared:
 class _Collected:
     """What a session was, when all that it left is copied."""
 
-    became: Became
+    verdict: Verdict
+    over: Over
+    account: Account
+    notes: tuple[str, ...]
     facts: dict[str, object]
 
 
@@ -154,12 +159,17 @@ def _prepared(job: Job) -> _Prepared:
         given=given,
         launch=launch,
         dialect=job.dialect,
-        gpu=gpu(order.gpu, order.hardware) if order.gpu else None,
+        gpu=_gpu(job) if order.gpu else None,
         environment=_environment(job, launch),
         command=(*job.program.command, *launch.command),
         port=port,
         started=datetime.now(UTC),
     )
+
+
+def _gpu(job: Job) -> Gpu:
+    uuid = job.order.gpu or ""
+    return gpu(uuid, job.order.hardware, shared=job.limits.share_gpu)
 
 
 def _free_port() -> int:
@@ -228,23 +238,26 @@ def _session(
             snapshots=Snapshots(partial / SNAPSHOTS, notes), told=told, stop=stop,
         )  # fmt: skip
         over = session.watched()
-        session.transcript.finish(session.home)
-        session.snapshots.look(session.workspace)
-        if job.adapter.extract is not None:
-            extract(job.adapter.extract, session.home, job.sandbox, transcript, notes)
-        final = _hand_in(session, over, partial, prepared.given, notes)
-        exchanges = tuple(one for one in meter.exchanges if one.model_request)
-        facts = Facts(
+    session.transcript.finish(session.home)
+    session.snapshots.look(session.workspace)
+    if job.adapter.extract is not None:
+        extract(job.adapter.extract, session.home, job.sandbox, transcript, notes)
+    final = _hand_in(session, over, partial, prepared.given, notes)
+    # Only now all exchanges have ended, those too that the end of the session cut off.
+    exchanges = tuple(one for one in meter.exchanges if one.model_request)
+    for sentence in about_models(job.order, exchanges):
+        notes.add(sentence)
+    verdict = decide(
+        Facts(
             stop=over.stop, why=over.why, exchanges=exchanges,
             completion=job.adapter.completion(transcript), ending=over.ending, late=clock.over,
             solution=final is not None,
-        )  # fmt: skip
-        account = meter.account
-    became = Became(
-        verdict=decide(facts), ending=over.ending, ended=over.ended, account=account,
-        proven=proving(job.sandbox).result(), notes=notes.sentences,
+        )
     )  # fmt: skip
-    return _Collected(became=became, facts=_facts(job, prepared, session, box))
+    return _Collected(
+        verdict=verdict, over=over, account=meter.account, notes=notes.sentences,
+        facts=_facts(job, prepared, session, box),
+    )  # fmt: skip
 
 
 def _hand_in(
@@ -288,16 +301,21 @@ def _lines(workspace: Place, name: str) -> int:
     return 0 if held is None else held.count(b"\n")
 
 
-def _completed(job: Job, prepared: _Prepared, partial: Path, collected: _Collected) -> Ended:
+def _completed(
+    job: Job, prepared: _Prepared, partial: Path, collected: _Collected, proven: Proven
+) -> Ended:
     """Write the records and the manifest, and give the folder its name."""
-    became = collected.became
-    verdict: Verdict = became.verdict
-    write_text(partial / SANDBOX, json_text(became.proven.as_dict()))
+    write_text(partial / SANDBOX, json_text(proven.as_dict()))
     write_text(partial / SESSION, json_text(collected.facts))
     told = Told(
         order=job.order, program=job.program, provider_host=job.provider.host(prepared.dialect),
         command=prepared.command, environment=prepared.environment, given=prepared.given,
         host=host(prepared.gpu), started=prepared.started,
+    )  # fmt: skip
+    verdict, over = collected.verdict, collected.over
+    became = Became(
+        verdict=verdict, ending=over.ending, ended=over.ended, account=collected.account,
+        proven=proven, notes=collected.notes,
     )  # fmt: skip
     run_id = partial.name.removesuffix(PARTIAL)
     record = run_record(run_id, told, became, job.prices, partial)
