@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from bench.proxy.book import Book
 from bench.proxy.limits import ProxyLimits
@@ -16,6 +17,18 @@ from bench.proxy.passing import Passing, opened
 from bench.proxy.upstream import Upstream
 
 _TOLD = logging.getLogger("bench.proxy")
+
+
+class _NoNews(logging.Filter):
+    """Leaves out requests that are no HTTP: a hostile client sends as many as it likes."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a person should hear of it."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, HttpProcessingError)
+
+
+_TOLD.addFilter(_NoNews())
 
 
 @asynccontextmanager

@@ -192,9 +192,12 @@ class Proxy:
         path: str = PATHS[Dialect.ANTHROPIC],
         headers: Mapping[str, str] | None = None,
     ) -> Answered:
-        """The whole answer to a request for a model."""
+        """The whole answer to a request for a model, when it is accounted for."""
+        before = self.meter.account.exchanges
         with self.posting(body, path=path, headers=headers) as answer:
-            return Answered(answer.status, dict(answer.getheaders()), answer.read())
+            answered = Answered(answer.status, dict(answer.getheaders()), answer.read())
+        wait_for(lambda: self.meter.account.exchanges > before)
+        return answered
 
     def get(self, path: str) -> Answered:
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=GENEROUS)) as held:
@@ -270,13 +273,12 @@ def listen(connection: socket.socket) -> Heard:
 
 
 def tell(proxy: Proxy, request: bytes) -> Heard:
-    """What a raw request is answered, to the end of the connection; none is asked to stay."""
+    """What a raw request is answered, to the end of the connection: it has to ask for that."""
     with proxy.connected() as connection:
         try:
             connection.sendall(request)
-            connection.shutdown(socket.SHUT_WR)
-        except OSError:
-            return listen(connection)
+        except ConnectionError:
+            return Heard(b"", was_reset=True)
         return listen(connection)
 
 
