@@ -26,7 +26,7 @@ def npm() -> str:
     found = shutil.which("npm")
     if found is None:
         raise MachineError(
-            "npm is not on PATH: install Node.js with npm, of any version (on Debian: "
+            "npm is not on PATH: install Node with npm, of any version (on Debian: "
             "apt-get install npm); the Node that the CLIs run on is then installed with it"
         )
     return found

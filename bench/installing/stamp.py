@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bench.installing.lock import Locked
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import KbsiteError, UsageError
 from kbsite.store.records import json_record
 from kbsite.store.settings import config_path
 from kbsite.store.writing import json_text, write_text
@@ -60,7 +60,7 @@ def installed(prefix: Path, locked: Locked) -> Installed | None:
         return None
     try:
         said = json_record(path, Installed)
-    except InputError:
+    except KbsiteError:
         return None  # half a stamp, or one of another release: it is installed anew
     return said if said.facts.get("locked") == fingerprint(locked) else None
 
