@@ -1,4 +1,4 @@
-"""A driver in a process of its own, with stand-ins for supervisors: drive.py SWEEP RUNS PROBLEMS."""
+"""A driver of its own, with stand-ins for supervisors: drive.py SWEEP RUNS PROBLEMS."""
 
 from __future__ import annotations
 
