@@ -97,7 +97,8 @@ class Chat:
 
     def error_frame(self, kind: str) -> bytes:
         """An error of this type within a stream."""
-        return sse({"error": {"message": f"scripted {kind}", "type": kind, "code": kind}})
+        error = {"message": f"scripted {kind}", "type": kind, "param": None, "code": None}
+        return sse({"error": error})
 
     def counted(self, tokens: int) -> Mapping[str, Any]:
         """Never asked for: the API has no such path."""

@@ -39,8 +39,9 @@ def post(url: str, body: object, method: str = "POST") -> tuple[HTTPResponse, by
 
 
 def events(data: bytes) -> list[Json]:
-    """The data of server-sent events, but for the word at their end."""
-    lines = [line.removeprefix("data: ") for line in data.decode().split("\n")]
+    """The data of whole server-sent events, but for the word at their end."""
+    whole = data.decode().split("\n\n")[:-1]
+    lines = [line.removeprefix("data: ") for one in whole for line in one.split("\n")]
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
