@@ -36,7 +36,7 @@ def extract(how: Extract, home: Place, sandbox: Sandbox, transcript: Path, notes
         seeds={_LEFT / name: data for name, data in left.items()},
         limits=Limits(
             memory_bytes=1 << 30, processes=16, log_bytes=_MIB,
-            stdout_bytes=TRANSCRIPT.file_bytes, scratch_bytes=64 * _MIB,
+            stdout_bytes=TRANSCRIPT.file_bytes, scratch_bytes=2 * size + 64 * _MIB,
         ),
     )  # fmt: skip
     with sandbox.start(python_command(Path(_SCRIPT), str(_LEFT)), box) as running:

@@ -19,12 +19,13 @@ from bench.running.hosts import CPU
 from bench.running.proven import level
 from bench.sandbox.box import Ending, Proven
 from kbsite import __version__
+from kbsite.errors import UsageError
 from kbsite.importers.run_ids import slug
 from kbsite.model.price import Estimate, PriceTable, estimate
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.usage import Usage
 from kbsite.store.files import contents
-from kbsite.store.folders import PARTIAL, new_run_folder
+from kbsite.store.folders import new_run_folder
 from kbsite.store.prices import PRICES
 from kbsite.store.runs import TRANSCRIPT
 from kbsite.transcripts import transcript
@@ -41,7 +42,7 @@ READABLE_BYTES = 64 << 20
 PROMPT_WORD = "PROMPT"
 """Stands in the recorded command line for the prompt, where a CLI wants it there."""
 
-_MOST_TRIES = 1000
+_MOST_TRIES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +78,11 @@ def new_folder(runs: Path, order: Order, started: datetime) -> Path:
     base = f"{stamp}_{slug(order.harness)}_{slug(order.model)}_{order.problem}"
     for number in range(1, _MOST_TRIES):
         name = base if number == 1 else f"{base}-{number}"
-        if (board / name).exists() or (board / f"{name}{PARTIAL}").exists():
+        try:
+            return new_run_folder(board, name)
+        except UsageError:
+            # Of the same second, maybe of another supervisor: whatever else is wrong is told below.
             continue
-        return new_run_folder(board, name)
     return new_run_folder(board, base)
 
 

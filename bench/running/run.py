@@ -206,6 +206,7 @@ def _box(job: Job, prepared: _Prepared, partial: Path) -> Box:
         environment=prepared.environment,
         stdin=prepared.launch.stdin,
         listen=prepared.port,
+        interfaces=True,
         limits=Limits(
             memory_bytes=limits.memory_bytes, processes=limits.processes,
             log_bytes=limits.stderr_bytes, stdout_bytes=limits.stdout_bytes,
