@@ -96,6 +96,27 @@ class Box:
 
 def check_places(box: Box) -> None:
     """Raise UsageError for paths of a box that cover each other, or are none."""
+    _check_absolute(box)
+    system = (Path("/proc"), Path("/dev"))
+    for place in box.readable:
+        _check_apart("readable", place, (box.folder, *box.writable, *system))
+        if SCRATCH.is_relative_to(place):
+            raise UsageError(_COVERS.format("readable", place))
+    own = (*system, SCRATCH, Path("/etc"))
+    for place in box.bound:
+        _check_apart("bound", place, (box.folder, *box.writable, *own))
+    for place, most in box.writable.items():
+        _check_apart("writable", place, (*(set(box.writable) - {place}), *own))
+        if most < 4096:
+            raise UsageError(f"Box.writable: {most} bytes for {place}, expected 4096 or more")
+    if box.folder not in box.writable:
+        _check_apart("folder", box.folder, (*box.writable, *own))
+    for place in box.seeds:
+        _check_seed(box, place)
+
+
+def _check_absolute(box: Box) -> None:
+    """Raise UsageError for what is no absolute path."""
     named = {
         "": (*box.readable, *box.devices),
         ".folder": (box.folder, box.home),
@@ -108,22 +129,6 @@ def check_places(box: Box) -> None:
         for place in places:
             if not place.is_absolute() or ".." in place.parts:
                 raise UsageError(f"Box{name}: {place} is not an absolute path without '..'")
-    for place in box.readable:
-        _check_apart("readable", place, (box.folder, *box.writable, Path("/proc"), Path("/dev")))
-        if SCRATCH.is_relative_to(place):
-            raise UsageError(_COVERS.format("readable", place))
-    own = (SCRATCH, Path("/proc"), Path("/dev"))
-    for place in box.bound:
-        _check_apart("bound", place, (box.folder, *box.writable, *own))
-    for place, most in box.writable.items():
-        others = [one for one in box.writable if one != place]
-        _check_apart("writable", place, (*others, *own, Path("/etc")))
-        if most < 4096:
-            raise UsageError(f"Box.writable: {most} bytes for {place}, expected 4096 or more")
-    if box.folder not in box.writable:
-        _check_apart("folder", box.folder, (*box.writable, *own, Path("/etc")))
-    for place in box.seeds:
-        _check_seed(box, place)
 
 
 _COVERS = "Box.{}: {} would cover, or lie in, what every box has itself"

@@ -31,6 +31,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
     from typing import Any, NoReturn
 
     Plan = dict[str, Any]
@@ -72,16 +73,28 @@ def main() -> None:
         with os.fdopen(plan_fd, "rb") as stream:
             plan: Plan = marshal.load(stream)  # noqa: S302 - it is from who started this
             contents = stream.read()
+        furnish = furnisher(plan["furnisher"])
         if mode == "namespaces":
             first_in_namespaces(plan)
             build_root(plan, contents)
         elif mode == "bare":
             adopt_orphans()
-        plan["settle"] = furnish(plan, contents, channel)
+        plan["settle"] = furnish(plan, contents, channel, mount)
         run_init(plan, channel)
     except OSError as error:
         tell(channel, f"failed {error}")
         os._exit(1)
+
+
+def furnisher(code: CodeType | None) -> Callable[..., Callable[[], None]]:
+    """What makes what only some boxes have, and returns what the box's user has still to do.
+
+    It is furnish.py, loaded while what that imports can be seen.
+    """
+    names: dict[str, Callable[..., Any]] = {"furnish": lambda *_: lambda: None}
+    if code is not None:
+        exec(code, names)  # noqa: S102 - it is from who started this
+    return names["furnish"]
 
 
 def tell(channel: int, line: str) -> None:
@@ -220,15 +233,6 @@ def loopback_up() -> None:
     request = struct.pack("16sH14x", b"lo", IFF_UP_RUNNING)
     checked("the loopback interface", libc.ioctl(number, SIOCSIFFLAGS, request))
     os.close(number)
-
-
-def furnish(plan: Plan, contents: bytes, channel: int) -> Callable[[], None]:
-    """Add what only some boxes have (furnish.py), and return what its user still has to do."""
-    names: dict[str, Any] = {"furnish": lambda *_: lambda: None}
-    if plan["furnisher"] is not None:
-        exec(plan["furnisher"], names)  # noqa: S102 - it is from who started this
-    settle: Callable[[], None] = names["furnish"](plan, contents, channel, mount)
-    return settle
 
 
 def run_init(plan: Plan, channel: int) -> NoReturn:

@@ -48,6 +48,7 @@ REFUSED: dict[str, tuple[int, int, tuple[int, ...]]] = {
 }
 # Families of sockets that heed no network namespace, or talk to the kernel itself.
 FAMILIES = {"netlink": 16, "packet": 17, "alg": 38, "vsock": 40}
+NETLINK_AUDIT = 9  # what is still refused where interfaces may be asked for
 
 
 def main() -> None:
@@ -56,7 +57,8 @@ def main() -> None:
     at_start = _open_files()
     with os.fdopen(os.dup(number), "r") as stream:
         asked: Asked = json.loads(stream.readline()) | {"open": at_start}
-    answers = {name: attempt(asked) for name, attempt in ATTEMPTS.items()}
+    attempts = ATTEMPTS | (OF_AGENTS if asked["given"] else {})
+    answers = {name: attempt(asked) for name, attempt in attempts.items()}
     os.write(number, json.dumps(answers).encode() + b"\n")
 
 
@@ -95,6 +97,9 @@ def root(asked: Asked) -> Seen:
     for path in asked["hidden"]:
         if Path(path).exists():
             return False, f"{path} is there"
+    for path in asked["emptied"]:
+        if _names(path):
+            return False, f"{path} is not empty"
     try:
         names = os.listdir("/proc/1/root/")  # noqa: PTH208
     except PermissionError:
@@ -158,7 +163,7 @@ def ipc(asked: Asked) -> Seen:
     return found < 0, "the parent's segment " + ("is not there" if found < 0 else "is there")
 
 
-def calls(_: Asked) -> Seen:
+def calls(asked: Asked) -> Seen:
     """Making the calls that a filter has to refuse."""
     libc = ctypes.CDLL(None, use_errno=True)
     machine = os.uname().machine
@@ -170,8 +175,9 @@ def calls(_: Asked) -> Seen:
         if done != -1 or ctypes.get_errno() != errno.EPERM:
             return False, f"{name} is not refused: {os.strerror(ctypes.get_errno())}"
     for name, family in FAMILIES.items():
+        protocol = NETLINK_AUDIT if asked["interfaces"] and name == "netlink" else 0
         try:
-            socket.socket(family, socket.SOCK_DGRAM).close()
+            socket.socket(family, socket.SOCK_DGRAM, protocol).close()
         except OSError as error:
             if error.errno == errno.EAFNOSUPPORT:
                 continue
@@ -199,6 +205,75 @@ def open_files(asked: Asked) -> Seen:
     return asked["open"] == wanted, f"open are {asked['open']}, passed was {wanted[-1]}"
 
 
+def given_files(asked: Asked) -> Seen:
+    """Writing, replacing, moving or removing a file, or the folder that it lies in."""
+    given = Path(asked["given"]).absolute()
+    before = given.read_bytes()
+    own = given.parents[2] / "own"
+    done = []
+    for name, change in CHANGES.items():
+        own.write_bytes(b"changed")
+        try:
+            change(given, own)
+        except OSError:
+            continue
+        done.append(name)
+    own.unlink(missing_ok=True)
+    if done or given.read_bytes() != before:
+        return False, f"done: {', '.join(done)}"
+    return True, f"{len(CHANGES)} ways to change one are refused"
+
+
+CHANGES: dict[str, Callable[[Path, Path], object]] = {
+    "write": lambda given, _: given.write_bytes(b"changed"),
+    "append": lambda given, _: os.open(given, os.O_WRONLY | os.O_APPEND),
+    "truncate": lambda given, _: os.truncate(given, 0),
+    "write by an open file": lambda given, _: os.open(f"/proc/self/fd/{_held(given)}", os.O_RDWR),
+    "replace": lambda given, own: own.replace(given),
+    "move": lambda given, own: given.rename(own),
+    "remove": lambda given, _: given.unlink(),
+    "link elsewhere": lambda given, own: os.link(given, own.with_name("other")),
+    "chmod": lambda given, _: given.chmod(0o666),
+    "chown": lambda given, _: os.chown(given, os.getuid(), os.getgid()),
+    "set its time": lambda given, _: os.utime(given, (0, 0)),
+    "add beside it": lambda given, _: (given.parent / "more").touch(),
+    "move its folder": lambda given, _: given.parent.rename(given.parent.with_name("moved")),
+    "move what that lies in": lambda given, own: given.parents[1].rename(own.with_name("moved")),
+    "remove its folder": lambda given, _: given.parent.rmdir(),
+}
+
+
+def _held(path: Path) -> int:
+    return os.open(path, os.O_RDONLY)
+
+
+def listener(asked: Asked) -> Seen:
+    """Reaching what listens for it, and finding nothing else that does."""
+    told = [line.split() for name in ("tcp", "tcp6") for line in _lines(f"/proc/net/{name}")[1:]]
+    listening = sorted({int(words[1].rpartition(":")[2], 16) for words in told if words[3] == "0A"})
+    if listening != [asked["listen"]]:
+        return False, f"listening are {listening}"
+    others = sum(len(_lines(f"/proc/net/{name}")) - 1 for name in ("udp", "udp6", "raw", "unix"))
+    if others:
+        return False, f"{others} other sockets are there"
+    with socket.create_connection(("127.0.0.1", asked["listen"]), 5) as one:
+        one.sendall(asked["token"].encode())
+    return True, f"only port {asked['listen']} of 127.0.0.1 listens, and answers"
+
+
+def folders(asked: Asked) -> Seen:
+    """Writing to its folders, which nothing lies in but what was put there."""
+    for folder in asked["folders"]:
+        if not Path(folder).is_dir():
+            return False, f"{folder} is not there"
+        path = Path(folder) / "probe"
+        path.write_bytes(b"probe")
+        path.unlink()
+        if Path(folder).stat().st_dev == Path("/").stat().st_dev:
+            return False, f"{folder} is no file system of its own"
+    return True, f"{', '.join(asked['folders'])} are file systems of their own, and can be written"
+
+
 def _open_files() -> list[int]:
     found = []
     for number in range(4096):
@@ -220,6 +295,14 @@ def _nodes(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def _names(folder: str) -> list[str]:
+    """What is seen in a folder: nothing in one that is closed, or not there."""
+    try:
+        return os.listdir(folder)  # noqa: PTH208
+    except (PermissionError, FileNotFoundError):
+        return []
+
+
 def _lines(path: str) -> list[str]:
     return Path(path).read_text().splitlines()
 
@@ -235,6 +318,12 @@ ATTEMPTS: dict[str, Callable[[Asked], Seen]] = {
     "calls": calls,
     "devices": devices,
     "open files": open_files,
+}
+
+OF_AGENTS: dict[str, Callable[[Asked], Seen]] = {
+    "given files": given_files,
+    "listener": listener,
+    "folders": folders,
 }
 
 if __name__ == "__main__":

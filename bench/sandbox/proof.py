@@ -16,11 +16,13 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from bench.sandbox.bait import Bait, laid_out
-from bench.sandbox.box import FOLDER, Box, Claim, Proven, Sandbox, Sandboxed
+from bench.sandbox.box import FOLDER, SCRATCH, Box, Claim, Limits, Proven, Sandbox, Sandboxed
 from bench.sandbox.enter import NODES
 from bench.sandbox.groups import KEPT_BY_KERNEL
 from bench.sandbox.plan import python_command
@@ -42,6 +44,11 @@ NEEDED = {
     },
 }
 NEEDED["L3"] = {*NEEDED["L1"], *NEEDED["L2"], "limits kept by the kernel"}
+# What has to hold besides of a box that an agent gets, for L2.
+OF_AGENTS = {
+    *("given files", "listener", "folders"),
+    *("limit of folders", "limit of files", "limit of standard output"),
+}
 
 _HOW = {
     "rights": "the probe calls setuid for root and for another user",
@@ -54,42 +61,71 @@ _HOW = {
     "calls": "the probe makes the calls, with arguments that do nothing",
     "devices": "the probe lists /dev and makes a node",
     "open files": "the probe tries all numbers",
+    "given files": "the probe writes, replaces, moves and removes a file, and its folder",
+    "listener": "the probe reads who listens, and sends a word there, which arrives outside",
+    "folders": "the probe writes to its folders, and compares their devices with that of /",
 }
+_FOLDER_BYTES = 4 * 1024 * 1024
+_PORT = 8000
+_GIVEN = "given/deep/file"
 
 
-def self_test(sandbox: Sandbox, *, share_ipc: bool = False) -> Proven:
+def self_test(sandbox: Sandbox, *, share_ipc: bool = False, like: Box | None = None) -> Proven:
     """What a sandbox was seen to keep, and its level; of boxes that share IPC if told so.
 
-    Raises MachineError where it cannot be entered at all, or its probe does not answer.
+    `like` is a box of the kind that is asked about: what it can read, its devices and its folders,
+    which are made small here, are tried; left out, it is a grader's. Of a box with folders more
+    has to hold. Raises MachineError where the sandbox cannot be entered at all, or its probe does
+    not answer.
     """
     with tempfile.TemporaryDirectory(prefix="kbsite-canary-") as name, laid_out(Path(name)) as bait:
-        log = Path(name) / "log"
-        claims, facts = _probed(sandbox, bait, log, share_ipc=share_ipc)
-        claims += tried_limits(sandbox, log)
-    return Proven(
-        sandbox=sandbox.name, level=level_of(claims), claims=tuple(claims), facts=dict(facts)
+        box = small(like or Box(log=Path(name) / "log", share_ipc=share_ipc), Path(name))
+        claims, facts = _probed(sandbox, bait, box)
+        claims += tried_limits(sandbox, box)
+    level = level_of(claims, OF_AGENTS if box.writable else set())
+    return Proven(sandbox=sandbox.name, level=level, claims=tuple(claims), facts=dict(facts))
+
+
+def small(like: Box, folder: Path) -> Box:
+    """A box of a kind, with nothing of its own yet, whose output lies in a folder of the host."""
+    return replace(
+        like,
+        log=folder / "log",
+        stdout=folder / "stdout" if like.writable else None,
+        files={},
+        seeds={},
+        stdin=b"",
+        pass_fds=(),
+        limits=Limits(),
+        writable=dict.fromkeys(like.writable, _FOLDER_BYTES),
+        listen=(like.listen or _PORT) if like.writable else None,
     )
 
 
-def level_of(claims: list[Claim]) -> str:
-    """The highest level of which every claim held."""
+def level_of(claims: list[Claim], more: Set[str] = frozenset()) -> str:
+    """The highest level of which every claim held; `more` is needed for all above L1."""
     held = {claim.name for claim in claims if claim.held}
-    return next((level for level in ("L3", "L2", "L1") if NEEDED[level] <= held), "L0")
+    for level in ("L3", "L2", "L1"):
+        if NEEDED[level] | (set() if level == "L1" else more) <= held:
+            return level
+    return "L0"
 
 
-def _probed(
-    sandbox: Sandbox, bait: Bait, log: Path, *, share_ipc: bool
-) -> tuple[list[Claim], dict[str, str]]:
+def _probed(sandbox: Sandbox, bait: Bait, box: Box) -> tuple[list[Claim], dict[str, str]]:
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with ExitStack() as stack, ours, theirs:
         inside = theirs.fileno()
-        files = {"probe.py": _PROBE.read_bytes()}
-        box = Box(log=log, files=files, pass_fds=(inside,), share_ipc=share_ipc)
+        files = {"probe.py": _PROBE.read_bytes(), _GIVEN: b"given"}
+        box = replace(box, files=files, pass_fds=(inside,))
         command = python_command(Path("probe.py"), str(inside))
         with sandbox.start(command, box) as started:
             theirs.close()
+            if started.listener:
+                stack.enter_context(started.listener)
             claims = [_own_user(started), *_from_outside(started), *_kept(started)]
-            answers = _answers(ours, bait, log)
+            answers = _answers(ours, bait, box)
+            if started.listener and not _heard(started.listener, bait.abstract):
+                answers["listener"] = (False, "what was sent there did not arrive")
         claims += [
             Claim(name=name, held=held, how=_HOW[name], seen=seen)
             for name, (held, seen) in answers.items()
@@ -97,29 +133,56 @@ def _probed(
         return claims, dict(started.facts)
 
 
-def _answers(ours: socket.socket, bait: Bait, log: Path) -> dict[str, tuple[bool, str]]:
-    home = str(Path.home())
-    checkout = Path(__file__).parents[2]
-    asked = {
-        "parent": os.getpid(),
-        "hidden": [str(bait.canary), str(checkout / "bench"), f"{home}/.profile", "/etc/shadow"],
-        "unwritable": ["/", "/usr", "/etc", "/dev", "/proc", str(FOLDER), sys.prefix, home, "/var"],
-        "port": bait.port,
-        "abstract": bait.abstract,
-        "shm_key": bait.shm_key,
-        "devices": [f"/dev/{name}" for name in NODES],
-    }
+def _heard(listener: socket.socket, word: str) -> bool:
+    """Whether a word came to a listener, by the first who connected."""
+    listener.settimeout(0)
+    try:
+        one, _ = listener.accept()
+    except BlockingIOError:
+        return False
+    with one:
+        one.settimeout(_LONG_S)
+        return one.recv(1000) == word.encode()
+
+
+def _answers(ours: socket.socket, bait: Bait, box: Box) -> dict[str, tuple[bool, str]]:
     ours.settimeout(_LONG_S)
     try:
-        ours.sendall(json.dumps(asked).encode() + b"\n")
+        ours.sendall(json.dumps(_asked(bait, box)).encode() + b"\n")
         with ours.makefile("r") as stream:
             line = stream.readline()
     except OSError as error:
         raise MachineError(f"the probe of the sandbox does not answer: {error}") from error
     if not line:
-        raise MachineError(f"the probe of the sandbox failed: {log.read_text(errors='replace')}")
+        said = box.log.read_text(errors="replace")
+        raise MachineError(f"the probe of the sandbox failed: {said}")
     answers: dict[str, tuple[bool, str]] = json.loads(line)
     return answers
+
+
+def _asked(bait: Bait, box: Box) -> dict[str, object]:
+    """What the probe is to try."""
+    home = str(Path.home())
+    checkout = Path(__file__).parents[2]
+    own = () if box.writable else (FOLDER,)
+    return {
+        "parent": os.getpid(),
+        "hidden": [str(bait.canary), str(checkout / "bench"), f"{home}/.profile", "/etc/shadow"],
+        "emptied": [str(path) for path in box.hidden if path.is_dir()],
+        "unwritable": [
+            *("/", "/usr", "/etc", "/dev", "/proc", sys.prefix, home, "/var"),
+            *map(str, (*own, *box.bound, *(path.parent for path in box.writable))),
+        ],
+        "port": bait.port,
+        "abstract": bait.abstract,
+        "shm_key": bait.shm_key,
+        "devices": [f"/dev/{name}" for name in NODES],
+        "interfaces": box.interfaces,
+        "given": _GIVEN if box.writable else None,
+        "folders": [str(path) for path in (*box.writable, SCRATCH)],
+        "listen": box.listen,
+        "token": bait.abstract,
+    }
 
 
 def _own_user(started: Sandboxed) -> Claim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from bench.sandbox.box import Box, Claim, Ending, Limits, Sandbox
@@ -12,7 +13,14 @@ from kbsite.errors import MachineError
 
 _LONG_S = 30.0
 _MIB = 1024 * 1024
-_LIMITS = Limits(memory_bytes=96 * _MIB, processes=16, log_bytes=1000, scratch_bytes=4 * _MIB)
+_LIMITS = Limits(
+    memory_bytes=96 * _MIB,
+    processes=16,
+    log_bytes=1000,
+    stdout_bytes=2000,
+    scratch_bytes=4 * _MIB,
+)
+_MANY = 4096  # files
 
 # Each stops by itself soon after the limit, so that it does no harm where there is none.
 _EATS = """
@@ -47,7 +55,26 @@ except OSError:
 os.unlink("/tmp/kbsite-fill")
 print(count)
 """
-_PRINTS = "print('x' * 5000)"
+# Both for each folder that it is given, so that the largest count tells.
+_FILLS_FOLDERS = f"""
+import os, sys
+most, many = 0, 0
+for folder in sys.argv[1:]:
+    for number in range({_MANY}):
+        try: os.close(os.open(folder + "/" + str(number), os.O_WRONLY | os.O_CREAT))
+        except OSError: break
+        many = max(many, number + 1)
+    try:
+        with open(folder + "/0", "wb", buffering=0) as stream:
+            for count in range(16):
+                if stream.write(bytes(1 << 20)) < 1 << 20: break
+                most = max(most, count + 1)
+    except OSError:
+        pass
+print(most, many)
+"""
+_PRINTS = "import sys; print('x' * 5000, file=sys.stderr)"
+_PRINTS_MORE = "print('x' * 5000)"
 _STAYS = """
 import os, time
 if os.fork() == 0:
@@ -59,43 +86,73 @@ time.sleep(0.2)
 """
 
 
-def tried_limits(sandbox: Sandbox, log: Path) -> Iterator[Claim]:
-    """What became of five programs: one claim each."""
-    ending, _ = _run(sandbox, _EATS, log)
+def tried_limits(sandbox: Sandbox, like: Box) -> Iterator[Claim]:
+    """What became of five programs in boxes of a kind, and two more where that has folders."""
+    box = replace(like, limits=_LIMITS, listen=None)
+    ending, _ = _run(sandbox, _EATS, box)
     yield Claim(
         name="limit of memory",
         held=ending.over_memory,
         how=f"a program takes 320 MiB where {_LIMITS.memory_bytes} bytes are allowed",
         seen=ending.sentence,
     )
-    _, said = _run(sandbox, _FORKS, log)
+    _, said = _run(sandbox, _FORKS, box)
     yield Claim(
         name="limit of processes",
         held=said.isdigit() and int(said) < _LIMITS.processes,
         how=f"a program forks 64 times where {_LIMITS.processes} processes are allowed",
         seen=f"children: {said}",
     )
-    _, said = _run(sandbox, _FILLS, log)
+    _, said = _run(sandbox, _FILLS, box)
     yield Claim(
         name="limit of scratch",
         held=said.isdigit() and int(said) * _MIB <= _LIMITS.scratch_bytes,
         how=f"a program writes 16 MiB where {_LIMITS.scratch_bytes} bytes are allowed",
         seen=f"MiB written: {said}",
     )
-    ending, said = _run(sandbox, _PRINTS, log)
-    kept = log.stat().st_size
+    ending, said = _run(sandbox, _PRINTS, box)
+    kept = box.log.stat().st_size
     yield Claim(
         name="limit of the log",
         held=kept == _LIMITS.log_bytes and ending.over_log == 5001 - kept,
         how=f"a program prints 5001 bytes where {_LIMITS.log_bytes} are kept",
         seen=f"{kept} bytes kept; {ending.sentence}",
     )
-    yield _left(sandbox, log)
+    yield _left(sandbox, box)
+    if box.stdout is not None and box.writable:
+        yield from _of_agents(sandbox, box, box.stdout)
 
 
-def _left(sandbox: Sandbox, log: Path) -> Claim:
+def _of_agents(sandbox: Sandbox, box: Box, stdout: Path) -> Iterator[Claim]:
+    """What becomes of who fills the folders, with bytes and with files, or prints without end."""
+    _, said = _run(sandbox, _FILLS_FOLDERS, box, *map(str, box.writable))
+    most, many = (int(word) for word in said.split()) if said else (_MANY, _MANY)
+    room = max(box.writable.values())
+    yield Claim(
+        name="limit of folders",
+        held=0 < most * _MIB <= room,
+        how=f"a program writes 16 MiB to each folder, where {room} bytes are allowed",
+        seen=f"MiB written: {most}",
+    )
+    yield Claim(
+        name="limit of files",
+        held=0 < many < _MANY,
+        how=f"a program makes {_MANY} files in each folder",
+        seen=f"files made: {many}",
+    )
+    ending, _ = _run(sandbox, _PRINTS_MORE, box)
+    kept = stdout.stat().st_size
+    yield Claim(
+        name="limit of standard output",
+        held=kept == _LIMITS.stdout_bytes and ending.over_stdout == 5001 - kept,
+        how=f"a program prints 5001 bytes where {_LIMITS.stdout_bytes} are kept",
+        seen=f"{kept} bytes kept; {ending.sentence}",
+    )
+
+
+def _left(sandbox: Sandbox, box: Box) -> Claim:
     """Whether a daemon outlives the command that made it."""
-    with sandbox.start(python_command(Path("-c"), _STAYS), _box(log)) as started:
+    with sandbox.start(python_command(Path("-c"), _STAYS), box) as started:
         namespace = os.stat(f"/proc/{started.pid}/ns/pid").st_ino  # noqa: PTH116
         started.wait(_LONG_S)
     left = [one for one in _processes() if _namespace(one) == namespace]
@@ -119,14 +176,10 @@ def _namespace(process: Path) -> int | None:
         return None
 
 
-def _box(log: Path) -> Box:
-    return Box(log=log, limits=_LIMITS)
-
-
-def _run(sandbox: Sandbox, program: str, log: Path) -> tuple[Ending, str]:
+def _run(sandbox: Sandbox, program: str, box: Box, *arguments: str) -> tuple[Ending, str]:
     """How a program ended, and what it printed."""
-    with sandbox.start(python_command(Path("-c"), program), _box(log)) as started:
+    with sandbox.start(python_command(Path("-c"), program, *arguments), box) as started:
         ending = started.wait(_LONG_S)
     if ending is None:
         raise MachineError(f"a program of the self-test still ran after {_LONG_S:g} s")
-    return ending, log.read_text(errors="replace").strip()
+    return ending, (box.stdout or box.log).read_text(errors="replace").strip()

@@ -37,7 +37,7 @@ def test_others_are_seen() -> None:
 
 
 def test_what_lies_on_the_host_is_seen(bait: Bait) -> None:
-    held, seen = probe.root({"hidden": ["/no/such", str(bait.canary)]})
+    held, seen = probe.root({"hidden": ["/no/such", str(bait.canary)], "emptied": []})
     assert (held, seen) == (False, f"{bait.canary} is there")
 
 
@@ -95,13 +95,13 @@ def test_shared_memory_is_seen(bait: Bait) -> None:
 
 
 def test_calls_that_go_through_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    held, seen = probe.calls({})
+    held, seen = probe.calls({"interfaces": False})
     assert (held, seen) == (False, "ptrace is not refused: No such process")
     monkeypatch.setattr(probe, "REFUSED", {})
     monkeypatch.setattr(probe, "FAMILIES", {"inet": 2})
-    assert probe.calls({}) == (False, "a socket of family inet is not refused")
+    assert probe.calls({"interfaces": False}) == (False, "a socket of family inet is not refused")
     monkeypatch.setattr(probe, "FAMILIES", {"none": 999})
-    assert probe.calls({})[0]
+    assert probe.calls({"interfaces": False})[0]
 
 
 def test_devices_that_were_not_given_are_seen() -> None:
@@ -122,7 +122,7 @@ def test_the_probe_answers_every_attempt_once(bait: Bait) -> None:
     asked = {
         "parent": os.getpid(), "hidden": [str(bait.canary)],
         "unwritable": [str(bait.canary.parent)], "port": bait.port, "abstract": bait.abstract,
-        "shm_key": bait.shm_key, "devices": [],
+        "shm_key": bait.shm_key, "devices": [], "emptied": [], "interfaces": False, "given": None,
     }  # fmt: skip
     with ours, theirs:
         ours.sendall(json.dumps(asked).encode() + b"\n")
@@ -167,7 +167,7 @@ class CannedRun:
 
 def tried(ending: Ending | None, said: str, log: Path) -> dict[str, Claim]:
     sandbox: Sandbox = Canned(ending, said)
-    return {claim.name: claim for claim in strain.tried_limits(sandbox, log)}
+    return {claim.name: claim for claim in strain.tried_limits(sandbox, Box(log=log))}
 
 
 def test_limits_that_do_not_hold_are_seen(tmp_path: Path) -> None:
