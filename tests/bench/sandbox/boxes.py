@@ -98,7 +98,10 @@ def works(sandbox: Sandbox, log: Path) -> bool:
 def traces() -> set[str]:
     """What boxes of this process could leave on the host: mounts, control groups, open files."""
     mounts = set(Path("/proc/self/mounts").read_text().splitlines())
-    groups = {str(path) for path in Path("/sys/fs/cgroup").rglob(f"kbsite-box-{os.getpid()}-*")}
+    # Others' groups come and go meanwhile, which this walk does not mind.
+    walked = os.walk("/sys/fs/cgroup")
+    ours = f"kbsite-box-{os.getpid()}-"
+    groups = {f"{above}/{name}" for above, names, _ in walked for name in names if ours in name}
     files = {f"open {path.name}" for path in Path("/proc/self/fd").iterdir()}
     return mounts | groups | files
 
