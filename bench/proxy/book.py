@@ -14,6 +14,7 @@ from typing import Final, Self
 from bench.proxy.clock import Clock
 from bench.proxy.draft import Draft
 from bench.proxy.form import Account, Exchange, Outcome
+from bench.proxy.hiding import Hiding
 from bench.proxy.log import Log
 from kbsite.model.usage import Usage, total
 
@@ -31,8 +32,9 @@ _FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
 class Book:
     """What went through a proxy: written by its thread, read by any."""
 
-    def __init__(self, log: Path, clock: Clock) -> None:
+    def __init__(self, log: Path, clock: Clock, hiding: Hiding) -> None:
         self.clock = clock
+        self._hiding = hiding
         self._log = Log(log)
         self._lock = threading.Lock()
         self._begun = 0
@@ -67,7 +69,7 @@ class Book:
         with self._lock:
             self._begun += 1
             self._open += 1
-            return Draft(number=self._begun, method=method, path=path)
+            return Draft(number=self._begun, method=method, path=path, hiding=self._hiding)
 
     def end(self, draft: Draft) -> None:
         """Write down what became of an exchange."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from bench.providers import Dialect
 from bench.proxy.form import Exchange, Outcome
+from bench.proxy.hiding import Hiding
 from bench.proxy.told import Told
 from kbsite.model.finding import one_line
 
@@ -26,6 +27,8 @@ class Draft:
     number: int
     method: str
     path: str
+    hiding: Hiding = field(repr=False)
+    """What no text of an exchange may hold is taken out of all of them."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     begun: float = field(default_factory=time.monotonic)
     first_byte_seconds: float | None = None
@@ -55,47 +58,53 @@ class Draft:
             started=self.started,
             seconds=round(time.monotonic() - self.begun, 6),
             first_byte_seconds=_rounded(self.first_byte_seconds),
-            method=_cut(self.method, 20) or "",
-            path=_cut(self.path, MOST_NAME) or "",
+            method=self._told(self.method, 20) or "",
+            path=self._told(self.path) or "",
             dialect=self.dialect,
-            model=_cut(self.model, MOST_NAME),
-            answered_by=_cut(told.model, MOST_NAME),
+            model=self._told(self.model),
+            answered_by=self._told(told.model),
             status=self.status,
             outcome=self._outcome(),
-            stop=_cut(told.stop, MOST_NAME),
-            request_id=_cut(self.request_id, MOST_NAME),
+            stop=self._told(told.stop),
+            request_id=self._told(self.request_id),
             usage=told.usage,
-            error=_cut(self.error or told.error, MOST_CHARACTERS),
+            error=self._told(self.error or told.error, MOST_CHARACTERS),
             sent_bytes=self.sent_bytes,
             received_bytes=self.received_bytes,
-            server_tools=tuple(str(_cut(one, 100)) for one in self.server_tools[:20]),
+            server_tools=tuple(str(self._told(one, 100)) for one in self.server_tools[:20]),
             retry_after_seconds=_rounded(self.retry_after_seconds),
             model_request=self.model_request,
         )
 
+    def _told(self, text: str | None, most: int = MOST_NAME) -> str | None:
+        """A text of somebody else's as it may be written down."""
+        if text is None:
+            return None
+        line = one_line(self.hiding.text(text[: 8 * most]))
+        return line if len(line) <= most else f"{line[: most - 1]}…"
+
     def _outcome(self) -> Outcome:
-        told = self.told
-        whole = self.ended_as is None
-        # A CLI may hang up when it has what it wanted: the answer was whole for it all the same.
-        if self.ended_as is Outcome.ABANDONED and told.stop and not told.error:
-            whole = True
-        if not whole and self.ended_as is not None:
-            return self.ended_as
-        if (self.status or 0) >= 400 or told.error:
-            return Outcome.ERROR
+        """How it ended: what the answer says, unless it did not come whole."""
+        told, failed = self.told, (self.status or 0) >= 400
+        match self.ended_as:
+            case Outcome.ABANDONED if told.stop and not told.error:
+                # A CLI may hang up when it has what it wanted: it was whole for it all the same.
+                return Outcome.CUT if told.cut else Outcome.COMPLETE
+            case Outcome.BROKEN if failed:
+                return Outcome.ERROR
+            case Outcome():
+                return self.ended_as
+            case None:
+                return Outcome.ERROR if failed or told.error else self._end()
+
+    def _end(self) -> Outcome:
+        """How an answer ended that came whole and names no error."""
         if not self.model_request:
             return Outcome.COMPLETE
-        if told.stop is None:
+        if self.told.stop is None:
             return Outcome.BROKEN
-        return Outcome.CUT if told.cut else Outcome.COMPLETE
+        return Outcome.CUT if self.told.cut else Outcome.COMPLETE
 
 
 def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 6)
-
-
-def _cut(text: str | None, most: int) -> str | None:
-    if text is None:
-        return None
-    line = one_line(text[: 4 * most])
-    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -14,12 +14,13 @@ LEAST: Final = 8
 def forms(secret: str) -> tuple[bytes, ...]:
     """The ways in which a text may hold a secret, the longest first.
 
-    As it is, URL-encoded, as JSON writes it, in hexadecimal digits, and the part of base64 that
+    As it is, URL-encoded, as JSON may write it, in hexadecimal digits, and the part of base64 that
     each of three alignments leaves the same.
     """
     data = secret.encode()
     found = {data, quote(secret, safe="").encode(), json.dumps(secret)[1:-1].encode()}
     found |= {data.hex().encode(), data.hex().upper().encode()}
+    found |= {"".join(f"\\u{ord(one):04x}" for one in secret).encode()}
     for shift in range(3):
         held = data[shift:]
         inner = base64.b64encode(held[: len(held) // 3 * 3])

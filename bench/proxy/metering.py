@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.proxy.book import Book
 from bench.proxy.clock import Clock
 from bench.proxy.form import Meter
+from bench.proxy.hiding import Hiding
 from bench.proxy.limits import ProxyLimits
 from bench.proxy.serving import serve
 from bench.proxy.upstream import Upstream
@@ -34,7 +35,7 @@ def metering(
     socket cannot be used, or if a line of the log could not be written meanwhile.
     """
     limits = limits or ProxyLimits()
-    with Book(log, clock) as book:
+    with Book(log, clock, Hiding(upstream.key)) as book:
         thread = _Thread(listener, upstream, book, limits)
         thread.start()
         try:

@@ -114,8 +114,8 @@ class Passing:
             return self._said(error.status, error.sentence)
         except UnansweredError as error:
             draft.ended_as = Outcome.UNREACHABLE
-            draft.error = hiding.text(error.sentence)
-            return self._said(error.status, draft.error)
+            draft.error = error.sentence
+            return self._said(error.status, hiding.text(error.sentence))
         except BrokenOffError as error:
             draft.ended_as, draft.error = Outcome.UNREACHABLE, error.sentence
             await drop(request, reset=error.reset)
@@ -214,7 +214,6 @@ class Passing:
         finally:
             named = reader.end()
             draft.retry_after_seconds = draft.retry_after_seconds or named
-            draft.told.error = draft.told.error and hiding.text(draft.told.error)
         return out
 
     async def _stream(
