@@ -112,6 +112,6 @@ def _wrong(entry: Locked) -> str:
         return "command: expected at least one word"
     if entry.source == "npm" and not (entry.integrity or "").startswith("sha512-"):
         return "integrity: expected the registry's sha512-… of the package"
-    if entry.source == "pypi" and not re.fullmatch(r"\d+\.\d+", entry.python or ""):
-        return "python: expected the oldest version that takes it, such as 3.12"
+    if entry.source == "pypi" and not re.fullmatch(r"\d+(\.\d+){1,2}", entry.python or ""):
+        return "python: expected the oldest version that takes it, such as 3.12.3"
     return ""
