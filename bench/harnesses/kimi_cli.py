@@ -35,7 +35,8 @@ ATTEMPTS = 4
 SHARE = HOME / ".kimi"
 _SESSIONS = ".kimi/sessions/*/*"
 _VERSION = re.compile(r"kimi(?:-cli)?, version (\d+\.\d+\.\d+\S*)")
-_LOST = re.compile(r"Error code: \d|Connection error|Request timed out|LLM provider error|APIEmpty")
+_OWN = re.compile(r"Interrupted by user|Max number of steps|Unknown error|LLM not|not support")
+"""What it prints of ends that are not the API's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,17 +179,23 @@ def _said(stdout: Path) -> str:
 
 
 def _completion(last: _Last, told: str) -> Completion:
-    if _LOST.search(told):
-        return Completion(said=Said.PROVIDER, detail=f"stdout ends with: {told}")
     if not last.ended:
-        return Completion(said=Said.NOTHING, detail="wire.jsonl has no TurnEnd of its last turn")
-    if last.interrupted or last.open_calls:
-        broke = last.interrupted and not told
-        said = Said.PROVIDER if broke else Said.FAILED
-        return Completion(said=said, detail=f"wire.jsonl ends within a step; stdout says: {told}")
+        detail = f"wire.jsonl has no TurnEnd of its last turn{_quoted(told)}"
+        return Completion(said=Said.NOTHING, detail=detail)
+    if last.interrupted:
+        # after an error of the API it prints what that said, and no word around it
+        said = Said.FAILED if _OWN.search(told) else Said.PROVIDER
+        return Completion(said=said, detail=f"wire.jsonl ends within a step{_quoted(told)}")
+    if last.open_calls:
+        detail = f"wire.jsonl ends with a call without its result{_quoted(told)}"
+        return Completion(said=Said.FAILED, detail=detail)
     if not last.counted:
         return Completion(said=Said.PROVIDER, detail="wire.jsonl: the last answer broke off")
     return Completion(said=Said.COMPLETED, detail="wire.jsonl ends with TurnEnd after an answer")
+
+
+def _quoted(told: str) -> str:
+    return f"; stdout says: {told}" if told else ""
 
 
 ADAPTER = KimiCli()

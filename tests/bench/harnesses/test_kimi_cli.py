@@ -85,6 +85,16 @@ def test_reaching_its_own_limit_is_a_failure_of_its_own(tmp_path: Path) -> None:
     assert (end.said, "Max number of steps" in end.detail) == (Said.FAILED, True)
 
 
+@pytest.mark.parametrize("told", ["Error: scripted overloaded_error", "Connection error.", ""])
+def test_whatever_else_it_prints_of_a_broken_step_is_what_the_api_said(
+    tmp_path: Path, told: str
+) -> None:
+    folder = wire(printed(tmp_path, told), "TurnBegin", "StepBegin", "StepInterrupted", "TurnEnd")
+    end = ADAPTER.completion(folder)
+
+    assert (end.said, told in end.detail) == (Said.PROVIDER, True)
+
+
 def test_a_link_in_place_of_its_log_is_not_followed(tmp_path: Path) -> None:
     real = wire(tmp_path / "real", "TurnBegin", "StepBegin", "TurnEnd")
     log = tmp_path / "run/home/.kimi/sessions/hash/session/wire.jsonl"
