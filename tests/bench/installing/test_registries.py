@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +46,7 @@ def _wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PYENV_ROOT", str(folder))
     wheel(folder, "toy_cli", "1.5.0", WHEEL, needs="toy_dependency")
     for version in ("0.9", "2.0"):
         wheel(folder, "toy_dependency", version, {"toy_dependency.py": f"VERSION = '{version}'\n"})
@@ -76,19 +75,21 @@ def test_a_package_of_pypi_gets_an_environment_and_its_pins(wheels: Path, prefix
 
 
 def test_a_version_that_is_gone_is_a_failure_that_says_so(
-    wheels: Path, prefix: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert wheels.is_dir()
-    monkeypatch.setattr("bench.installing.registries.find_python", _found)
-    became = install(("toy",), prefix, quiet, lock(replace(TOY, version="9.9.9")))[0]
+    pip = "echo ERROR: No matching distribution for toy_cli >&2; exit 1"
+    python = tmp_path / "python"
+    lines = ["#!/bin/sh", 'mkdir "$3/bin"', f'echo "{pip}" >"$3/bin/python"', 'chmod +x "$3/bin/"*']
+    python.write_text("\n".join(lines))
+    python.chmod(0o755)
+    monkeypatch.setattr(
+        "bench.installing.registries.find_python", lambda _oldest: (python, "3.11.0", "/usr")
+    )
+    became = install(("toy",), prefix, quiet, lock(TOY))[0]
 
     assert isinstance(became, Failure)
-    assert "9.9.9" in became.error
+    assert "No matching distribution" in became.error
     assert not list((prefix / "toy").iterdir())
-
-
-def _found(_oldest: str) -> tuple[Path, str, str]:
-    return Path(sys.executable), "3.11.0", sys.base_prefix
 
 
 def test_the_oldest_python_that_will_do_is_taken() -> None:
