@@ -168,10 +168,12 @@ def _effort(dialect: Dialect, effort: str) -> dict[str, object]:
 
 def _failed(error: Mapping[str, object]) -> Completion:
     name, data = text(error.get("name")), mapping(error.get("data"))
-    detail = f"its last event is an error, {name}: {text(data.get('message'))}"
+    message = text(data.get("message"))
+    detail = f"its last event is an error, {name}: {message}"
     if name == "MessageOutputLengthError":
         return Completion(said=Said.CUT, detail=detail)
-    api = name in _API or "statusCode" in data
+    # an error within a stream has no name of its own, and is quoted as JSON
+    api = name in _API or "statusCode" in data or message.startswith("{")
     return Completion(said=Said.PROVIDER if api else Said.FAILED, detail=detail)
 
 

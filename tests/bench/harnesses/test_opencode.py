@@ -66,6 +66,7 @@ def test_what_the_api_said_is_told() -> None:
         ([finished("stop"), '{"type":"step_start"}'], Said.NOTHING),
         ([finished("stop"), error("UnknownError", message="m")], Said.FAILED),
         ([error("UnknownError", statusCode=500)], Said.PROVIDER),
+        ([error("UnknownError", message='{"message":"m","type":"overloaded"}')], Said.PROVIDER),
         ([error("MessageOutputLengthError")], Said.CUT),
         ([error("APIError"), finished("stop")], Said.COMPLETED),
         ([finished("stop"), '{"type":"text"}', "no JSON"], Said.COMPLETED),
