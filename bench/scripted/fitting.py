@@ -51,8 +51,9 @@ _DONE = {"completed": "done"}
 
 
 def _listed(name: str) -> re.Pattern[str]:
-    """A name in quotes, or at the begin of an item of a list that goes on with what it is."""
-    return re.compile(rf"[`\"]{name}[`\"]|^\s*- \W{{0,2}}{name}\W{{0,2}}(?::|->)", re.MULTILINE)
+    """A name in quotes or tags, or at the begin of an item that goes on with what it is."""
+    quoted = rf"[`\"]{name}[`\"]|<name>{name}</name>"
+    return re.compile(rf"{quoted}|^\s*- \W{{0,2}}{name}\W{{0,2}}(?::|->)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
