@@ -101,15 +101,47 @@ class Shares:
     tensor: float
 
 
+def gpus() -> tuple[str, ...]:
+    """The UUIDs of the GPUs that this process may see, as the driver numbers them.
+
+    Raises MachineError where the library is missing, or knows no driver.
+    """
+    library = _loaded()
+    count = ctypes.c_uint()
+    _call(library, "Init_v2")
+    _call(library, "DeviceGetCount_v2", ctypes.byref(count))
+    return tuple(_uuid(library, at) for at in range(count.value))
+
+
+def _uuid(library: ctypes.CDLL, at: int) -> str:
+    device, name = ctypes.c_void_p(), ctypes.create_string_buffer(96)
+    _call(library, "DeviceGetHandleByIndex_v2", ctypes.c_uint(at), ctypes.byref(device))
+    _call(library, "DeviceGetUUID", device, name, ctypes.c_uint(len(name)))
+    return name.value.decode()
+
+
+def _loaded() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        raise MachineError(f"{LIBRARY} cannot be loaded: {error}") from error
+
+
+def _call(library: ctypes.CDLL, name: str, *given: Any) -> None:
+    try:
+        code = getattr(library, f"nvml{name}")(*given)
+    except AttributeError as error:
+        raise MachineError(f"{LIBRARY} has no nvml{name}: the driver is too old") from error
+    if code:
+        raise MachineError(f"nvml{name} failed with code {code}")
+
+
 class Nvml:
     """One GPU."""
 
     def __init__(self, uuid: str) -> None:
         """Raises MachineError where the library is missing, or does not know the GPU."""
-        try:
-            self._library = ctypes.CDLL(LIBRARY)
-        except OSError as error:
-            raise MachineError(f"{LIBRARY} cannot be loaded: {error}") from error
+        self._library = _loaded()
         self._device = ctypes.c_void_p()
         self._call("Init_v2")
         named = uuid if uuid.startswith(_UUID_PREFIX) else _UUID_PREFIX + uuid
@@ -186,12 +218,7 @@ class Nvml:
         self._call(f"DeviceGet{what}", self._device, *plain, ctypes.byref(into))
 
     def _call(self, name: str, *given: Any) -> None:
-        try:
-            code = getattr(self._library, f"nvml{name}")(*given)
-        except AttributeError as error:
-            raise MachineError(f"{LIBRARY} has no nvml{name}: the driver is too old") from error
-        if code:
-            raise MachineError(f"nvml{name} failed with code {code}")
+        _call(self._library, name, *given)
 
 
 class Sample:

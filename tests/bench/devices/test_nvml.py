@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.devices import nvml
-from bench.devices.nvml import Look, Nvml, Shares
+from bench.devices.nvml import Look, Nvml, Shares, gpus
 from kbsite.errors import MachineError
 
 NUMBERS = {
@@ -44,6 +44,7 @@ class Library:
         return {
             "nvmlInit_v2", "nvmlDeviceGetHandleByUUID", "nvmlSystemGetDriverVersion",
             "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlGpmQueryDeviceSupport",
+            "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID",
             "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmSampleFree", "nvmlGpmMetricsGet",
         }  # fmt: skip
 
@@ -55,6 +56,12 @@ class Library:
         match name:
             case "nvmlDeviceGetHandleByUUID":
                 self.asked.append(given[0])
+            case "nvmlDeviceGetCount_v2":
+                given[0]._obj.value = 2
+            case "nvmlDeviceGetHandleByIndex_v2":
+                given[1]._obj.value = 100 + given[0].value
+            case "nvmlDeviceGetUUID":
+                given[1].value = b"GPU-%d" % given[0].value
             case "nvmlSystemGetDriverVersion":
                 given[0].value = b"580.1"
             case "nvmlDeviceGetComputeRunningProcesses_v3":
@@ -86,6 +93,17 @@ def test_a_gpu_is_found_by_its_id(library: Library) -> None:
     Nvml("69ba-d052")
     Nvml("GPU-69ba-d052")
     assert library.asked == [b"GPU-69ba-d052"] * 2
+
+
+@pytest.mark.usefixtures("library")
+def test_the_gpus_of_a_machine_are_told_by_their_ids() -> None:
+    assert gpus() == ("GPU-100", "GPU-101")
+
+
+def test_a_library_without_a_driver_is_told(library: Library) -> None:
+    library.codes["nvmlInit_v2"] = 9
+    with pytest.raises(MachineError, match="nvmlInit_v2 failed with code 9"):
+        gpus()
 
 
 def test_a_look_tells_clock_reasons_watts_and_heat(library: Library) -> None:
@@ -142,3 +160,5 @@ def test_a_machine_without_the_library_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(nvml, "LIBRARY", "libno-such-thing.so.1")
     with pytest.raises(MachineError, match="libno-such-thing"):
         Nvml("x")
+    with pytest.raises(MachineError, match="libno-such-thing"):
+        gpus()
