@@ -79,7 +79,9 @@ def test_a_version_that_is_gone_is_a_failure_that_says_so(
 ) -> None:
     pip = "echo ERROR: No matching distribution for toy_cli >&2; exit 1"
     python = tmp_path / "python"
-    lines = ["#!/bin/sh", 'mkdir "$3/bin"', f'echo "{pip}" >"$3/bin/python"', 'chmod +x "$3/bin/"*']
+    made = f"#!/bin/sh\n{pip}\n"
+    lines = ["#!/bin/sh", 'mkdir "$3/bin"', f"printf '{made}' >\"$3/bin/python\""]
+    lines.append('chmod +x "$3/bin/python"')
     python.write_text("\n".join(lines))
     python.chmod(0o755)
     monkeypatch.setattr(
