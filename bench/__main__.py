@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
-from bench.lines import Lines
+from bench.lines import Lines, columns
 from kbsite.errors import KbsiteError
 
 
@@ -25,6 +25,14 @@ class Plain:
         """A result, to stdout."""
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
+
+    def table(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]],
+        tones: Sequence[str] = (),  # noqa: ARG002 - plain lines have no colour
+    ) -> None:  # fmt: skip
+        """A result in columns, to stdout."""
+        for line in columns(headings, rows):
+            self.give(line)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Told]:

@@ -1,9 +1,9 @@
-"""Progress where no terminal is: a line when something changes, and a sign of life now and then."""
+"""What is told where no terminal is: progress in lines, signs of life in between; tables."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TextIO
 
@@ -34,3 +34,18 @@ class Lines:
 
     def _write(self, text: str) -> None:
         print(text, file=self._stream or sys.stderr, flush=True)
+
+
+def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: all columns but the last are as wide as what is longest in them."""
+    lines = [list(headings), *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def printable(text: str) -> str:
+    """A text on one line, without what would move a terminal's cursor or change its colours."""
+    return "".join(one if one.isprintable() else " " for one in text)

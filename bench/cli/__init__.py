@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
-from bench.lines import Lines
+from bench.lines import Lines, columns, printable
 
 _COLOURS = {"good": "green", "bad": "red"}
 
@@ -26,6 +27,24 @@ class Terminal:
     def give(self, text: str) -> None:
         """A result, to stdout."""
         click.echo(text)
+
+    def table(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()
+    ) -> None:
+        """A result in columns, to stdout: as wide as the terminal, or in lines for a program."""
+        if not sys.stdout.isatty():
+            self.give("\n".join(columns(headings, rows)))
+            return
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        shown = Table(*headings, box=box.SIMPLE, pad_edge=False)
+        for row, tone in zip_longest(rows, tones, fillvalue=""):
+            cells = [Text(printable(cell), overflow="fold") for cell in row]
+            shown.add_row(*cells, style=_COLOURS.get(str(tone), ""))
+        Console().print(shown)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Told]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -61,6 +61,12 @@ class Front(Protocol):
 
     def give(self, text: str) -> None:
         """A result, to stdout."""
+        ...
+
+    def table(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()
+    ) -> None:
+        """A result in columns, to stdout; `tones` are those of the rows, as for `say`."""
         ...
 
     def progress(self, title: str) -> AbstractContextManager[Told]:
