@@ -63,7 +63,7 @@ class Provider:
 class _Given:
     """An entry of a file: what it does not say stays as it is known."""
 
-    bases: dict[Dialect, str] | None = None
+    bases: dict[str, str] | None = None
     key_variable: str | None = None
     slots: int | None = None
     headers: dict[str, str] | None = None
@@ -112,32 +112,29 @@ def _merged(known: Mapping[str, Provider], path: Path) -> Mapping[str, Provider]
     text = read_text(path).removeprefix("\ufeff")
     data = yaml_data(path, text)
     given = record(data, _File, path, text).providers
-    found = {
-        **known,
-        **{name: _provider(name, one, known.get(name)) for name, one in given.items()},
-    }
-    wrong = [*_misspelt(data), *(one for name in given for one in _impossible(found[name]))]
-    if wrong:
-        lines = lines_of(text, [f".{key}" for key, _ in wrong])
-        raise InvalidFileError(
-            [
-                InputError(said, path=path, line=line, key=key)
-                for (key, said), line in zip(wrong, lines, strict=True)
-            ]
-        )
-    return MappingProxyType(found)
+    wrong = list(_misspelt(data, given))
+    if not wrong:
+        merged = {name: _provider(name, one, known.get(name)) for name, one in given.items()}
+        wrong = [found for one in merged.values() for found in _impossible(one)]
+        if not wrong:
+            return MappingProxyType({**known, **merged})
+    lines = lines_of(text, [f".{key}" for key, _ in wrong])
+    raise InvalidFileError(
+        [
+            InputError(said, path=path, line=line, key=key)
+            for (key, said), line in zip(wrong, lines, strict=True)
+        ]
+    )
 
 
-def _provider(id: str, given: _Given, known: Provider | None) -> Provider:  # noqa: A002
-    said = {name: value for name, value in vars(given).items() if value is not None}
-    if known is None:
-        known = Provider(id=id, bases={}, key_variable=None)
-    elif given.bases is not None:
-        said["bases"] = {**known.bases, **given.bases}
-    return replace(known, **said)
+def _provider(name: str, given: _Given, known: Provider | None) -> Provider:
+    said = {key: value for key, value in vars(given).items() if value is not None}
+    known = known or Provider(id=name, bases={}, key_variable=None)
+    bases = {Dialect(dialect): base for dialect, base in (given.bases or {}).items()}
+    return replace(known, **{**said, "bases": {**known.bases, **bases}})
 
 
-def _misspelt(data: object) -> Iterator[tuple[str, str]]:
+def _misspelt(data: object, given: Mapping[str, _Given]) -> Iterator[tuple[str, str]]:
     held = data.get("providers", {}) if isinstance(data, dict) else {}
     keys = [field.name for field in fields(_Given)]
     for name, entry in held.items():
@@ -145,6 +142,12 @@ def _misspelt(data: object) -> Iterator[tuple[str, str]]:
             if key not in keys:
                 expected = f"expected one of {', '.join(keys)}; a key itself never stands here"
                 yield f"providers.{name}.{key}", f"is not known; {expected}"
+    dialects = [dialect.value for dialect in Dialect]
+    for name, one in given.items():
+        for dialect in one.bases or {}:
+            if dialect not in dialects:
+                expected = f"expected one of {', '.join(dialects)}"
+                yield f"providers.{name}.bases.{dialect}", f"is no dialect; {expected}"
 
 
 def _impossible(provider: Provider) -> Iterator[tuple[str, str]]:

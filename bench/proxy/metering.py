@@ -62,7 +62,7 @@ class _Thread:
         self._ended.add_done_callback(lambda _: self._ready.set())
         self._ready.wait()
         if self._ended.done():
-            self._ended.result()
+            self.stop()
 
     def stop(self) -> None:
         """Return when the loop has ended; what went wrong in it is raised here."""

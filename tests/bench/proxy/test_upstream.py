@@ -1,0 +1,138 @@
+"""Where requests go, by provider and dialect; what an answer says of a provider."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bench.providers import Dialect, Provider, load_providers
+from bench.proxy.form import Exchange, Outcome
+from bench.proxy.troubles import Trouble, sentence, trouble
+from bench.proxy.upstream import CREDENTIALS, Kind, Upstream, passing
+from tests.bench.proxy.test_book import EXCHANGE
+
+ASKS = {
+    Dialect.ANTHROPIC: "/v1/messages",
+    Dialect.RESPONSES: "/v1/responses",
+    Dialect.CHAT: "/v1/chat/completions",
+    Dialect.GEMINI: "/v1beta/models/gemini-2.5-pro:generateContent",
+}
+
+
+@pytest.mark.parametrize(
+    ("provider", "dialect", "url"),
+    [
+        ("anthropic", Dialect.ANTHROPIC, "https://api.anthropic.com/v1/messages"),
+        ("openai", Dialect.RESPONSES, "https://api.openai.com/v1/responses"),
+        ("openrouter", Dialect.CHAT, "https://openrouter.ai/api/v1/chat/completions"),
+        ("moonshot", Dialect.ANTHROPIC, "https://api.moonshot.ai/anthropic/v1/messages"),
+        ("zai", Dialect.CHAT, "https://api.z.ai/api/paas/v4/chat/completions"),
+        ("google", Dialect.CHAT,
+         "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"),
+        ("google", Dialect.GEMINI,
+         "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent"),
+        ("dashscope", Dialect.CHAT,
+         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1/chat/completions"),
+        ("deepseek", Dialect.CHAT, "https://api.deepseek.com/v1/chat/completions"),
+    ],
+)  # fmt: skip
+def test_each_known_provider_is_asked_at_its_own_address(
+    provider: str, dialect: Dialect, url: str
+) -> None:
+    route = Upstream(load_providers()[provider], dialect).route("POST", ASKS[dialect])
+    assert route is not None
+    assert (route.kind, route.url) == (Kind.MODEL, url)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "method", "target", "kind"),
+    [
+        (Dialect.ANTHROPIC, "POST", "/v1/messages/count_tokens?beta=true", Kind.SIDE),
+        (Dialect.ANTHROPIC, "GET", "/v1/models", Kind.SIDE),
+        (Dialect.CHAT, "GET", "/v1/models/moonshotai/kimi-k2:free", Kind.SIDE),
+        (Dialect.GEMINI, "POST", "/v1beta/models/m:streamGenerateContent?alt=sse", Kind.MODEL),
+        (Dialect.GEMINI, "POST", "/v1/models/m:countTokens", Kind.SIDE),
+        (Dialect.GEMINI, "GET", "/v1beta/models/m", Kind.SIDE),
+        (Dialect.GEMINI, "POST", "/v1beta/models/m:batchGenerateContent", None),
+        (Dialect.CHAT, "POST", "/v1/completions", None),
+        (Dialect.CHAT, "POST", "/chat/completions", None),
+        (Dialect.RESPONSES, "GET", "/v1/responses/resp_1", None),
+        (Dialect.RESPONSES, "HEAD", "/v1/models", None),
+        (Dialect.ANTHROPIC, "POST", "/v1/messages\u0661", None),
+        (Dialect.ANTHROPIC, "post", "/v1/messages", None),
+        (Dialect.ANTHROPIC, "POST", "/v1/messages\n", None),
+        (Dialect.ANTHROPIC, "POST", "", None),
+    ],
+)
+def test_paths_of_a_dialect(dialect: Dialect, method: str, target: str, kind: Kind | None) -> None:
+    provider = Provider(
+        id="x", bases=dict.fromkeys(Dialect, "https://example.org"), key_variable=None
+    )
+    route = Upstream(provider, dialect).route(method, target)
+    assert (route and route.kind) == kind
+    assert route is None or route.url.startswith("https://example.org/v1")
+
+
+def test_no_credential_crosses_in_either_direction() -> None:
+    given = [(name.upper(), "secret") for name in CREDENTIALS]
+    assert passing([*given, ("x-other", "1")]) == [("x-other", "1")]
+
+
+def exchange(outcome: Outcome, status: int | None = None, error: str | None = None) -> Exchange:
+    return replace(EXCHANGE, outcome=outcome, status=status, error=error, retry_after_seconds=None)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (401, "authentication_error: invalid x-api-key", Trouble.AUTH),
+        (403, "permission_error: no", Trouble.AUTH),
+        (400, "INVALID_ARGUMENT: API key not valid. [API_KEY_INVALID]", Trouble.AUTH),
+        (400, "invalid_request_error: Your credit balance is too low", Trouble.CREDIT),
+        (402, "Insufficient Balance", Trouble.CREDIT),
+        (429, "insufficient_quota: You exceeded your current quota", Trouble.CREDIT),
+        (429, "rate_limit_error: slow", Trouble.RATE),
+        (429, None, Trouble.RATE),
+        (529, "overloaded_error: Overloaded", Trouble.OVERLOAD),
+        (503, "UNAVAILABLE: no", Trouble.OVERLOAD),
+        (500, "no", Trouble.SERVER),
+        (502, None, Trouble.SERVER),
+        (400, "invalid_request_error: max_tokens", Trouble.REQUEST),
+        (404, "not_found_error: model", Trouble.REQUEST),
+        (413, None, Trouble.REQUEST),
+        (200, "overloaded_error: Overloaded", Trouble.OVERLOAD),
+        (200, "rate_limit_exceeded: slow", Trouble.RATE),
+        (200, "server_error: no", Trouble.SERVER),
+        (200, "invalid_request_error: no", Trouble.REQUEST),
+    ],
+)
+def test_an_error_has_its_trouble(status: int, error: str | None, expected: Trouble) -> None:
+    assert trouble(exchange(Outcome.ERROR, status, error)) is expected
+
+
+def test_what_is_not_the_providers_doing_is_no_trouble() -> None:
+    for outcome in (Outcome.COMPLETE, Outcome.CUT, Outcome.ABANDONED, Outcome.REFUSED):
+        assert trouble(exchange(outcome, 200, "rate_limit")) is None
+        assert sentence(exchange(outcome, 200), "x") == ""
+    assert trouble(exchange(Outcome.BROKEN, 200)) is Trouble.BROKEN
+    assert trouble(exchange(Outcome.UNREACHABLE)) is Trouble.UNREACHABLE
+
+
+def test_what_waiting_and_fewer_sessions_help_against() -> None:
+    assert {one for one in Trouble if not one.waiting_helps} == {
+        Trouble.AUTH, Trouble.CREDIT, Trouble.REQUEST,
+    }  # fmt: skip
+    assert {one for one in Trouble if one.crowded} == {Trouble.RATE, Trouble.OVERLOAD}
+
+
+def test_a_sentence_tells_who_what_and_how_long() -> None:
+    limited = replace(
+        exchange(Outcome.ERROR, 429, "rate_limit_error: slow"), retry_after_seconds=7.0
+    )
+    assert sentence(limited, "anthropic") == (
+        "anthropic answered with status 429, too many requests for this account; "
+        "it asked to wait 7 seconds: rate_limit_error: slow"
+    )
+    gone = exchange(Outcome.UNREACHABLE, None, "no such host")
+    assert sentence(gone, "zai") == "zai: the provider cannot be reached: no such host"
