@@ -32,6 +32,10 @@ SHELL_TIMEOUT = 1800
 
 _LOST = re.compile(r"API Error|Model stream|Invalid stream|fetch failed|ECONN|quota", re.IGNORECASE)
 
+CHAT = "chat-base"
+"""What its own settings of every model to talk with are built on: of some models it asks for
+another one than was ordered, and no setting of the one that was ordered counts then."""
+
 WEB_TOOLS = ("google_web_search", "web_fetch")
 
 
@@ -107,9 +111,9 @@ def _settings(asked: Asked) -> dict[str, object]:
     }
     if asked.effort is not None:
         held = {"generateContentConfig": {"thinkingConfig": _thinking(asked.model, asked.effort)}}
-        # no model to match: the CLI asks for another one than was ordered, of some
-        override = {"match": {}, "modelConfig": held}
-        settings["modelConfigs"] = {"customOverrides": [override]}
+        matched = ({"model": CHAT}, {"model": asked.model})
+        overrides = [{"match": match, "modelConfig": held} for match in matched]
+        settings["modelConfigs"] = {"customOverrides": overrides}
     return settings
 
 

@@ -27,6 +27,9 @@ RETRIES = 1
 LONGEST_DELAY = 20_000
 """Milliseconds that it waits at most after an answer of 429; a minute, if it is not told."""
 
+SILENCE = 600_000
+"""Milliseconds without a byte after which a request is given up; less, if it is not told."""
+
 SHELL_TIMEOUT = 300_000
 """Milliseconds after which a command is stopped, unless the model asks for up to twice that."""
 
@@ -104,6 +107,8 @@ def _settings(asked: Asked, kind: str) -> dict[str, object]:
     generation: dict[str, object] = {
         "maxRetries": RETRIES,
         "retryMaxDelayMs": LONGEST_DELAY,
+        "timeout": SILENCE,
+        "streamIdleTimeoutMs": SILENCE,
     }
     if asked.effort is not None:
         generation["reasoning"] = {"effort": asked.effort}

@@ -98,9 +98,11 @@ def test_it_counts_nothing_updates_nothing_and_has_no_web() -> None:
 def test_an_effort_is_a_level_or_for_older_models_a_budget(
     model: str, thinking: dict[str, Any]
 ) -> None:
-    (override,) = settings(model, "high")["modelConfigs"]["customOverrides"]
+    overrides = settings(model, "high")["modelConfigs"]["customOverrides"]
 
-    assert override["modelConfig"] == {"generateContentConfig": {"thinkingConfig": thinking}}
+    assert [one["match"]["model"] for one in overrides] == ["chat-base", model]
+    for one in overrides:
+        assert one["modelConfig"] == {"generateContentConfig": {"thinkingConfig": thinking}}
 
 
 def test_it_speaks_one_dialect_and_has_four_efforts() -> None:

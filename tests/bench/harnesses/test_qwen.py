@@ -95,6 +95,7 @@ def test_its_patience_is_bounded() -> None:
 
     assert generation["maxRetries"] == 1
     assert generation["retryMaxDelayMs"] <= 60_000
+    assert generation["timeout"] == generation["streamIdleTimeoutMs"] == 600_000
     assert "reasoning" not in generation
 
 
