@@ -32,25 +32,14 @@ class Anthropic:
 
     def read(self, body: Mapping[str, Any], target: Target) -> Conversation:  # noqa: ARG002
         """The conversation in a request."""
-        events: list[Event] = []
-        system = [words(body.get("system"))]
-        results = ""
-        for message in mappings(body.get("messages")):
-            content = message.get("content")
-            parts = mappings(content)
-            match message.get("role"):
-                case "assistant":
-                    used = [one for one in parts if one.get("type") == "tool_use"]
-                    events.append(ModelCalls(tuple(word(one.get("id")) for one in used)))
-                case "system":
-                    system.append(words(content))
-                case _:
-                    results = words([one for one in parts if one.get("type") == "tool_result"])
-                    plain = [one for one in parts if one.get("type") != "tool_result"]
-                    events.append(UserText(words(plain) or word(content)))
+        messages = mappings(body.get("messages"))
+        system = [one.get("content") for one in messages if one.get("role") == "system"]
+        results = [words(_parts(one, "tool_result")) for one in messages]
         return Conversation(
             model=word(body.get("model")), streams=body.get("stream") is True,
-            system="\n".join(system), tools=_tools(body), events=tuple(events), results=results,
+            system=words([body.get("system"), *system]), tools=_tools(body),
+            events=tuple(_event_of(one) for one in messages if one.get("role") != "system"),
+            results="\n".join(filter(None, results[-2:])),
         )  # fmt: skip
 
     def whole(self, answer: Answer) -> Mapping[str, Any]:
@@ -92,6 +81,16 @@ class Anthropic:
     def counted(self, tokens: int) -> Mapping[str, Any]:
         """The answer to a request that counts tokens."""
         return {"input_tokens": tokens}
+
+
+def _parts(message: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [one for one in mappings(message.get("content")) if one.get("type") == kind]
+
+
+def _event_of(message: Mapping[str, Any]) -> Event:
+    if message.get("role") == "assistant":
+        return ModelCalls(tuple(word(one.get("id")) for one in _parts(message, "tool_use")))
+    return UserText(word(message.get("content")) or words(_parts(message, "text")))
 
 
 def _tools(body: Mapping[str, Any]) -> dict[str, Tool]:

@@ -51,22 +51,16 @@ class Gemini:
 
     def read(self, body: Mapping[str, Any], target: Target) -> Conversation:
         """The conversation in a request."""
-        events: list[Event] = []
-        results = ""
-        for message in mappings(body.get("contents")):
-            parts = mappings(message.get("parts"))
-            if message.get("role") == "model":
-                calls = [mapping(one["functionCall"]) for one in parts if "functionCall" in one]
-                events.append(ModelCalls(tuple(word(one.get("id")) for one in calls)))
-                continue
-            answered = [one["functionResponse"] for one in parts if "functionResponse" in one]
-            results = words([mapping(one).get("response") for one in answered])
-            if text := words([one for one in parts if "text" in one]):
-                events.append(UserText(text))
+        contents = mappings(body.get("contents"))
+        responses = [
+            mapping(one.get("functionResponse")).get("response")
+            for message in contents[-2:]
+            for one in mappings(message.get("parts"))
+        ]
         return Conversation(
             model=target.model, streams=bool(target.streams),
             system=words(body.get("systemInstruction")), tools=_tools(body),
-            events=tuple(events), results=results,
+            events=tuple(_event_of(one) for one in contents), results=words(responses),
         )  # fmt: skip
 
     def whole(self, answer: Answer) -> Mapping[str, Any]:
@@ -100,6 +94,14 @@ class Gemini:
     def counted(self, tokens: int) -> Mapping[str, Any]:
         """The answer to a request that counts tokens."""
         return {"totalTokens": tokens}
+
+
+def _event_of(message: Mapping[str, Any]) -> Event:
+    parts = mappings(message.get("parts"))
+    if message.get("role") == "model":
+        calls = [mapping(one["functionCall"]) for one in parts if "functionCall" in one]
+        return ModelCalls(tuple(word(one.get("id")) for one in calls))
+    return UserText(words([one for one in parts if "text" in one]))
 
 
 def _tools(body: Mapping[str, Any]) -> dict[str, Tool]:

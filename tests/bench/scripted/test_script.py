@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_main_solves_add_for_real() -> None:
     assert wrong["solve"](2, 3) != 5  # type: ignore[operator]
     assert any(isinstance(one, Task) and "[[script:child]]" in one.prompt for one in intents)
     assert any(len(turn.calls) == 2 for turn in script.turns)
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_shells_can_read_all_commands(shell: str) -> None:
+    calls = [call for one in load_scripts() for turn in one.turns for call in turn.calls]
+    commands = [call.shell.command for call in calls if call.shell]
+    assert len(commands) > 20
+    for command in commands:
+        done = subprocess.run([shell, "-n", "-c", command], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b""), command
 
 
 def test_calls_are_typed(tmp_path: Path) -> None:
