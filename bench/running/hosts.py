@@ -44,7 +44,7 @@ def host(gpu: Gpu | None) -> Host:
         torch=torch,
         triton=_version("triton"),
         cpu=processor(),
-        os=_system(),
+        os=system(),
     )
 
 
@@ -116,7 +116,7 @@ def _cuda(torch: str | None) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _system() -> str:
+def system() -> str:
     """The distribution with the kernel, such as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0"."""
     kernel = f"{platform.system()} {platform.release()}"
     try:
