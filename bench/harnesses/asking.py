@@ -36,5 +36,5 @@ def as_json(value: object) -> bytes:
 
 
 def as_toml(text: str) -> str:
-    """A text as a basic string of TOML, which JSON's strings are as well."""
-    return json.dumps(text).replace("\x7f", "\\u007f")
+    """A text as a basic string of TOML, which JSON's strings are as well, but for one byte."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

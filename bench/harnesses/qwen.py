@@ -64,6 +64,8 @@ class Qwen:
         "that there was none.",
         "An output with a NUL byte reaches the model empty, one with a byte that is no UTF-8 "
         "misread.",
+        "It suits its requests to some providers by the name of their host, which is the proxy's "
+        "here.",
         "A shell command is stopped after 5 minutes unless the model asks for up to 10.",
         "An answer that its limit of tokens cut is asked for again several times, and all that "
         "came is put together.",

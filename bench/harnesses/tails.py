@@ -28,11 +28,12 @@ def _tail(path: Path, most: int) -> bytes:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
-    with os.fdopen(number, "rb", buffering=0) as stream:
+    try:
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode):
             return b""
         start = max(found.st_size - most, 0)
-        stream.seek(start)
-        held = stream.read(most) or b""
+        held = os.pread(number, most, start)
+    finally:
+        os.close(number)
     return held.partition(b"\n")[2] if start else held
