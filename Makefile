@@ -103,6 +103,7 @@ bench: $(VENV)/dev.stamp browser  ## Compare building and opening with others: m
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  claude-code-transcripts claude-code-log
 	@$(BIN)/python -m benchmarks.transcripts $(if $(SESSION),--session $(SESSION))
+	@$(BIN)/python -m benchmarks.proxy
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
