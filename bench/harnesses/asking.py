@@ -1,12 +1,16 @@
-"""What adapters have in common: refusing what a CLI has not, and versions that stand alone."""
+"""What adapters have in common: what they refuse, how they quote, versions that stand alone."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from bench.harnesses.form import Adapter, Asked
+from bench.harnesses.form import Adapter, Asked, Completion, Said
 from kbsite.errors import UsageError
+from kbsite.model.finding import one_line
+
+LONGEST_DETAIL = 600
+"""Characters of what is told of an end: some CLIs quote whole answers of the API."""
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 
@@ -28,6 +32,15 @@ def bare_version(printed: str) -> str | None:
     """The version, if that is all that was printed: some CLIs do not say their name."""
     said = printed.strip()
     return said if _VERSION.fullmatch(said) else None
+
+
+def ended(said: Said, detail: str) -> Completion:
+    """How a session ended, with what was said of it in one line of printable characters."""
+    # sliced first: what is quoted may be as long as the file that it stands in
+    shown = one_line(detail[: LONGEST_DETAIL + 1])
+    if len(shown) > LONGEST_DETAIL:
+        shown = shown[:LONGEST_DETAIL] + "…"
+    return Completion(said=said, detail=shown)
 
 
 def as_json(value: object) -> bytes:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bench.harnesses.asking import as_json, bare_version, check
+from bench.harnesses.asking import as_json, bare_version, check, ended
 from bench.harnesses.form import (
     DUMMY_KEY,
     HOME,
@@ -125,14 +125,14 @@ def _thinking(model: str, effort: str) -> dict[str, object]:
 
 def _completion(result: dict[str, object], errors: list[str]) -> Completion:
     if not result:
-        return Completion(said=Said.NOTHING, detail="stdout.jsonl has no `result` event")
+        return ended(Said.NOTHING, "stdout.jsonl has no `result` event")
     status = text(result.get("status"))
     if status == "success":
-        return Completion(said=Said.COMPLETED, detail="the `result` event says success")
+        return ended(Said.COMPLETED, "the `result` event says success")
     error = mapping(result.get("error"))
     told = "; ".join(filter(None, [text(error.get("message")), *errors[-1:]]))
     said = Said.PROVIDER if _LOST.search(told) else Said.FAILED
-    return Completion(said=said, detail=f"the `result` event says {status!r}: {told}")
+    return ended(said, f"the `result` event says {status!r}: {told}")
 
 
 ADAPTER = Gemini()

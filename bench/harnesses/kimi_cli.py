@@ -6,11 +6,12 @@ What it prints tells neither tokens nor whether it ended well: that is read from
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from bench.harnesses.asking import as_toml, check
+from bench.harnesses.asking import as_toml, check, ended
 from bench.harnesses.form import (
     DUMMY_KEY,
     HOME,
@@ -94,7 +95,7 @@ class KimiCli:
         """What the wire log says of the last turn, and stdout of an error."""
         logs = sorted((transcript / "home/.kimi/sessions").glob("*/*/wire.jsonl"))
         if not logs:
-            return Completion(said=Said.NOTHING, detail="there is no wire.jsonl")
+            return ended(Said.NOTHING, "there is no wire.jsonl")
         last = _Last()
         for row in last_rows(logs[-1]):
             if isinstance(row, Record):
@@ -172,26 +173,29 @@ class _Last:
 
 def _said(stdout: Path) -> str:
     """The lines of plain text that it printed last, which are its errors."""
-    told: list[str] = []
+    told: deque[str] = deque(maxlen=20)
     for row in last_rows(stdout):
-        told = [] if isinstance(row, Record) else [*told, row.text]
-    return "".join(told)[:1000]
+        if isinstance(row, Record):
+            told.clear()
+        else:
+            told.append(row.text)
+    return "".join(told)
 
 
 def _completion(last: _Last, told: str) -> Completion:
     if not last.ended:
         detail = f"wire.jsonl has no TurnEnd of its last turn{_quoted(told)}"
-        return Completion(said=Said.NOTHING, detail=detail)
+        return ended(Said.NOTHING, detail)
     if last.interrupted:
         # after an error of the API it prints what that said, and no word around it
         said = Said.FAILED if _OWN.search(told) else Said.PROVIDER
-        return Completion(said=said, detail=f"wire.jsonl ends within a step{_quoted(told)}")
+        return ended(said, f"wire.jsonl ends within a step{_quoted(told)}")
     if last.open_calls:
         detail = f"wire.jsonl ends with a call without its result{_quoted(told)}"
-        return Completion(said=Said.FAILED, detail=detail)
+        return ended(Said.FAILED, detail)
     if not last.counted:
-        return Completion(said=Said.PROVIDER, detail="wire.jsonl: the last answer broke off")
-    return Completion(said=Said.COMPLETED, detail="wire.jsonl ends with TurnEnd after an answer")
+        return ended(Said.PROVIDER, "wire.jsonl: the last answer broke off")
+    return ended(Said.COMPLETED, "wire.jsonl ends with TurnEnd after an answer")
 
 
 def _quoted(told: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from bench.harnesses.asking import as_toml, bare_version, check
+from bench.harnesses.asking import as_toml, bare_version, check, ended
 from bench.harnesses.form import (
     DUMMY_KEY,
     HOME,
@@ -194,16 +194,16 @@ def _completion(last: _Last, *, hinted: bool) -> Completion:
     if last.reason == "failed":
         code, told = text(last.error.get("code")), text(last.error.get("message"))
         said = Said.PROVIDER if code.startswith("provider.") else Said.FAILED
-        return Completion(said=said, detail=f"{log}: turn.ended says failed, {code}: {told}")
+        return ended(said, f"{log}: turn.ended says failed, {code}: {told}")
     if last.reason == "cancelled":
-        return Completion(said=Said.FAILED, detail=f"{log}: turn.ended says cancelled")
+        return ended(Said.FAILED, f"{log}: turn.ended says cancelled")
     if last.reason != "completed" or not hinted:
-        return Completion(said=Said.NOTHING, detail=f"{log} or stdout has no end of the session")
+        return ended(Said.NOTHING, f"{log} or stdout has no end of the session")
     if last.finish == "max_tokens":
-        return Completion(said=Said.CUT, detail=f"{log}: the last step.end says max_tokens")
+        return ended(Said.CUT, f"{log}: the last step.end says max_tokens")
     if last.broken:
-        return Completion(said=Said.PROVIDER, detail=f"{log}: the last answer broke off")
-    return Completion(said=Said.COMPLETED, detail=f"{log}: turn.ended says completed")
+        return ended(Said.PROVIDER, f"{log}: the last answer broke off")
+    return ended(Said.COMPLETED, f"{log}: turn.ended says completed")
 
 
 ADAPTER = KimiCode()

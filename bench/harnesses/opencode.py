@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from bench.harnesses.asking import as_json, bare_version, check
+from bench.harnesses.asking import as_json, bare_version, check, ended
 from bench.harnesses.form import (
     DUMMY_KEY,
     HOME,
@@ -171,16 +171,16 @@ def _failed(error: Mapping[str, object]) -> Completion:
     message = text(data.get("message"))
     detail = f"its last event is an error, {name}: {message}"
     if name == "MessageOutputLengthError":
-        return Completion(said=Said.CUT, detail=detail)
+        return ended(Said.CUT, detail)
     # an error within a stream has no name of its own, and is quoted as JSON
     api = name in _API or "statusCode" in data or message.startswith("{")
-    return Completion(said=Said.PROVIDER if api else Said.FAILED, detail=detail)
+    return ended(Said.PROVIDER if api else Said.FAILED, detail)
 
 
 def _finished(reason: str) -> Completion:
     match reason:
         case "":
-            return Completion(said=Said.NOTHING, detail="stdout.jsonl ends within a step")
+            return ended(Said.NOTHING, "stdout.jsonl ends within a step")
         case "stop":
             said = Said.COMPLETED
         case "length":
@@ -191,7 +191,7 @@ def _finished(reason: str) -> Completion:
             said = Said.FAILED
         case _:
             said = Said.PROVIDER
-    return Completion(said=said, detail=f"the last `step_finish` has the reason {reason!r}")
+    return ended(said, f"the last `step_finish` has the reason {reason!r}")
 
 
 ADAPTER = OpenCode()

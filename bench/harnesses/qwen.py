@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from bench.harnesses.asking import as_json, bare_version, check
+from bench.harnesses.asking import as_json, bare_version, check, ended
 from bench.harnesses.form import (
     DUMMY_KEY,
     Asked,
@@ -133,12 +133,12 @@ def _settings(asked: Asked, kind: str) -> dict[str, object]:
 def _completion(result: Mapping[str, object], *, asks_again: bool) -> Completion:
     if not result:
         told = "; the last event says that it asks again" if asks_again else ""
-        return Completion(said=Said.NOTHING, detail=f"stdout.jsonl has no `result` event{told}")
+        return ended(Said.NOTHING, f"stdout.jsonl has no `result` event{told}")
     if result.get("is_error") is False:
-        return Completion(said=Said.COMPLETED, detail="the `result` event says no error")
+        return ended(Said.COMPLETED, "the `result` event says no error")
     told = text(mapping(result.get("error")).get("message")) or text(result.get("subtype"))
     said = Said.PROVIDER if "API Error" in told else Said.FAILED
-    return Completion(said=said, detail=f"the `result` event says: {told}")
+    return ended(said, f"the `result` event says: {told}")
 
 
 ADAPTER = Qwen()
