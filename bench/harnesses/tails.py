@@ -15,6 +15,10 @@ MOST_BYTES = 16 << 20
 """How much of the end of a file is looked at: what tells of the end of a session stands there."""
 
 
+MOST_LINES = 20_000
+"""How many lines of that: an agent may fill a file with lines that take long to look at."""
+
+
 def last_rows(path: Path, most: int = MOST_BYTES) -> Iterator[Record | Malformed]:
     """The JSON objects, and the lines that are none, of the last `most` bytes of a file.
 
@@ -36,4 +40,6 @@ def _tail(path: Path, most: int) -> bytes:
         held = os.pread(number, most, start)
     finally:
         os.close(number)
-    return held.partition(b"\n")[2] if start else held
+    if start:
+        held = held.partition(b"\n")[2]
+    return b"\n".join(held.rsplit(b"\n", MOST_LINES)[-MOST_LINES:])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.harnesses.asking import as_json, as_toml, bare_version
-from bench.harnesses.tails import last_rows
+from bench.harnesses.tails import MOST_LINES, last_rows
 from kbsite.harnesses.lines import Record
 
 
@@ -42,6 +42,13 @@ def test_a_line_that_is_longer_than_what_is_read_is_left_out(tmp_path: Path) -> 
     path.write_text('{"n": "' + "x" * 1000 + '"}\n{"n": 1}\n')
 
     assert values(path, 500) == [1]
+
+
+def test_no_more_than_so_many_lines_are_read(tmp_path: Path) -> None:
+    found = values(rows(tmp_path / "file", MOST_LINES + 500))
+
+    assert found[-1] == MOST_LINES + 499
+    assert MOST_LINES - 2 < len(found) <= MOST_LINES
 
 
 def test_lines_that_are_no_json_come_as_they_are(tmp_path: Path) -> None:
