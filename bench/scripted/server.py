@@ -170,7 +170,11 @@ class _Application:
         target: Target,
         script: str | None,
     ) -> web.StreamResponse:
-        raw = await http.read()
+        try:
+            raw = await http.read()
+        except (asyncio.CancelledError, ConnectionError, web.HTTPException):
+            self._log.finish(request, hung_up=True)
+            raise
         self._log.keep_body(request, raw)
         request = self._log.change(request, dialect=speech.kind)
         try:

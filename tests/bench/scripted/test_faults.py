@@ -235,6 +235,17 @@ def test_a_client_that_resets_hurts_nobody(faulty: Server, run: str) -> None:
     assert client(AnthropicClient, faulty, run).ask("[[script:pause]]").text == TEXT
 
 
+def test_a_client_that_goes_before_it_asked_is_in_the_log(faulty: Server, run: str) -> None:
+    parts = urlsplit(faulty.url)
+    with socket.create_connection((str(parts.hostname), int(parts.port or 0)), 30) as plug:
+        head = f"POST /r/{run}/v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n"
+        plug.sendall(head.encode() + b"{")
+        assert faulty.wait_until(lambda all_: any(one.run == run for one in all_), 60)
+    assert faulty.wait_until(lambda all_: _gone(all_, run), 60)
+    (request,) = faulty.requests_of(run)
+    assert (request.status, request.script, request.told) == (None, None, None)
+
+
 def test_a_server_stops_while_clients_wait() -> None:
     late = Script(name="late", about="", turns=(Turn(text=TEXT, wait_seconds=3600),))
     with serve([late]) as server:
