@@ -19,5 +19,7 @@ class ProxyLimits:
     """Of the bodies of all requests together that wait to be sent on."""
     connect_seconds: float = 30.0
     """Until a connection to the provider stands."""
+    server_tools: bool = True
+    """Whether requests go on that let the provider itself use tools; they are noted either way."""
     silence_seconds: float = 900.0
     """Without a byte from the provider, after which it counts as gone."""

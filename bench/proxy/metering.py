@@ -75,8 +75,12 @@ class _Thread:
             self._pool.shutdown()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._main())
+        # Not asyncio.run: it waits for look-ups of names, and a dead resolver would hold up the
+        # end of a run.
+        try:
+            self._loop.run_until_complete(self._main())
+        finally:
+            self._loop.close()
 
     async def _main(self) -> None:
         # A copy of the descriptor: closing the server leaves the caller's socket open.
@@ -84,3 +88,8 @@ class _Thread:
             async with serve(held, self._upstream, self._book, self._limits):
                 self._ready.set()
                 await self._stop.wait()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()

@@ -184,6 +184,9 @@ class Passing:
         except ValueError as error:
             raise RefusedError(400, str(error)) from error
         draft.model, draft.server_tools = wanted.model, wanted.server_tools
+        if wanted.server_tools and not self._limits.server_tools:
+            named = ", ".join(one[:50] for one in wanted.server_tools[:5])
+            raise RefusedError(403, f"tools of the provider are not allowed here: {named}")
         return wanted.body
 
     async def _back(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.providers import Dialect, Provider
 from bench.proxy.form import Exchange, Outcome
 from bench.proxy.limits import ProxyLimits
 from bench.proxy.log import read_exchanges
@@ -296,5 +297,31 @@ def test_what_is_under_way_at_the_end_is_cut_off_and_written_down(tmp_path: Path
             wait_for(lambda: proxy.meter.open_exchanges == 1)
         with connection:
             listen(connection)
+    (exchange,) = read_exchanges(tmp_path / "proxy.jsonl")
+    assert exchange.outcome is Outcome.ABANDONED
+
+
+def test_a_resolver_that_hangs_does_not_hold_up_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ended, waited = threading.Event(), threading.Event(), threading.Event()
+
+    def hangs(*_: object, **__: object) -> list[object]:
+        asked.set()
+        if not ended.wait(GENEROUS):
+            waited.set()
+        return []
+
+    provider = Provider(
+        id="x", bases={Dialect.ANTHROPIC: "http://nowhere.invalid"}, key_variable=None
+    )
+    with proxied(provider, tmp_path) as proxy:
+        connection = proxy.connected()
+        monkeypatch.setattr(socket, "getaddrinfo", hangs)
+        connection.sendall(raw_post())
+        assert asked.wait(GENEROUS)
+    assert not waited.is_set()
+    ended.set()
+    connection.close()
     (exchange,) = read_exchanges(tmp_path / "proxy.jsonl")
     assert exchange.outcome is Outcome.ABANDONED

@@ -346,6 +346,19 @@ def test_bodies_that_wait_together_are_bounded(tmp_path: Path) -> None:
         assert proxy.post().status == 200
 
 
+def test_tools_of_the_provider_can_be_forbidden(tmp_path: Path) -> None:
+    limits = ProxyLimits(server_tools=False)
+    with (
+        raw_provider(plays_well) as raw,
+        proxied(raw.provider(), tmp_path, limits=limits) as proxy,
+    ):
+        refused = proxy.post({"model": "m", "tools": [{"type": "web_search_1", "name": "w"}]})
+        assert (refused.status, raw.got) == (403, [])
+        assert b"web_search_1" in refused.body
+        assert proxy.post({"model": "m", "tools": [{"name": "Bash"}]}).status == 200
+        assert [one.server_tools for one in proxy.meter.exchanges] == [("web_search_1",), ()]
+
+
 def test_a_client_that_asks_before_it_sends_is_told_to_go_on(tmp_path: Path) -> None:
     with raw_provider(plays_well) as raw, proxied(raw.provider(), tmp_path) as proxy:
         with proxy.connected() as connection:
