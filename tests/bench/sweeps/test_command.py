@@ -1,0 +1,235 @@
+"""`bench sweep` on both command lines, and two terminals at one sweep."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bench.__main__ import main
+from bench.cli import bench
+from bench.sweeps import conduct, driver
+from bench.sweeps.conduct import Interrupts, drive, opened
+from bench.sweeps.driver import Wish
+from bench.sweeps.ledger import Ledger
+from bench.sweeps.shown import driver_of
+from bench.sweeps.states import Outcome, State
+from bench.sweeps.tries import at_work, end
+from bench.sweeps.works import Tools, Work
+from kbsite.errors import UsageError
+from tests.bench.commands.shells import Shell
+from tests.bench.sweeps.drive import PROVIDERS, TOOLS
+from tests.bench.sweeps.stand_in import JOURNAL
+from tests.bench.sweeps.sweeps import contender, works, write_sheet
+
+DRIVE = Path(__file__).with_name("drive.py")
+
+
+@pytest.fixture(name="shell", params=["click", "argparse"])
+def _shell(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Shell:  # fmt: skip
+    """Runs `bench sweep` in a folder with a sweep, with stand-ins for what it starts."""
+    works(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(conduct, "load_providers", lambda _: PROVIDERS)
+    monkeypatch.setattr(conduct, "Tools", lambda: TOOLS)
+    monkeypatch.setattr(driver, "LOOK_SECONDS", 0.02)
+
+    def with_click(*words: str) -> tuple[int, str, str]:
+        done = CliRunner().invoke(bench, words)
+        error = done.exception
+        if error is not None and not isinstance(error, SystemExit):
+            return getattr(error, "exit_code", 99), done.stdout, f"{done.stderr}{error}"
+        return done.exit_code, done.stdout, done.stderr
+
+    def with_argparse(*words: str) -> tuple[int, str, str]:
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return with_click if request.param == "click" else with_argparse
+
+
+def test_a_sweep_is_planned_run_told_and_not_run_twice(shell: Shell) -> None:
+    code, out, _ = shell("sweep", "plan", "night.yaml", "--json")
+    assert (code, json.loads(out)["missing"]) == (0, 1)
+
+    code, out, err = shell("sweep", "run", "night.yaml", "--json")
+    assert code == 0
+    assert json.loads(out)["done"] == 1
+    assert "cost in all: unknown" in err
+    assert "1 of 1 done" in err
+
+    code, out, _ = shell("sweep", "status", "night.yaml")
+    assert (code, out.strip()) == (0, "1 of 1 done; nobody drives it")
+    (cell,) = json.loads(shell("sweep", "status", "night.yaml", "--json")[1])["cells"]
+    assert (cell["state"], cell["attempt"]) == ("done", 1)
+
+    before = Path(JOURNAL).read_text()
+    assert shell("sweep", "resume", "night.yaml")[0] == 0
+    assert Path(JOURNAL).read_text() == before
+    code, out, _ = shell("sweep", "plan", "night.yaml")
+    assert "1 of 1 there (1 graded), 0 missing, cost $0.00" in out
+
+
+def test_cells_that_failed_are_told_and_tried_again_when_wanted(shell: Shell) -> None:
+    write_sheet(Path("night.yaml"), contenders=[contender(model="refused")])
+    code, _, err = shell("sweep", "run", "night.yaml")
+    assert code == 1
+    assert "1 failed" in err
+    assert "no such CLI is installed" in shell("sweep", "status", "night.yaml")[1]
+    assert len(Path(JOURNAL).read_text().splitlines()) == 1
+    shell("sweep", "run", "night.yaml")
+    assert len(Path(JOURNAL).read_text().splitlines()) == 1
+    shell("sweep", "run", "night.yaml", "--failed")
+    assert len(Path(JOURNAL).read_text().splitlines()) == 2
+
+
+def test_what_cannot_work_is_told_with_its_exit_code(shell: Shell) -> None:
+    assert shell("sweep", "fly", "night.yaml")[0] == 2
+    code, _, err = shell("sweep", "status", "night.yaml")
+    assert (code, "was never started" in err) == (2, True)
+    write_sheet(Path("night.yaml"), attempts=0)
+    code, _, err = shell("sweep", "plan", "night.yaml")
+    assert (code, "night.yaml:" in err, "attempts: expected 1 or more" in err) == (1, True, True)
+
+
+# Two processes at one sweep.
+
+
+@pytest.fixture(name="long")
+def _long(tmp_path: Path) -> Work:
+    return works(
+        tmp_path, contenders=[contender(model="works:300")], attempts=2, grade=False, max_parallel=1
+    )
+
+
+Start = Callable[[], subprocess.Popen[bytes]]
+
+
+@pytest.fixture(name="start")
+def _start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a driver of its own; at the end it and what it started are ended."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        words = [str(tmp_path / name) for name in ("night.yaml", "runs", "problems")]
+        with (tmp_path / "driver.log").open("ab") as log:
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, str(DRIVE), *words], stdout=log, stderr=log,
+                    start_new_session=True,
+                )
+            )  # fmt: skip
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+    for folder in (tmp_path / "runs/night/.sweeps/night/tries").iterdir():
+        end(folder, signal.SIGKILL)
+
+
+def until(true: Callable[[], object]) -> None:
+    for _ in range(1200):
+        if true():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in a minute")
+
+
+def running(work: Work) -> list[str]:
+    """The tries whose sessions are at work; the ledger need not be there yet."""
+    if not work.ledger.is_file():
+        return []
+    with opened(work) as ledger:
+        tries = [one.id for one in ledger.open_tries()]
+    started = [work.tries / name / "lock" for name in tries]
+    partials = list(work.board.glob("*.partial/order.json"))
+    return tries if partials and all(path.exists() for path in started) else []
+
+
+def outcomes(work: Work) -> list[Outcome | None]:
+    with opened(work) as ledger:
+        return [one.outcome for one in ledger.tries()]
+
+
+def test_one_sweep_has_one_driver(long: Work, start: Start) -> None:
+    process = start()
+    until(lambda: running(long))
+    with pytest.raises(UsageError, match=f"driven by process {process.pid}"):
+        drive(long, lambda *_: None, lambda _: None)
+    with opened(long) as ledger:
+        who = driver_of(ledger)
+    assert who is not None
+    assert who.pid == process.pid
+
+
+def test_ctrl_c_twice_ends_what_runs_and_loses_nothing(long: Work, start: Start) -> None:
+    process = start()
+    until(lambda: running(long))
+    process.send_signal(signal.SIGINT)
+    until(lambda: "nothing more is started" in (long.board.parents[1] / "driver.log").read_text())
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(60) == 1
+    assert outcomes(long) == [Outcome.STOPPED]
+    assert len(list(long.aside.iterdir())) == 1
+    assert list(long.board.glob("2*")) == []
+    with opened(long) as ledger:
+        assert ledger.counts()[State.WAITING] == 2
+
+
+def test_another_terminal_stops_a_sweep_at_once(long: Work, start: Start) -> None:
+    process = start()
+    until(lambda: running(long))
+    assert conduct.ask_to_stop(long, at_once=False) == "told its driver to drain; 1 under way"
+    assert conduct.ask_to_stop(long, at_once=True) == "told its driver to end; 1 under way"
+    assert process.wait(60) == 1
+    assert outcomes(long) == [Outcome.STOPPED]
+
+
+def test_what_a_dead_driver_left_goes_on_and_can_be_ended(long: Work, start: Start) -> None:
+    process = start()
+    until(lambda: running(long))
+    process.kill()
+    process.wait()
+    (left,) = running(long)
+    assert "1 under way, which `--now` ends" in conduct.ask_to_stop(long, at_once=False)
+    assert conduct.ask_to_stop(long, at_once=True).startswith("nobody drives it; ended 1")
+    until(lambda: not at_work(long.tries / left))
+    with opened(long) as ledger:
+        assert driver_of(ledger) is None
+
+
+def test_once_and_twice_are_told_apart() -> None:
+    said: list[str] = []
+    pressed = Interrupts(said.append)
+    wishes = [pressed.wish]
+    for _ in range(3):
+        pressed(signal.SIGINT, None)
+        wishes.append(pressed.wish)
+
+    assert wishes == [Wish.GO, Wish.DRAIN, Wish.END, Wish.END]
+    assert len(said) == 2
+
+
+def test_the_usual_tools_are_ours() -> None:
+    usual = Tools()
+    assert usual.supervisor[1:3] == ("-m", "bench.running")
+    assert usual.grader[1:4] == ("-m", "bench", "grade")
+    assert Ledger.__doc__
