@@ -80,6 +80,7 @@ def main() -> None:
         elif mode == "bare":
             adopt_orphans()
         plan["settle"] = furnish(plan, contents, channel, mount)
+        del contents
         run_init(plan, channel)
     except OSError as error:
         tell(channel, f"failed {error}")
@@ -244,6 +245,7 @@ def run_init(plan: Plan, channel: int) -> NoReturn:
     if command == 0:
         os.close(give_word)
         become_command(plan, word, tell_outcome)
+    del plan["settle"]
     os.close(tell_outcome)
     wake, waker = os.pipe()
     os.set_blocking(waker, False)

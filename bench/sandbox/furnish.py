@@ -85,22 +85,22 @@ def hand_out(channel: int, held: list[int]) -> None:
 def settle(plan: Plan, contents: bytes) -> None:
     """Write what the box's user finds in its folders, and have standard input hold its bytes."""
     os.umask(0o077)
+    view = memoryview(contents)
     for path, start, length in plan["seeds"]:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        written(number, contents[start : start + length])
+        written(number, view[start : start + length])
         os.close(number)
     start, length = plan["stdin"]
     if length:
         number = os.memfd_create("stdin")
-        written(number, contents[start : start + length])
+        written(number, view[start : start + length])
         os.lseek(number, 0, os.SEEK_SET)
         os.dup2(number, 0)
         os.close(number)
 
 
-def written(number: int, content: bytes) -> None:
+def written(number: int, content: memoryview) -> None:
     """Write all of it."""
-    view = memoryview(content)
-    while view:
-        view = view[os.write(number, view) :]
+    while content:
+        content = content[os.write(number, content) :]
