@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import pytest
@@ -193,3 +193,16 @@ def test_the_box_that_is_tried_is_like_the_one_that_is_meant(tmp_path: Path) -> 
     assert small(Box(log=tmp_path), tmp_path).stdout is None
     assert SCRATCH not in box.writable
     assert os.fspath(box.log).startswith(os.fspath(tmp_path / "other"))
+
+
+def test_the_page_on_sandboxes_names_what_is_claimed_of_agents_boxes() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text()
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
+    (level,) = [row[1] for row in rows if row[0].strip() == "L2 of a box with folders"]
+    explained = {name.strip() for row in rows for name in row[0].split(",")}
+    assert {name.strip() for name in level.partition(":")[2].split(",")} == OF_AGENTS
+    assert explained >= OF_AGENTS
+    assert f"{len(probe.CHANGES)} ways to write, replace" in page
+    named = {name.strip(" `") for row in rows for name in row[0].split(",")}
+    grader = {"files", "readable", "devices", "environment", "pass_fds", "limits", "share_ipc"}
+    assert named >= {one.name for one in fields(Box)} - {"log"} >= grader
