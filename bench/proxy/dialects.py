@@ -102,6 +102,9 @@ class _ResponsesEvent(_Response):
     message: Any = None
 
 
+_ENDS = ("completed", "incomplete", "failed", "cancelled")
+
+
 def _responses(told: Told, data: bytes) -> None:
     event = msgspec.json.decode(data, type=_ResponsesEvent)
     if event.type == "error":
@@ -114,7 +117,7 @@ def _responses(told: Told, data: bytes) -> None:
             told.error = event.error.sentence
         return
     told.model = response.model or told.model
-    _responses_end(told, response)
+    _responses_end(told, response, (event.type or "").removeprefix("response."))
     if usage := response.usage:
         _openai_used(
             told,
@@ -124,15 +127,16 @@ def _responses(told: Told, data: bytes) -> None:
         )
 
 
-def _responses_end(told: Told, response: _Response) -> None:
-    match response.status:
+def _responses_end(told: Told, response: _Response, event: str) -> None:
+    """Take over how a response ended; its event says it too, and some providers only there."""
+    match event if event in _ENDS else response.status:
         case "completed":
             told.stopped("completed", limits=())
         case "incomplete":
             reason = response.incomplete_details and response.incomplete_details.reason
             told.stopped(reason or "incomplete", limits=("max_output_tokens", "max_tokens"))
         case "failed" | "cancelled":
-            told.error = (response.error or _Error(code=response.status)).sentence
+            told.error = (response.error or _Error(code=response.status or event)).sentence
         case _:
             told.error = response.error.sentence if response.error else told.error
 

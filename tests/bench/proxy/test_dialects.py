@@ -144,6 +144,18 @@ def test_a_limit_of_tokens_cuts(dialect: Dialect, event: Any) -> None:
     assert told(dialect, event).cut
 
 
+@pytest.mark.parametrize("status", [None, "in_progress"])
+def test_an_event_says_the_end_where_the_response_does_not(status: str | None) -> None:
+    held = {"model": "m", "status": status, "usage": RESPONSES_USAGE}
+    assert told(Dialect.RESPONSES, {"type": "response.in_progress", "response": held}).stop is None
+    ended = told(Dialect.RESPONSES, {"type": "response.completed", "response": held})
+    assert (ended.stop, ended.cut, ended.error, ended.usage) == ("completed", False, None, SAME)
+    failed = told(Dialect.RESPONSES, {"type": "response.failed", "response": {}})
+    assert failed.error == "failed"
+    cut = told(Dialect.RESPONSES, {"type": "response.incomplete", "response": {}})
+    assert cut.stop == "incomplete"
+
+
 def test_other_ends_do_not_cut() -> None:
     blocked = told(Dialect.GEMINI, {"promptFeedback": {"blockReason": "SAFETY"}})
     assert (blocked.stop, blocked.cut) == ("SAFETY", False)
