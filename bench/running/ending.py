@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 from bench.harnesses.form import Completion, Said
@@ -35,6 +36,9 @@ class Facts:
     """Those with models, in the order in which they ended."""
     completion: Completion
     ending: Ending
+    ended: datetime
+    """When it ended, or when the runner began to end it."""
+    budget_seconds: float
     late: bool = False
     """Whether the deadline had passed."""
     solution: bool = False
@@ -52,6 +56,20 @@ class Facts:
         return next(waited, None)
 
     @property
+    def blocked_seconds(self) -> float:
+        """How long before its end the provider had begun to fail at each request; 0 if it did not.
+
+        What nobody waited for counts neither way.
+        """
+        since = None
+        for one in reversed(self.exchanges):
+            if one.outcome in _FAILED:
+                since = one.started
+            elif one.outcome not in _NO_ANSWER:
+                break
+        return 0.0 if since is None else (self.ended - since).total_seconds()
+
+    @property
     def worked(self) -> bool:
         """Whether a model answered at all."""
         return any(one.outcome in (Outcome.COMPLETE, Outcome.CUT) for one in self.exchanges)
@@ -66,6 +84,11 @@ class Verdict:
     """A sentence: by which event the reason was decided."""
     retryable: bool
 
+
+BLOCKED_SHARE = 0.2
+"""Share of the budget that a provider may fail for at the end, and it still was the budget that
+ended the session: more than CLIs take to give up in most sessions, and less than a contender may be
+blamed for."""
 
 _NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
 _FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
@@ -114,6 +137,10 @@ _Decided = tuple[EndReason, str] | None
 
 
 def _by_runner(facts: Facts) -> _Decided:
+    blocked = facts.blocked_seconds
+    if facts.stop is Stop.DEADLINE and blocked >= BLOCKED_SHARE * facts.budget_seconds:
+        detail = f"{facts.why} Each request of the last {blocked:.0f} s of it had failed"
+        return EndReason.PROVIDER, f"{detail}: {_told(facts.answer)}."
     if facts.stop is not None:
         return _STOPPED[facts.stop], facts.why
     if facts.ending.over_memory:
@@ -171,8 +198,10 @@ def _ended(facts: Facts) -> str:
     return facts.ending.sentence
 
 
-def _told(exchange: Exchange) -> str:
+def _told(exchange: Exchange | None) -> str:
     """What an exchange says of itself, shortened."""
+    if exchange is None:
+        return "nothing came back"
     status = f"status {exchange.status}" if exchange.status else exchange.outcome.value
     error = (exchange.error or exchange.outcome.value).strip().rstrip(".")
     return f"{status}, {error[:300]}"

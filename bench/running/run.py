@@ -251,8 +251,8 @@ def _session(
     verdict = decide(
         Facts(
             stop=over.stop, why=over.why, exchanges=exchanges,
-            completion=job.adapter.completion(transcript), ending=over.ending, late=clock.over,
-            solution=final is not None,
+            completion=job.adapter.completion(transcript), ending=over.ending, ended=over.ended,
+            budget_seconds=job.order.budget_seconds, late=clock.over, solution=final is not None,
         )
     )  # fmt: skip
     return _Collected(

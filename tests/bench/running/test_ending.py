@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ from bench.running.ending import Facts, Stop, decide
 from bench.sandbox.box import Ending
 from kbsite.model.status import EndReason
 
+START = datetime(2026, 1, 2, tzinfo=UTC)
 WENT_WELL = Ending(exit_code=0)
 FINISHED = EndReason.FINISHED
 ODD_STOPS = (None, "end_turn", "tool_use", "tool_calls", "STOP", "max_tokens", "refusal")
@@ -28,9 +29,10 @@ def exchange(
     status: int | None = 200,
     error: str | None = None,
     first_byte: float | None = 0.1,
+    at: float = 0.0,
 ) -> Exchange:
     return Exchange(
-        number=1, started=datetime(2026, 1, 2, tzinfo=UTC), seconds=1.5,
+        number=1, started=START + timedelta(seconds=at), seconds=1.5,
         first_byte_seconds=first_byte, method="POST", path="/v1/messages", dialect=None,
         model="m", answered_by="m", status=status, outcome=outcome, stop=stop,
         request_id=None, error=error,
@@ -56,11 +58,13 @@ def facts(
     stop: Stop | None = None,
     late: bool = False,
     solution: bool = False,
+    elapsed: float = 10.0,
 ) -> Facts:
     return Facts(
         stop=stop, why="The runner ended it." if stop else "", exchanges=exchanges,
         completion=Completion(said=said, detail=f"It said {said.value}."), ending=ending,
-        late=late, solution=solution,
+        late=late, solution=solution, ended=START + timedelta(seconds=elapsed),
+        budget_seconds=100.0,
     )  # fmt: skip
 
 
@@ -124,6 +128,26 @@ def test_what_the_runner_did_itself_comes_first(stop: Stop, reason: EndReason) -
             verdict = decide(facts(said, [last], stop=stop))
             assert verdict.reason is reason
             assert verdict.detail == "The runner ended it."
+
+
+def test_a_deadline_is_the_provider_s_where_it_failed_for_long_before_it() -> None:
+    def reason(exchanges: list[Exchange], elapsed: float = 100.0) -> EndReason:
+        told = facts(Said.NOTHING, exchanges, stop=Stop.DEADLINE, elapsed=elapsed)
+        return decide(told).reason
+
+    failed_at = {
+        at: exchange(Outcome.ERROR, status=529, stop=None, error="overloaded", at=at)
+        for at in (0.0, 79.0, 81.0, 95.0)
+    }
+    assert reason([failed_at[0.0], failed_at[95.0]]) is EndReason.PROVIDER
+    assert reason([DONE, failed_at[79.0], failed_at[95.0]]) is EndReason.PROVIDER
+    assert reason([DONE, failed_at[79.0], LEFT, failed_at[95.0], LEFT]) is EndReason.PROVIDER
+    assert reason([DONE, failed_at[81.0], failed_at[95.0]]) is EndReason.BUDGET
+    assert reason([failed_at[0.0], DONE, failed_at[95.0]]) is EndReason.BUDGET
+    assert reason([DONE, LEFT]) is EndReason.BUDGET
+    verdict = decide(facts(Said.NOTHING, [failed_at[0.0]], stop=Stop.DEADLINE, elapsed=100.0))
+    assert verdict.retryable
+    assert "the last 100 s of it had failed: status 529, overloaded" in verdict.detail
 
 
 def test_a_refusal_after_the_deadline_is_the_budget() -> None:
