@@ -22,6 +22,7 @@ from bench.problems import read_problem as read_graded
 from bench.running.given import CHECK, CHECKS, CLOCK, SHAPES, workspace
 from kbsite.errors import InputError
 from kbsite.store.problems import read_problem
+from kbsite.trajectories.scores import scores
 
 ROOT = Path(__file__).parents[3]
 TOY = ROOT / "tests" / "bench" / "toy"
@@ -141,11 +142,15 @@ def test_a_right_solution_passes_and_each_use_is_counted(tmp_path: Path) -> None
     command = [sys.executable, str(folder / CHECK)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+    *lines, last = done.stdout.splitlines()
+    assert last == "PASS"
+    assert [score.passed for score in scores(done.stdout)] == [True]
     assert [line.partition(" ")[0] for line in lines] == ["square", "tall"]
     assert all("): pass, at most about" in line for line in lines)
     assert all("ms a call" in line for line in lines)
-    assert checked(folder, "tall").stdout.startswith("tall (M=160, N=48, K=64): pass")
+    one = checked(folder, "tall").stdout
+    assert one.startswith("tall (M=160, N=48, K=64): pass")
+    assert scores(one) == [], "what was not compared may be wrong"
     assert len((folder / CHECKS).read_text().splitlines()) == 2
 
 
@@ -165,6 +170,8 @@ def test_a_wrong_solution_fails_and_says_roughly_how(
     assert done.returncode == 1
     assert "square (M=96, N=64, K=128): FAIL" in done.stdout
     assert said in done.stdout
+    [score] = scores(done.stdout)
+    assert (score.passed, score.text) == (False, "FAIL: 2 of 2 shapes")
 
 
 @pytest.mark.parametrize(
