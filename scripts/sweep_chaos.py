@@ -253,14 +253,14 @@ class Chaos:
         return self.driver.wait(PATIENCE_SECONDS)
 
 
-def cause(chaos: Chaos, kills: int) -> None:
+def cause(chaos: Chaos, kills: int, pause: float) -> None:
     """Kill by chance, all kinds alike, while there is something to kill."""
     kinds = ["driver", "supervisor", "worker"]
     left = [kinds[number % len(kinds)] for number in range(kills)]
     chaos.chance.shuffle(left)
     until = time.monotonic() + PATIENCE_SECONDS
     while left and time.monotonic() < until and chaos.driver.poll() is None:
-        time.sleep(chaos.chance.uniform(0.2, 1.2))
+        time.sleep(chaos.chance.uniform(0.1, 1.0) * pause)
         if chaos.kill(left[-1]):
             kind = left.pop()
             chaos.report.killed[kind] = chaos.report.killed.get(kind, 0) + 1
@@ -339,7 +339,7 @@ def trial(options: argparse.Namespace, home: Path) -> Report:
         place = Place(home, runs / NAME, sweep, _command(options, sweep, runs, problems))
         chaos = Chaos(place, report, Random(options.seed))  # noqa: S311 - whom to kill, no secret
         try:
-            cause(chaos, options.kills)
+            cause(chaos, options.kills, options.pause)
             code = chaos.rest()
         finally:
             _kill(chaos.driver.pid) if chaos.driver.poll() is None else None
@@ -381,6 +381,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pause", type=float, default=6.0, help="most seconds between kills")
     parser.add_argument("--problem", type=Path, default=ROOT / "problems" / "add")
     parser.add_argument("--script", default="main")
     parser.add_argument("--clis", type=Path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,10 @@ def _become(task: Task, gpu: str | None) -> NoReturn:
     environment = dict(os.environ)
     if task.kind is Kind.GRADE and gpu:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
+    # Engines ignore or block signals, which a new program inherits: without SIGCHLD nobody hears
+    # of the end of a process, and a sandbox waits for ever.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     # Whatever loses its parent below stays below: engines that end us find all of it.
     ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell is wanted

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import threading
 from pathlib import Path
 
 from bench.sweeps.executors.devices import gpu_given
@@ -15,6 +17,9 @@ LOOK_SECONDS = 0.5
 
 def carry(folder: str) -> int:
     """Start what a folder asks for, on the GPU that the engine gave, and wait; its exit code."""
+    if threading.current_thread() is threading.main_thread():
+        # Where it is ignored, as in workers of Ray, the kernel forgets exit codes.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     task = read_task(Path(folder))
     process = popen(task, gpu_given() if task.gpu else None)
     while True:

@@ -212,6 +212,32 @@ def test_an_engines_worker_tells_the_exit_code(tmp_path: Path) -> None:
     assert carry(str(one.folder)) == 7
 
 
+def test_signals_that_an_engine_ignores_or_blocks_reach_what_it_starts(tmp_path: Path) -> None:
+    """As raylets do; sandboxes wait for SIGCHLD."""
+    program = (
+        "import signal\n"
+        "print(signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL, signal.pthread_sigmask(0, ()))"
+    )
+    one = task(tmp_path / "t", program)
+    write_task(one)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGCHLD})
+    try:
+        assert carry(str(one.folder)) == 0
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGCHLD, before)
+    assert said(one).strip() == "True set()"
+
+
+def test_an_exit_code_is_told_where_the_end_of_processes_is_ignored(tmp_path: Path) -> None:
+    one = task(tmp_path / "t", "raise SystemExit(7)")
+    write_task(one)
+    carries = f"import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n{CARRIES}"
+    carrying = subprocess.run([sys.executable, "-c", carries, str(one.folder)], check=False)
+    assert carrying.returncode == 7
+
+
 def test_a_signal_is_sent_by_one_of_those_that_want_it(tmp_path: Path) -> None:
     assert [first_to_send(tmp_path, 15) for _ in range(3)] == [True, False, False]
     assert first_to_send(tmp_path, 9)

@@ -82,7 +82,7 @@ def test_the_same_sweep_runs_as_jobs_of_slurm(tmp_path: Path) -> None:
 
 def chaos(*words: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(CHAOS), "--driver", str(DRIVE), *words,
+        [sys.executable, str(CHAOS), "--driver", str(DRIVE), "--pause", "1.2", *words,
          "--problem", str(ROOT / "tests/bench/toy"), "--models", "works:0.9", "works:0.5"],
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
