@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import Any
 
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
@@ -31,7 +32,8 @@ class Plain:
         tones: Sequence[str] = (),  # noqa: ARG002 - plain lines have no colour
     ) -> None:  # fmt: skip
         """A result in columns, to stdout."""
-        for line in columns(headings, rows):
+        width = get_terminal_size().columns if sys.stdout.isatty() else None
+        for line in columns(headings, rows, width):
             self.give(line)
 
     @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.commands.calibrate import CALIBRATE
 from bench.commands.command import Argument, Command, Front, Given, Option, Told
+from bench.commands.doctor import DOCTOR
 from bench.commands.floor import FLOOR
 from bench.commands.grade import GRADE
 from bench.commands.install import INSTALL
@@ -15,4 +16,4 @@ __all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Opti
 
 SUMMARY = "Grade solutions and floors of problems, here and now."
 
-COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE, INSTALL, RUN, SWEEP)
+COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE, INSTALL, DOCTOR, RUN, SWEEP)

@@ -24,6 +24,18 @@ def test_columns_are_as_wide_as_what_is_longest_in_them() -> None:
     ]  # fmt: skip
 
 
+def test_columns_share_a_width_that_is_too_small_for_them() -> None:
+    rows = (("a", "one two three four five", "six seven eight nine"), ("b", "", "z" * 30))
+    lines = columns(("n", "first", "second"), rows, 35)
+    assert max(map(len, lines)) <= 35
+    assert lines[:3] == [
+        "n  first            second", "a  one two three    six seven eight",
+        "   four five        nine",
+    ]  # fmt: skip
+    assert "".join(lines).count("z") == 30, "nothing is left out"
+    assert columns(("n", "first", "second"), rows, 200) == columns(("n", "first", "second"), rows)
+
+
 @pytest.mark.parametrize("front", [Plain(), Terminal()], ids=["plain", "click"])
 def test_a_program_gets_a_line_a_row(
     front: Plain | Terminal, capsys: pytest.CaptureFixture[str]

@@ -1,0 +1,1 @@
+"""Whether contenders can start: looked at, and tried, before a night is spent on them."""
