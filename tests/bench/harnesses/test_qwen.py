@@ -90,6 +90,13 @@ def test_it_asks_for_nothing_in_the_background() -> None:
     assert held["tools"]["exclude"] == ["web_fetch", "web_search"]
 
 
+def test_its_commands_need_no_terminal() -> None:
+    assert settings()["tools"]["shell"] == {
+        "enableInteractiveShell": False,
+        "defaultTimeoutMs": 300_000,
+    }
+
+
 def test_its_patience_is_bounded() -> None:
     generation = settings()["model"]["generationConfig"]
 
