@@ -42,6 +42,8 @@ class SessionLimits:
     """All three lie in memory: what is written there counts as memory of the session."""
     stdout_bytes: int = 256 << 20
     stderr_bytes: int = 64 << 20
+    server_tools: bool = False
+    """Whether the CLI may let its provider use tools of its own: a web search is a way out."""
     first_request_seconds: float = 180.0
     """A CLI that has asked nothing by then failed to start."""
     stall_seconds: float = 900.0

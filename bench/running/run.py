@@ -18,6 +18,7 @@ from bench.harnesses.form import HOME, WORKSPACE, Adapter, Asked, Launch, Progra
 from bench.providers import Dialect, Provider
 from bench.proxy.clock import Clock
 from bench.proxy.form import PORT, Account
+from bench.proxy.limits import ProxyLimits
 from bench.proxy.metering import metering
 from bench.proxy.upstream import Upstream
 from bench.running.collecting import (
@@ -231,7 +232,8 @@ def _session(
     upstream = Upstream(provider=job.provider, dialect=prepared.dialect, key=job.key)
     listener = box.listener
     assert listener is not None, "the box was asked for one"
-    with listener, metering(listener, upstream, partial / PROXY, clock) as meter:
+    allowed = ProxyLimits(server_tools=job.limits.server_tools)
+    with listener, metering(listener, upstream, partial / PROXY, clock, allowed) as meter:
         session = Session(
             box=box, meter=meter, clock=clock, limits=job.limits,
             logs=(transcript / STDOUT, transcript / STDERR),
