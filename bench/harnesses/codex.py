@@ -43,8 +43,8 @@ _PROVIDER = """
 [model_providers.proxy]
 name = "Proxy"
 wire_api = "responses"
-request_max_retries = 4
-stream_max_retries = 4
+request_max_retries = 7
+stream_max_retries = 7
 stream_idle_timeout_ms = 300000
 supports_websockets = false
 """

@@ -108,7 +108,7 @@ def test_the_prompt_is_read_from_stdin_and_the_proxy_is_asked() -> None:
 def test_retries_are_few() -> None:
     provider = config(asked(Dialect.RESPONSES))["model_providers"]["proxy"]
 
-    assert (provider["request_max_retries"], provider["stream_max_retries"]) == (4, 4)
+    assert (provider["request_max_retries"], provider["stream_max_retries"]) == (7, 7)
 
 
 @pytest.mark.parametrize("model", ["gpt-5.5", 'odd"name\\', "a/b:free", "naïve\x7f\n[features]"])
