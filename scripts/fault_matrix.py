@@ -101,8 +101,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="play also what was played before")
     given = parser.parse_args(words)
-    cells = {} if given.again else read(given.out)
-    wanted = [one for one in every(given.only) if one not in cells]
+    cells = read(given.out)
+    wanted = [one for one in every(given.only) if given.again or one not in cells]
     console = Console(stderr=True)
     with serve(load_scripts()) as server, ThreadPoolExecutor(given.jobs) as pool:
         under_way = [

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 from bench.harnesses.form import Adapter, Asked, Completion, Extract, Kept, Launch, Program, Said
 from bench.installing import default_prefix, programs
@@ -169,20 +167,6 @@ def texts(folder: Path) -> str:
     """All that a run holds, in one text."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
-
-
-def places_of(secret: str, folder: Path) -> list[str]:
-    """Files of a folder that hold a secret as it is, in base64 at any offset, or URL-encoded."""
-    raw = secret.encode()
-    encoded = [
-        base64.b64encode(b"x" * shift + raw)[shift + 1 : -4].strip(b"=") for shift in range(3)
-    ]
-    forms = [raw, quote(secret, safe="").encode(), raw.hex().encode(), *encoded]
-    return [
-        str(path)
-        for path in folder.rglob("*")
-        if path.is_file() and any(form in path.read_bytes() for form in forms)
-    ]
 
 
 def left_of(supervisor: int) -> list[str]:

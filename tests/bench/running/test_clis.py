@@ -22,12 +22,12 @@ from kbsite.build import build
 from kbsite.model.config import BoardConfig, Config
 from kbsite.store.runs import read_run
 from kbsite.store.settings import Settings
+from tests.bench.planted import planted
 from tests.bench.running.sessions import (
     HARNESSES,
     PROBLEMS,
     Trial,
     left_of,
-    places_of,
     program_of,
     texts,
     wrong_with,
@@ -111,7 +111,7 @@ def _three_counts_agree(trial: Trial, folder: Path, harness: str) -> None:
 
 
 def _nothing_of_ours_was_seen(folder: Path) -> None:
-    assert places_of(KEY, folder) == []
+    assert planted(folder, KEY) == []
     environment = read_run(folder).run.environment or ()
     assert not {"USER", "LOGNAME", "SSH_AUTH_SOCK", "VIRTUAL_ENV"} & set(environment)
     claims = json.loads((folder / "sandbox.json").read_text())

@@ -21,13 +21,13 @@ from kbsite.model.run import Run
 from kbsite.model.status import EndReason
 from kbsite.store.runs import read_run
 from kbsite.store.snapshots import recorded
+from tests.bench.planted import planted
 from tests.bench.running.sessions import (
     FAKE,
     SMALL,
     FakeAdapter,
     Trial,
     left_of,
-    places_of,
     wrong_with,
 )
 
@@ -220,9 +220,9 @@ def test_no_key_is_in_any_file(trial: Trial) -> None:
     job = trial.job(FakeAdapter(program), FAKE, "e401", provider=provider, key=KEY)
     ended = run(job, trial.seen.append, trial.stop)
     assert KEY not in repr(job)
-    assert places_of(KEY, trial.runs) == []
+    assert planted(trial.runs, KEY) == []
     (ended.folder / "planted.txt").write_text(KEY)
-    assert len(places_of(KEY, trial.runs)) == 1, "it would be found"
+    assert planted(trial.runs, KEY), "it would be found"
 
 
 def test_what_only_a_program_can_read_is_extracted_in_a_box_of_its_own(trial: Trial) -> None:

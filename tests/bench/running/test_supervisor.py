@@ -19,13 +19,13 @@ from bench.records import plain
 from bench.running.form import Order, SessionLimits
 from bench.scripted import Server, scripted_provider
 from kbsite.store.runs import read_run
+from tests.bench.planted import planted
 from tests.bench.running.sessions import (
     CLIS,
     LONG_S,
     PROBLEMS,
     Trial,
     left_of,
-    places_of,
     wrong_with,
 )
 
@@ -100,7 +100,7 @@ def test_it_prints_one_line_of_json_and_takes_the_key_out_of_sight(
     assert set(told) == {"folder", "reason", "detail", "retryable"}
     assert told["reason"] == "finished", told["detail"]
     assert wrong_with(Path(told["folder"])) == []
-    assert places_of(KEY, trial.runs) == []
+    assert planted(trial.runs, KEY) == []
     assert KEY not in out + err
     assert left_of(started.pid) == []
 
