@@ -14,7 +14,7 @@ from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.refusals import Refusals
 from bench.sweeps.settling import Settling
-from bench.sweeps.shelf import Matched, OnShelf, Shelf, match
+from bench.sweeps.shelf import Matched, OnShelf, Shelf, match, set_aside
 from bench.sweeps.slots import Slots
 from bench.sweeps.states import OPEN, Kind, State
 from bench.sweeps.tries import Task, at_work, end, holder, read_task, write_task
@@ -26,6 +26,9 @@ LOOK_SECONDS = 0.5
 
 PATIENCE_SECONDS = 90.0
 """How long a session that was told to end may take, before it is killed."""
+
+ABANDONED_SECONDS = 60.0
+"""A run's folder is empty for a moment; after so long nobody will ever write into it."""
 
 WISH = "wish"
 """Name under which the ledger holds what another terminal wants: a value of Wish."""
@@ -105,6 +108,8 @@ class Driver:
                 self._adopt(one)
             else:
                 self._settling.settle(one, None, restarted=True)
+        for path in self._shelf.abandoned(time() - ABANDONED_SECONDS):
+            set_aside(path, self.work.aside)
         matched = self._matched()
         for held in self.ledger.cells():
             if held.wanted and held.state not in OPEN:

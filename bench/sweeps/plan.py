@@ -81,11 +81,8 @@ class Plan:
         return sum(known) if len(known) == len(costs) else None
 
 
-def plan(work: Work, table: PriceTable, gpus: int | None = None) -> Plan:
-    """What a sweep will take; nothing is started or written.
-
-    `gpus` is how many GPUs sessions may use at once, where that is known.
-    """
+def plan(work: Work, table: PriceTable) -> Plan:
+    """What a sweep will take; nothing is started or written."""
     wanted = cells(work.sweep, work.hashes())
     shelf = Shelf(work.board)
     matched = match(work.sweep, wanted, shelf.look())
@@ -95,13 +92,19 @@ def plan(work: Work, table: PriceTable, gpus: int | None = None) -> Plan:
         for who in work.sweep.contenders
     )
     slots = {one.contender.provider: work.slots(one.contender.provider) for one in due}
-    most = min(filter(None, (sum(slots.values()), work.sweep.max_parallel, gpus)))
+    most = min(filter(None, (sum(slots.values()), work.sweep.max_parallel, _on_gpus(work))))
     budget = work.sweep.budget_seconds
     return Plan(
         due=due, surplus=len(matched.surplus), unread=dict(shelf.unread), parallel=most,
         most_seconds=_seconds(due, slots, most, lambda _: budget) or 0.0,
         usual_seconds=_seconds(due, slots, most, lambda one: one.usual_seconds),
     )  # fmt: skip
+
+
+def _on_gpus(work: Work) -> int | None:
+    """Sessions that the GPUs that the sweep names take at once; None where it names none."""
+    named = work.sweep.executor.gpus
+    return len(named) * work.sweep.executor.agents_per_gpu if named and work.gpus else None
 
 
 def _due(

@@ -119,6 +119,11 @@ class Shelf:
                 self._partials[path.name] = cell
         return [path for path in there if self._partials.get(path.name) == key]
 
+    def abandoned(self, before: float) -> list[Path]:
+        """Empty folders of runs, untouched since a time: whoever made one died the next moment."""
+        there = [path for path in self._folders() if path.name.endswith(PARTIAL)]
+        return [path for path in there if not any(path.iterdir()) and path.stat().st_mtime < before]
+
     def _folders(self) -> Iterator[Path]:
         try:
             with os.scandir(self._board) as entries:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.providers import Provider
 from bench.records import plain
-from bench.running.form import Order, Places
+from bench.running.form import Order, Places, SessionLimits
 from bench.sweeps.cells import Cell
 from bench.sweeps.sheet import CPU, Sweep
 from bench.sweeps.states import Kind
@@ -100,13 +100,18 @@ class Work:
             "problems": str(self.places.problems.absolute()),
             "clis": str(self.places.clis.absolute()),
             "providers": str(self.providers_file.absolute()) if self.providers_file else None,
-            "limits": plain(sweep.limits),
+            "limits": plain(self._limits()),
             "sandbox": sweep.sandbox,
         }
         return Task(
             folder=self._folder(cell, Kind.AGENT), cell=cell.key, kind=Kind.AGENT,
             command=self.tools.supervisor, order=told, provider=who.provider, gpu=self.gpus,
         )  # fmt: skip
+
+    def _limits(self) -> SessionLimits:
+        """Those of the sweep; a runner that finds others on its GPU has to know that it may."""
+        shared = self.sweep.executor.agents_per_gpu > 1
+        return replace(self.sweep.limits, share_gpu=True) if shared else self.sweep.limits
 
     def grade(self, cell: Cell, run: str) -> Task:
         """A new try of the grade of a cell's run."""

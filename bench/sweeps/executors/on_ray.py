@@ -48,18 +48,25 @@ class OnRay:
         except ConnectionError as error:
             message = f"no cluster at {choice.address}: {error}"
             raise MachineError(f"{message}; start one with `ray start --head`") from error
-        self._has: Mapping[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        self._has = _resources()
         self._running: dict[str, ray.ObjectRef[Any]] = {}
         self._grading: set[str] = set()
 
     def room(self, kind: Kind) -> bool:
-        """Whether Ray may be given one more; it keeps what has to wait.
+        """Whether the cluster can work on one more: Ray would keep what has to wait, unseen.
 
         Where no node counts grades, and no GPU does, one runs at a time in the whole cluster.
         """
-        if kind is Kind.AGENT or self._gpus or GRADE in self._has:
-            return True
-        return not self._grading
+        if len(self._running) >= self._capacity():
+            self._has = _resources()
+        if len(self._running) >= self._capacity():
+            return False
+        return kind is Kind.AGENT or self._gpus or GRADE in self._has or not self._grading
+
+    def _capacity(self) -> int:
+        """Tasks that the cluster has processors and GPUs for, as far as it is known."""
+        most = self._has.get("CPU", 0.0) / self._cpus
+        return int(min(most, self._has.get("GPU", 0.0)) if self._gpus else most)
 
     def start(self, task: Task) -> None:
         """Give a task to Ray."""
@@ -94,7 +101,11 @@ class OnRay:
         if not self._running:
             return []
         by_ref = {ref: name for name, ref in self._running.items()}
-        ready, _ = ray.wait(list(by_ref), num_returns=len(by_ref), timeout=0)
+        try:
+            ready, _ = ray.wait(list(by_ref), num_returns=len(by_ref), timeout=0)
+        except ray.exceptions.RayError as error:
+            message = f"the cluster is gone: {error}"
+            raise MachineError(f"{message}; start it, and then the sweep again") from error
         return [self._finished(by_ref[ref]) for ref in ready]
 
     def _finished(self, name: str) -> Finished:
@@ -120,3 +131,10 @@ class OnRay:
         import ray
 
         ray.shutdown()
+
+
+def _resources() -> Mapping[str, float]:
+    """What all nodes of the cluster have together, now."""
+    import ray
+
+    return ray.cluster_resources()  # type: ignore[no-any-return, no-untyped-call]

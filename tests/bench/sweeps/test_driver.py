@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -64,6 +65,24 @@ def test_what_a_supervisor_is_told_is_all_that_decides_the_run(one: Scene) -> No
     assert (told["model"], told["provider"], told["budget_seconds"]) == ("works", "here", 60.0)
     assert order["limits"]["stall_seconds"] == one.work.sweep.limits.stall_seconds
     assert Path(order["runs"]).is_absolute()
+
+
+def test_agents_that_share_a_gpu_are_told_so(tmp_path: Path) -> None:
+    for shared in (1, 2):
+        gpus = {"kind": "local", "gpus": ["GPU-a"], "agents_per_gpu": shared}
+        work = works(tmp_path, hardware="h100-sxm", executor=gpus)
+        task = work.session(cells(work.sweep, work.hashes())[0])
+        assert task.gpu
+        assert task.order is not None
+        assert task.order["limits"]["share_gpu"] is (shared == 2)
+
+
+def test_a_grade_is_asked_for_on_the_sweeps_hardware(tmp_path: Path) -> None:
+    for hardware, words_of in (("cpu", "--device cpu"), ("b", "--device cuda --hardware b")):
+        work = works(tmp_path, hardware=hardware)
+        task = work.grade(cells(work.sweep, work.hashes())[0], "r")
+        assert words_of in " ".join(task.command)
+        assert task.gpu is (hardware != "cpu")
 
 
 def test_without_grades_a_complete_run_is_all(tmp_path: Path) -> None:
@@ -407,6 +426,22 @@ def test_a_session_that_died_while_nobody_drove_is_started_again_at_once(tmp_pat
         assert len(made.sessions()) == 1
         assert (work.aside / "x.partial").is_dir()
         assert not at_work(session.folder)
+
+
+def test_an_empty_folder_of_a_run_is_moved_aside_once_it_is_old(tmp_path: Path) -> None:
+    work = works(tmp_path)
+    for name, age in (("old", 100), ("new", 0)):
+        folder = work.board / f"{name}.partial"
+        folder.mkdir(parents=True)
+        os.utime(folder, (time.time() - age,) * 2)
+    full = work.board / "full.partial"
+    write_whole(full / "anything", b"")
+    os.utime(full, (0, 0))
+    with scene(work):
+        assert sorted(path.name for path in work.board.glob("*.partial")) == [
+            "full.partial", "new.partial",
+        ]  # fmt: skip
+        assert (work.aside / "old.partial").is_dir()
 
 
 def at_work_on(task: Task) -> subprocess.Popen[bytes]:

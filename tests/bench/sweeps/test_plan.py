@@ -107,7 +107,9 @@ def test_time_is_what_the_busiest_provider_and_all_slots_allow(tmp_path: Path, m
     assert plan(narrow, TABLE).parallel == 1
     wide = works(tmp_path, contenders=[contender()], attempts=2, slots={"here": 9})
     assert plan(wide, TABLE).most_seconds == 60.0, "no session takes less than its own time"
-    assert plan(wide, TABLE, gpus=1).most_seconds == 120.0
+    gpus = {"kind": "local", "gpus": ["GPU-a"]}
+    on_one = works(tmp_path, contenders=[contender()], attempts=2, executor=gpus, hardware="h")
+    assert plan(on_one, TABLE).most_seconds == 120.0
 
 
 def test_usual_time_needs_earlier_runs_of_all_that_is_missing(made: Work) -> None:

@@ -1,0 +1,57 @@
+"""docs/sweeps.md tells what the code has."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from bench.sweeps.driver import PATIENCE_SECONDS
+from bench.sweeps.executors.on_ray import GRADE, PROVIDER, SUBREAPER
+from bench.sweeps.executors.on_slurm import MINUTES
+from bench.sweeps.sheet import Engine, Retries, Sweep
+from bench.sweeps.slots import BURST, CALM_SECONDS, WINDOW_SECONDS
+from bench.sweeps.states import State
+
+DOC = " ".join((Path(__file__).parents[3] / "docs" / "sweeps.md").read_text("utf-8").split())
+USUAL = Retries()
+
+
+@pytest.mark.parametrize("key", [one.name for one in fields(Sweep)])
+def test_every_key_of_the_file_is_told(key: str) -> None:
+    assert f"`{key}`" in DOC
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_is_told(state: State) -> None:
+    assert state.value in DOC
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_every_engine_is_told(engine: Engine) -> None:
+    assert f"**{engine.value}" in DOC
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"`most` {USUAL.most}, `lost` {USUAL.lost}",
+        f"`backoff_seconds` {USUAL.backoff_seconds:.0f}",
+        f"`longest_seconds` {USUAL.longest_seconds:.0f}",
+        f"SIGKILL after {PATIENCE_SECONDS:.0f} s",
+        f"status 429 within {WINDOW_SECONDS:.0f} s",
+        f"{SUBREAPER}=1 ray start",
+        f"`{PROVIDER}<id>`",
+        f"`{GRADE}`",
+        f"{MINUTES // 60} hours without it",
+    ],
+)
+def test_its_figures_and_names_are_those_of_the_code(words: str) -> None:
+    assert words in DOC
+
+
+def test_words_for_figures_fit() -> None:
+    assert (BURST, CALM_SECONDS) == (3, 5 * 60)
+    assert "Three answers" in DOC
+    assert "every five minutes" in DOC
