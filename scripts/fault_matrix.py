@@ -20,7 +20,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -142,19 +142,19 @@ def play(harness: str, scenario: str, server: Server, out: Path, budget: float) 
     told = {"providers": {"scripted": {"bases": {one.value: base for one, base in bases.items()}}}}
     write_text(place / "providers.yaml", yaml.safe_dump(told))
     command = [sys.executable, "-m", "bench.running", str(place / "order.json")]
-    started = time.monotonic()
+    began = datetime.now(UTC)
     done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)  # noqa: S603
     said, errors = done.communicate()
-    took = time.monotonic() - started
+    over = datetime.now(UTC)
     if done.returncode:
         detail = errors.decode(errors="replace")[-2000:]
         ended: Mapping[str, Any] = {"reason": "no run", "detail": detail, "folder": None}
     else:
         ended = json.loads(said)
-    waited = first_request_after(Path(ended["folder"])) if ended["folder"] else 0.0
+    since = first_request(ended["folder"]) or began
     return Cell(
         harness=harness, scenario=scenario, reason=ended["reason"], detail=ended["detail"],
-        exit_code=exit_code(ended["folder"]), seconds=round(took - waited, 1),
+        exit_code=exit_code(ended["folder"]), seconds=round((over - since).total_seconds(), 1),
         left=len(left_of(done.pid)), requests=len(server.requests_of(run)), budget=budget,
     )  # fmt: skip
 
@@ -172,13 +172,12 @@ def order(harness: str, scenario: str, place: Path, budget: float) -> dict[str, 
     }  # fmt: skip
 
 
-def first_request_after(run: Path) -> float:
-    """How long a run waited for its CLI's first request, in seconds: the budget begins there."""
-    started = json.loads((run / "run.json").read_text())["started"]
-    first = json.loads((run / "session.json").read_text())["first_request"]
-    if first is None:
-        return 0.0
-    return (datetime.fromisoformat(first) - datetime.fromisoformat(started)).total_seconds()
+def first_request(run: str | None) -> datetime | None:
+    """When a run's CLI first asked a model: its budget begins there; None where it never did."""
+    if run is None:
+        return None
+    told = json.loads((Path(run) / "session.json").read_text())["first_request"]
+    return None if told is None else datetime.fromisoformat(told)
 
 
 def exit_code(run: str | None) -> int | None:

@@ -101,7 +101,7 @@ def test_what_was_played_is_not_played_again(
     assert MATRIX.main([*words, "claude"]) == 0
     assert MATRIX.main([*words, "claude", "codex"]) == 1, "codex is wrong"
     assert asked == [("claude", "e401"), ("codex", "e401")]
-    assert MATRIX.main([*words, "claude", "--again"]) == 0
+    assert MATRIX.main([*words, "claude", "--again"]) == 1, "codex stays wrong"
     assert asked[-1] == ("claude", "e401")
     assert "How runs end" in capsys.readouterr().out
     assert json.loads((tmp_path / "matrix.json").read_text())["cells"][0]["harness"] == "claude"
