@@ -17,6 +17,10 @@ from kbsite.errors import InputError, UsageError
 LOCK = Path(__file__).parent.parent / "clis.lock.toml"
 NODE = "node"
 """What the Node that CLIs run on is called, as an entry and in commands."""
+RIPGREP = "ripgrep"
+"""What the program is called that several CLIs search with, and fetch where it is not there."""
+TOOLS = (NODE, RIPGREP)
+"""Entries that are no CLIs."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _PIECE = re.compile(r"[\w.+-]+")
@@ -33,7 +37,7 @@ class Locked:
     package: str
     version: str
     prints: str
-    """All that `--version` has to print."""
+    """The first line that `--version` has to print."""
     command: tuple[str, ...]
     """How it is started: NODE, files of the installation (./ and a pattern), arguments."""
     integrity: str | None = None
@@ -42,6 +46,10 @@ class Locked:
     """The oldest Python that takes it."""
     pins: tuple[str, ...] = ()
     """What else pip may install, in which versions."""
+
+    def printed_by(self, printed: str) -> bool:
+        """Whether this is what `--version` of it prints."""
+        return printed.partition("\n")[0] == self.prints
 
     @property
     def needs_node(self) -> bool:
@@ -60,12 +68,14 @@ class Lock:
     def chosen(self, ids: tuple[str, ...]) -> tuple[Locked, ...]:
         """The entries with these ids, all of them for none; UsageError for an unknown id.
 
-        Node comes first where one of them needs it.
+        Node comes first where one of them needs it, and what CLIs search with last.
         """
         for one in ids:
             if one not in self.clis:
                 raise UsageError(f"{one}: no CLI of that name; known are {', '.join(self.clis)}")
         wanted = [self.clis[one] for one in dict.fromkeys(ids or tuple(self.clis)) if one != NODE]
+        if RIPGREP in self.clis and any(one.id not in TOOLS for one in wanted):
+            wanted = [*(one for one in wanted if one.id != RIPGREP), self.clis[RIPGREP]]
         if NODE in ids or not ids or any(one.needs_node for one in wanted):
             wanted.insert(0, self.clis[NODE])
         return tuple(wanted)

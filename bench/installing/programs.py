@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from bench.harnesses.form import CLIS, Program
-from bench.installing.lock import NODE, Lock, Locked, read_lock
+from bench.installing.lock import NODE, RIPGREP, TOOLS, Lock, Locked, read_lock
 from bench.installing.stamp import Installed, folder_of, installed
 
 _SYSTEM = Path("/usr")
@@ -19,7 +19,7 @@ def programs(prefix: Path, lock: Lock | None = None) -> Mapping[str, Program]:
     node = installed(prefix, lock.clis[NODE])
     found = {}
     for locked in lock.clis.values():
-        said = installed(prefix, locked) if locked.id != NODE else None
+        said = installed(prefix, locked) if locked.id not in TOOLS else None
         if said is not None and (node is not None or NODE not in locked.command):
             found[locked.id] = _program(prefix, lock, locked, (said, node))
     return found
@@ -32,10 +32,14 @@ def _program(
     bound = {CLIS / locked.id: folder_of(prefix, locked)}
     path: tuple[PurePosixPath, ...] = ()
     node_inside = ""
+    search = lock.clis.get(RIPGREP)
+    if search is not None and (there := installed(prefix, search)) is not None:
+        bound[CLIS / RIPGREP] = folder_of(prefix, search)
+        path = ((CLIS / RIPGREP / there.command[0]).parent,)
     if node is not None and NODE in locked.command:
         bound[CLIS / NODE] = folder_of(prefix, lock.clis[NODE])
         seen = CLIS / NODE / node.command[0]
-        node_inside, path = str(seen), (seen.parent,)
+        node_inside, path = str(seen), (seen.parent, *path)
     command = tuple(
         node_inside if word == NODE else str(CLIS / locked.id / word) if word[:2] == "./" else word
         for word in own.command

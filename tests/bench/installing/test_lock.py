@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.installing import read_lock
-from bench.installing.lock import LOCK, NODE
+from bench.installing.lock import LOCK, NODE, RIPGREP, TOOLS
 from kbsite.errors import InputError, UsageError
 from kbsite.harnesses import BY_ID
 
@@ -27,15 +27,15 @@ def test_the_shipped_file_holds_the_clis_of_the_bench() -> None:
     lock = read_lock()
 
     assert set(lock.clis) == {
-        NODE, "claude", "codex", "kimi-cli", "kimi-code", "opencode", "gemini", "qwen",
+        *TOOLS, "claude", "codex", "kimi-cli", "kimi-code", "opencode", "gemini", "qwen",
     }  # fmt: skip
-    assert set(lock.clis) - {NODE} <= set(BY_ID)
+    assert set(lock.clis) - set(TOOLS) <= set(BY_ID)
 
 
 def test_the_shipped_versions_are_exact_and_printed() -> None:
     for one in read_lock().clis.values():
         assert re.fullmatch(r"\d+\.\d+\.\d+", one.version)
-        assert one.version in one.prints
+        assert one.version in one.prints or one.id == RIPGREP
         assert (one.integrity is None) == (one.source == "pypi")
         assert all("==" in pin for pin in one.pins)
 
@@ -48,9 +48,10 @@ def test_what_runs_on_node_is_installed_with_it() -> None:
     lock = read_lock()
 
     assert [one.id for one in lock.chosen(("gemini", "codex", "gemini"))] == [
-        NODE, "gemini", "codex",
+        NODE, "gemini", "codex", RIPGREP,
     ]  # fmt: skip
-    assert [one.id for one in lock.chosen(("kimi-cli",))] == ["kimi-cli"]
+    assert [one.id for one in lock.chosen(("ripgrep", "kimi-cli"))] == [NODE, "kimi-cli", RIPGREP]
+    assert [one.id for one in lock.chosen((NODE,))] == [NODE]
     assert {one.id for one in lock.chosen(())} == set(lock.clis)
     assert lock.chosen(())[0].id == NODE
 

@@ -9,7 +9,7 @@ import pytest
 from bench.installing import Installed, default_prefix, install, programs, read_lock
 from bench.installing.lock import Lock
 from bench.installing.stamp import fingerprint, write_stamp
-from tests.bench.installing.registry import Registry, lock
+from tests.bench.installing.registry import Registry, lock, locked
 
 
 def quiet(_what: str, _share: float | None) -> None:
@@ -45,6 +45,20 @@ def test_one_that_runs_on_node_gets_node(published: Registry, prefix: Path) -> N
     assert set(beta.bound) == {PurePosixPath("/opt/clis/beta"), PurePosixPath("/opt/clis/node")}
     assert beta.path == (PurePosixPath("/opt/clis/node/node_modules/node/bin"),)
     assert all((inside / "x").is_absolute() for inside in beta.bound)
+
+
+def test_each_has_what_it_searches_with_in_its_path(published: Registry, prefix: Path) -> None:
+    published.add("search", {"bin/rg": '#!/bin/sh\necho "rg 1"\necho more\n'})
+    one = locked("ripgrep", "search", "rg 1", "./node_modules/search/bin/rg")
+    with_it = lock(one)
+    install((), prefix, quiet, with_it)
+    found = programs(prefix, with_it)
+    folder = PurePosixPath("/opt/clis/ripgrep/node_modules/search/bin")
+
+    assert set(found) == {"alpha", "beta"}
+    assert found["alpha"].path == (folder,)
+    assert found["beta"].path == (PurePosixPath("/opt/clis/node/node_modules/node/bin"), folder)
+    assert found["alpha"].bound[PurePosixPath("/opt/clis/ripgrep")] == prefix / "ripgrep/1.0.0"
 
 
 def test_node_is_no_harness_and_its_clis_need_it(published: Registry, prefix: Path) -> None:
