@@ -35,8 +35,14 @@ def take_user() -> User:
                 f"{_EACH // 2} sandboxes are open in this process; kill some before you start more"
             )
         _taken.add(slot)
-    uid = _FIRST + os.getpid() % _PROCESSES * _EACH + slot
+    uid = users_of(os.getpid()).start + slot
     return User(uid, uid + 1, slot)
+
+
+def users_of(owner: int) -> range:
+    """All users that boxes of a process can have, where it is root."""
+    first = _FIRST + owner % _PROCESSES * _EACH
+    return range(first, first + _EACH)
 
 
 def give_back(user: User) -> None:

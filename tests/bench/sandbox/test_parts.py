@@ -21,7 +21,7 @@ from bench.sandbox.places import gpu_devices, gpu_places, python_places, system_
 from bench.sandbox.plan import Bind, binds, plan_file
 from bench.sandbox.processes import children, family, resident_bytes, status_of
 from bench.sandbox.segments import remove_segments
-from bench.sandbox.users import User, give_back, take_user, users_missing
+from bench.sandbox.users import User, give_back, take_user, users_missing, users_of
 from kbsite.errors import MachineError, UsageError
 
 
@@ -86,6 +86,8 @@ def test_a_plan_with_a_user_namespace_has_one_user() -> None:
 def test_users_are_given_to_one_box_at_a_time() -> None:
     first, second = take_user(), take_user()
     assert len({first.uid, first.init_uid, second.uid, second.init_uid}) == 4
+    assert {first.uid, first.init_uid, second.uid, second.init_uid} < set(users_of(os.getpid()))
+    assert not set(users_of(os.getpid())) & set(users_of(os.getpid() + 1))
     assert min(first.uid, second.uid) >= 0x70000000
     assert max(first.init_uid, second.init_uid) < 2**31
     give_back(first)
