@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
@@ -208,20 +208,23 @@ class Driver:
             self.ledger.tell(name, value)
 
     def _start(self) -> None:
-        """Start what is due and has room: grades first, which free the cells."""
+        """Start what is due and has room: grades first, which free the devices soon."""
         now = self.clock.now()
-        held = [one for one in self.ledger.cells() if one.wanted]
-        for one in held:
-            if one.state is State.RAN and one.due <= now and self.executor.room(Kind.GRADE):
+        due = [one for one in self.ledger.cells() if one.wanted and one.due <= now]
+        for one in due:
+            if one.state is State.RAN and self.executor.room(Kind.GRADE):
                 self._begin(one, self.work.grade(one.cell, one.run or ""))
+        self._start_sessions([one for one in due if one.state is State.WAITING])
+
+    def _start_sessions(self, waiting: Sequence[Held]) -> None:
+        """Start sessions in their order, as far as providers and engine have room."""
         busy = self._busy()
-        for one in held:
+        most = self.work.sweep.max_parallel
+        for one in waiting:
+            if (most is not None and busy[""] >= most) or not self.executor.room(Kind.AGENT):
+                return
             provider = one.cell.contender.provider
-            if one.state is not State.WAITING or one.due > now:
-                continue
-            if busy[""] >= (self.work.sweep.max_parallel or len(held)):
-                break
-            if busy[provider] < self._slots[provider].allowed and self.executor.room(Kind.AGENT):
+            if busy[provider] < self._slots[provider].allowed:
                 self._begin(one, self.work.session(one.cell))
                 busy[provider] += 1
                 busy[""] += 1

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from bench.sealed import json_bytes, write_whole
 from bench.sweeps.states import Kind
-from bench.sweeps.tries import ORDER, ORDER_PLACE, STOP, Task, hold, read_task
+from bench.sweeps.tries import ORDER, ORDER_PLACE, STOP, Task, hold, read_task, scratch
 
 GIVEN_UP = 75
 """Exit code where the try is another's, or was given up: nothing was started."""
@@ -39,7 +39,9 @@ def _become(task: Task, gpu: str | None) -> NoReturn:
     if task.order is not None:
         write_whole(order, json_bytes(_with_gpu(task, gpu).order))
     command = [str(order) if word == ORDER_PLACE else word for word in task.command]
-    environment = dict(os.environ)
+    place = scratch(task.folder)
+    place.mkdir(mode=0o700)
+    environment = {**os.environ, "TMPDIR": str(place)}
     if task.kind is Kind.GRADE and gpu:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
     # Engines ignore or block signals, which a new program inherits: without SIGCHLD nobody hears

@@ -12,7 +12,7 @@ from bench.sweeps.ledger import Held, Ledger, Try, Verdict
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
-from bench.sweeps.tries import ERR, STOP, read_first
+from bench.sweeps.tries import ERR, STOP, clear, read_first
 from kbsite.model.finding import one_line
 from kbsite.model.status import EndReason
 
@@ -51,6 +51,7 @@ class Settling:
         `restarted` says that the driver has just come, so that there is nothing to wait for.
         """
         held = self.ledger.cell(one.cell)
+        clear(self.tries / one.id)
         ended = self._session(one, finished) if one.kind is Kind.AGENT else self._grade(one, held)
         if ended.outcome is Outcome.LOST:
             ended = self._explained(one, finished, ended)

@@ -169,29 +169,32 @@ def match(sweep: Sweep, cells: Sequence[Cell], there: Iterable[OnShelf]) -> Matc
 
     Runs of the same contender on the same problem are equals, whoever ordered them.
     """
-    counting = [one for one in there if one.counts]
-    wanted = {cell.key: cell for cell in cells}
-    found: dict[str, OnShelf] = {}
-    others: list[OnShelf] = []
-    for one in sorted(counting, key=lambda each: each.run.order):
-        if one.cell in wanted and one.cell not in found:
-            found[one.cell] = one
-        else:
-            others.append(one)
-    free: dict[object, list[Cell]] = {}
+    counting = sorted((one for one in there if one.counts), key=lambda one: one.run.order)
+    found = _own(cells, counting)
+    taken = {one.name for one in found.values()}
+    usual = {cell.contender.row: cell.contender.provider for cell in cells}
+    free: dict[object, list[Cell]] = {_of_cell(sweep, cell): [] for cell in cells}
     for cell in cells:
         if cell.key not in found:
-            free.setdefault(_of_cell(sweep, cell), []).append(cell)
-    known = {_of_cell(sweep, cell) for cell in cells}
-    usual = {cell.contender.row: cell.contender.provider for cell in cells}
+            free[_of_cell(sweep, cell)].append(cell)
     surplus = []
-    for one in others:
-        same = free.get(identity := _of_run(one.run, usual))
+    for one in counting:
+        same = None if one.name in taken else free.get(_of_run(one.run, usual))
         if same:
             found[same.pop(0).key] = one
-        elif identity in known:
+        elif same is not None:
             surplus.append(one)
     return Matched(runs=found, surplus=tuple(surplus))
+
+
+def _own(cells: Sequence[Cell], counting: Sequence[OnShelf]) -> dict[str, OnShelf]:
+    """The first run that each cell ordered itself."""
+    wanted = {cell.key for cell in cells}
+    found: dict[str, OnShelf] = {}
+    for one in counting:
+        if one.cell in wanted:
+            found.setdefault(one.cell, one)
+    return found
 
 
 def _of_cell(sweep: Sweep, cell: Cell) -> object:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -33,6 +35,9 @@ REVOKED = b"revoked\n"
 
 ORDER_PLACE = "{order}"
 """Stands in a command for the file of the order."""
+
+SCRATCH = "kbsite-try-"
+"""Begins the names of folders for temporary files."""
 
 _MOST = 1 << 20
 
@@ -177,6 +182,18 @@ def holder(folder: Path) -> Holder | None:
         return Holder(**read_bounded(folder / LOCK))
     except (InputError, TypeError):
         return None
+
+
+def scratch(folder: Path) -> Path:
+    """Where a try has its temporary files, on whichever host: one who is killed removes none."""
+    return Path(tempfile.gettempdir()) / f"{SCRATCH}{folder.name}"
+
+
+def clear(folder: Path) -> None:
+    """Remove the temporary files of a try that nobody works on, if they lie on this host."""
+    place = scratch(folder)
+    if not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def end(folder: Path, number: int) -> None:

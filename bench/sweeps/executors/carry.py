@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.sweeps.executors.devices import gpu_given
 from bench.sweeps.executors.local import popen
-from bench.sweeps.tries import asked_to_end, first_to_send, read_task
+from bench.sweeps.tries import asked_to_end, clear, first_to_send, read_task
 
 LOOK_SECONDS = 0.5
 """Between two looks whether the try has to end."""
@@ -24,8 +24,11 @@ def carry(folder: str) -> int:
     process = popen(task, gpu_given() if task.gpu else None)
     while True:
         try:
-            return process.wait(LOOK_SECONDS)
+            code = process.wait(LOOK_SECONDS)
         except subprocess.TimeoutExpired:
             number = asked_to_end(task.folder)
             if number is not None and first_to_send(task.folder, number):
                 process.send_signal(number)
+        else:
+            clear(task.folder)
+            return code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -29,12 +30,14 @@ from bench.sweeps.tries import (
     alive,
     asked_to_end,
     at_work,
+    clear,
     end,
     first_to_send,
     hold,
     holder,
     locked,
     read_task,
+    scratch,
     this_process,
     write_task,
 )
@@ -69,7 +72,9 @@ def _start() -> Iterator[Started]:
         process.wait()
 
 
-def task(folder: Path, program: str, *words: str, kind: Kind = Kind.AGENT) -> Task:
+def task(at: Path, program: str, *words: str, kind: Kind = Kind.AGENT) -> Task:
+    # Temporary files of all tries of a host lie in one folder, by their names.
+    folder = at.with_name(f"{at.name}-{secrets.token_hex(4)}")
     return Task(folder=folder, cell="c", kind=kind, command=(sys.executable, "-c", program, *words))
 
 
@@ -204,6 +209,37 @@ def test_an_engines_worker_passes_on_what_is_asked(tmp_path: Path) -> None:
     (one.folder / STOP).write_text(str(int(signal.SIGTERM)))
 
     assert carrying.wait(60) == 9
+
+
+def test_temporary_files_go_with_the_try_however_it_ended(tmp_path: Path, start: Started) -> None:
+    program = f"import tempfile; print(tempfile.mkdtemp(), flush=True)\n{WAITS}"
+    one = task(tmp_path / "t", program)
+    process = start(one)
+    until(lambda: "here" in said(one))
+    left = Path(said(one).splitlines()[0])
+    process.kill()
+    process.wait()
+    assert left.is_dir()
+    clear(one.folder)
+    assert not left.parent.exists()
+    assert left.parent.parent.is_dir()
+
+
+def test_a_link_in_place_of_temporary_files_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    place = scratch(tmp_path / "t-link")
+    place.symlink_to(precious, target_is_directory=True)
+    try:
+        clear(tmp_path / "t-link")
+        assert precious.is_dir()
+    finally:
+        place.unlink()
+
+
+def test_what_is_no_more_is_cleared_without_a_word(tmp_path: Path) -> None:
+    clear(tmp_path / "gone")
+    assert not scratch(tmp_path / "gone").exists()
 
 
 def test_an_engines_worker_tells_the_exit_code(tmp_path: Path) -> None:
