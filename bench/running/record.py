@@ -28,7 +28,6 @@ from kbsite.store.files import contents
 from kbsite.store.folders import new_run_folder
 from kbsite.store.prices import PRICES
 from kbsite.store.runs import TRANSCRIPT
-from kbsite.transcripts import transcript
 
 PROXY = "proxy.jsonl"
 SANDBOX = "sandbox.json"
@@ -178,6 +177,9 @@ def usage_source(harness: str, account: Account, folder: Path) -> str:
 
 def own_usage(harness: str, folder: Path) -> Usage | None:
     """The total of a CLI's own log; None where there is no log, or one that is too large."""
+    # No CLI has to wait for it to be loaded.
+    from kbsite.transcripts import transcript
+
     kept = [
         replace(one, name=one.name.removeprefix(TRANSCRIPT))
         for one in contents(folder)[0]

@@ -19,7 +19,6 @@ from bench.providers import Dialect, Provider
 from bench.proxy.clock import Clock
 from bench.proxy.form import PORT, Account
 from bench.proxy.limits import ProxyLimits
-from bench.proxy.metering import metering
 from bench.proxy.upstream import Upstream
 from bench.running.collecting import (
     Notes,
@@ -227,6 +226,9 @@ def _session(
     job: Job, prepared: _Prepared, partial: Path, box: Sandboxed, told: ToldProgress, stop: Event
 ) -> _Collected:
     """Let the CLI work until it is over, and copy what it left."""
+    # Loaded while the CLI starts: with aiohttp it takes as long as half of all else.
+    from bench.proxy.metering import metering
+
     notes, clock = Notes(), Clock(job.order.budget_seconds)
     transcript = partial / TRANSCRIPT
     upstream = Upstream(provider=job.provider, dialect=prepared.dialect, key=job.key)
