@@ -14,11 +14,13 @@ from bench.sandbox.launch import Way, facts_of, launch
 from bench.sandbox.places import python_places
 from bench.sandbox.plan import (
     ENTER,
+    Bind,
     binds,
     devices_of,
     file_in_memory,
     files_of,
     hidden_of,
+    kernels_own,
     python_command,
 )
 from bench.sandbox.trial import first_failure
@@ -86,6 +88,7 @@ def _argv(
     words = [
         *_namespaces(box, user, new_user=new_user),
         *_root(box, files),
+        *_shown(kernels_own(new_user=new_user)),
         *(word for path in files for word in _file(path, given_file(files[path]))),
         *("--remount-ro", "/", "--chdir", "/"),
     ]
@@ -114,14 +117,18 @@ def _root(box: Box, files: Iterable[str]) -> Iterator[str]:
     own = [str(path) for path in (box.folder, *box.writable)]
     for folder in _folders((*(str(one.target) for one in bound), *files, *own)):
         yield from ("--perms", "0755", "--dir", folder)
-    for one in bound:
-        yield from ("--ro-bind", str(one.source), str(one.target))
+    yield from _shown(bound)
     for node in [f"/dev/{name}" for name in NODES] + devices_of(box):
         yield from ("--dev-bind", node, node)
     for link, target in LINKS.items():
         yield from ("--symlink", target, link)
     for path in own:
         yield from ("--perms", "0755", "--dir", path)
+
+
+def _shown(bound: Iterable[Bind]) -> Iterator[str]:
+    for one in bound:
+        yield from ("--ro-bind", str(one.source), str(one.target))
 
 
 def _readable(box: Box) -> tuple[Path, ...]:

@@ -254,8 +254,11 @@ class Held:
 
     def _bury(self, words: bytes) -> None:
         """Wait until all are gone, and say how it ended."""
-        for word, number in (line.split() for line in words.decode().splitlines()):
-            self._told[word] = int(number)
+        for line in words.decode(errors="replace").splitlines():
+            word, _, number = line.partition(" ")
+            # Init may also tell why it failed: where it has the box's user, that can be provoked.
+            if number.isdecimal():
+                self._told[word] = int(number)
         if not ended_within(self._init, _TO_END_S):
             self._starter.kill()
             self._stuck = not ended_within(self._init, _TO_END_S)

@@ -22,6 +22,10 @@ _OPEN_FILES = 4096
 _ROOM = 1024 * 1024  # for folders, links and small files of the root
 _MOST_FILES = 262_144  # in a folder of an agent's: each takes memory of the kernel's besides
 _SHELL = Path("/bin/bash")
+_KERNELS = (
+    *("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"),
+    "/proc/scsi",
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,16 @@ def _real(name: str, path: Path) -> Path:
     if not path.exists():
         raise UsageError(f"Box.{name}: {path} does not exist; leave it out or make it")
     return path.resolve()
+
+
+def kernels_own(*, new_user: bool) -> list[Bind]:
+    """What of /proc is shown read-only, because root would be let write there without any rights.
+
+    It is for boxes whose user is the caller by another number, where the caller is root.
+    """
+    if not (new_user and os.getuid() == 0):
+        return []
+    return [Bind(place, place) for place in map(Path, _KERNELS) if place.exists()]
 
 
 def hidden_of(box: Box, bound: Iterable[Bind]) -> list[str]:
@@ -132,7 +146,7 @@ def plan_file(
         "scratch_options": _options(box.limits.scratch_bytes, "1777", box),
         "rlimits": rlimits_of(box, new_user=new_user),
         "filter": (filter_of_calls(interfaces=True) if box.interfaces else filter_of_calls()).hex(),
-        **_binding(box),
+        **_binding(box, new_user=new_user),
         **_furniture(box, user, contents),
         **more,
     }
@@ -148,11 +162,12 @@ def _table(files: Mapping[str, bytes], contents: bytearray) -> list[list[object]
     return table
 
 
-def _binding(box: Box) -> dict[str, object]:
+def _binding(box: Box, *, new_user: bool) -> dict[str, object]:
     """What of the host is seen, and what of that is not."""
     bound = binds(box.readable, box.bound)
+    shown = (*bound, *kernels_own(new_user=new_user))
     return {
-        "readable": [[str(one.source), str(one.target)] for one in bound],
+        "readable": [[str(one.source), str(one.target)] for one in shown],
         "hidden": hidden_of(box, bound),
     }
 

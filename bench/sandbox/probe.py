@@ -9,6 +9,7 @@ does no harm where nothing holds.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import json
@@ -128,6 +129,10 @@ def scratch(asked: Asked) -> Seen:
             continue
         path.unlink()
         return False, f"{folder} can be written"
+    for path in map(Path, asked["kernels"]):
+        # Opened, and nothing else: that does nothing where it succeeds.
+        with contextlib.suppress(OSError), path.open("r+b", buffering=0):
+            return False, f"{path} can be written"
     for folder in (SCRATCH, Path("/dev/shm")):  # noqa: S108
         if any(folder.glob("kbsite-canary-*")):
             return False, f"{folder} is the host's"

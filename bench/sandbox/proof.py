@@ -173,6 +173,7 @@ def _asked(bait: Bait, box: Box) -> dict[str, object]:
             *("/", "/usr", "/etc", "/dev", "/proc", sys.prefix, home, "/var"),
             *map(str, (*own, *box.bound, *(path.parent for path in box.writable))),
         ],
+        "kernels": ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"],
         "port": bait.port,
         "abstract": bait.abstract,
         "shm_key": bait.shm_key,

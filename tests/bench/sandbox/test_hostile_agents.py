@@ -16,14 +16,34 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from bench.sandbox.box import SCRATCH, Box, Sandbox
+from bench.sandbox.bubblewrap import Bubblewrap
+from bench.sandbox.namespaces import Namespaces
 from bench.sandbox.place import Place
 from bench.sandbox.plan import python_command
-from tests.bench.sandbox.boxes import LONG_S, MIB, WALLED_IN, processes_of_boxes, sandbox
+from tests.bench.sandbox.boxes import LONG_S, MIB, WALLED_IN, processes_of_boxes
 from tests.bench.sandbox.test_agents_box import HOME, WORKSPACE, agents, ran
 
-__all__ = ["sandbox"]
-
 PORT = 8000
+# As root a box has a user of its own; for others it has the caller's, which claims one level less.
+KINDS: dict[str, Sandbox] = {
+    "bubblewrap": Bubblewrap(),
+    "namespaces": Namespaces(),
+    "bubblewrap of the caller": Bubblewrap(new_user=True),
+    "namespaces of the caller": Namespaces(new_user=True),
+}
+
+
+@pytest.fixture(params=KINDS)
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Each sandbox that can be used here, in each way; in CI none of the first two is missing."""
+    found = KINDS[request.param]
+    reason = found.available()
+    if reason is not None:
+        assert not (os.environ.get("CI") and request.param in ("bubblewrap", "namespaces")), reason
+        pytest.skip(reason)
+    return found
+
+
 # Attempts are named; each that gets somewhere without an error is told.
 HOSTILE = """
 import ctypes, errno, json, os, signal, socket, sys
@@ -218,7 +238,11 @@ def test_it_can_neither_see_nor_signal_processes_of_the_host(
 host = [int(word) for word in sys.argv[1:]]
 seen = [int(one) for one in os.listdir("/proc") if one.isdigit()]
 if set(seen) - {1, os.getpid()}: got["processes"] = seen
-for pid in [*host, 1]:
+for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP):
+    # Who has the same user may send it, and nothing comes of it: the kernel shields process 1.
+    try: os.kill(1, number)
+    except OSError: pass
+for pid in host:
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP):
         attempt(f"kill {pid} {number}", lambda: os.kill(pid, number))
         attempt(f"killpg {pid} {number}", lambda: os.killpg(pid, number))
@@ -226,18 +250,40 @@ for pid in [*host, 1]:
     attempt(f"priority {pid}", lambda: os.setpriority(os.PRIO_PROCESS, pid, 19))
     attempt(f"affinity {pid}", lambda: os.sched_setaffinity(pid, {0}))
     attempt(f"limits {pid}", lambda: __import__("resource").prlimit(pid, 7, (1, 1)))
-for pid in host:
     attempt(f"handle {pid}", lambda: os.pidfd_open(pid))
     attempt(f"folder {pid}", lambda: os.listdir(f"/proc/{pid}"))
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 attempt("kill all", lambda: os.kill(-1, signal.SIGTERM))
 """
     with subprocess.Popen(["/bin/sleep", "100"]) as victim:
-        got = hostile(sandbox, agents(tmp_path), program, str(victim.pid), str(os.getpid()))
-        assert victim.poll() is None
-        assert os.sched_getaffinity(victim.pid) == os.sched_getaffinity(0)
-        victim.kill()
+        try:
+            got = hostile(sandbox, agents(tmp_path), program, str(victim.pid), str(os.getpid()))
+            assert victim.poll() is None
+            assert os.sched_getaffinity(victim.pid) == os.sched_getaffinity(0)
+        finally:
+            victim.kill()
     assert got == {}
+
+
+def test_harm_to_process_1_ends_the_box_and_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
+    program = """
+import resource, time
+for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_DATA):
+    attempt(limit, lambda: resource.prlimit(1, limit, (1, 1)))
+attempt("cpu", lambda: resource.prlimit(1, resource.RLIMIT_CPU, (0, 0)))
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() == 0: os._exit(0)
+        os._exit(0)
+    time.sleep(0.05)
+os._exit(7)
+"""
+    command = python_command(Path("-c"), WALLED_IN + HOSTILE + program)
+    with sandbox.start(command, agents(tmp_path)) as running:
+        ending = running.wait(LONG_S)
+        assert ending is not None
+        assert ending.exit_code == 7 or ending.killed
+    assert processes_of_boxes() == []
 
 
 DAEMON = """
@@ -450,9 +496,16 @@ def make(path):
 for folder, _, _ in os.walk("/"):
     if not folder.startswith(("/proc", "/sys", "/usr", "/workspace", "/home/agent", "/tmp")):
         attempt(folder, lambda: make(folder + "/mine"))
-for path in ("/home/mine", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/.enter.py",
-             "/opt/clis/one/mine", "/etc/passwd", "/usr/mine", "/sys/devices/system/cpu/mine"):
+for path in ("/home/mine", "/.enter.py", "/opt/clis/one/mine", "/etc/passwd", "/usr/mine",
+             "/sys/devices/system/cpu/mine"):
     attempt(path, lambda: make(path))
+# Settings of the kernel are opened, and never written, for the day on which that succeeds.
+for above, folders, files in os.walk("/proc"):
+    # Anybody may ask to be told of pressure; the number is that of its own namespace.
+    skipped = ("self", "thread-self", "pressure", "net", "irq")
+    folders[:] = [one for one in folders if not one.isdigit() and one not in skipped]
+    for one in set(files) - {"ns_last_pid"}:
+        attempt(above + "/" + one, lambda: os.close(os.open(above + "/" + one, os.O_WRONLY)))
 attempt("read again", lambda: call(libc.mount(b"none", b"/opt/clis/one", None, 32 | 4096, None)))
 """
     box = agents(tmp_path, bound={Path("/opt/clis/one"): tmp_path / "cli"})

@@ -47,15 +47,23 @@ def test_memory_that_can_be_opened_is_seen() -> None:
 
 
 def test_a_folder_that_can_be_written_is_seen_and_left_as_it_was(tmp_path: Path) -> None:
-    held, seen = probe.scratch({"unwritable": ["/no/such", str(tmp_path)]})
+    held, seen = probe.scratch({"unwritable": ["/no/such", str(tmp_path)], "kernels": []})
     assert (held, seen) == (False, f"{tmp_path} can be written")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_setting_of_the_kernels_that_can_be_written_is_seen(tmp_path: Path) -> None:
+    setting = tmp_path / "core_pattern"
+    setting.write_text("core")
+    held, seen = probe.scratch({"unwritable": [], "kernels": ["/no/such", str(setting)]})
+    assert (held, seen) == (False, f"{setting} can be written")
+    assert setting.read_text() == "core"
 
 
 def test_a_scratch_of_the_hosts_is_seen(bait: Bait, monkeypatch: pytest.MonkeyPatch) -> None:
     (bait.canary.parent / "kbsite-canary-x").touch()
     monkeypatch.setattr(probe, "SCRATCH", bait.canary.parent)
-    held, seen = probe.scratch({"unwritable": ["/no/such"]})
+    held, seen = probe.scratch({"unwritable": ["/no/such"], "kernels": ["/no/such"]})
     assert (held, seen) == (False, f"{bait.canary.parent} is the host's")
 
 
@@ -123,6 +131,7 @@ def test_the_probe_answers_every_attempt_once(bait: Bait) -> None:
         "parent": os.getpid(), "hidden": [str(bait.canary)],
         "unwritable": [str(bait.canary.parent)], "port": bait.port, "abstract": bait.abstract,
         "shm_key": bait.shm_key, "devices": [], "emptied": [], "interfaces": False, "given": None,
+        "kernels": [],
     }  # fmt: skip
     with ours, theirs:
         ours.sendall(json.dumps(asked).encode() + b"\n")
