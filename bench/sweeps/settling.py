@@ -9,6 +9,7 @@ from random import Random
 
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Held, Ledger, Try, Verdict
+from bench.sweeps.refusals import to_mend
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
@@ -92,6 +93,9 @@ class Settling:
             asked = self._asked_to_stop(one)
             outcome = Outcome.STOPPED if asked else Outcome.LOST
             return _Ended(outcome=outcome, detail=f"{why}; it lies in {place}")
+        provider = made.run.provider or "the provider"
+        if made.run.end_reason is EndReason.PROVIDER and (mend := to_mend(made.folder, provider)):
+            return _Ended(outcome=Outcome.REFUSED, detail=one_line(mend)[:_SHOWN], run=made.name)
         return _Ended(outcome=Outcome.SPOILT, detail=f"{why}: {said}", run=made.name)
 
     def _grade(self, one: Try, held: Held) -> _Ended:

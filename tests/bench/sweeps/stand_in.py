@@ -3,8 +3,8 @@
     stand_in.py ORDER.json        a session
     stand_in.py grade RUN …       a grade
 
-A model is called by what it does: `works`, `spoilt`, `spoilt-once`, `refused`, `crashes`, `waits`,
-`limited`, with the seconds that it takes after a colon: `works:0.5`. Each start of a session adds
+A model is called by what it does: `works`, `spoilt`, `spoilt-once`, `refused`, `crashes`,
+with the seconds that it takes after a colon: `works:0.5`. Each start of a session adds
 its cell to a file beside the runs, so that nobody starts one unnoticed.
 """
 
@@ -59,8 +59,6 @@ def session(path: Path) -> int:
     before = spoilt_before(board, order["cell"])
     partial = new_run_folder(board, run_id)
     write_whole(partial / "order.json", json_bytes(order))
-    if model.does == "limited":
-        (partial / "proxy.jsonl").write_text('{"status": 429}\n' * 3)
     reason = EndReason.FINISHED
     until = time.monotonic() + model.seconds
     while time.monotonic() < until and not ASKED:

@@ -10,8 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import yaml
 
+from bench.providers import Dialect
+from bench.proxy.form import Exchange, Outcome
 from bench.sealed import json_bytes, write_whole
 from bench.sweeps.cells import Cell
 from bench.sweeps.sheet import Sweep, read_sweep
@@ -77,9 +80,21 @@ class Even(Random):
         return 0.0
 
 
+def exchange(status: int | None = 200, **told: Any) -> str:
+    """A line of a proxy's log; an answer of status 400 or more is an error."""
+    wrong = status is not None and status >= 400
+    made = Exchange(
+        number=1, started=STARTED, seconds=1.0, first_byte_seconds=0.1, method="POST",
+        path="/v1/responses", dialect=Dialect.RESPONSES, model="works", answered_by="works",
+        status=status, outcome=Outcome.ERROR if wrong else Outcome.COMPLETE, stop=None,
+        request_id=None,
+    )  # fmt: skip
+    return msgspec.json.encode(replace(made, **told)).decode() + "\n"
+
+
 def put_run(
     made: Work, cell: Cell, *, told: Mapping[str, Any] | None = None, ordered: bool = True,
-    solution: bool = True,
+    solution: bool = True, files: Mapping[str, str] | None = None,
 ) -> Path:  # fmt: skip
     """A complete run of a cell; `told` is what run.json says otherwise."""
     who, sweep = cell.contender, made.sweep
@@ -90,6 +105,8 @@ def put_run(
         write_whole(partial / "order.json", json_bytes({"cell": cell.key}))
     if solution:
         (partial / "solution.py").write_text("def solve(x, w, b, y): ...\n")
+    for name, text in (files or {}).items():
+        (partial / name).write_text(text)
     usual = Run(
         format=1, id=run_id, board=sweep.board, problem=cell.problem, harness=who.harness,
         problem_hash=cell.problem_hash, prompt_hash=None, harness_version="1", model=who.model,

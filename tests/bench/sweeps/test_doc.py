@@ -40,7 +40,7 @@ def test_every_engine_is_told(engine: Engine) -> None:
         f"`backoff_seconds` {USUAL.backoff_seconds:.0f}",
         f"`longest_seconds` {USUAL.longest_seconds:.0f}",
         f"SIGKILL after {PATIENCE_SECONDS:.0f} s",
-        f"status 429 within {WINDOW_SECONDS:.0f} s",
+        f"within {WINDOW_SECONDS:.0f} s that say that there are too many requests",
         f"{SUBREAPER}=1 ray start",
         f"`{PROVIDER}<id>`",
         f"`{GRADE}`",

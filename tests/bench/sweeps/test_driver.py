@@ -25,7 +25,7 @@ from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, write_tas
 from bench.sweeps.works import Work
 from kbsite.model.status import EndReason
 from tests.bench.sweeps.engines import Engine, Scene, scene
-from tests.bench.sweeps.sweeps import contender, put_run, works
+from tests.bench.sweeps.sweeps import contender, exchange, put_run, works
 
 
 @pytest.fixture(name="one")
@@ -164,6 +164,21 @@ def test_what_would_not_work_another_time_is_not_tried_again(one: Scene) -> None
     assert "codex is not installed" in "\n".join(lines(one.ledger, one.now()))
 
 
+def test_a_key_that_is_refused_is_not_tried_again_and_again(one: Scene) -> None:
+    one.step()
+    (session,) = one.sessions()
+    run = put_run(
+        one.work, one.held(session.cell).cell, told={"end_reason": EndReason.PROVIDER},
+        files={LOG: exchange(401)},
+    )  # fmt: skip
+    one.engine.ends(session)
+    assert not one.step()
+
+    assert one.held(only(one)).state is State.FAILED
+    assert "the key was refused" in (one.held(only(one)).detail or "")
+    assert one.ledger.tries()[0].run == run.name
+
+
 def test_a_slip_of_the_supervisors_is_told_and_tried_again(one: Scene) -> None:
     one.step()
     (session,) = one.sessions()
@@ -234,7 +249,7 @@ def test_refusals_in_the_log_of_a_proxy_halve_what_is_started(tmp_path: Path) ->
         first = next(task for task in made.sessions() if task.provider == "here")
         partial = made.work.board / "x.partial"
         write_whole(partial / "order.json", json_bytes({"cell": first.cell}))
-        (partial / LOG).write_text('{"status": 429}\n' * 4)
+        (partial / LOG).write_text(exchange(429) * 4)
         made.step()
         assert made.ledger.told("slots here") == "2 of 4"
         for task in [each for each in made.sessions() if each.provider == "here"]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.sweeps.refusals import LOG, Refusals
+from bench.proxy.form import Outcome
+from bench.sweeps.refusals import LOG, Refusals, to_mend
 from bench.sweeps.slots import BURST, CALM_SECONDS, WINDOW_SECONDS, Slots
-from tests.bench.sweeps.sweeps import Ticks
+from tests.bench.sweeps.sweeps import Ticks, exchange
 
 
 @pytest.fixture(name="now")
@@ -84,40 +85,82 @@ def write(run: Path, text: str) -> None:
         stream.write(text)
 
 
+REFUSED, ANSWERED = exchange(429), exchange()
+
+
 def test_refusals_are_counted_once_as_the_log_grows(tmp_path: Path) -> None:
     refusals, run = Refusals(), tmp_path / "a.partial"
     assert refusals.new(run) == 0
-    write(run, '{"status": 429}\n{"status": 200}\n')
+    write(run, REFUSED + ANSWERED)
     assert refusals.new(run) == 1
     assert refusals.new(run) == 0
-    write(run, '{"status": 42')
+    write(run, REFUSED[:30])
     assert refusals.new(run) == 0
-    write(run, '9}\n{"status": 429}\n')
+    write(run, REFUSED[30:] + REFUSED)
     assert refusals.new(run) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        (exchange(529), 1),
+        (exchange(500), 0),
+        (exchange(401), 0),
+        (exchange(None, outcome=Outcome.UNREACHABLE), 0),
+        (exchange(429, outcome=Outcome.ABANDONED), 0),
+    ],
+)
+def test_only_what_fewer_sessions_would_help_is_a_refusal(
+    tmp_path: Path, line: str, count: int
+) -> None:
+    write(tmp_path / "a", line)
+    assert Refusals().new(tmp_path / "a") == count
 
 
 def test_each_run_has_a_log_of_its_own(tmp_path: Path) -> None:
     refusals = Refusals()
     for name in ("a", "b"):
-        write(tmp_path / name, '{"status": 429}\n')
+        write(tmp_path / name, REFUSED)
         assert refusals.new(tmp_path / name) == 1
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["no JSON", "[429]", '{"status": "429"}', "429", "\x00", "[" * 5000, '{"a": {"status": 429}}'],
+    "line", ["no JSON", "[429]", '{"status": 429}', "429", "\x00", "[" * 5000, "\xff"]
 )
 def test_a_line_that_is_no_exchange_is_passed_over(tmp_path: Path, line: str) -> None:
     refusals, run = Refusals(), tmp_path / "a"
-    write(run, f"{line}\n" + '{"status": 429}\n')
+    write(run, f"{line}\n{REFUSED}")
 
     assert refusals.new(run) == 1
+    assert to_mend(run, "here") is None
 
 
 def test_a_log_that_is_a_link_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").write_text('{"status": 429}\n')
+    (tmp_path / "elsewhere").write_text(REFUSED + exchange(401))
     run = tmp_path / "a"
     run.mkdir()
     (run / LOG).symlink_to(tmp_path / "elsewhere")
 
     assert Refusals().new(run) == 0
+    assert to_mend(run, "here") is None
+    assert to_mend(tmp_path / "gone", "here") is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([exchange(401)], "here answered with status 401, the key was refused"),
+        ([exchange(), exchange(402)], "no credit left"),
+        ([exchange(401), exchange(429, outcome=Outcome.ABANDONED)], "the key was refused"),
+        ([exchange(401), exchange(404, model_request=False)], "the key was refused"),
+    ],
+)
+def test_what_a_person_has_to_mend_is_told(tmp_path: Path, lines: list[str], words: str) -> None:
+    write(tmp_path / "a", "".join(lines))
+    assert words in (to_mend(tmp_path / "a", "here") or "")
+
+
+@pytest.mark.parametrize("last", [exchange(), exchange(500), exchange(429), exchange(400), ""])
+def test_what_may_be_better_another_time_needs_nobody(tmp_path: Path, last: str) -> None:
+    write(tmp_path / "a", exchange(401) + last if last else "")
+    assert to_mend(tmp_path / "a", "here") is None
