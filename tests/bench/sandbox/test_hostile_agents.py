@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -334,6 +335,53 @@ def test_it_does_not_survive_the_end_of_the_run(sandbox: Sandbox, tmp_path: Path
         assert len(beats) == (3 if how == "ends" else 4)
         threading.Event().wait(0.1)
         assert {one.path: one.bytes for one in place.walk()} == beats
+
+
+SUPERVISOR = """
+import sys, time
+from pathlib import Path
+from bench.sandbox.bubblewrap import Bubblewrap
+from bench.sandbox.namespaces import Namespaces
+from bench.sandbox.plan import python_command
+from tests.bench.sandbox.boxes import WALLED_IN
+from tests.bench.sandbox.test_agents_box import WORKSPACE, agents
+from tests.bench.sandbox.test_hostile_agents import DAEMON, wait_for
+kind = {"bubblewrap": Bubblewrap, "namespaces": Namespaces}[sys.argv[1]](sys.argv[2] == "True")
+box = agents(Path(sys.argv[3]), listen=8000)
+held = kind.start(python_command(Path("-c"), WALLED_IN + DAEMON, "stays"), box)
+wait_for(held.places[WORKSPACE], "ready")
+print(held.init, flush=True)
+time.sleep(100)
+"""
+
+
+def test_it_does_not_survive_its_supervisor(sandbox: Sandbox, tmp_path: Path) -> None:
+    assert isinstance(sandbox, Bubblewrap | Namespaces)
+    words = (sandbox.name, str(sandbox.new_user), str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", SUPERVISOR, *words],
+        stdout=subprocess.PIPE, cwd=Path(__file__).parents[3],
+    ) as supervisor:  # fmt: skip
+        assert supervisor.stdout is not None
+        init = int(supervisor.stdout.readline())
+        inside = namespace_of(Path("/proc", str(init)))
+        supervisor.kill()
+        supervisor.wait()
+        waited = threading.Event()
+        for _ in range(int(LONG_S * 20)):
+            left = [one for one in Path("/proc").glob("[0-9]*") if namespace_of(one) == inside]
+            if not left:
+                break
+            waited.wait(0.05)
+    assert left == []
+
+
+def namespace_of(process: Path) -> str:
+    """The PID namespace of a process; nothing where it ended."""
+    try:
+        return str((process / "ns" / "pid").readlink())
+    except OSError:
+        return ""
 
 
 def wait_for(place: Place, name: str) -> None:
