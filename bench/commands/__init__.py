@@ -9,6 +9,7 @@ from bench.commands.floor import FLOOR
 from bench.commands.grade import GRADE
 from bench.commands.install import INSTALL
 from bench.commands.lint import LINT
+from bench.commands.preflight import PREFLIGHT
 from bench.commands.run import RUN
 from bench.commands.sweep import SWEEP
 
@@ -16,4 +17,6 @@ __all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Opti
 
 SUMMARY = "Grade solutions and floors of problems, here and now."
 
-COMMANDS: tuple[Command, ...] = (GRADE, FLOOR, LINT, CALIBRATE, INSTALL, DOCTOR, RUN, SWEEP)
+COMMANDS: tuple[Command, ...] = (
+    GRADE, FLOOR, LINT, CALIBRATE, INSTALL, DOCTOR, PREFLIGHT, RUN, SWEEP,
+)  # fmt: skip

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.command import Argument, Command, Front, Given, Option
+from bench.commands.command import Argument, Command, Front, Given, Option, Told
 
 if TYPE_CHECKING:
     from bench.installing import Failure, Installed, Lock
+    from bench.preflight import Row as Tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,8 @@ def run(given: Given, front: Front) -> int:
             if check != "none":
                 told(f"checking {one.harness}", number / len(became))
             rows.append(_row(one, prefix, lock, check))
+        if check == "session":
+            rows = _played(rows, prefix, told)
     if given.get("json"):
         front.give(json.dumps([_plain(row) for row in rows]))
     else:
@@ -68,7 +71,30 @@ def _row(one: Installed | Failure, prefix: Path, lock: Lock, check: str) -> _Row
     )  # fmt: skip
 
 
-_CHECKED = {"none": "not checked", "version": "--version"}
+_CHECKED = {"none": "not checked", "version": "--version", "session": "--version"}
+
+
+def _played(rows: Sequence[_Row], prefix: Path, told: Told) -> list[_Row]:
+    """The rows, those of CLIs that are sound with what became of a scripted session of each."""
+    from bench.preflight import Trial, Wanted, preflight, tools_here
+    from bench.running.stopping import stopped_by_signals
+
+    tools = tools_here(prefix)
+    sound = [row.harness for row in rows if not row.wrong and row.harness in tools.adapters]
+    with stopped_by_signals() as stop:
+        wanted = [Wanted(harness=harness) for harness in sound]
+        tried = {row.wanted.harness: row for row in preflight(wanted, tools, Trial(), told, stop)}
+    return [_with_session(row, tried.get(row.harness)) for row in rows]
+
+
+def _with_session(row: _Row, tried: Tried | None) -> _Row:
+    if tried is None:
+        return row
+    session = tried.check("session")
+    if session.state.value == "not tried":
+        return replace(row, check="no session", wrong=f"no session was played: {session.seen}")
+    wrong = "; ".join(one.sentence for one in tried.problems)
+    return replace(row, check="failed" if wrong else f"session: {session.seen}", wrong=wrong)
 
 
 def _plain(row: _Row) -> dict[str, object]:
@@ -112,14 +138,14 @@ INSTALL = Command(
         "Exit codes: 0 all are there, 1 one is not what it has to be, 2 wrong use, 3 one could "
         "not be installed."
     ),
-    examples=("install", "install claude codex"),
+    examples=("install", "install claude codex", "install --check session"),
     arguments=(Argument(name="cli", several=True),),
     options=(
         Option(name="prefix", kind=Path, help="Folder that they are installed in."),
         Option(
             name="check", choices=tuple(_CHECKED),
             help="What is tried of each: `version` without it, `none` for what was installed "
-            "before.",
+            "before, `session` to let each play a scripted session in the sandbox, too.",
         ),
         Option(name="json", kind=bool, help="Print the table as JSON."),
     ),

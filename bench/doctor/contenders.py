@@ -19,7 +19,7 @@ class Clis:
     def look(self, here: Here) -> Iterator[Seen]:
         """A row for each: installed as locked, or how to have it installed."""
         from bench.installing import default_prefix, programs, read_lock
-        from bench.installing.lock import NODE
+        from bench.installing.lock import TOOLS
         from bench.installing.stamp import installed
 
         lock = read_lock()
@@ -33,7 +33,7 @@ class Clis:
                     name=name, state=State.NO, seen=f"not installed in {prefix}",
                     cure=f"kbsite bench install {locked.id}",
                 )  # fmt: skip
-            elif locked.id != NODE and locked.id not in there:
+            elif locked.id not in (*TOOLS, *there):
                 yield Seen(
                     name=name, state=State.NO, seen="installed, but the Node that it needs is not",
                     cure="kbsite bench install",
