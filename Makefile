@@ -98,12 +98,13 @@ demo: $(VENV)/dev.stamp  ## Make runs/demo anew from captures: make demo CAPTURE
 	$(BIN)/python scripts/demo_runs.py $(CAPTURES)
 
 # Other programs that make pages of transcripts stay out of the environment of the tests.
-bench: $(VENV)/dev.stamp browser  ## Compare building and opening with others: make bench SESSION=FILE.
+bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with others: make bench SESSION=FILE.
 	@test -d $(PEERS) || $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  claude-code-transcripts claude-code-log
 	@$(BIN)/python -m benchmarks.transcripts $(if $(SESSION),--session $(SESSION))
 	@$(BIN)/python -m benchmarks.proxy
+	@$(BIN)/python -m benchmarks.runner
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

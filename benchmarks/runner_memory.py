@@ -15,6 +15,7 @@ from bench.sandbox.processes import children
 
 _EVERY_S = 0.2
 _KIB = 1024
+_FIRST_WORDS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +112,13 @@ def weighed(pid: int) -> Held | None:
 
 
 def _is_cli(pid: int) -> bool:
-    """Whether a process was started as a CLI of a box."""
+    """Whether a process was started as a CLI of a box, itself or by its interpreter."""
     try:
-        first = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0]
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return first.startswith(f"{CLIS}/".encode())
+    # The command lines of our own processes name it too, but later.
+    return any(word.startswith(f"{CLIS}/".encode()) for word in words[:_FIRST_WORDS])
 
 
 def _weight(seen: list[Held]) -> Weight:

@@ -105,7 +105,6 @@ def through(case: Case, server: Server, watched: Callable[[int], None] = lambda 
     with TemporaryDirectory(prefix="kbsite-run-") as name:
         run = f"run-{uuid.uuid4().hex}"
         order = order_file(case, server.url, run, Path(name))
-        told: dict[str, str] = {}
 
         def whole() -> None:
             command = [sys.executable, "-m", "bench.running", str(order)]
@@ -113,12 +112,11 @@ def through(case: Case, server: Server, watched: Callable[[int], None] = lambda 
                 command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
             ) as process:
                 watched(process.pid)
-                told.update(json.loads(process.communicate()[0] or b"{}"))
+                told = json.loads(process.communicate()[0] or b"{}")
+            if told.get("reason") != "finished" or not (Path(told["folder"]) / SOLUTION).is_file():
+                raise RuntimeError(f"{case.name}: the run came to nothing: {told}")
 
-        took = _timed(whole, server, run)
-        if told.get("reason") != "finished" or not (Path(told["folder"]) / SOLUTION).is_file():
-            raise RuntimeError(f"{case.name}: the run came to nothing: {told}")
-    return took
+        return _timed(whole, server, run)
 
 
 def order_file(case: Case, url: str, run: str, folder: Path) -> Path:
@@ -220,10 +218,12 @@ def _timed(whole: Callable[[], None], server: Server, run: str) -> Took:
     noting = threading.Thread(target=note, daemon=True)
     noting.start()
     used, began = _processor(), time.perf_counter()
-    whole()
-    ended = time.perf_counter()
-    over.set()
-    noting.join()
+    try:
+        whole()
+    finally:
+        ended = time.perf_counter()
+        over.set()
+        noting.join()
     if not moments:
         raise RuntimeError("the provider was never asked")
     return Took(
