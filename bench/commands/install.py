@@ -34,16 +34,9 @@ def run(given: Given, front: Front) -> int:
 
     prefix = (given.get("prefix") or default_prefix(Path.cwd())).absolute()
     lock = read_lock()
-    check = given.get("check") or "version"
     with front.progress("looking what is installed") as told:
         became = install(given["cli"], prefix, told, lock)
-        rows = []
-        for number, one in enumerate(became):
-            if check != "none":
-                told(f"checking {one.harness}", number / len(became))
-            rows.append(_row(one, prefix, lock, check))
-        if check == "session":
-            rows = _played(rows, prefix, told)
+        rows = _checked(became, prefix, lock, (given.get("check") or "version", told))
     if given.get("json"):
         front.give(json.dumps([_plain(row) for row in rows]))
     else:
@@ -54,6 +47,18 @@ def run(given: Given, front: Front) -> int:
     if any(isinstance(one, Failure) for one in became):
         return 3
     return 1 if any(row.wrong for row in rows) else 0
+
+
+def _checked(
+    became: Sequence[Installed | Failure], prefix: Path, lock: Lock, how: tuple[str, Told]
+) -> list[_Row]:
+    check, told = how
+    rows = []
+    for number, one in enumerate(became):
+        if check != "none":
+            told(f"checking {one.harness}", number / len(became))
+        rows.append(_row(one, prefix, lock, check))
+    return _played(rows, prefix, told) if check == "session" else rows
 
 
 def _row(one: Installed | Failure, prefix: Path, lock: Lock, check: str) -> _Row:
