@@ -276,7 +276,11 @@ class Held:
 
     def _tidy(self) -> None:
         """Take down what stood for it here, now that none of its processes is left."""
-        self._starter.wait()
+        try:
+            self._starter.wait(_TO_END_S)
+        except subprocess.TimeoutExpired:
+            self._starter.kill()
+            self._starter.wait()
         self._drain()
         code, by_signal = self._told.get("exit"), self._told.get("signal")
         self._ending = Ending(

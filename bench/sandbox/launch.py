@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import subprocess
 from collections.abc import Callable, Sequence
@@ -108,6 +109,7 @@ def _starter(
                 stderr=printed.log.writing,
                 env={},
                 start_new_session=True,
+                preexec_fn=_unheard_children(),  # noqa: PLW1509 - see there
                 pass_fds=(theirs.fileno(), plan, *given, *box.pass_fds),
             )
         finally:
@@ -115,6 +117,17 @@ def _starter(
                 os.close(number)
             for one in printed.logs:
                 one.close_writing()
+
+
+def _unheard_children() -> Callable[[], object] | None:
+    """What a starter has to do first where this process was told to ignore that children end.
+
+    That is inherited, and bwrap would wait for ever. Nothing elsewhere: it costs time, and is safe
+    beside threads only because it takes no lock.
+    """
+    if signal.getsignal(signal.SIGCHLD) != signal.SIG_IGN:
+        return None
+    return lambda: signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _enter(held: Held, starter: subprocess.Popen[bytes], group: Group, box: Box) -> None:

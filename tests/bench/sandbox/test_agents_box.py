@@ -6,6 +6,8 @@ import hashlib
 import json
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +18,7 @@ import pytest
 from bench.sandbox import NONE
 from bench.sandbox.box import SCRATCH, Box, Ending, Limits, Sandbox
 from bench.sandbox.bubblewrap import Bubblewrap
+from bench.sandbox.held import Held
 from bench.sandbox.namespaces import Namespaces
 from bench.sandbox.plan import python_command
 from kbsite.errors import MachineError, UsageError
@@ -299,3 +302,48 @@ def test_without_a_sandbox_paths_are_replaced(tmp_path: Path) -> None:
     root = real.removesuffix("/workspace")
     assert rest == f"home={root}/home/agent other=/home/agentswork in {real}/, not in /a/workspace"
     assert not Path(root).exists()
+
+
+IGNORES = """
+import signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+from pathlib import Path
+from bench.sandbox import named
+from tests.bench.sandbox.test_agents_box import agents
+box = agents(Path(sys.argv[2]))
+with named(sys.argv[1]).start(["/bin/bash", "-c", "/bin/true; echo $?; exit 5"], box) as running:
+    print(running.wait(30).exit_code)
+"""
+
+
+def test_a_process_that_ignores_its_children_can_have_a_box(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORES, sandbox.name, str(tmp_path)],
+        cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "5\n"
+    assert (tmp_path / "stdout").read_text() == "0\n"
+
+
+def test_a_starter_that_stays_is_ended(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = traces()
+    with sandbox.start(["/bin/sleep", "100"], agents(tmp_path)) as running:
+        assert isinstance(running, Held)
+        starter = running._starter
+        wait = starter.wait
+
+        def late(seconds: float | None = None) -> int:
+            if seconds is not None:
+                raise subprocess.TimeoutExpired("starter", seconds)
+            return wait()
+
+        monkeypatch.setattr(starter, "wait", late)
+        running.kill()
+        ending = running.ended()
+    assert ending is not None
+    assert ending.killed
+    assert left_over(before) == set()
