@@ -47,16 +47,20 @@ def install(
         missing = [one for one in wanted if installed(prefix, one) is None]
         if any(one.source == "npm" for one in missing):
             npm()
-        work = _Work(prefix, lock, told, len(missing))
-        became = {one.id: work.do(one) for one in missing if one.id == NODE}
-        pool = ThreadPoolExecutor(AT_ONCE)
-        try:
-            others = [one for one in missing if one.id != NODE]
-            ended = pool.map(work.do, others)
-            became |= {one.id: done for one, done in zip(others, ended, strict=True)}
-        finally:
-            pool.shutdown(cancel_futures=True)
+        became = _install_all(missing, _Work(prefix, lock, told, len(missing)))
     return [became.get(one.id) or _there(prefix, one) for one in wanted]
+
+
+def _install_all(missing: Sequence[Locked], work: _Work) -> dict[str, Installed | Failure]:
+    """What became of each: Node first, then some at once."""
+    became = {one.id: work.do(one) for one in missing if one.id == NODE}
+    others = [one for one in missing if one.id != NODE]
+    pool = ThreadPoolExecutor(AT_ONCE)
+    try:
+        ended = pool.map(work.do, others)
+        return became | {one.id: done for one, done in zip(others, ended, strict=True)}
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _there(prefix: Path, locked: Locked) -> Installed | Failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
@@ -70,15 +70,21 @@ class Lock:
 
         Node comes first where one of them needs it, and what CLIs search with last.
         """
+        named = self._named(ids)
+        clis = [one for one in named if one.id not in TOOLS]
+        search = [self.clis[RIPGREP]] if self._searches(named, clis) else []
+        on_node = any(one.id == NODE or one.needs_node for one in (*named, *search))
+        return (*([self.clis[NODE]] if on_node else []), *clis, *search)
+
+    def _named(self, ids: tuple[str, ...]) -> list[Locked]:
         for one in ids:
             if one not in self.clis:
                 raise UsageError(f"{one}: no CLI of that name; known are {', '.join(self.clis)}")
-        wanted = [self.clis[one] for one in dict.fromkeys(ids or tuple(self.clis)) if one != NODE]
-        if RIPGREP in self.clis and any(one.id not in TOOLS for one in wanted):
-            wanted = [*(one for one in wanted if one.id != RIPGREP), self.clis[RIPGREP]]
-        if NODE in ids or not ids or any(one.needs_node for one in wanted):
-            wanted.insert(0, self.clis[NODE])
-        return tuple(wanted)
+        return [self.clis[one] for one in dict.fromkeys(ids or self.clis)]
+
+    def _searches(self, named: Sequence[Locked], clis: Sequence[Locked]) -> bool:
+        """Whether what CLIs search with is wanted: by its name, or because of a CLI."""
+        return RIPGREP in self.clis and bool(clis or self.clis[RIPGREP] in named)
 
 
 def read_lock(path: Path = LOCK) -> Lock:
