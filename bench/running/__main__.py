@@ -14,11 +14,14 @@ from pathlib import Path
 from bench.running.orders import read_order
 from bench.running.stopping import stopped_by_signals
 from bench.running.supervising import job_of
-from kbsite.errors import KbsiteError
+from kbsite.errors import KbsiteError, MachineError
 
 
 def main() -> int:
-    """Carry out an order; the exit code: 0 if a run is complete, however its session ended."""
+    """Carry out an order; the exit code: 0 if a run is complete, however its session ended.
+
+    1 and 2 say that the order cannot be carried out anywhere, 3 that this machine failed.
+    """
     parser = argparse.ArgumentParser("bench.running", description="Carries out one run.")
     parser.add_argument("order", type=Path, metavar="ORDER.json")
     options = parser.parse_args()
@@ -31,6 +34,10 @@ def main() -> int:
         except KbsiteError as error:
             sys.stderr.write(f"bench.running: {error}\n")
             return error.exit_code
+        except OSError as error:
+            # A disk that is full, a socket that cannot be had: the machine's, not the contender's.
+            sys.stderr.write(f"bench.running: this machine failed: {error}\n")
+            return MachineError.exit_code
     told = {
         "folder": str(ended.folder), "reason": ended.reason, "detail": ended.detail,
         "retryable": ended.retryable,

@@ -49,7 +49,9 @@ class SessionLimits:
     stall_seconds: float = 900.0
     """Nothing through the proxy, no log grew, no processor time used: it hangs."""
     failures: int = 12
-    """Failed exchanges in a row after which the provider is given up on."""
+    """Failed exchanges in a row after which the provider is given up on, if ..."""
+    failing_seconds: float = 30.0
+    """... they went on for that long: sub-agents fail many at once."""
     grace_seconds: float = 5.0
     """Between SIGTERM and the end of the PID namespace."""
     warn_share: float = 0.8

@@ -7,7 +7,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -109,7 +109,9 @@ def run(job: Job, told: ToldProgress, stop: Event) -> Ended:
         shutil.rmtree(partial)
         raise
     with box:
-        proven = proving(job.sandbox, asked)
+        # Without a network of its own, a box shares our ports, and the session has this one.
+        free = replace(asked, listen=_free_port()) if job.sandbox is NONE else asked
+        proven = proving(job.sandbox, free)
         collected = _session(job, prepared, partial, box, told, stop)
     return _completed(job, prepared, partial, collected, proven.result())
 

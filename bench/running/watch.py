@@ -37,6 +37,7 @@ class Watch:
         self._limits = limits
         self._budget = budget_seconds
         self._moved = 0.0
+        self._failing_since: float | None = None
         self._log_bytes = 0
         self._processor = 0.0
 
@@ -51,7 +52,7 @@ class Watch:
         limit = self._limits.first_request_seconds
         if elapsed is None and seen.now >= limit:
             return Stop.NO_REQUEST, f"The CLI asked no model within {limit:g} s."
-        if seen.failures >= self._limits.failures:
+        if self._given_up(seen):
             return Stop.FAILURES, f"{seen.failures} requests in a row failed at the provider."
         still = seen.now - self._moved
         if still >= self._limits.stall_seconds:
@@ -65,6 +66,17 @@ class Watch:
         """Whether so much of the budget is used that the agent has to be told."""
         elapsed = seen.since_first_request
         return elapsed is not None and elapsed >= self._limits.warn_share * self._budget
+
+    def _given_up(self, seen: Seen) -> bool:
+        """Whether so many requests failed, for so long, that no more are waited for."""
+        if not seen.failures:
+            self._failing_since = None
+            return False
+        if self._failing_since is None:
+            self._failing_since = seen.now
+        lasted = seen.now - self._failing_since
+        limits = self._limits
+        return seen.failures >= limits.failures and lasted >= limits.failing_seconds
 
     def _note(self, seen: Seen) -> None:
         """Remember when something moved: bytes of the proxy, a log, or processors."""

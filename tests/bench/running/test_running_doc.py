@@ -26,7 +26,8 @@ def test_it_names_every_file() -> None:
 def test_its_figures_are_those_of_the_code() -> None:
     assert f"{LIMITS.warn_share:.0%}".replace("%", " %") in TEXT
     assert f"within {LIMITS.first_request_seconds / 60:.0f} minutes of the start" in TEXT
-    assert f"{LIMITS.failures} failed requests in a row" in TEXT
+    lasting = f"for at least {LIMITS.failing_seconds:.0f} s"
+    assert f"{LIMITS.failures} failed requests in a row, {lasting}" in TEXT
     assert f"for {LIMITS.stall_seconds / 60:.0f} minutes no byte" in TEXT
     assert "five\nseconds later the box ends" in TEXT
     assert LIMITS.grace_seconds == 5.0

@@ -184,6 +184,24 @@ def test_what_cannot_be_is_told_and_starts_nothing(
     assert list(trial.runs.iterdir()) == []
 
 
+def test_a_machine_that_fails_is_told_apart_from_a_wrong_order(
+    trial: Trial,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from bench.running.__main__ import main
+
+    path = order_file(trial, tmp_path, "quick")
+    whole = json.loads(path.read_text())
+    (tmp_path / "no-folder").write_text("")
+    path.write_text(json.dumps({**whole, "runs": str(tmp_path / "no-folder")}))
+    monkeypatch.setenv("KB_KEY", KEY)
+    monkeypatch.setattr(sys, "argv", ["bench.running", str(path)])
+    assert main() == 3
+    assert "this machine failed" in capsys.readouterr().err
+
+
 def test_without_its_key_it_does_not_start(
     trial: Trial,
     tmp_path: Path,

@@ -33,10 +33,20 @@ def test_who_asks_nothing_failed_to_start() -> None:
     assert stop_of(watch, replace(START, now=60.0)) is Stop.NO_REQUEST
 
 
-def test_failures_in_a_row_are_the_provider_s() -> None:
-    watch = Watch(LIMITS, 1000.0)
-    assert stop_of(watch, replace(WORKING, failures=2)) is None
-    assert stop_of(watch, replace(WORKING, failures=3)) is Stop.FAILURES
+def test_failures_in_a_row_that_last_are_the_provider_s() -> None:
+    def stopped(moments: list[tuple[float, int]]) -> Stop | None:
+        watch = Watch(replace(LIMITS, failing_seconds=30.0), 1000.0)
+        stops = [
+            stop_of(watch, replace(WORKING, now=now, failures=count)) for now, count in moments
+        ]
+        assert stops[:-1] == [None] * (len(stops) - 1)
+        return stops[-1]
+
+    assert stopped([(10.0, 1), (20.0, 3), (39.0, 9)]) is None
+    assert stopped([(10.0, 1), (20.0, 3), (40.0, 9)]) is Stop.FAILURES
+    assert stopped([(10.0, 1), (20.0, 0), (40.0, 9), (69.0, 12)]) is None
+    assert stopped([(10.0, 1), (20.0, 0), (40.0, 1), (70.0, 2)]) is None
+    assert stopped([(10.0, 1), (20.0, 0), (40.0, 1), (70.0, 3)]) is Stop.FAILURES
 
 
 def test_the_operator_s_wish_comes_before_all_else() -> None:
