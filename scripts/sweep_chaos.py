@@ -109,8 +109,8 @@ def _line(pid: int) -> str:
 
 
 @contextmanager
-def cluster(home: Path) -> Iterator[str]:
-    """Two nodes of Ray on this machine, two processors each; the address of the cluster."""
+def cluster(home: Path) -> Iterator[tuple[str, int]]:
+    """Two nodes of Ray on this machine, two processors each: the address, the second's raylet."""
     ray = str(Path(sys.executable).with_name("ray"))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -127,7 +127,8 @@ def cluster(home: Path) -> Iterator[str]:
                 [ray, "start", *words, *common], check=True, env=environment,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        yield f"127.0.0.1:{port}"
+        raylets = [pid for pid, line in own_descendants().items() if "/raylet/raylet " in line]
+        yield f"127.0.0.1:{port}", max(raylets)
     finally:
         for pid in set(own_descendants()) - before:
             _kill(pid)
@@ -204,8 +205,10 @@ def held(place: Place) -> dict[str, Holder]:
 class Chaos:
     """A sweep that is driven, killed and driven on."""
 
-    def __init__(self, place: Place, report: Report, chance: Random) -> None:
-        self.place, self.report, self.chance = place, report, chance
+    def __init__(
+        self, place: Place, report: Report, chance: Random, node: int | None = None
+    ) -> None:
+        self.place, self.report, self.chance, self.node = place, report, chance, node
         self.driver = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -232,11 +235,17 @@ class Chaos:
                 self.driver = self._start()
                 return True
             case "supervisor":
-                target = one.pid
+                return self._end(one.pid, 1)
+            case "node":
+                return self._end(self.node or 0, len(under_way))
             case _:
-                target = self._worker(one)
-        self.report.under_way_at_kills += 1
-        return target > 1 and target != os.getpid() and _kill(target)
+                return self._end(self._worker(one), 1)
+
+    def _end(self, pid: int, under_way: int) -> bool:
+        if pid <= 1 or pid == os.getpid() or not _kill(pid):
+            return False
+        self.report.under_way_at_kills += under_way
+        return True
 
     def _worker(self, one: Holder) -> int:
         """What carries a session: Ray's worker above its supervisor, else the box below it."""
@@ -257,6 +266,8 @@ def cause(chaos: Chaos, kills: int, pause: float) -> None:
     """Kill by chance, all kinds alike, while there is something to kill."""
     kinds = ["driver", "supervisor", "worker"]
     left = [kinds[number % len(kinds)] for number in range(kills)]
+    if chaos.node is not None:
+        left[-1] = "node"
     chaos.chance.shuffle(left)
     until = time.monotonic() + PATIENCE_SECONDS
     while left and time.monotonic() < until and chaos.driver.poll() is None:
@@ -331,13 +342,16 @@ def trial(options: argparse.Namespace, home: Path) -> Report:
     shutil.copytree(options.problem, problems / options.problem.name)
     runs = home / "runs"
     with ExitStack() as stack:
-        address = stack.enter_context(cluster(home)) if options.executor == "ray" else None
+        address, node = None, None
+        if options.executor == "ray":
+            address, node = stack.enter_context(cluster(home))
         standing = set(own_descendants())
         if options.driver is None:
             stack.enter_context(model(home, options.script))
         sweep = write_sweep(options, home, address)
         place = Place(home, runs / NAME, sweep, _command(options, sweep, runs, problems))
-        chaos = Chaos(place, report, Random(options.seed))  # noqa: S311 - whom to kill, no secret
+        chance = Random(options.seed)  # noqa: S311 - whom to kill, no secret
+        chaos = Chaos(place, report, chance, node if options.node else None)
         try:
             cause(chaos, options.kills, options.pause)
             code = chaos.rest()
@@ -380,6 +394,7 @@ def main() -> int:
     parser.add_argument("--executor", choices=("local", "ray"), default="local")
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--node", action="store_true", help="ray: kill one of both nodes, too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pause", type=float, default=6.0, help="most seconds between kills")
     parser.add_argument("--problem", type=Path, default=ROOT / "problems" / "add")
