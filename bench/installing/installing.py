@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -125,10 +126,12 @@ def _installed_now(prefix: Path, lock: Lock, locked: Locked) -> Installed:
     """Install one beside its place, look whether it is what it has to be, and move it there."""
     began = monotonic()
     place = folder_of(prefix, locked)
-    partial = place.with_name(f"{place.name}.partial")
-    for old in (partial, place):
-        if old.exists():
-            shutil.rmtree(old)
+    if place.exists():
+        shutil.rmtree(place)
+    # An npm whose caller was killed may still write into its own: each has another name.
+    for old in place.parent.glob("*.partial"):
+        shutil.rmtree(old, ignore_errors=True)
+    partial = place.with_name(f"{place.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(parents=True)
     try:
         node = node_program(prefix, lock) if locked.needs_node else None

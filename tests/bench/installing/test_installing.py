@@ -134,7 +134,7 @@ def test_a_command_is_one_file(published: Registry, prefix: Path, files: dict[st
 
 def test_what_a_killed_installation_left_is_replaced(published: Registry, prefix: Path) -> None:
     assert published.packages
-    for left in ("alpha/1.0.0.partial", "alpha/1.0.0"):
+    for left in ("alpha/1.0.0.3f2a.partial", "alpha/0.9.0.partial", "alpha/1.0.0"):
         (prefix / left / "node_modules").mkdir(parents=True)
         (prefix / left / "half").write_text("of a file")
 

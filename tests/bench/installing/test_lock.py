@@ -56,6 +56,13 @@ def test_what_runs_on_node_is_installed_with_it() -> None:
     assert lock.chosen(())[0].id == NODE
 
 
+def test_tools_can_be_installed_alone() -> None:
+    lock = read_lock()
+
+    assert [one.id for one in lock.chosen((NODE,))] == [NODE]
+    assert [one.id for one in lock.chosen(("ripgrep",))] == [NODE, "ripgrep"]
+
+
 def test_an_unknown_cli_is_refused() -> None:
     with pytest.raises(UsageError, match="claud: no CLI of that name; known are"):
         read_lock().chosen(("claud",))
