@@ -136,6 +136,8 @@ def test_more_is_the_median_of_pairs_and_a_share_of_the_bare_session() -> None:
     first = next(line for line in lines if "first request" in line)
     # A part's share is one of the whole, so that the parts add up.
     assert re.findall(r"[-+]?\d+\.\d+", first)[-2:] == ["+0.40", "+2.0"]
+    fastest = next(line for line in lines if "fastest" in line)
+    assert re.findall(r"[-+]?\d+\.\d+", fastest) == ["20.00", "20.50", "1.02", "+0.50", "+2.5"]
     processor = next(line for line in lines if "processor" in line)
     assert re.findall(r"[-+]?\d+\.\d+", processor) == ["1.00", "1.00", "1.00", "+0.00", "+0.0"]
 
