@@ -38,7 +38,7 @@ def tools_here(clis: Path, providers: Path | None = None, sandbox: str | None = 
     """What there is on this host.
 
     `providers` is a file beside those that are known, `sandbox` a name; None takes the best. Raises
-    MachineError where no session can be held, UsageError or InputError where something is not
+    MachineError where no session can be held, another KbsiteError where something is not
     known or not readable.
     """
     lock = read_lock()
