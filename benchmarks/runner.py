@@ -109,8 +109,8 @@ def table(held: Compared) -> Table:
         more = held.more(part)
         of = one if part is _PARTS[-1][1] else whole
         shown.add_row(name, *_figures(one, other, more, of))
-    fastest = [min(took.wall for took in ways) for ways in (held.bare, held.through)]
-    shown.add_row("wall time, fastest", *_figures(*fastest, fastest[1] - fastest[0], fastest[0]))
+    one, other = (min(took.wall for took in ways) for ways in (held.bare, held.through))
+    shown.add_row("wall time, fastest", *_figures(one, other, other - one, one))
     return shown
 
 
