@@ -55,7 +55,11 @@ EXPECTED: Mapping[str, str] = {
 }  # fmt: skip
 """Why a run has to end, by scenario, whatever the CLI's exit code is."""
 
-OTHERWISE: Mapping[tuple[str, str], tuple[str, str]] = {}
+_WHOLE = "It asks again for the answer in one piece, which comes whole."
+OTHERWISE: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("cut", "claude"): (FINISHED, _WHOLE),
+    ("streamerr", "claude"): (FINISHED, _WHOLE),
+}
 """Where a CLI has another right reason, and why."""
 
 
@@ -231,7 +235,8 @@ def markdown(cells: Mapping[tuple[str, str], Cell]) -> str:
     lines += ["", "| cell | how it was decided |", "|---|---|"]
     for (harness, scenario), cell in sorted(cells.items()):
         detail = " ".join(cell.detail.split()).replace("|", "\\|")
-        lines.append(f"| {harness}, {scenario} | {detail} |")
+        other = OTHERWISE.get((scenario, harness), ("", ""))[1]
+        lines.append(f"| {harness}, {scenario} | {f'{detail} {other}'.strip()} |")
     return "\n".join(lines) + "\n"
 
 

@@ -246,7 +246,8 @@ def _session(
         )  # fmt: skip
         over = session.watched()
     session.transcript.finish(session.home)
-    session.snapshots.look(session.workspace)
+    if over.stop is None:
+        session.snapshots.look(session.workspace)
     if job.adapter.extract is not None:
         extract(job.adapter.extract, session.home, job.sandbox, transcript, notes)
     final = _hand_in(session, over, partial, prepared.given, notes)
@@ -272,7 +273,7 @@ def _hand_in(
 ) -> bytes | None:
     """Write down the solution as it counts, and what lies beside it; the solution."""
     final = solution(session.workspace)
-    if over.stop is not None and over.at_deadline is not None and over.at_deadline != final:
+    if over.stop is not None and over.at_deadline != final:
         notes.add(f"{SOLUTION} was changed while the session was ended; what it was before counts.")
         final = over.at_deadline
     if final is not None:

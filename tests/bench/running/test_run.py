@@ -114,6 +114,21 @@ while True:
     assert wrong_with(ended.folder) == []
 
 
+def test_what_is_written_after_the_deadline_alone_is_no_solution(trial: Trial) -> None:
+    ended = trial.fake("""
+def late(*_):
+    write("# late")
+    done()
+signal.signal(signal.SIGTERM, late)
+ask()
+while True:
+    time.sleep(0.05)
+""", budget=1.0)  # fmt: skip
+    assert ended.reason == "budget"
+    assert not (ended.folder / "solution.py").exists()
+    assert not (ended.folder / "snapshots").exists()
+
+
 def test_the_agent_is_told_when_time_is_short(trial: Trial) -> None:
     limits = replace(SMALL, warn_share=0.1)
     ended = trial.fake("""
