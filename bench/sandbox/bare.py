@@ -60,6 +60,7 @@ class Bare:
                 **dict.fromkeys(("writable", "given", "sealed", "hidden", "seeds"), ()),
                 "folder": str(folder),
                 "pinned": [str(path) for path in own],
+                "terminals": False,
                 "same_rights": True,
                 "filter": "",
                 "rlimits": {"RLIMIT_CORE": 0},

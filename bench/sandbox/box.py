@@ -56,7 +56,8 @@ class Box:
     `bound` shows paths of the host elsewhere (where inside: where on the host), read-only; `hidden`
     are folders within what is readable that are seen empty. `stdin` is what it reads; `stdout` a
     file of its own for what it prints there, which otherwise goes to `log`. It finds a listening
-    socket on port `listen` of its 127.0.0.1; `interfaces` lets it ask which interfaces it has.
+    socket on port `listen` of its 127.0.0.1; `interfaces` lets it ask which interfaces it has,
+    `terminals` open terminals of its own, where its user is not the caller by another number.
     """
 
     log: Path
@@ -77,6 +78,7 @@ class Box:
     stdout: Path | None = None
     listen: int | None = None
     interfaces: bool = False
+    terminals: bool = False
 
     def __post_init__(self) -> None:
         for name in self.files:
@@ -91,7 +93,8 @@ class Box:
     @property
     def furnished(self) -> bool:
         """Whether it has more than a grader's: folders, a listener, or something to read."""
-        return bool(self.writable or self.hidden or self.stdin or self.listen)
+        more = self.writable or self.hidden or self.stdin or self.listen
+        return bool(more or self.terminals)
 
 
 def check_places(box: Box) -> None:

@@ -19,6 +19,7 @@ from bench.sandbox.plan import (
     devices_of,
     file_in_memory,
     files_of,
+    folders_of,
     hidden_of,
     kernels_own,
     python_command,
@@ -84,10 +85,11 @@ def _argv(
         given.append(file_in_memory("file", content))
         return str(given[-1])
 
-    files = {**files_of(box, user), str(_INSIDE): ENTER.read_bytes()}
+    own = files_of(box, user, new_user=new_user)
+    files = {**own, str(_INSIDE): ENTER.read_bytes()}
     words = [
         *_namespaces(box, user, new_user=new_user),
-        *_root(box, files),
+        *_root(box, files, folders_of(box, new_user=new_user)),
         *_shown(kernels_own(new_user=new_user)),
         *(word for path in files for word in _file(path, given_file(files[path]))),
         *("--remount-ro", "/", "--chdir", "/"),
@@ -109,12 +111,11 @@ def _namespaces(box: Box, user: User, *, new_user: bool) -> Iterator[str]:
         yield from ("--cap-add", right)
 
 
-def _root(box: Box, files: Iterable[str]) -> Iterator[str]:
+def _root(box: Box, files: Iterable[str], own: Iterable[str]) -> Iterator[str]:
     yield from ("--proc", "/proc", "--perms", "0755", "--dir", "/dev")
     yield from ("--perms", "1777", "--size", str(box.limits.scratch_bytes))
     yield from ("--tmpfs", str(SCRATCH), "--perms", "1777", "--dir", LINKS["/dev/shm"])  # noqa: S108
     bound = binds(_readable(box), box.bound)
-    own = [str(path) for path in (box.folder, *box.writable)]
     for folder in _folders((*(str(one.target) for one in bound), *files, *own)):
         yield from ("--perms", "0755", "--dir", folder)
     yield from _shown(bound)

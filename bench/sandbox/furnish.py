@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Mount = Callable[[str, str, str | None, int, str], None]
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+TERMINALS = 64  # that a box can have at once
 WAITING = 128  # connections that nobody accepted yet
 
 
@@ -34,6 +35,10 @@ def furnish(plan: Plan, contents: bytes, channel: int, mount: Mount) -> Callable
         flags = MS_REMOUNT | MS_NOSUID | MS_NODEV
         mount("tmpfs", "/tmp", "tmpfs", flags, plan["scratch_options"])
     give(plan, contents, mount)
+    if plan["terminals"]:
+        options = f"newinstance,ptmxmode=0666,mode=620,max={TERMINALS}"
+        mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, options)
+        mount("/dev/pts/ptmx", "/dev/ptmx", None, MS_BIND, "")
     for path in plan["hidden"]:
         flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
         mount("tmpfs", path, "tmpfs", flags, "mode=755,size=4096")

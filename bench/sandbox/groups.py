@@ -16,8 +16,11 @@ from bench.sandbox.box import Limits
 from bench.sandbox.device_program import open_devices_only
 from bench.sandbox.enter import NODES
 from bench.sandbox.freezer import Freezer
+from bench.sandbox.furnish import TERMINALS
 from bench.sandbox.group_places import NAME, places, remove_patiently
 
+# What makes a terminal, and the terminals of one instance.
+_TERMINALS = ((5, 2), *((136, number) for number in range(TERMINALS)))
 _OURS = 2  # starter and init are counted among the processes
 KEPT_BY_KERNEL = "control group"
 
@@ -62,8 +65,13 @@ class Group:
             remove_patiently(folder)
 
 
-def make_group(limits: Limits, devices: Iterable[Path], slot: int) -> Group:
-    """The control groups of a box that only these devices are open to; `slot` tells boxes apart."""
+def make_group(
+    limits: Limits, devices: Iterable[Path], slot: int, *, terminals: bool = False
+) -> Group:
+    """The control groups of a box that only these devices are open to; `slot` tells boxes apart.
+
+    `terminals` opens those of its own to it.
+    """
     name = f"{NAME}{os.getpid()}-{slot}"
     wanted = places()
     folders = {limit: above / name for limit, above in wanted.items() if limit != "freezer"}
@@ -80,7 +88,8 @@ def make_group(limits: Limits, devices: Iterable[Path], slot: int) -> Group:
     if pids := folders.get("pids"):
         (pids / "pids.max").write_text(str(limits.processes + _OURS))
     if open_to := folders.get("devices"):
-        _limit_devices(open_to, (*(Path("/dev", name) for name in NODES), *devices))
+        more = _TERMINALS if terminals else ()
+        _limit_devices(open_to, (*(Path("/dev", name) for name in NODES), *devices), more)
     return group
 
 
@@ -97,8 +106,8 @@ def _limit_memory(folder: Path, most: int) -> None:
             (folder / name).write_text(str(value))
 
 
-def _limit_devices(folder: Path, devices: Iterable[Path]) -> None:
-    numbers = list(dict.fromkeys(_numbers(devices)))
+def _limit_devices(folder: Path, devices: Iterable[Path], more: Iterable[tuple[int, int]]) -> None:
+    numbers = list(dict.fromkeys((*_numbers(devices), *more)))
     if not (folder / "devices.deny").exists():
         open_devices_only(folder, numbers)
         return

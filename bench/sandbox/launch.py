@@ -59,7 +59,7 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
         printed = _printed(box, stack)
         ours, theirs = socket.socketpair()
         stack.callback(ours.close)
-        group = make_group(box.limits, box.devices, user.slot) if way.groups else Group({})
+        group = _group(way, box, user)
         stack.callback(group.remove)
         starter = _starter(way, command, box, user, theirs, printed)
         stack.callback(_end, starter, ours)
@@ -80,6 +80,12 @@ def launch(way: Way, command: Sequence[str], box: Box) -> Held:
     held.facts = {**way.facts, **_limits_kept(box, group, limited=way.groups)}
     held.watch()
     return held
+
+
+def _group(way: Way, box: Box, user: User) -> Group:
+    if not way.groups:
+        return Group({})
+    return make_group(box.limits, box.devices, user.slot, terminals=box.terminals)
 
 
 def _printed(box: Box, stack: ExitStack) -> Printed:

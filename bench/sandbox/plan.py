@@ -22,6 +22,7 @@ _OPEN_FILES = 4096
 _ROOM = 1024 * 1024  # for folders, links and small files of the root
 _MOST_FILES = 262_144  # in a folder of an agent's: each takes memory of the kernel's besides
 _SHELL = Path("/bin/bash")
+_TERMINALS, _PTMX = "/dev/pts", "/dev/ptmx"
 _KERNELS = (
     *("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"),
     "/proc/scsi",
@@ -91,7 +92,18 @@ def hidden_of(box: Box, bound: Iterable[Bind]) -> list[str]:
     return sorted(map(str, seen))
 
 
-def files_of(box: Box, user: User) -> dict[str, bytes]:
+def has_terminals(box: Box, *, new_user: bool) -> bool:
+    """Whether a box has terminals: the kernel makes none where root is no user."""
+    return box.terminals and not new_user
+
+
+def folders_of(box: Box, *, new_user: bool) -> list[str]:
+    """Folders that are made in its root, empty."""
+    more = [_TERMINALS] if has_terminals(box, new_user=new_user) else []
+    return [str(path) for path in dict.fromkeys((box.folder, *box.writable))] + more
+
+
+def files_of(box: Box, user: User, *, new_user: bool) -> dict[str, bytes]:
     """The files of its root, by their absolute paths: the box's, and a few of /etc."""
     agent = box.home != SCRATCH
     name, shell = ("agent", _SHELL) if agent and _SHELL.exists() else ("box", Path("/bin/sh"))
@@ -102,6 +114,7 @@ def files_of(box: Box, user: User) -> dict[str, bytes]:
         "/etc/hosts": b"127.0.0.1 localhost box\n::1 localhost\n",
         "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files\n",
         **({} if box.folder in box.writable else _files(box)),
+        **({_PTMX: b""} if has_terminals(box, new_user=new_user) else {}),
     }
 
 
@@ -131,9 +144,9 @@ def plan_file(
         "command": list(command),
         "environment": dict(box.environment),
         "folder": str(box.folder),
-        "folders": [str(path) for path in dict.fromkeys((box.folder, *box.writable))],
+        "folders": folders_of(box, new_user=new_user),
         "fds": list(box.pass_fds),
-        "files": _table(files_of(box, user), contents),
+        "files": _table(files_of(box, user, new_user=new_user), contents),
         "devices": devices_of(box),
         "uid": user.uid,
         "init_uid": user.uid if new_user else user.init_uid,
@@ -148,6 +161,7 @@ def plan_file(
         "filter": (filter_of_calls(interfaces=True) if box.interfaces else filter_of_calls()).hex(),
         **_binding(box, new_user=new_user),
         **_furniture(box, user, contents),
+        "terminals": has_terminals(box, new_user=new_user),
         **more,
     }
     return file_in_memory("plan", marshal.dumps(plan) + contents)

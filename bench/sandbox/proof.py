@@ -67,6 +67,7 @@ _HOW = {
 }
 _FOLDER_BYTES = 4 * 1024 * 1024
 _PORT = 8000
+_PTMX = ("ptmx", "pts/ptmx")
 _GIVEN = "given/deep/file"
 
 
@@ -177,7 +178,7 @@ def _asked(bait: Bait, box: Box) -> dict[str, object]:
         "port": bait.port,
         "abstract": bait.abstract,
         "shm_key": bait.shm_key,
-        "devices": [f"/dev/{name}" for name in NODES],
+        "devices": [f"/dev/{name}" for name in (*NODES, *(_PTMX if box.terminals else ()))],
         "interfaces": box.interfaces,
         "given": _GIVEN if box.writable else None,
         "folders": [str(path) for path in (*box.writable, SCRATCH)],

@@ -14,7 +14,7 @@ from kbsite.errors import MachineError
 _LONG_S = 30.0
 _MIB = 1024 * 1024
 _LIMITS = Limits(
-    memory_bytes=96 * _MIB,
+    memory_bytes=64 * _MIB,
     processes=16,
     log_bytes=1000,
     stdout_bytes=2000,

@@ -347,3 +347,42 @@ def test_a_starter_that_stays_is_ended(
     assert ending is not None
     assert ending.killed
     assert left_over(before) == set()
+
+
+TERMINAL = """
+import os, pty, sys
+child, ours = pty.fork()
+if child == 0:
+    os.execv("/bin/sh", ["sh", "-c", "tty; test -t 0 && stty size; ls /dev/pts"])
+said = b""
+while True:
+    try: piece = os.read(ours, 1000)
+    except OSError: break
+    if not piece: break
+    said += piece
+os.waitpid(child, 0)
+print(said.decode().replace("\\r\\n", " ").strip())
+held = []
+try:
+    while len(held) < 1000: held.append(os.openpty())
+except OSError: pass
+print(len(held))
+"""
+
+
+def test_terminals_are_its_own_and_counted(sandbox: Sandbox, tmp_path: Path) -> None:
+    command = python_command(Path("-c"), TERMINAL)
+    box = agents(tmp_path, terminals=True)
+    ending, said = ran(sandbox, box, *command)
+    assert ending.exit_code == 0, box.log.read_text()
+    assert said.split("\n") == ["/dev/pts/0 0 0 0  ptmx", "63", ""]
+    ending, _ = ran(sandbox, agents(tmp_path), *command)
+    assert ending.exit_code == 1, "there are none where nobody asked for some"
+
+
+@pytest.mark.parametrize("kind", [Bubblewrap(new_user=True), Namespaces(new_user=True)])
+def test_a_box_of_the_caller_has_no_terminals_and_runs(kind: Sandbox, tmp_path: Path) -> None:
+    if kind.available() is not None:
+        pytest.skip("it cannot be used here")
+    said = said_by(kind, agents(tmp_path, terminals=True), "test -e /dev/ptmx || echo none")
+    assert said == "none\n"

@@ -48,6 +48,7 @@ def test_every_claim_of_an_agents_box_holds(sandbox: Sandbox, tmp_path: Path) ->
         bound={Path("/opt/clis/one"): Path("/usr/bin")},
         listen=8000,
         interfaces=True,
+        terminals=True,
     )
     proven = self_test(sandbox, like=like)
     assert missing(proven) <= {"limits kept by the kernel"}
