@@ -97,9 +97,9 @@ def drive(work: Work, told: Told, say: Say, *, again: bool = False) -> Mapping[S
             who = driver_of(ledger)
             process = f"process {who.pid} on {who.host}" if who else "another process"
             raise UsageError(f"{work.name} is driven by {process}; see how far it is with `status`")
+        engine = executor(work.sweep.executor, gpus=work.gpus, name=work.name)
         note_driver(ledger, this_process())
         ledger.tell(WISH, None)
-        engine = executor(work.sweep.executor, gpus=work.gpus, name=work.name)
         try:
             with interrupts(say) as pressed:
                 driver = Driver(

@@ -17,6 +17,7 @@ from bench.sweeps.states import Kind
 from bench.sweeps.tries import ORDER_PLACE, Task
 from kbsite.errors import InputError
 from kbsite.store.files import folder_digest
+from kbsite.store.problems import PROBLEM
 
 HIDDEN = ".sweeps"
 """Folder within a board's, hidden from the site."""
@@ -77,7 +78,7 @@ class Work:
         found = {}
         for name in self.sweep.problems:
             folder = self.places.problems / name
-            if not (folder / "problem.yaml").is_file():
+            if not (folder / PROBLEM).is_file():
                 raise InputError("no such problem; `problems` of the sweep names it", path=folder)
             found[name] = folder_digest(folder)
         return found

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bench.devices.nvml import gpus
 from bench.sweeps.states import Kind
 from kbsite.errors import MachineError
-
-PROGRAM = "nvidia-smi"
-
-_LOOK_SECONDS = 60.0
 
 
 @dataclass
@@ -68,16 +63,9 @@ class Devices:
 
 def gpus_here() -> tuple[str, ...]:
     """The UUIDs of the GPUs that this host lets us use; MachineError if there are none."""
-    if shutil.which(PROGRAM) is None:
-        raise MachineError(f"no {PROGRAM}: this host has no GPU; `hardware: cpu` needs none")
-    asked = [PROGRAM, "--query-gpu=uuid", "--format=csv,noheader"]
-    done = subprocess.run(  # noqa: S603
-        asked, capture_output=True, text=True, timeout=_LOOK_SECONDS, check=False
-    )
-    found = tuple(line.strip() for line in done.stdout.splitlines() if line.strip())
-    if done.returncode or not found:
-        said = (done.stderr or done.stdout).strip()
-        raise MachineError(f"{' '.join(asked)} named no GPU; it said: {said[:500] or 'nothing'}")
+    found = gpus()
+    if not found:
+        raise MachineError("this host has no GPU; `hardware: cpu` needs none")
     return found
 
 
