@@ -70,6 +70,13 @@ class Facts:
         return 0.0 if since is None else (self.ended - since).total_seconds()
 
     @property
+    def told(self) -> str:
+        """What the CLI's own events say of the end, as a sentence."""
+        detail = self.completion.detail.strip()
+        end = "" if detail.endswith((".", "!", "?")) else "."
+        return f"{detail[:1].upper()}{detail[1:]}{end}"
+
+    @property
     def worked(self) -> bool:
         """Whether a model answered at all."""
         return any(one.outcome in (Outcome.COMPLETE, Outcome.CUT) for one in self.exchanges)
@@ -152,8 +159,8 @@ def _by_exchanges(facts: Facts) -> _Decided:
     """What the last exchanges say; None where the last answer came whole and ended naturally."""
     last, answer = facts.last, facts.answer
     if last is None:
-        said = facts.completion.detail
-        return EndReason.HARNESS, f"The CLI ended without asking a model ({_ended(facts)}). {said}"
+        detail = f"The CLI ended without asking a model: {_ended(facts)}. {facts.told}"
+        return EndReason.HARNESS, detail
     if last.outcome is Outcome.REFUSED and facts.late:
         return EndReason.BUDGET, "The CLI ended when the proxy refused it after the deadline."
     if answer is None:
@@ -165,8 +172,8 @@ def _by_exchanges(facts: Facts) -> _Decided:
     if answer is not last and facts.completion.said is not Said.COMPLETED:
         return _unanswered(facts, last)
     if answer.stop in _GOES_ON:
-        detail = f"The CLI ended ({_ended(facts)}) while the model waited for what its tools say"
-        return EndReason.HARNESS, f"{detail} ({answer.stop}). {facts.completion.detail}"
+        detail = f"The model waited for what its tools say ({answer.stop}) when {_ended(facts)}"
+        return EndReason.HARNESS, f"{detail}. {facts.told}"
     return None
 
 
@@ -176,20 +183,20 @@ def _unanswered(facts: Facts, last: Exchange) -> tuple[EndReason, str]:
         return EndReason.HARNESS, f"The proxy refused the CLI's last request: {_told(last)}."
     silent = last.first_byte_seconds is None
     if silent or facts.completion.said is Said.PROVIDER:
-        said = "no byte of an answer came" if silent else facts.completion.detail
-        return EndReason.PROVIDER, f"The CLI gave up after {last.seconds:.0f} s: {said}."
+        said = "No byte of an answer had come." if silent else facts.told
+        return EndReason.PROVIDER, f"The CLI gave up after {last.seconds:.0f} s. {said}"
     return EndReason.HARNESS, f"The CLI ended ({_ended(facts)}) in the middle of an answer."
 
 
 def _by_completion(facts: Facts) -> _Decided:
-    said, detail = facts.completion.said, facts.completion.detail
+    said, detail = facts.completion.said, facts.told
     if said is Said.COMPLETED:
         return EndReason.FINISHED, f"The last answer ended naturally. {detail}"
     return (_SAID[said], detail) if said in _SAID else None
 
 
 def _by_process(facts: Facts) -> tuple[EndReason, str]:
-    detail = f"{facts.completion.detail} ({_ended(facts)})"
+    detail = f"{facts.told} The CLI: {_ended(facts)}."
     by_signal = facts.ending.signal in _FROM_OUTSIDE
     return (EndReason.SIGNAL if by_signal else EndReason.HARNESS), detail
 

@@ -62,7 +62,7 @@ def facts(
 ) -> Facts:
     return Facts(
         stop=stop, why="The runner ended it." if stop else "", exchanges=exchanges,
-        completion=Completion(said=said, detail=f"It said {said.value}."), ending=ending,
+        completion=Completion(said=said, detail=f"it said {said.value}"), ending=ending,
         late=late, solution=solution, ended=START + timedelta(seconds=elapsed),
         budget_seconds=100.0,
     )  # fmt: skip
@@ -109,7 +109,9 @@ def test_a_session_that_ended_by_itself(
 ) -> None:
     verdict = decide(facts(said, exchanges, ending))
     assert (verdict.reason, verdict.retryable) == (reason, retryable), verdict.detail
-    assert verdict.detail.endswith((".", ")")), "it is a sentence"
+    assert verdict.detail[0].isupper(), "it is a sentence"
+    assert verdict.detail.endswith("."), "to its end"
+    assert ".." not in verdict.detail
 
 
 @pytest.mark.parametrize(
