@@ -39,10 +39,14 @@ def run(given: Given, front: Front) -> int:
 
 
 def _plan(work: Work, given: Given, front: Front) -> int:
-    from bench.sweeps.plan import as_data, lines, plan
+    from bench.sweeps.plan import HEADINGS, as_data, lines, plan, rows
 
     made = plan(work, _prices())
-    front.give(json.dumps(as_data(made)) if given.get("json") else "\n".join(lines(made)))
+    if given.get("json"):
+        front.give(json.dumps(as_data(made)))
+    else:
+        front.table(HEADINGS, rows(made))
+        front.give("\n".join(lines(made)))
     return 0
 
 
@@ -62,11 +66,14 @@ def _status(work: Work, given: Given, front: Front) -> int:
     from time import time
 
     from bench.sweeps.conduct import opened
-    from bench.sweeps.shown import as_data, lines
+    from bench.sweeps.shown import HEADINGS, as_data, lines, rows
 
     with opened(work) as ledger:
-        data, text = as_data(ledger), "\n".join(lines(ledger, time()))
-    front.give(json.dumps(data) if given.get("json") else text)
+        if given.get("json"):
+            front.give(json.dumps(as_data(ledger)))
+        else:
+            front.table(HEADINGS, rows(ledger))
+            front.give("\n".join(lines(ledger, time())))
     return 0
 
 

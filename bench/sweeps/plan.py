@@ -158,18 +158,27 @@ def _seconds(
     return max(whole, busiest, max(known, default=0.0))
 
 
-def lines(made: Plan) -> list[str]:
-    """A plan as a person reads it."""
-    told = [
-        f"{one.contender.label}: {one.there} of {one.cells} there ({one.graded} graded), "
-        f"{one.missing} missing, cost {_money(one.usd)}{_by(one)}"
+HEADINGS = ("contender", "provider", "cells", "there", "graded", "missing", "cost")
+
+
+def rows(made: Plan) -> list[tuple[str, ...]]:
+    """A plan's table: what each contender has and needs."""
+    return [
+        (
+            one.contender.label, one.contender.provider, str(one.cells), str(one.there),
+            str(one.graded), str(one.missing), f"{_money(one.usd)}{_by(one)}",
+        )
         for one in made.due
-    ]
-    told.append(
+    ]  # fmt: skip
+
+
+def lines(made: Plan) -> list[str]:
+    """What all of a plan takes, as a person reads it."""
+    told = [
         f"{made.missing} sessions, {made.parallel} at once at most: {duration(made.most_seconds)} "
-        f"at most{_usual(made)}; grades and further tries come on top"
-    )
-    told.append(f"cost in all: {_money(made.usd)}{_known_part(made)}")
+        f"at most{_usual(made)}; grades and further tries come on top",
+        f"cost in all: {_money(made.usd)}{_known_part(made)}",
+    ]
     if made.surplus:
         told.append(f"{made.surplus} more runs lie there than attempts are asked for")
     told += [f"not counted: {why}" for why in made.unread.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 
@@ -28,6 +29,18 @@ def driver_of(ledger: Ledger) -> Holder | None:
 def note_driver(ledger: Ledger, one: Holder | None) -> None:
     """Tell others who drives a sweep; None for nobody."""
     ledger.tell(DRIVER, None if one is None else json.dumps(asdict(one)))
+
+
+HEADINGS = ("contender", *(state.value for state in State))
+
+
+def rows(ledger: Ledger) -> list[tuple[str, ...]]:
+    """How many cells of each contender stand where; those that are asked for."""
+    counts: dict[str, Counter[State]] = {}
+    for one in ledger.cells():
+        if one.wanted:
+            counts.setdefault(one.cell.contender.label, Counter())[one.state] += 1
+    return [(label, *(str(counts[label][state]) for state in State)) for label in sorted(counts)]
 
 
 def lines(ledger: Ledger, now: float) -> list[str]:

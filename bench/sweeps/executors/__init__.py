@@ -19,7 +19,7 @@ EXECUTORS: tuple[Offered, ...] = (
     Offered(
         kind=Engine.RAY,
         make=OnRay,
-        survives="Ray ends them with their job; the next driver starts them again.",
+        survives="Ray ends them with their job, and the next driver starts them again.",
     ),
     Offered(
         kind=Engine.SLURM,

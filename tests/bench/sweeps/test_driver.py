@@ -18,7 +18,7 @@ from bench.sweeps.cells import cells
 from bench.sweeps.driver import PATIENCE_SECONDS, Wish, words
 from bench.sweeps.executors.local import popen
 from bench.sweeps.refusals import LOG
-from bench.sweeps.shown import lines
+from bench.sweeps.shown import HEADINGS, lines, rows
 from bench.sweeps.slots import CALM_SECONDS
 from bench.sweeps.states import Kind, Outcome, State
 from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, write_task
@@ -548,6 +548,16 @@ def test_status_tells_what_is_under_way_and_what_is_put_off(one: Scene) -> None:
     one.leaves(session, EndReason.PROVIDER)
     one.step()
     assert "again in 1 min, after 1 failed" in lines(one.ledger, one.now())[1]
+
+
+def test_status_counts_the_cells_of_each_contender(tmp_path: Path) -> None:
+    with scene(many(tmp_path, attempts=1)) as made:
+        made.step()
+        running, waiting = HEADINGS.index("running"), HEADINGS.index("waiting")
+        told = rows(made.ledger)
+        assert len(told) == 6
+        assert sum(int(row[running]) for row in told) == 5
+        assert all(int(row[running]) + int(row[waiting]) == 1 for row in told)
 
 
 def test_a_stop_is_written_where_the_try_lies(one: Scene) -> None:

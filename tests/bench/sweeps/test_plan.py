@@ -11,7 +11,7 @@ import pytest
 
 from bench.sealed import json_bytes, seal, write_whole
 from bench.sweeps.cells import cells
-from bench.sweeps.plan import as_data, duration, lines, plan
+from bench.sweeps.plan import HEADINGS, as_data, duration, lines, plan, rows
 from bench.sweeps.works import Work
 from kbsite.model.price import Price, PriceTable
 from tests.bench.sweeps.sweeps import contender, put_run, works
@@ -38,7 +38,7 @@ def test_without_any_earlier_run_the_cost_is_unknown(made: Work) -> None:
 
     assert (told.missing, told.surplus, told.usd, told.usual_seconds) == (10, 0, None, None)
     assert [one.usd for one in told.due] == [None, None]
-    text = "\n".join(lines(told))
+    text = "\n".join([*lines(told), *(cell for row in rows(told) for cell in row)])
     assert "cost in all: unknown" in text
     assert "$0" not in text
     assert as_data(told)["usd"] is None
@@ -71,8 +71,11 @@ def test_cost_follows_from_the_median_of_earlier_runs_and_prices(made: Work) -> 
     assert (a.known, a.usual_usd, a.there, a.missing) == (3, 3.0, 3, 2)
     assert a.usd == 6.0
     assert b.usd is None
-    text = lines(plan(made, TABLE))
-    assert any("unknown; at least $6.00" in line for line in text)
+    told = plan(made, TABLE)
+    assert any("unknown; at least $6.00" in line for line in lines(told))
+    assert [row[-1] for row in rows(told)] == [
+        "$6.00 (median $3.00 of 3 earlier runs)", "unknown",
+    ]  # fmt: skip
 
 
 def test_earlier_runs_of_any_board_count_for_cost_and_time_but_not_as_done(
@@ -136,6 +139,14 @@ def test_a_plan_is_plain_data_for_scripts(made: Work) -> None:
     data = json.loads(json.dumps(as_data(plan(made, TABLE))))
     assert [one["missing"] for one in data["contenders"]] == [5, 5]
     assert data["contenders"][1]["provider"] == "there"
+
+
+def test_the_table_of_a_plan_has_a_row_for_each_contender(made: Work) -> None:
+    put_run(made, cells(made.sweep, made.hashes())[0])
+    told = rows(plan(made, TABLE))
+
+    assert all(len(row) == len(HEADINGS) for row in told)
+    assert sorted(row[3] for row in told) == ["0", "1"]
 
 
 @pytest.mark.parametrize(
