@@ -16,12 +16,20 @@ ALLOW, EPERM, ENOSYS, EAFNOSUPPORT, KILL = (
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
-def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
+def verdict(
+    machine: str,
+    number: int,
+    argument: int = 0,
+    architecture: int | None = None,
+    *,
+    third: int = 0,
+    interfaces: bool = False,
+) -> int:
     """What the filter says of a call."""
-    data = struct.pack(
-        "IIQQ", number & 0xFFFFFFFF, architecture or ARCHITECTURES[machine], 0, argument
-    )
-    program = [struct.unpack("HBBI", piece) for piece in _pieces(filter_of_calls(machine))]
+    known = architecture or ARCHITECTURES[machine]
+    data = struct.pack("IIQQQQ", number & 0xFFFFFFFF, known, 0, argument, 3, third)
+    filter_ = filter_of_calls(machine, interfaces=interfaces)
+    program = [struct.unpack("HBBI", piece) for piece in _pieces(filter_)]
     at, held = 0, 0
     while True:
         code, if_true, if_false, value = program[at]
@@ -73,6 +81,23 @@ def test_sockets_are_of_families_that_heed_namespaces(machine: str, make_socket:
     families = {family for family in range(50) if verdict(machine, make_socket, family) == ALLOW}
     assert families == {1, 2, 10}
     assert {verdict(machine, make_socket, family) for family in FAMILIES.values()} == {EAFNOSUPPORT}
+
+
+@pytest.mark.parametrize(("machine", "make_socket"), [("x86_64", 41), ("aarch64", 198)])
+def test_interfaces_are_told_by_one_protocol_of_netlink(machine: str, make_socket: int) -> None:
+    def verdicts(family: int) -> list[int]:
+        return [
+            verdict(machine, make_socket, family, third=protocol, interfaces=True)
+            for protocol in range(30)
+        ]
+
+    assert verdicts(16) == [ALLOW] + [EAFNOSUPPORT] * 29
+    assert verdicts(17) == [EAFNOSUPPORT] * 30
+    assert verdicts(1) == verdicts(2) == verdicts(10) == [ALLOW] * 30
+    assert verdict(machine, make_socket, 16) == EAFNOSUPPORT
+    for number in range(500):
+        if number != make_socket:
+            assert verdict(machine, number, interfaces=True) == verdict(machine, number)
 
 
 def test_numbers_of_other_machines_mean_nothing() -> None:
