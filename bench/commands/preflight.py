@@ -94,15 +94,19 @@ def _of_harnesses(given: Given, tools: Tools) -> list[Wanted]:
 
 
 def show(rows: list[Row], front: Front, *, data: bool) -> None:
-    """Give a row for each contender: as a table, or as JSON."""
+    """Give a row for each contender: as a table with all problems below it, or as JSON."""
     from bench.preflight import CHECKS
 
     if data:
         front.give(json.dumps([_plain(row) for row in rows]))
         return
-    headings = ("contender", "provider", *CHECKS, "seen")
+    headings = ("contender", "provider", *CHECKS, "tried")
     tones = ["" if row.can_start else "bad" for row in rows]
     front.table(headings, [_cells(row) for row in rows], tones)
+    # Below the table: sentences would leave its columns no room.
+    for row in rows:
+        for one in row.problems:
+            front.say(f"{row.wanted.label}: {one.name}: {one.sentence}", "bad")
 
 
 _MARKS = {"fine": "yes", "wrong": "no", "not tried": "–"}
@@ -110,9 +114,8 @@ _MARKS = {"fine": "yes", "wrong": "no", "not tried": "–"}
 
 def _cells(row: Row) -> tuple[str, ...]:
     marks = (_MARKS[one.state.value] for one in row.checks)
-    tried = [one for one in row.checks[-2:] if one.state.value == "fine"]
-    seen = "; ".join(one.sentence for one in (row.problems or tried))
-    return (row.wanted.label, row.wanted.provider or "–", *marks, seen)
+    tried = (one.seen for one in row.checks[-2:] if one.state.value == "fine")
+    return (row.wanted.label, row.wanted.provider or "–", *marks, "; ".join(tried))
 
 
 def _plain(row: Row) -> dict[str, object]:

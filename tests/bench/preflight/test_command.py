@@ -70,13 +70,13 @@ def test_each_contender_of_a_sweep_has_a_row(host: Host, sweep: str, tmp_path: P
     done = run(sweep, "--script", "none", "--prefix", str(tmp_path / "clis"))
     assert done.exit_code == 1
     first, *rows = lines(done)
-    assert first == ["contender", "provider", *CHECKS, "seen"]
+    assert first == ["contender", "provider", *CHECKS, "tried"]
     assert [row[:4] for row in rows] == [
         ["claude", "·", "opus-x", "[max]"], ["claude", "·", "opus-x", "[most]"],
     ]  # fmt: skip
     assert rows[0][4:] == ["mine", "yes", "yes", "yes", "yes", "yes", "–", "–"]
     assert rows[1][5:12] == ["yes", "yes", "yes", "no", "yes", "–", "–"]
-    assert "effort 'most', expected one of: max" in done.stdout
+    assert "claude · opus-x [most]: model: claude: effort 'most', expected one of" in done.stderr
     assert "1 of 2 contenders cannot start" in done.stderr
     assert host.asked == [(tmp_path / "clis", tmp_path / "own.yaml", "namespaces")]
 
