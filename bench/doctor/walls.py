@@ -56,7 +56,7 @@ def agents_box(folder: Path) -> Box:
     own = dict.fromkeys((Path(WORKSPACE), Path(HOME)), _LARGE)
     return Box(
         log=folder / "log", folder=Path(WORKSPACE), home=Path(HOME), writable=own, listen=PORT,
-        interfaces=True,
+        interfaces=True, terminals=True,
     )  # fmt: skip
 
 
