@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
@@ -33,6 +32,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.harnesses import ADAPTERS  # noqa: E402
 from bench.installing import default_prefix  # noqa: E402
+from bench.sandbox.users import users_of  # noqa: E402
 from bench.scripted import Server, load_scripts, scripted_provider, serve  # noqa: E402
 from kbsite.store.writing import json_text, write_text  # noqa: E402
 
@@ -194,16 +194,15 @@ def exit_code(run: str | None) -> int | None:
 
 def left_of(supervisor: int) -> list[int]:
     """Processes of the boxes that a supervisor had: each supervisor's have users of their own."""
-    first = 0x70000000 + supervisor % 4_194_304 * 64
-    found = []
+    users, found = users_of(supervisor), []
     for path in Path("/proc").iterdir():
         if not path.name.isdigit():
             continue
         try:
-            owner = os.stat(path).st_uid  # noqa: PTH116 - pathlib would follow what is no link
+            owner = path.stat().st_uid
         except FileNotFoundError:
             continue
-        if first <= owner < first + 64:
+        if owner in users:
             found.append(int(path.name))
     return found
 

@@ -203,12 +203,13 @@ def _box(job: Job, prepared: _Prepared, partial: Path) -> Box:
         seeds={Path(HOME / name): data for name, data in prepared.launch.files.items()},
         readable=(*python_places(), *job.program.readable, *(gpu_places() if devices else ())),
         bound={Path(inside): place for inside, place in job.program.bound.items()},
-        hidden=_own_packages(),
+        hidden=own_packages(),
         devices=devices,
         environment=prepared.environment,
         stdin=prepared.launch.stdin,
         listen=prepared.port,
         interfaces=True,
+        terminals=True,
         limits=Limits(
             memory_bytes=limits.memory_bytes, processes=limits.processes,
             log_bytes=limits.stderr_bytes, stdout_bytes=limits.stdout_bytes,
@@ -217,7 +218,7 @@ def _box(job: Job, prepared: _Prepared, partial: Path) -> Box:
     )  # fmt: skip
 
 
-def _own_packages() -> tuple[Path, ...]:
+def own_packages() -> tuple[Path, ...]:
     """Where our own code would be seen with this Python's packages; nowhere in a checkout."""
     own = [Path(str(module.__file__)).resolve().parent for module in (kbsite, bench)]
     seen = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
