@@ -53,9 +53,9 @@ COPIED = 512 << 20
 
 PASSED_ON = (
     "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDAHOSTCXX", "CC", "CXX",
-    "TORCH_CUDA_ARCH_LIST",
+    "TORCH_CUDA_ARCH_LIST", "CUDA_VISIBLE_DEVICES",
 )  # fmt: skip
-"""Variables by which compilers are found; no others reach a worker."""
+"""By which compilers are found, and one of several GPUs; no other variables reach a worker."""
 
 _TOOLS = Path("/opt")
 _SCRATCH = "/tmp"  # noqa: S108 - the sandbox's own

@@ -41,7 +41,9 @@ def test_a_worker_gets_variables_that_find_compilers_and_no_others(
     monkeypatch.setenv("CUDA_HOME", "/opt/cuda")
     monkeypatch.setenv("SECRET_TOKEN", "x")
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-x")
     given = Cuda().environment()
+    assert given["CUDA_VISIBLE_DEVICES"] == "GPU-x", "both sides have to mean the same GPU"
     assert given["CUDA_HOME"] == "/opt/cuda"
     assert given["TRITON_CACHE_DIR"].startswith("/tmp/")
     assert not {"SECRET_TOKEN", "CUDA_LAUNCH_BLOCKING"} & given.keys()
