@@ -16,7 +16,7 @@ from bench.sandbox import best, named
 from bench.sandbox.box import Sandbox
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.price import PriceTable
-from kbsite.store.settings import config_path, read_settings
+from kbsite.store.settings import config_path, read_own_prices
 
 
 def job_of(told: OrderFile) -> Job:
@@ -73,7 +73,7 @@ def sandbox_of(name: str | None) -> Sandbox:
 def prices_of(runs: Path) -> PriceTable:
     """The prices that belong to a folder of runs; none where no kbsite.yaml is above it."""
     try:
-        return read_settings(config_path(runs)).prices
+        return read_own_prices(config_path(runs))
     except UsageError:
         return PriceTable()
 

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from kbsite.model.price import PriceTable
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.prices import read_prices
-from kbsite.store.settings import read_settings
+from kbsite.store.settings import read_own_prices, read_settings
 from tests.conftest import MakeSettings
 
 OWN = Path(__file__).parents[2] / "prices.yaml"
@@ -132,3 +133,21 @@ def test_the_own_table_knows_models_as_clis_write_them() -> None:
     assert later
     assert earlier
     assert (earlier.cache_read, later.cache_read) == (Decimal("0.2"), Decimal("0.1"))
+
+
+def test_the_prices_of_a_site_are_read_without_all_else(tmp_path: Path) -> None:
+    settings = tmp_path / "kbsite.yaml"
+    settings.write_text("title: A\n")
+    assert read_own_prices(settings) == PriceTable()
+    (tmp_path / "prices.yaml").write_text(WHOLE)
+    (tmp_path / "bench" / "hardware").mkdir(parents=True)
+    (tmp_path / "bench" / "hardware" / "broken.yaml").write_text("nothing: of use\n")
+    assert read_own_prices(settings) == read_prices(tmp_path / "prices.yaml")
+    settings.write_text("title: A\nprices: none.yaml\n")
+    with pytest.raises(InvalidFileError, match=r"none\.yaml"):
+        read_own_prices(settings)
+
+
+def test_the_prices_of_this_site_are_those_of_its_settings() -> None:
+    settings = OWN.with_name("kbsite.yaml")
+    assert read_own_prices(settings) == read_settings(settings).prices

@@ -56,6 +56,14 @@ def read_settings(path: Path) -> Settings:
     )
 
 
+def read_own_prices(path: Path) -> PriceTable:
+    """The prices alone that belong to a kbsite.yaml: whoever starts a run waits for nothing else.
+
+    InvalidFileError names everything that is wrong.
+    """
+    return _prices(yaml_record(path, Config), path.parent)
+
+
 def _prices(config: Config, home: Path) -> PriceTable:
     """The table that kbsite.yaml names; else the one beside it, which need not be there."""
     path = home / (config.prices or PRICES)
