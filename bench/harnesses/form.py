@@ -39,6 +39,8 @@ class Asked:
     """A UUID, for CLIs that let it be chosen."""
     version: str
     """Of the installed CLI."""
+    terminals: bool = False
+    """Whether programs inside can open terminals of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)

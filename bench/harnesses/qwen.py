@@ -60,8 +60,8 @@ class Qwen:
         Kept(glob=".qwen/tmp/**/*.txt", to="home"),
     )
     unfair: tuple[str, ...] = (
-        "It loses the output of some commands that end quickly (2 to 5 of 40): the model is told "
-        "that there was none.",
+        "Where its sandbox has no terminals (no caller but root gets any), it loses the output of "
+        "some commands that end quickly (7 of 80): the model is told that there was none.",
         "An output with a NUL byte reaches the model empty, one with a byte that is no UTF-8 "
         "misread.",
         "It suits its requests to some providers by the name of their host, which is the proxy's "
@@ -127,8 +127,12 @@ def _settings(asked: Asked, kind: str) -> dict[str, object]:
         "ui": {"enableFollowupSuggestions": False},
         "tools": {
             "exclude": list(WEB_TOOLS),
-            # with a terminal of its own it would lose no output, but boxes have no /dev/pts
-            "shell": {"enableInteractiveShell": False, "defaultTimeoutMs": SHELL_TIMEOUT},
+            # Without a terminal it loses what some commands print; where none can be had, it would
+            # run none of them in one.
+            "shell": {
+                "enableInteractiveShell": asked.terminals,
+                "defaultTimeoutMs": SHELL_TIMEOUT,
+            },
         },
         "model": {"name": asked.model, "generationConfig": generation},
     }

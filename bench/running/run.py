@@ -154,7 +154,7 @@ def _prepared(job: Job) -> _Prepared:
         Asked(
             model=order.model, effort=order.effort, prompt=given.prompt, dialect=job.dialect,
             base_url=f"http://127.0.0.1:{port}", session_id=str(uuid.uuid4()),
-            version=job.program.version,
+            version=job.program.version, terminals=job.sandbox.gives_terminals,
         )
     )  # fmt: skip
     return _Prepared(

@@ -28,6 +28,7 @@ class Bare:
     """
 
     name = "none"
+    gives_terminals = True  # those of this machine
 
     def available(self) -> str | None:
         """None: it can be used everywhere, which is why it has to be asked for."""

@@ -297,6 +297,11 @@ class Sandbox(Protocol):
         """What it is called in results: bubblewrap, namespaces or none."""
         ...
 
+    @property
+    def gives_terminals(self) -> bool:
+        """Whether boxes that ask for terminals get some, with the rights of this process."""
+        ...
+
     def available(self) -> str | None:
         """None if it can be used on this machine, else the reason, in a sentence."""
         ...

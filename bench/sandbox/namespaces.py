@@ -24,6 +24,11 @@ class Namespaces:
     new_user: bool | None = None
     name: str = "namespaces"
 
+    @property
+    def gives_terminals(self) -> bool:
+        """Whether boxes get terminals: not where root is no user of theirs."""
+        return not needs_new_user(self.new_user)
+
     def available(self) -> str | None:
         """None if it can be used here, else the reason, in a sentence."""
         return _reason(self)

@@ -24,6 +24,7 @@ class Named:
 
     name: str
     reason: str | None = None
+    gives_terminals: bool = False
 
     def available(self) -> str | None:
         return self.reason

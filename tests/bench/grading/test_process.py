@@ -107,6 +107,7 @@ class Stage:
     """A sandbox whose processes are forged."""
 
     name = "forged"
+    gives_terminals = False
 
     def __init__(self, script: Script, ending: Ending) -> None:
         self._script = script

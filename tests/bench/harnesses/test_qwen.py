@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -90,9 +91,13 @@ def test_it_asks_for_nothing_in_the_background() -> None:
     assert held["tools"]["exclude"] == ["web_fetch", "web_search"]
 
 
-def test_its_commands_need_no_terminal() -> None:
-    assert settings()["tools"]["shell"] == {
-        "enableInteractiveShell": False,
+@pytest.mark.parametrize("terminals", [False, True])
+def test_its_commands_get_a_terminal_where_there_is_one(terminals: bool) -> None:
+    launch = ADAPTER.launch(replace(asked(Dialect.CHAT), terminals=terminals))
+    held = json.loads(launch.files[PurePosixPath(".qwen/settings.json")])
+
+    assert held["tools"]["shell"] == {
+        "enableInteractiveShell": terminals,
         "defaultTimeoutMs": 300_000,
     }
 

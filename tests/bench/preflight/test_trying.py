@@ -102,6 +102,7 @@ def test_processes_that_descend_from_this_one_are_seen() -> None:
 def test_a_session_that_cannot_start_is_told(server: Server) -> None:
     class Broken:
         name = "broken"
+        gives_terminals = False
 
         def __hash__(self) -> int:
             return 1

@@ -38,7 +38,7 @@ KEY = "sk-planted-of-the-operator-51c07d"
 PRINTED = (
     r"solve\(2, 3\) = 5",
     # Of a long output one keeps the beginning, another the end.
-    r"4320(\\+n|\n)4321|19997(\\+n|\n)19998",
+    r"4320(\\+n|\n)4321|9997(\\+n|\n)9998|19997(\\+n|\n)19998",
     r"[^ ]to-stderr",
     r"/workspace(\\+n|\n|\\*\")",
 )

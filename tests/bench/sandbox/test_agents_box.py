@@ -376,6 +376,7 @@ def test_terminals_are_its_own_and_counted(sandbox: Sandbox, tmp_path: Path) -> 
     ending, said = ran(sandbox, box, *command)
     assert ending.exit_code == 0, box.log.read_text()
     assert said.split("\n") == ["/dev/pts/0 0 0 0  ptmx", "63", ""]
+    assert sandbox.gives_terminals
     ending, _ = ran(sandbox, agents(tmp_path), *command)
     assert ending.exit_code == 1, "there are none where nobody asked for some"
 
@@ -386,3 +387,4 @@ def test_a_box_of_the_caller_has_no_terminals_and_runs(kind: Sandbox, tmp_path: 
         pytest.skip("it cannot be used here")
     said = said_by(kind, agents(tmp_path, terminals=True), "test -e /dev/ptmx || echo none")
     assert said == "none\n"
+    assert not kind.gives_terminals

@@ -113,6 +113,7 @@ class Lame:
     ending: Ending | None
     error: MachineError | None = None
     name: str = "lame"
+    gives_terminals: bool = False
 
     def __hash__(self) -> int:
         return 0

@@ -146,6 +146,7 @@ class Canned:
     """A sandbox in which every program ends the same way, having printed the same."""
 
     name = "canned"
+    gives_terminals = False
 
     def __init__(self, ending: Ending | None, said: str) -> None:
         self.ending = ending

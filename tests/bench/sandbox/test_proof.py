@@ -96,6 +96,7 @@ class Leaky:
 
     shown: Path
     name: str = "leaky"
+    gives_terminals: bool = False
 
     def available(self) -> str | None:
         return None

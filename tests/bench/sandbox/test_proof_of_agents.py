@@ -86,6 +86,7 @@ class Lax:
 
     less: dict[str, object] = field(hash=False)
     name: str = "lax"
+    gives_terminals: bool = False
 
     def available(self) -> str | None:
         return None
