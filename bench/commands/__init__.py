@@ -15,7 +15,7 @@ from bench.commands.sweep import SWEEP
 
 __all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Option", "Told"]
 
-SUMMARY = "Grade solutions and floors of problems, here and now."
+SUMMARY = "Run agents in sandboxes, grade what they leave, and measure the machine that does it."
 
 COMMANDS: tuple[Command, ...] = (
     GRADE, FLOOR, LINT, CALIBRATE, INSTALL, DOCTOR, PREFLIGHT, RUN, SWEEP,
