@@ -22,7 +22,9 @@ COMMANDS = {
 }
 """Every command: where it is, and what it does in one line."""
 
-BESIDE = {"bench": "Grade solutions and floors of problems, here and now."}
+BESIDE = {
+    "bench": "Run agents in sandboxes, grade what they leave, and measure the machine that does it."
+}
 """Commands of other packages that --help lists; looking for more would take longer than it does."""
 
 
