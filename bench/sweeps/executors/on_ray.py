@@ -49,6 +49,10 @@ class OnRay:
             message = f"no cluster at {choice.address}: {error}"
             raise MachineError(f"{message}; start one with `ray start --head`") from error
         self._has = _resources()
+        if self._capacity() < 1:
+            told = ", ".join(f"{name} {count:g}" for name, count in sorted(self._has.items()))
+            message = f"the cluster at {choice.address} cannot work on a single task"
+            raise MachineError(f"{message}; it has {told or 'nothing'}")
         self._running: dict[str, ray.ObjectRef[Any]] = {}
         self._grading: set[str] = set()
 
