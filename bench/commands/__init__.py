@@ -15,7 +15,7 @@ from bench.commands.sweep import SWEEP
 
 __all__ = ["COMMANDS", "SUMMARY", "Argument", "Command", "Front", "Given", "Option", "Told"]
 
-SUMMARY = "Run agents in sandboxes, grade what they leave, and measure the machine that does it."
+SUMMARY = "Run agents in sandboxes, and grade what they leave."
 
 COMMANDS: tuple[Command, ...] = (
     GRADE, FLOOR, LINT, CALIBRATE, INSTALL, DOCTOR, PREFLIGHT, RUN, SWEEP,

@@ -22,9 +22,7 @@ COMMANDS = {
 }
 """Every command: where it is, and what it does in one line."""
 
-BESIDE = {
-    "bench": "Run agents in sandboxes, grade what they leave, and measure the machine that does it."
-}
+BESIDE = {"bench": "Run agents in sandboxes, and grade what they leave."}
 """Commands of other packages that --help lists; looking for more would take longer than it does."""
 
 
