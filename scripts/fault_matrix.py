@@ -59,6 +59,10 @@ _WHOLE = "It asks again for the answer in one piece, which comes whole."
 OTHERWISE: Mapping[tuple[str, str], tuple[str, str]] = {
     ("cut", "claude"): (FINISHED, _WHOLE),
     ("streamerr", "claude"): (FINISHED, _WHOLE),
+    ("longtool", "codex"): (
+        FINISHED,
+        "It asks the model again while the command goes on, and the model ends.",
+    ),
 }
 """Where a CLI has another right reason, and why."""
 
