@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.harnesses import ADAPTERS  # noqa: E402
-from bench.installing import default_prefix  # noqa: E402
+from bench.installing import default_prefix, programs  # noqa: E402
 from bench.sandbox.users import users_of  # noqa: E402
 from bench.scripted import Server, load_scripts, scripted_provider, serve  # noqa: E402
 from kbsite.store.writing import json_text, write_text  # noqa: E402
@@ -230,17 +230,29 @@ def markdown(cells: Mapping[tuple[str, str], Cell]) -> str:
     """The table in Markdown, and the sentence of each cell below it."""
     rows = [["scenario", *HARNESSES], ["---"] * (len(HARNESSES) + 1)]
     rows += [[scenario, *words] for scenario, words in _rows(cells)]
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    lines += [
-        "",
-        "Reason, seconds from the first request, the CLI's own exit code, processes left.",
-    ]
+    lines = ["# How runs end, by fault and CLI", "", _about(cells), ""]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
     lines += ["", "| cell | how it was decided |", "|---|---|"]
     for (harness, scenario), cell in sorted(cells.items()):
         detail = " ".join(cell.detail.split()).replace("|", "\\|")
         other = OTHERWISE.get((scenario, harness), ("", ""))[1]
         lines.append(f"| {harness}, {scenario} | {f'{detail} {other}'.strip()} |")
     return "\n".join(lines) + "\n"
+
+
+def _about(cells: Mapping[tuple[str, str], Cell]) -> str:
+    """What was played, and what a cell says."""
+    installed = programs(default_prefix(ROOT))
+    versions = ", ".join(f"{name} {one.version}" for name, one in sorted(installed.items()))
+    budgets = sorted({cell.budget for cell in cells.values()})
+    wrong = sum(bool(cell.wrong) for cell in cells.values())
+    return (
+        f"Written by `scripts/fault_matrix.py`: {len(cells)} real runs in a sandbox against the "
+        f"scripted server, with a budget of {', '.join(f'{one:g}' for one in budgets)} s from the "
+        f"first request; {wrong} ended otherwise than they have to. {versions}. A cell says why "
+        "the run ended, after how many seconds from the first request, with which exit code of "
+        "the CLI (or that it was killed), and how many processes were left."
+    )
 
 
 def table(cells: Mapping[tuple[str, str], Cell]) -> Table:

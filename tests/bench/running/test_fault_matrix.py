@@ -106,6 +106,9 @@ def test_what_was_played_is_not_played_again(
     assert "How runs end" in capsys.readouterr().out
     assert json.loads((tmp_path / "matrix.json").read_text())["cells"][0]["harness"] == "claude"
     lines = (tmp_path / "matrix.md").read_text().splitlines()
-    assert lines[0].startswith("| scenario | claude | codex |")
+    assert lines[0] == "# How runs end, by fault and CLI"
+    assert "2 real runs" in lines[2]
+    assert "1 ended otherwise" in lines[2]
+    assert lines[4].startswith("| scenario | claude | codex |")
     assert any("provider_error 5 s, 1, 0" in line for line in lines)
     assert "| claude, e401 | a \\| b c |" in lines
