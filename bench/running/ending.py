@@ -74,7 +74,7 @@ class Facts:
         """What the CLI's own events say of the end, as a sentence."""
         detail = self.completion.detail.strip()
         end = "" if detail.endswith((".", "!", "?")) else "."
-        return f"{detail[:1].upper()}{detail[1:]}{end}"
+        return f"By the CLI's own account, {detail}{end}"
 
     @property
     def worked(self) -> bool:
