@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.devices import nvml
-from bench.devices.nvml import Look, Nvml, Shares, gpus
+from bench.devices.nvml import Identity, Look, Nvml, Shares, gpus
 from kbsite.errors import MachineError
 
 NUMBERS = {
@@ -17,6 +17,7 @@ NUMBERS = {
     "nvmlDeviceGetMaxClockInfo": 1980,
     "nvmlDeviceGetClockInfo": 1755,
     "nvmlDeviceGetTemperature": 47,
+    "nvmlDeviceGetMinorNumber": 3,
     "nvmlDeviceGetCurrentClocksEventReasons": 0x24,
 }
 
@@ -45,6 +46,7 @@ class Library:
             "nvmlInit_v2", "nvmlDeviceGetHandleByUUID", "nvmlSystemGetDriverVersion",
             "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlGpmQueryDeviceSupport",
             "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID",
+            "nvmlDeviceGetName", "nvmlDeviceGetMemoryInfo",
             "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmSampleFree", "nvmlGpmMetricsGet",
         }  # fmt: skip
 
@@ -62,6 +64,10 @@ class Library:
                 given[1]._obj.value = 100 + given[0].value
             case "nvmlDeviceGetUUID":
                 given[1].value = b"GPU-%d" % given[0].value
+            case "nvmlDeviceGetName":
+                given[1].value = b"NVIDIA H200"
+            case "nvmlDeviceGetMemoryInfo":
+                given[1]._obj.total, given[1]._obj.used = 141 << 30, 5
             case "nvmlSystemGetDriverVersion":
                 given[0].value = b"580.1"
             case "nvmlDeviceGetComputeRunningProcesses_v3":
@@ -98,6 +104,11 @@ def test_a_gpu_is_found_by_its_id(library: Library) -> None:
 @pytest.mark.usefixtures("library")
 def test_the_gpus_of_a_machine_are_told_by_their_ids() -> None:
     assert gpus() == ("GPU-100", "GPU-101")
+
+
+@pytest.mark.usefixtures("library")
+def test_a_gpu_tells_what_it_is_and_where_its_node_lies() -> None:
+    assert Nvml("1").identity() == Identity("NVIDIA H200", 141 << 30, 3)
 
 
 def test_a_library_without_a_driver_is_told(library: Library) -> None:
