@@ -64,10 +64,6 @@ class Library:
                 given[1]._obj.value = 100 + given[0].value
             case "nvmlDeviceGetUUID":
                 given[1].value = b"GPU-%d" % given[0].value
-            case "nvmlDeviceGetName":
-                given[1].value = b"NVIDIA H200"
-            case "nvmlDeviceGetMemoryInfo":
-                given[1]._obj.total, given[1]._obj.used = 141 << 30, 5
             case "nvmlSystemGetDriverVersion":
                 given[0].value = b"580.1"
             case "nvmlDeviceGetComputeRunningProcesses_v3":
@@ -84,8 +80,17 @@ class Library:
                 for at in range(asked.count):
                     asked.metrics[at].value = self.percents[asked.metrics[at].id]
             case _:
-                pass
+                self._identity(name, given)
         return 0
+
+    def _identity(self, name: str, given: tuple[Any, ...]) -> None:
+        match name:
+            case "nvmlDeviceGetName":
+                given[1].value = b"NVIDIA H200"
+            case "nvmlDeviceGetMemoryInfo":
+                given[1]._obj.total, given[1]._obj.used = 141 << 30, 5
+            case _:
+                pass
 
 
 @pytest.fixture
