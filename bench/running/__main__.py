@@ -9,12 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench.running.orders import read_order
+from bench.running.orders import OrderFile, read_order
 from bench.running.stopping import stopped_by_signals
-from bench.running.supervising import job_of
+from bench.sandbox import best
 from kbsite.errors import KbsiteError, MachineError
+
+if TYPE_CHECKING:
+    from bench.running.run import Job
 
 
 def main() -> int:
@@ -27,7 +32,7 @@ def main() -> int:
     options = parser.parse_args()
     with stopped_by_signals() as stop:
         try:
-            job = job_of(read_order(options.order))
+            job = _job(read_order(options.order))
             from bench.running.run import run
 
             ended = run(job, lambda _: None, stop)
@@ -44,6 +49,16 @@ def main() -> int:
     }  # fmt: skip
     sys.stdout.write(json.dumps(told) + "\n")
     return 0
+
+
+def _job(told: OrderFile) -> Job:
+    """What an order needs; to try the sandbox is mostly waiting, and all is loaded meanwhile."""
+    with ThreadPoolExecutor(1, thread_name_prefix="sandbox") as pool:
+        if told.sandbox is None:
+            # It is remembered; where none can be used, `job_of` says so.
+            pool.submit(best)
+        from bench.running.supervising import job_of
+    return job_of(told)
 
 
 if __name__ == "__main__":
