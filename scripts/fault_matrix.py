@@ -122,6 +122,8 @@ def main(words: Sequence[str] | None = None) -> int:
             write(given.out, cells)
             told = f"{cell.harness}/{cell.scenario}: {cell.reason}, {cell.seconds:.0f} s"
             console.print(f"{told} {cell.wrong}", style="red" if cell.wrong else None, markup=False)
+    if cells:
+        write(given.out, cells)
     Console().print(table(cells))
     return 1 if any(cell.wrong for cell in cells.values()) else 0
 
@@ -234,7 +236,7 @@ def markdown(cells: Mapping[tuple[str, str], Cell]) -> str:
     lines += [f"| {' | '.join(row)} |" for row in rows]
     lines += ["", "| cell | how it was decided |", "|---|---|"]
     for (harness, scenario), cell in sorted(cells.items()):
-        detail = " ".join(cell.detail.split()).replace("|", "\\|")
+        detail = " ".join(cell.detail.split()).replace("|", "\\|").rstrip(".") + "."
         other = OTHERWISE.get((scenario, harness), ("", ""))[1]
         lines.append(f"| {harness}, {scenario} | {f'{detail} {other}'.strip()} |")
     return "\n".join(lines) + "\n"

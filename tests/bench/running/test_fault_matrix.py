@@ -111,4 +111,17 @@ def test_what_was_played_is_not_played_again(
     assert "1 ended otherwise" in lines[2]
     assert lines[4].startswith("| scenario | claude | codex |")
     assert any("provider_error 5 s, 1, 0" in line for line in lines)
-    assert "| claude, e401 | a \\| b c |" in lines
+    assert "| claude, e401 | a \\| b c. |" in lines
+
+
+def test_the_report_says_what_its_results_say() -> None:
+    folder = ROOT / "docs/reports/2026-11-21-faults"
+    cells = MATRIX.read(folder)
+    assert [one for one in cells.values() if one.wrong] == []
+    assert {one for _, one in cells} == set(MATRIX.EXPECTED), "every fault was played"
+    report = folder.with_suffix(".md").read_text()
+    assert f"{len(cells)} real runs" in report
+    anew = MATRIX.markdown(cells).splitlines()
+    assert [line for line in anew if line.startswith(("| claude,", "| codex,"))]
+    for line in anew[6:]:
+        assert line in report
