@@ -38,8 +38,7 @@ import yaml
 from bench.sweeps.ledger import Ledger
 from bench.sweeps.shelf import Shelf
 from bench.sweeps.states import Kind, Outcome, State
-from bench.sweeps.tries import Holder, alive, holder
-from bench.sweeps.works import HIDDEN
+from bench.sweeps.tries import HIDDEN, Holder, alive, holder
 from kbsite.store.folders import PARTIAL
 from kbsite.store.runs import manifest_findings, read_run
 

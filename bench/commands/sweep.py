@@ -73,7 +73,7 @@ def _status(work: Work, given: Given, front: Front) -> int:
             front.give(json.dumps(as_data(ledger)))
         else:
             front.table(HEADINGS, rows(ledger))
-            front.give("\n".join(lines(ledger, time())))
+            front.give("\n".join(lines(ledger, time(), work.board)))
     return 0
 
 

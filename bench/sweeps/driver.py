@@ -10,6 +10,7 @@ from random import Random
 from time import sleep, time
 
 from bench.sweeps.cells import cells
+from bench.sweeps.claims import claimed
 from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.refusals import Refusals
@@ -90,6 +91,7 @@ class Driver:
         self._slots = {name: Slots(self.work.slots(name), self.clock.now) for name in sorted(named)}
         self._adopted: set[str] = set()
         self._stopping: dict[str, _Stopping] = {}
+        self._there: Matched | None = None
 
     def run(self, told: Callable[[str, float | None], None]) -> None:
         """Work until nothing is left to do, or to be waited for."""
@@ -211,8 +213,9 @@ class Driver:
         """Start what is due and has room: grades first, which free the devices soon."""
         now = self.clock.now()
         due = [one for one in self.ledger.cells() if one.wanted and one.due <= now]
+        self._there = None
         for one in due:
-            if one.state is State.RAN and self.executor.room(Kind.GRADE):
+            if one.state is State.RAN and self.executor.room(Kind.GRADE) and self._to_do(one):
                 self._begin(one, self.work.grade(one.cell, one.run or ""))
         self._start_sessions([one for one in due if one.state is State.WAITING])
 
@@ -224,10 +227,23 @@ class Driver:
             if (most is not None and busy[""] >= most) or not self.executor.room(Kind.AGENT):
                 return
             provider = one.cell.contender.provider
-            if busy[provider] < self._slots[provider].allowed:
+            if busy[provider] < self._slots[provider].allowed and self._to_do(one):
                 self._begin(one, self.work.session(one.cell))
                 busy[provider] += 1
                 busy[""] += 1
+
+    def _to_do(self, held: Held) -> bool:
+        """Whether nobody works on a cell, and nobody has done what is due for it.
+
+        Sweeps of one board may ask for the same cells; what another one did is taken over.
+        """
+        key = held.cell.key
+        if claimed(self.work.board, key):
+            return False
+        if self._there is None:
+            self._there = self._matched()
+        self._correct(held, self._there.runs.get(key))
+        return self.ledger.cell(key).state is held.state
 
     def _busy(self) -> dict[str, int]:
         """Sessions under way by provider, and under "" in all."""

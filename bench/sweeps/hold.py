@@ -1,7 +1,7 @@
 """`python -m bench.sweeps.hold FOLDER [GPU]`: what an executor starts for a try.
 
-It takes the try's lock, and becomes the program that does the work, which keeps the lock: one
-process, found by its lock after whoever started it is gone.
+It takes the try's lock and its cell's claim, and becomes the program that does the work, which
+keeps both: one process, found by its lock after whoever started it is gone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from bench.sealed import json_bytes, write_whole
+from bench.sweeps.claims import claim, wanted_still
 from bench.sweeps.states import Kind
-from bench.sweeps.tries import ORDER, ORDER_PLACE, STOP, Task, hold, read_task, scratch
+from bench.sweeps.tries import ELSEWHERE, ORDER, ORDER_PLACE, STOP, Task, hold, read_task, scratch
 
 GIVEN_UP = 75
 """Exit code where the try is another's, or was given up: nothing was started."""
@@ -28,10 +29,21 @@ def main(words: list[str]) -> int:
     """Become what a folder asks for; an exit code where nothing may be started."""
     folder, gpu = Path(words[0]), words[1] if len(words) > 1 else None
     task = read_task(folder)
+    why = "another works on it, or it was given up"
     if hold(folder, gpu) is not None and not (folder / STOP).exists():
-        _become(task, gpu)
-    sys.stderr.write(f"{folder.name}: another works on it, or it was given up\n")
+        if _claim(task):
+            _become(task, gpu)
+        write_whole(folder / ELSEWHERE, b"")
+        why = "another sweep works on its cell, or has made it"
+    sys.stderr.write(f"{folder.name}: {why}\n")
     return GIVEN_UP
+
+
+def _claim(task: Task) -> bool:
+    """Whether this process has the claim to a task's cell now, and there is still work to do."""
+    if task.board is None:
+        return True
+    return claim(task.board, task.cell) is not None and wanted_still(task, task.board)
 
 
 def _become(task: Task, gpu: str | None) -> NoReturn:

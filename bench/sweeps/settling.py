@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+from bench.sweeps.claims import unclaimed
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Held, Ledger, Try, Verdict
 from bench.sweeps.refusals import to_mend
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
-from bench.sweeps.tries import ERR, STOP, clear, read_first
+from bench.sweeps.tries import ELSEWHERE, ERR, STOP, clear, read_first
 from kbsite.model.finding import one_line
 from kbsite.model.status import EndReason
 
@@ -53,7 +54,7 @@ class Settling:
         """
         held = self.ledger.cell(one.cell)
         clear(self.tries / one.id)
-        ended = self._session(one, finished) if one.kind is Kind.AGENT else self._grade(one, held)
+        ended = self._found(one, finished, held)
         if ended.outcome is Outcome.LOST:
             ended = self._explained(one, finished, ended)
         following = after(
@@ -71,9 +72,16 @@ class Settling:
         self.ledger.end(one, verdict)
         return verdict
 
+    def _found(self, one: Try, finished: Finished | None, held: Held) -> _Ended:
+        """How a try ended, as the disk tells it."""
+        if (self.tries / one.id / ELSEWHERE).exists():
+            detail = "another sweep works on it, or has made it"
+            return _Ended(outcome=Outcome.ELSEWHERE, detail=detail)
+        return self._session(one, finished) if one.kind is Kind.AGENT else self._grade(one, held)
+
     def _session(self, one: Try, finished: Finished | None) -> _Ended:
         """How a session ended; what it left unfinished is moved aside."""
-        left = [set_aside(path, self.aside) for path in self.shelf.partials(one.cell)]
+        left = self._set_partials_aside(one.cell)
         known = {each.run for each in self.ledger.tries(one.cell)}
         new = [r for r in self.shelf.look() if r.cell == one.cell and r.name not in known]
         if not new:
@@ -81,6 +89,11 @@ class Settling:
             code = "" if finished is None else f"; exit code {finished.exit_code}"
             return _Ended(outcome=Outcome.LOST, detail=f"{what}{code}")
         return self._complete(one, max(new, key=lambda each: each.run.order))
+
+    def _set_partials_aside(self, key: str) -> list[Path]:
+        """Move aside what was begun of a cell; nothing if another sweep works on the cell now."""
+        with unclaimed(self.shelf.board, key) as free:
+            return [set_aside(path, self.aside) for path in self.shelf.partials(key) if free]
 
     def _complete(self, one: Try, made: OnShelf) -> _Ended:
         why = spoilt(made.run, made.folder)

@@ -43,14 +43,19 @@ class OnShelf:
     @property
     def graded(self) -> bool:
         """Whether it has a grade that its manifest knows; a grade that was broken off is none."""
-        path = self.folder / METRICS
-        try:
-            status = read_bounded(path).get("status")
-            sealed = json_record(self.folder / MANIFEST, Manifest, any_text=True).files
-            same = sealed.get(METRICS) == digest(path)
-        except (InputError, InvalidFileError, OSError):
-            return False
-        return same and status not in (Status.UNGRADED.value, Status.INFRA.value)
+        return graded(self.folder)
+
+
+def graded(folder: Path) -> bool:
+    """Whether a run has a grade that its manifest knows; a grade that was broken off is none."""
+    path = folder / METRICS
+    try:
+        status = read_bounded(path).get("status")
+        sealed = json_record(folder / MANIFEST, Manifest, any_text=True).files
+        same = sealed.get(METRICS) == digest(path)
+    except (InputError, InvalidFileError, OSError):
+        return False
+    return same and status not in (Status.UNGRADED.value, Status.INFRA.value)
 
 
 def spoilt(run: Run, folder: Path) -> str | None:
@@ -109,6 +114,16 @@ class Shelf:
             self._unread[name] = str(error)
         else:
             self._read[name] = OnShelf(folder=folder, run=run, cell=_cell(folder))
+
+    def made(self, key: str) -> bool:
+        """Whether a complete run that counts was ordered by a cell, as the disk says now."""
+        for path in self._folders():
+            whole = not path.name.endswith(PARTIAL) and (path / MANIFEST).is_file()
+            if whole and _cell(path) == key:
+                self._add(path.name)
+                if path.name in self._read and self._read[path.name].counts:
+                    return True
+        return False
 
     def partials(self, key: str) -> list[Path]:
         """The runs of a cell that are being written, or were broken off."""

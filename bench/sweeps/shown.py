@@ -6,7 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from pathlib import Path
 
+from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, words
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.plan import duration
@@ -43,8 +45,8 @@ def rows(ledger: Ledger) -> list[tuple[str, ...]]:
     return [(label, *(str(counts[label][state]) for state in State)) for label in sorted(counts)]
 
 
-def lines(ledger: Ledger, now: float) -> list[str]:
-    """How far a sweep is, what is under way, what failed and why."""
+def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
+    """How far a sweep is, what is under way, what failed and why; `board` is its folder."""
     held = {one.cell.key: one for one in ledger.cells()}
     who = driver_of(ledger)
     wish = ledger.told(WISH)
@@ -52,6 +54,7 @@ def lines(ledger: Ledger, now: float) -> list[str]:
     told = [f"{words(ledger.counts())}; {driven}{f', which was told to {wish}' if wish else ''}"]
     told += [_under_way(one, held[one.cell], now) for one in ledger.open_tries()]
     wanted = [one for one in held.values() if one.wanted]
+    told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
     told += list(_put_off(wanted, now))
     told += [f"failed: {one.cell.label}: {one.detail}" for one in _in(wanted, State.FAILED)]
     gone = sum(1 for one in held.values() if not one.wanted)
@@ -62,6 +65,12 @@ def lines(ledger: Ledger, now: float) -> list[str]:
 
 def _under_way(one: Try, held: Held, now: float) -> str:
     return f"{held.state.value} for {duration(max(0.0, now - one.begun))}: {held.cell.label}"
+
+
+def _elsewhere(wanted: Iterable[Held], board: Path) -> Iterable[str]:
+    count = sum(claimed(board, one.cell.key) for one in wanted)
+    if count:
+        yield f"{count} waiting for another sweep, which works on them"
 
 
 def _put_off(wanted: Iterable[Held], now: float) -> Iterable[str]:

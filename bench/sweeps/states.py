@@ -50,6 +50,8 @@ class Outcome(Enum):
     """Somebody stopped it; what it left was moved aside."""
     LOST = "lost"
     """It left no complete run or no grade; what it left was moved aside."""
+    ELSEWHERE = "elsewhere"
+    """Nothing was started: another sweep works on the cell, or has made it."""
     REFUSED = "refused"
     """It did not start, and would not another time: a person has to mend something."""
 
@@ -124,7 +126,7 @@ def after(
             return Next(state=State.RAN if grade else State.DONE, tally=Tally())
         case Outcome.GRADED:
             return Next(state=State.DONE, tally=Tally())
-        case Outcome.STOPPED:
+        case Outcome.STOPPED | Outcome.ELSEWHERE:
             return Next(state=again, tally=before)
         case Outcome.REFUSED:
             return Next(state=State.FAILED, tally=before)

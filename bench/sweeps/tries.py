@@ -32,6 +32,11 @@ STOP = "stop"
 ORDER = "order.json"
 OUT, ERR = "out", "err"
 REVOKED = b"revoked\n"
+ELSEWHERE = "elsewhere"
+"""Written where nothing was started, for another sweep works on the cell, or has made it."""
+
+HIDDEN = ".sweeps"
+"""Folder within a board's, hidden from the site."""
 
 ORDER_PLACE = "{order}"
 """Stands in a command for the file of the order."""
@@ -56,6 +61,10 @@ class Task:
     provider: str | None = None
     gpu: bool = False
     """Whether it needs a GPU."""
+    board: Path | None = None
+    """Folder of the board on which it claims its cell; None: it claims none."""
+    run: str | None = None
+    """Name of the run that is graded."""
 
     @property
     def id(self) -> str:
@@ -81,6 +90,7 @@ def write_task(task: Task) -> None:
     told = {
         "cell": task.cell, "kind": task.kind.value, "command": list(task.command),
         "order": task.order, "provider": task.provider, "gpu": task.gpu,
+        "board": str(task.board) if task.board else None, "run": task.run,
     }  # fmt: skip
     write_whole(task.folder / TASK, json_bytes(told))
 
@@ -93,7 +103,7 @@ def read_task(folder: Path) -> Task:
         return Task(
             folder=folder, cell=told["cell"], kind=Kind(told["kind"]),
             command=tuple(told["command"]), order=told["order"], provider=told["provider"],
-            gpu=told["gpu"],
+            gpu=told["gpu"], board=Path(told["board"]) if told["board"] else None, run=told["run"],
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"not the task of a try: {error!r}", path=path) from error

@@ -14,13 +14,10 @@ from bench.running.form import Order, Places, SessionLimits
 from bench.sweeps.cells import Cell
 from bench.sweeps.sheet import CPU, Sweep
 from bench.sweeps.states import Kind
-from bench.sweeps.tries import ORDER_PLACE, Task
+from bench.sweeps.tries import HIDDEN, ORDER_PLACE, Task
 from kbsite.errors import InputError
 from kbsite.store.files import folder_digest
 from kbsite.store.problems import PROBLEM
-
-HIDDEN = ".sweeps"
-"""Folder within a board's, hidden from the site."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +104,7 @@ class Work:
         return Task(
             folder=self._folder(cell, Kind.AGENT), cell=cell.key, kind=Kind.AGENT,
             command=self.tools.supervisor, order=told, provider=who.provider, gpu=self.gpus,
+            board=self.board.absolute(),
         )  # fmt: skip
 
     def _limits(self) -> SessionLimits:
@@ -124,6 +122,7 @@ class Work:
         return Task(
             folder=self._folder(cell, Kind.GRADE), cell=cell.key, kind=Kind.GRADE,
             command=(*self.tools.grader, path, *where, *on), gpu=self.gpus,
+            board=self.board.absolute(), run=run,
         )  # fmt: skip
 
     def _folder(self, cell: Cell, kind: Kind) -> Path:

@@ -161,7 +161,7 @@ def test_what_would_not_work_another_time_is_not_tried_again(one: Scene) -> None
     held = one.held(only(one))
     assert held.state is State.FAILED
     assert "codex is not installed" in (held.detail or "")
-    assert "codex is not installed" in "\n".join(lines(one.ledger, one.now()))
+    assert "codex is not installed" in "\n".join(lines(one.ledger, one.now(), one.work.board))
 
 
 def test_a_key_that_is_refused_is_not_tried_again_and_again(one: Scene) -> None:
@@ -534,7 +534,9 @@ def test_cells_that_are_not_asked_for_any_more_are_told_and_not_started(tmp_path
         assert len(made.sessions()) == 6
     with scene(many(tmp_path, attempts=1)) as made:
         made.step()
-        assert "18 more cells were asked for before" in "\n".join(lines(made.ledger, 0))
+        assert "18 more cells were asked for before" in "\n".join(
+            lines(made.ledger, 0, made.work.board)
+        )
         assert sum(made.ledger.counts().values()) == 6
 
 
@@ -542,12 +544,12 @@ def test_status_tells_what_is_under_way_and_what_is_put_off(one: Scene) -> None:
     one.step()
     (session,) = one.sessions()
     one.now.wait(120)
-    told = lines(one.ledger, one.now())
+    told = lines(one.ledger, one.now(), one.work.board)
     assert told[0] == "0 of 1 done, 1 running; nobody drives it"
     assert told[1] == "running for 2 min: codex · works, toy, attempt 1"
     one.leaves(session, EndReason.PROVIDER)
     one.step()
-    assert "again in 1 min, after 1 failed" in lines(one.ledger, one.now())[1]
+    assert "again in 1 min, after 1 failed" in lines(one.ledger, one.now(), one.work.board)[1]
 
 
 def test_status_counts_the_cells_of_each_contender(tmp_path: Path) -> None:
