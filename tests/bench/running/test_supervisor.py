@@ -74,10 +74,12 @@ def process(command: Sequence[str], more: Mapping[str, str]) -> Iterator[subproc
             started.kill()
 
 
-def waited(holds: Callable[[], bool]) -> bool:
-    """Whether it came to hold before long."""
+def waited(holds: Callable[[], bool], started: subprocess.Popen[str] | None = None) -> bool:
+    """Whether it came to hold before long; a process that ends before that is the reason."""
     until = time.monotonic() + LONG_S
     while not holds():
+        if started is not None and started.poll() is not None:
+            raise AssertionError(f"it ended: {started.communicate()}")
         if time.monotonic() > until:
             return False
         time.sleep(0.1)
@@ -108,7 +110,7 @@ def test_it_prints_one_line_of_json_and_takes_the_key_out_of_sight(
 def test_sigterm_ends_the_session_and_completes_the_run(trial: Trial, tmp_path: Path) -> None:
     path = order_file(trial, tmp_path, "hang")
     with process((*SUPERVISOR, str(path)), {}) as started:
-        assert waited(lambda: hanging(trial.server, trial.runs.name))
+        assert waited(lambda: hanging(trial.server, trial.runs.name), started)
         started.send_signal(signal.SIGTERM)
         out, err = started.communicate(timeout=LONG_S)
     assert started.returncode == 0, err
@@ -233,7 +235,7 @@ def test_ctrl_c_at_the_command_completes_the_run(trial: Trial, tmp_path: Path) -
         "--problems", str(PROBLEMS), "--clis", str(CLIS), "--budget", "10m", "--board", "mine",
     ]  # fmt: skip
     with process(command, {}) as started:
-        assert waited(lambda: hanging(trial.server, trial.runs.name))
+        assert waited(lambda: hanging(trial.server, trial.runs.name), started)
         started.send_signal(signal.SIGINT)
         out, err = started.communicate(timeout=LONG_S)
     assert started.returncode == 0, err
