@@ -156,8 +156,7 @@ class Snapshots:
         elif self.count >= MOST or self._bytes + len(held) > SNAPSHOTS_BYTES:
             self._notes.add(f"Not every change of {SOLUTION} was copied: there were too many.")
         else:
-            now = datetime.now(UTC)
-            name = f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}Z.py"
+            name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.py"
             write_bytes(self._folder / name, held)
             self.count += 1
             self._bytes += len(held)
