@@ -72,7 +72,7 @@ def _add_argument(made: argparse.ArgumentParser, one: Argument) -> None:
 
 
 def _add_option(made: argparse.ArgumentParser, one: Option) -> None:
-    told: dict[str, Any] = {"dest": one.name, "help": one.help.replace("%", "%%")}
+    told: dict[str, Any] = {"dest": one.name.replace("-", "_"), "help": one.help.replace("%", "%%")}
     if one.kind is bool:
         made.add_argument(f"--{one.name}", action="store_true", **told)
         return

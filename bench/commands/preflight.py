@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.commands.command import Argument, Command, Front, Given, Option
+from bench.commands.lacks import wanted
 from kbsite.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +57,6 @@ def _asked(given: Given) -> tuple[list[Wanted], Tools]:
 
 def _of_sweep(given: Given) -> tuple[list[Wanted], Path | None, str | None]:
     """The contenders of a sweep, its file of providers, and its sandbox."""
-    from bench.preflight import Wanted
     from bench.sweeps.sheet import read_sweep
 
     if len(given["sweep"]) > 1:
@@ -66,12 +66,9 @@ def _of_sweep(given: Given) -> tuple[list[Wanted], Path | None, str | None]:
             raise UsageError(f"--{name}: SWEEP says that itself; leave one of them out")
     path: Path = given["sweep"][0]
     sweep = read_sweep(path)
-    wanted = [
-        Wanted(harness=one.harness, model=one.model, effort=one.effort, provider=one.provider)
-        for one in sweep.contenders
-    ]
+    contenders = [wanted(one) for one in sweep.contenders]
     providers = path.parent / sweep.providers if sweep.providers else None
-    return list(dict.fromkeys(wanted)), providers, sweep.sandbox
+    return list(dict.fromkeys(contenders)), providers, sweep.sandbox
 
 
 def _of_harnesses(given: Given, tools: Tools) -> list[Wanted]:

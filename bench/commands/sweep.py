@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.commands.choices import PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option
+from bench.commands.lacks import HEADING, Lacks, lacks
+from kbsite.errors import MachineError
 
 if TYPE_CHECKING:
+    from bench.sweeps.plan import Plan
+    from bench.sweeps.sheet import Contender
     from bench.sweeps.works import Work
     from kbsite.model.price import PriceTable
 
@@ -42,12 +46,43 @@ def _plan(work: Work, given: Given, front: Front) -> int:
     from bench.sweeps.plan import HEADINGS, as_data, lines, plan, rows
 
     made = plan(work, _prices())
+    found, unheld = _looked(work, made, front)
     if given.get("json"):
-        front.give(json.dumps(as_data(made)))
-    else:
-        front.table(HEADINGS, rows(made))
-        front.give("\n".join(lines(made)))
+        front.give(json.dumps(_with_lacks(as_data(made), made, found)))
+        return 0
+    shown = zip(rows(made), made.due, strict=True)
+    front.table((*HEADINGS, HEADING), [(*row, found.cell(one.contender)) for row, one in shown])
+    front.give("\n".join(lines(made)))
+    for line in [*unheld, *_told(found)]:
+        front.say(line, "bad")
     return 0
+
+
+def _looked(work: Work, made: Plan, front: Front) -> tuple[Lacks, list[str]]:
+    """What contenders with work to do lack; and why nobody could look, if so."""
+    try:
+        return lacks(work, _busy(made), front), []
+    except MachineError as error:
+        nothing = Lacks(sentences={}, names={}, stopped=frozenset(), elsewhere="")
+        return nothing, [f"this host holds no session: {error}"]
+
+
+def _busy(made: Plan) -> list[Contender]:
+    """The contenders whose sessions are to be started."""
+    return [one.contender for one in made.due if one.missing]
+
+
+def _with_lacks(data: dict[str, Any], made: Plan, found: Lacks) -> dict[str, Any]:
+    told = [found.sentences.get(one.contender) for one in made.due]
+    pairs = zip(data["contenders"], told, strict=True)
+    return {**data, "contenders": [{**one, "lacks": lacking} for one, lacking in pairs]}
+
+
+def _told(found: Lacks) -> list[str]:
+    lines = found.told()
+    if lines and found.elsewhere:
+        lines.append(f"this host alone was looked at; nodes of {found.elsewhere} may differ")
+    return lines
 
 
 def _prices() -> PriceTable:
@@ -90,13 +125,27 @@ def _drive(work: Work, given: Given, front: Front) -> int:
     from bench.sweeps.plan import lines, plan
     from bench.sweeps.states import State
 
-    for line in lines(plan(work, _prices())):
+    made = plan(work, _prices())
+    for line in lines(made):
         front.say(line)
+    found = lacks(work, _busy(made), front)
+    for line in _told(found):
+        front.say(line, "bad")
+    if found.stopped and not given.get("without_missing"):
+        which = f"{len(found.stopped)} of {len(made.due)} contenders cannot start"
+        front.say(f"nothing was started: {which}; mend that, or add --without-missing", "bad")
+        return MachineError.exit_code
     with front.progress(f"sweep {work.name}") as told:
-        counts = drive(work, told, front.say, again=bool(given.get("failed")))
+        counts = drive(
+            work, told, front.say, again=bool(given.get("failed")), without=found.stopped
+        )
     whole = sum(counts.values())
     complete = counts[State.DONE] == whole
     front.say(words(counts), "good" if complete else "bad")
+    for one in made.due:
+        if one.contender in found.stopped:
+            front.say(f"left open: {one.missing} of {one.contender.label}, which lacks "
+                      f"{found.cell(one.contender)}", "bad")  # fmt: skip
     if given.get("json"):
         front.give(json.dumps({state.value: count for state, count in counts.items()}))
     return 0 if complete else 1
@@ -112,7 +161,11 @@ SWEEP = Command(
         "it is, and `stop` ends it, both from any terminal.\n\n"
         "Whatever is killed meanwhile, the next `run` finds on disk what is done, and does the "
         "rest. Ctrl-C starts nothing more; a second one ends what runs.\n\n"
-        "Exit codes: 0 all cells are done, 1 some are not, 2 wrong use, 3 the machine failed."
+        "`plan` and `run` look at what each contender needs first. Where one cannot start, `run` "
+        "says what to do, and starts nothing; --without-missing starts the others, and leaves its "
+        "cells open.\n\n"
+        "Exit codes: 0 all cells are done, 1 some are not, 2 wrong use, 3 the machine failed, or a "
+        "contender cannot start."
     ),
     examples=("sweep plan night.yaml", "sweep run night.yaml", "sweep stop night.yaml --now"),
     arguments=(Argument(name="action", choices=ACTIONS), Argument(name="sweep", kind=Path)),
@@ -121,8 +174,10 @@ SWEEP = Command(
         RUNS,
         Option(name="clis", kind=Path, help="Where CLIs are installed (`bench install`)."),
         Option(name="failed", kind=bool, help="run: try failed cells once more."),
+        Option(name="without-missing", kind=bool,
+               help="run: let the others go on where contenders cannot start."),
         Option(name="now", kind=bool, help="stop: end what runs, too."),
         Option(name="json", kind=bool, help="Print data instead of words."),
     ),
     run=run,
-)
+)  # fmt: skip

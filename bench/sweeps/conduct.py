@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from bench.running.form import Places
 from bench.sweeps.driver import WISH, Driver, Wish
 from bench.sweeps.executors import executor
 from bench.sweeps.ledger import Ledger
-from bench.sweeps.sheet import read_sweep
+from bench.sweeps.sheet import Contender, read_sweep
 from bench.sweeps.shown import driver_of, note_driver
 from bench.sweeps.states import State
 from bench.sweeps.tries import end, locked, this_process
@@ -86,10 +86,14 @@ def interrupts(say: Say) -> Iterator[Interrupts]:
             signal.signal(number, handler)
 
 
-def drive(work: Work, told: Told, say: Say, *, again: bool = False) -> Mapping[State, int]:
+def drive(
+    work: Work, told: Told, say: Say, *, again: bool = False,
+    without: Collection[Contender] = frozenset(),
+) -> Mapping[State, int]:  # fmt: skip
     """Run a sweep to its end, or to where it is stopped; how many cells stand where then.
 
-    UsageError if another process drives it already.
+    No session is started of the contenders that it goes `without`. UsageError if another process
+    drives it already.
     """
     work.ledger.parent.mkdir(parents=True, exist_ok=True)
     with locked(work.lock) as free, Ledger(work.ledger, time) as ledger:
@@ -103,7 +107,7 @@ def drive(work: Work, told: Told, say: Say, *, again: bool = False) -> Mapping[S
         try:
             with interrupts(say) as pressed:
                 driver = Driver(
-                    work=work, ledger=ledger, executor=engine, again=again,
+                    work=work, ledger=ledger, executor=engine, again=again, without=without,
                     wish=lambda: pressed.wish,
                 )  # fmt: skip
                 driver.run(told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
@@ -15,6 +15,7 @@ from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.refusals import Refusals
 from bench.sweeps.settling import Settling
+from bench.sweeps.sheet import Contender
 from bench.sweeps.shelf import Matched, OnShelf, Shelf, match, set_aside
 from bench.sweeps.slots import Slots
 from bench.sweeps.states import OPEN, Kind, State
@@ -76,6 +77,8 @@ class Driver:
     clock: Clock = field(default_factory=Clock)
     again: bool = False
     """Whether failed cells are wanted once more."""
+    without: Collection[Contender] = frozenset()
+    """Contenders whose cells stay as they are: no session of them is started."""
     wish: Callable[[], Wish] = lambda: Wish.GO
     """What the terminal of the driver wants."""
     chance: Random = field(default_factory=Random)
@@ -176,9 +179,15 @@ class Driver:
             self._start()
         elif wish is Wish.END:
             self._end_all()
-        counts = self.ledger.counts()
-        waiting = counts[State.WAITING] + counts[State.RAN]
-        return bool(self.ledger.open_tries()) or (wish is Wish.GO and waiting > 0)
+        return bool(self.ledger.open_tries()) or (wish is Wish.GO and self._more())
+
+    def _more(self) -> bool:
+        """Whether there are cells to start something for, now or later."""
+        wanted = [one for one in self.ledger.cells() if one.wanted]
+        return any(one.state is State.RAN or self._startable(one) for one in wanted)
+
+    def _startable(self, one: Held) -> bool:
+        return one.state is State.WAITING and one.cell.contender not in self.without
 
     def _ended(self, finished: Finished) -> None:
         one = next((each for each in self.ledger.open_tries() if each.id == finished.id), None)
@@ -217,7 +226,7 @@ class Driver:
         for one in due:
             if one.state is State.RAN and self.executor.room(Kind.GRADE) and self._to_do(one):
                 self._begin(one, self.work.grade(one.cell, one.run or ""))
-        self._start_sessions([one for one in due if one.state is State.WAITING])
+        self._start_sessions([one for one in due if self._startable(one)])
 
     def _start_sessions(self, waiting: Sequence[Held]) -> None:
         """Start sessions in their order, as far as providers and engine have room."""

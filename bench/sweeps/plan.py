@@ -174,8 +174,9 @@ def rows(made: Plan) -> list[tuple[str, ...]]:
 
 def lines(made: Plan) -> list[str]:
     """What all of a plan takes, as a person reads it."""
+    count = f"{made.missing} session{'' if made.missing == 1 else 's'}"
     told = [
-        f"{made.missing} sessions, {made.parallel} at once at most: {duration(made.most_seconds)} "
+        f"{count}, {made.parallel} at once at most: {duration(made.most_seconds)} "
         f"at most{_usual(made)}; grades and further tries come on top",
         f"cost in all: {_money(made.usd)}{_known_part(made)}",
     ]

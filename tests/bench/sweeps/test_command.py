@@ -13,8 +13,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from bench import preflight
 from bench.__main__ import main
 from bench.cli import bench
+from bench.harnesses.form import Asked, Launch
+from bench.preflight import Tools as Held
+from bench.providers import Dialect
+from bench.sandbox import NONE
 from bench.sweeps import conduct, driver
 from bench.sweeps.conduct import Interrupts, drive, opened
 from bench.sweeps.driver import Wish
@@ -23,13 +28,32 @@ from bench.sweeps.shown import driver_of
 from bench.sweeps.states import Outcome, State
 from bench.sweeps.tries import at_work, end
 from bench.sweeps.works import Tools, Work
-from kbsite.errors import UsageError
+from kbsite.errors import MachineError, UsageError
 from tests.bench.commands.shells import Shell
+from tests.bench.running.sessions import FAKE, FakeAdapter
 from tests.bench.sweeps.drive import PROVIDERS, TOOLS
 from tests.bench.sweeps.stand_in import JOURNAL
 from tests.bench.sweeps.sweeps import contender, works, write_sheet
 
 DRIVE = Path(__file__).with_name("drive.py")
+
+
+class Codex(FakeAdapter):
+    """A CLI that takes any model but one."""
+
+    def launch(self, asked: Asked) -> Launch:
+        if asked.model == "unheard-of":
+            raise UsageError("codex: model 'unheard-of' is none; take another one")
+        return super().launch(asked)
+
+
+def host(*, installed: bool = True) -> Held:
+    """What there is on a host with one CLI."""
+    return Held(
+        adapters={"codex": Codex("", id="codex", dialects=(Dialect.RESPONSES,))},
+        programs={"codex": FAKE} if installed else {}, wrong=lambda _: "", providers=PROVIDERS,
+        sandbox=NONE, clis=Path("/clis"), environment={},
+    )  # fmt: skip
 
 
 @pytest.fixture(name="shell", params=["click", "argparse"])
@@ -40,6 +64,7 @@ def _shell(
     """Runs `bench sweep` in a folder with a sweep, with stand-ins for what it starts."""
     works(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(preflight, "tools_here", lambda *_: host())
     monkeypatch.setattr(conduct, "load_providers", lambda _: PROVIDERS)
     monkeypatch.setattr(conduct, "Tools", lambda: TOOLS)
     monkeypatch.setattr(driver, "LOOK_SECONDS", 0.02)
@@ -83,7 +108,7 @@ def test_a_sweep_is_planned_run_told_and_not_run_twice(shell: Shell) -> None:
     assert shell("sweep", "resume", "night.yaml")[0] == 0
     assert Path(JOURNAL).read_text() == before
     code, out, _ = shell("sweep", "plan", "night.yaml")
-    assert out.splitlines()[1].split()[-5:] == ["1", "1", "1", "0", "$0.00"]
+    assert out.splitlines()[1].split()[-5:] == ["1", "1", "0", "$0.00", "–"]
 
 
 def test_cells_that_failed_are_told_and_tried_again_when_wanted(shell: Shell) -> None:
@@ -97,6 +122,82 @@ def test_cells_that_failed_are_told_and_tried_again_when_wanted(shell: Shell) ->
     assert len(Path(JOURNAL).read_text().splitlines()) == 1
     shell("sweep", "run", "night.yaml", "--failed")
     assert len(Path(JOURNAL).read_text().splitlines()) == 2
+
+
+def test_a_contender_that_cannot_start_is_told_before_anything_is_started(shell: Shell) -> None:
+    good, bad = contender(), contender(model="unheard-of")
+    write_sheet(Path("night.yaml"), contenders=[good, bad], grade=False)
+    code, out, err = shell("sweep", "plan", "night.yaml")
+    assert code == 0
+    assert [line.split()[-1] for line in out.splitlines()[:3]] == ["lacks", "nothing", "model"]
+    assert "codex · unheard-of: model: codex: model 'unheard-of' is none; take another" in err
+    told = json.loads(shell("sweep", "plan", "night.yaml", "--json")[1])["contenders"]
+    assert [len(one["lacks"]) for one in told] == [0, 1]
+
+    for action in ("run", "resume"):
+        code, out, err = shell("sweep", action, "night.yaml", "--json")
+        assert (code, out) == (3, "")
+        assert "'unheard-of' is none; take another one" in err
+        assert "nothing was started: 1 of 2 contenders cannot start" in err
+    assert not Path("runs").exists()
+
+    code, out, err = shell("sweep", "run", "night.yaml", "--without-missing", "--json")
+    assert code == 1
+    counts = json.loads(out)
+    assert (counts["done"], counts["waiting"], counts["failed"]) == (1, 1, 0)
+    assert "left open: 1 of codex · unheard-of, which lacks model" in err
+
+
+def test_a_contender_with_nothing_left_to_do_needs_nothing(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shell("sweep", "run", "night.yaml")[0] == 0
+    monkeypatch.setattr(preflight, "tools_here", lambda *_: host(installed=False))
+    assert shell("sweep", "run", "night.yaml")[0] == 0
+    code, out, err = shell("sweep", "plan", "night.yaml")
+    assert (code, out.splitlines()[1].split()[-1], err) == (0, "–", "")
+
+
+def test_a_cli_that_is_not_installed_is_told_with_what_installs_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "tools_here", lambda *_: host(installed=False))
+    code, _, err = shell("sweep", "run", "night.yaml")
+    assert code == 3
+    assert "codex is not installed in /clis; kbsite bench install codex" in err
+
+
+def test_nodes_of_an_engine_may_have_what_this_host_lacks(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no host can have is a reason still."""
+    monkeypatch.setattr(preflight, "tools_here", lambda *_: host(installed=False))
+    slurm = {"kind": "slurm", "cluster": "debug"}
+    write_sheet(Path("night.yaml"), executor=slurm, contenders=[contender(harness="codox")])
+    assert shell("sweep", "run", "night.yaml")[0] == 3
+    write_sheet(Path("night.yaml"), executor=slurm, grade=False)
+    monkeypatch.setattr(conduct, "drive", lambda *_, **__: dict.fromkeys(State, 0))
+    code, _, err = shell("sweep", "run", "night.yaml")
+    assert code == 0
+    assert "kbsite bench install codex (on this host)" in err
+    assert "this host alone was looked at; nodes of slurm may differ" in err
+
+
+def test_a_host_that_can_hold_no_session_is_told(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: object) -> Held:
+        raise MachineError("no sandbox works here")
+
+    monkeypatch.setattr(preflight, "tools_here", nothing)
+    code, out, err = shell("sweep", "plan", "night.yaml")
+    assert (code, out.splitlines()[1].split()[-1]) == (0, "–")
+    assert "this host holds no session: no sandbox works here" in err
+    assert shell("sweep", "run", "night.yaml")[0] == 3
+    write_sheet(Path("night.yaml"), executor={"kind": "slurm", "cluster": "debug"})
+    monkeypatch.setattr(conduct, "drive", lambda *_, **__: dict.fromkeys(State, 0))
+    code, _, err = shell("sweep", "run", "night.yaml")
+    assert (code, "contenders were not looked at" in err) == (0, True)
 
 
 def test_what_cannot_work_is_told_with_its_exit_code(shell: Shell) -> None:
