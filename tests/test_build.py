@@ -256,7 +256,7 @@ def test_the_schemas_of_the_records_are_published(
     out = build(make_settings(tmp_path)).out
     schemas = {path.name: json.loads(path.read_text()) for path in out.glob("data/schema/*.json")}
 
-    names = ("run", "metrics", "audit", "runs", "samples")
+    names = ("run", "metrics", "audit", "runs", "samples", "leaderboard", "site")
     assert set(schemas) == {f"{name}.schema.json" for name in names}
     assert "peak_fraction" in schemas["metrics.schema.json"]["properties"]
 

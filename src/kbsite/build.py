@@ -17,7 +17,7 @@ from kbsite.lookout import Lookout, Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.transcript import Transcript
 from kbsite.output import Copy, Output, Work
-from kbsite.pages import every, facts, step_html, steps
+from kbsite.pages import every, facts, social, step_html, steps
 from kbsite.pages.page import (
     LARGE,
     File,
@@ -247,6 +247,7 @@ def environment(site: Site) -> jinja2.Environment:
         attempt_of=attempt_of,
         counts_of=steps.counts,
         finish=step_html.finish,
+        social=social,
         board_path=board_path,
         comparison=comparison,
         run_path=run_path,

@@ -10,6 +10,7 @@ attempted, and how many passed without a figure, stands beside the mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import fsum, isfinite, sqrt
 from operator import le
@@ -48,7 +49,7 @@ def standings(board: Board) -> tuple[Standing, ...]:
     """The standing of each row, in the order of the rows."""
     scores = [[_parts(cell) for cell in row.cells] for row in board.rows]
     order = sorted(range(len(scores)), key=lambda row: (-sum(scores[row]), row))
-    ahead = told_apart([scores[row] for row in order])
+    ahead = _told_apart(tuple(tuple(scores[row]) for row in order))
     groups = letter_groups(len(order), ahead)
     made = {}
     for place, number in enumerate(order):
@@ -121,6 +122,12 @@ def wilson(count: int, of: int) -> tuple[float, float] | None:
     low, high = (middle - reach) / (of + Z * Z), (middle + reach) / (of + Z * Z)
     # Exact at the ends, where the formula is but for rounding.
     return (0.0 if count == 0 else low, 1.0 if count == of else high)
+
+
+@lru_cache(maxsize=64)
+def _told_apart(rows: tuple[tuple[int, ...], ...]) -> frozenset[tuple[int, int]]:
+    """The same, once for the page of a board and its data."""
+    return told_apart(rows)
 
 
 def told_apart(rows: Sequence[Sequence[int]]) -> frozenset[tuple[int, int]]:

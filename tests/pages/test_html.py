@@ -135,7 +135,7 @@ def text_of(tree: Any) -> str:
 
 
 def test_the_site_is_made_whole(site: Built, pages: dict[str, Any]) -> None:
-    assert len(pages) == site.pages == 14
+    assert len(pages) == site.pages == 15
     assert not [page for page, tree in pages.items() if "could not be made" in text_of(tree)]
     assert [finding.message for finding in site.findings if "page cannot" in finding.message] == []
 

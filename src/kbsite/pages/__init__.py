@@ -12,6 +12,7 @@ from kbsite.pages import (
     audits,
     board,
     compare,
+    data,
     explore,
     hardware,
     home,
@@ -33,7 +34,8 @@ class PageModule(Protocol):
 
 
 ALL: list[PageModule] = [
-    home, board, run, runs, audits, compare, explore, problem, hardware, methodology, missing,
+    home, board, run, runs, audits, compare, explore, problem, hardware, methodology, data,
+    missing,
 ]  # fmt: skip
 
 

@@ -131,10 +131,14 @@ def words(site: Site) -> dict[str, dict[str, str]]:
 def files(site: Site) -> Iterator[File]:
     """The two files that list all runs."""
     runs = ordered(site)
-    listed = tuple(_listed(site, stored) for stored in runs)
-    yield File(LISTING, json_text(Listing(format=FORMAT, runs=listed)))
+    yield File(LISTING, json_text(Listing(format=FORMAT, runs=listed(site))))
     rows = [_row(site, stored) for stored in runs]
     yield File(LISTING_SCRIPT, script(site, runs, FIELDS, rows))
+
+
+def listed(site: Site) -> tuple[ListedRun, ...]:
+    """Every run as data/runs.json lists it."""
+    return tuple(_listed(site, stored) for stored in ordered(site))
 
 
 def _listed(site: Site, stored: StoredRun) -> ListedRun:

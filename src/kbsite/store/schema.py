@@ -22,7 +22,19 @@ from kbsite.model.grade import (
     Proof,
     ShapeMetrics,
 )
+from kbsite.model.leaderboard import (
+    Leaderboard,
+    ListedBoard,
+    ListedCell,
+    ListedCoverage,
+    ListedFloors,
+    ListedLeak,
+    ListedProblem,
+    ListedRefusal,
+    ListedRow,
+)
 from kbsite.model.listing import ListedRun, Listing
+from kbsite.model.published import Published, PublishedBoard, PublishedProblem
 from kbsite.model.run import Host, Run
 from kbsite.model.samples import Samples
 from kbsite.model.usage import Usage
@@ -32,13 +44,17 @@ SCHEMAS: dict[str, type] = {
     "metrics": Metrics,
     "audit": Audit,
     "runs": Listing,
+    "leaderboard": Leaderboard,
+    "site": Published,
     "samples": Samples,
 }
 """The published schemas, by name of the file that they describe; of samples.jsonl, a line."""
 
 _DESCRIBED = (
     Run, Metrics, Audit, Quote, Earlier, Host, ShapeMetrics, Usage, Listing, ListedRun, Samples,
-    Clocks, OutputError, Proof, Isolation, Commitment,
+    Clocks, OutputError, Proof, Isolation, Commitment, Leaderboard, ListedBoard, ListedCell,
+    ListedCoverage, ListedFloors, ListedLeak, ListedProblem, ListedRefusal, ListedRow, Published,
+    PublishedBoard, PublishedProblem,
 )  # fmt: skip
 _RECORDS: dict[str, type] = {kind.__name__: kind for kind in _DESCRIBED}
 

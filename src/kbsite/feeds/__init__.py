@@ -1,0 +1,1 @@
+"""What other programs read of a site: tables, feeds and cards, made of records; pure."""

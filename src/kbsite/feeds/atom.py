@@ -1,0 +1,98 @@
+"""data/feed.xml: new runs, new verdicts and corrections, as an Atom feed (RFC 4287).
+
+Dates come from runs and audits, never from a clock, and ids from the runs' ids: a site that is
+moved or made anew tells nobody the same news twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from uuid import NAMESPACE_URL, uuid5
+from xml.sax.saxutils import escape, quoteattr
+
+from kbsite.text import visible
+
+MOST = 100
+"""Entries of the feed: the latest ones."""
+
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A piece of news."""
+
+    key: str
+    """What it is told by, for ever, such as "run:<id>"."""
+    title: str
+    when: datetime | date | None
+    """None where nobody says: it is no news then."""
+    href: str
+    """Address of the page that tells it."""
+    summary: str
+    author: str
+    kind: str
+    """One word: run, verdict or correction."""
+
+
+def feed(title: str, home: str, entries: Iterable[Entry]) -> str:
+    """The feed of a site with this title and home address; the latest news first."""
+    dated = [(_moment(entry.when), entry) for entry in entries if entry.when is not None]
+    dated.sort(key=lambda held: (held[0], held[1].key), reverse=True)
+    latest = dated[:MOST]
+    updated = latest[0][0] if latest else _NEVER
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<id>{_urn(f'site:{title}')}</id>",
+        f"<title>{_text(title)}</title>",
+        f"<updated>{_written(updated)}</updated>",
+        f'<link rel="alternate" href={_attribute(home)}/>',
+        f"<author><name>{_text(title)}</name></author>",
+        *(line for when, entry in latest for line in _entry(when, entry)),
+        "</feed>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(when: datetime, entry: Entry) -> Sequence[str]:
+    return [
+        "<entry>",
+        f"<id>{_urn(entry.key)}</id>",
+        f"<title>{_text(entry.title)}</title>",
+        f"<updated>{_written(when)}</updated>",
+        f'<link rel="alternate" href={_attribute(entry.href)}/>',
+        f"<author><name>{_text(entry.author)}</name></author>",
+        f"<category term={_attribute(entry.kind)}/>",
+        f"<summary>{_text(entry.summary)}</summary>",
+        "</entry>",
+    ]
+
+
+def _urn(key: str) -> str:
+    # A half of a character, which a file name may hold, is nothing that can be hashed.
+    return f"urn:uuid:{uuid5(NAMESPACE_URL, f'kbsite:{visible(key)}')}"
+
+
+def _moment(when: datetime | date) -> datetime:
+    if not isinstance(when, datetime):
+        return datetime.combine(when, time(), UTC)
+    try:
+        return when.astimezone(UTC)
+    except OverflowError:
+        # A time of the first or last day that there is, in another zone.
+        return when.replace(tzinfo=UTC)
+
+
+def _written(when: datetime) -> str:
+    return when.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def _text(text: str) -> str:
+    return escape(visible(" ".join(text.split())))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(visible(text))

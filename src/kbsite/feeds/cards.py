@@ -1,0 +1,94 @@
+"""Cards that a site shows where somebody links to it: a picture of computed figures, as SVG.
+
+With the extra `cards` there is a PNG of each beside it, which is what most readers of Open Graph
+want; its letters are those of the machine that draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from xml.sax.saxutils import escape
+
+from kbsite.text import banner, visible
+
+EXTRA = "kbsite[cards]"
+WIDTH, HEIGHT = 1200, 630
+"""What Open Graph asks for, pixels."""
+
+_EDGE = 60
+_LETTER = 0.602
+"""Width of a letter of a monospaced font, in parts of its size."""
+_FONTS = "DejaVu Sans Mono, Menlo, Consolas, monospace"
+_MOST_LINES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a card says."""
+
+    title: str
+    """Drawn as a banner where it is short."""
+    lines: Sequence[str]
+    """At most six, the most important first."""
+    foot: str
+
+
+def available() -> bool:
+    """Whether what draws the PNG is installed."""
+    return find_spec("resvg_py") is not None
+
+
+def svg(card: Card) -> str:
+    """The card as an SVG that loads nothing."""
+    drawn, below = _banner(card.title)
+    rows = [_line(line, below + 62 * (n + 1), 40, n == 0) for n, line in enumerate(_few(card))]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}"'
+            f' viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{_FONTS}">',
+            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#0a0d0a"/>',
+            f'<rect x="20" y="20" width="{WIDTH - 40}" height="{HEIGHT - 40}" fill="none"'
+            ' stroke="#14532d" stroke-width="2"/>',
+            *drawn,
+            *rows,
+            _text(f"$ {card.foot}", HEIGHT - 50, 28, "#fbbf24"),
+            "</svg>\n",
+        ]
+    )
+
+
+def png(drawn: str) -> bytes:
+    """An SVG of ours as PNG; ImportError where the extra is not installed."""
+    from resvg_py import svg_to_bytes
+
+    return bytes(svg_to_bytes(svg_string=drawn, monospace_family="DejaVu Sans Mono"))
+
+
+def _few(card: Card) -> Sequence[str]:
+    return card.lines[:_MOST_LINES]
+
+
+def _banner(title: str) -> tuple[list[str], int]:
+    """The lines of a banner, and how far down they reach."""
+    lines = banner(title).lines[:8]
+    widest = max(map(len, lines), default=1)
+    size = max(12, min(34, int((WIDTH - 2 * _EDGE) / (widest * _LETTER))))
+    high = round(size * 1.15)
+    drawn = [_text(row, 90 + high * n, size, "#86efac") for n, row in enumerate(lines)]
+    return drawn, 90 + high * (len(lines) - 1)
+
+
+def _line(text: str, y: int, size: int, first: bool) -> str:  # noqa: FBT001
+    return _text(text, y, size, "#86efac" if first else "#4ade80")
+
+
+def _text(text: str, y: int, size: int, colour: str) -> str:
+    room = int((WIDTH - 2 * _EDGE) / (size * _LETTER))
+    shown = visible(text)
+    shown = shown if len(shown) <= room else f"{shown[: room - 1]}…"
+    return (
+        f'<text x="{_EDGE}" y="{y}" font-size="{size}" fill="{colour}" xml:space="preserve">'
+        f"{escape(shown)}</text>"
+    )

@@ -1,0 +1,128 @@
+"""A board as data/leaderboard.json tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import isfinite
+
+from kbsite.model.board import Attempt, Board, Cell, Due, Row
+from kbsite.model.leaderboard import (
+    FORMAT,
+    Leaderboard,
+    ListedBoard,
+    ListedCell,
+    ListedCoverage,
+    ListedFloors,
+    ListedLeak,
+    ListedProblem,
+    ListedRefusal,
+    ListedRow,
+)
+from kbsite.model.standing import Standing
+from kbsite.standings import standings
+
+
+def leaderboard(boards: Iterable[tuple[Board, ListedBoard]]) -> Leaderboard:
+    """The file of some boards, each with what is listed of it."""
+    held = list(boards)
+    runs = (attempt.run for board, _ in held for attempt in _attempts(board))
+    times = [run.started for run in runs if run.started]
+    listed = tuple(one for _, one in held)
+    return Leaderboard(format=FORMAT, latest=max(times, default=None), boards=listed)
+
+
+def listed_board(
+    board: Board,
+    leaks: tuple[ListedLeak, ...],
+    title_of: Callable[[str], str],
+    page_of: Callable[[str], str],
+    page: str,
+) -> ListedBoard:
+    """All that a board's grid says; `title_of` a problem and `page_of` a run are the site's."""
+    config = board.config
+    columns = zip(board.columns, board.problem_hashes, strict=True)
+    rows = zip(board.rows, standings(board), strict=True)
+    return ListedBoard(
+        id=config.id,
+        title=config.title,
+        page=page,
+        metric=config.metric,
+        represents=config.represents,
+        rule=config.represents.sentence,
+        audit_threshold=config.audit_threshold,
+        archived=config.archived,
+        hardware=board.hardware,
+        budget_seconds=board.budget_seconds,
+        runs=board.attempts,
+        problems=tuple(
+            ListedProblem(
+                id=column.problem, title=title_of(column.problem), hash=own,
+                tally=column.tally, best=column.best.run.id if column.best else None,
+            )
+            for column, own in columns
+        ),
+        rows=tuple(_row(board, row, standing, page_of) for row, standing in rows),
+        floors=tuple(
+            ListedFloors(kind=row.kind, floors=tuple(filter(None, row.floors)))
+            for row in board.floors
+        ),
+        coverage=tuple(_coverage(board)),
+        leaks=leaks,
+        refused=tuple(ListedRefusal(run=one.run_id, reason=one.reason) for one in board.refused),
+    )  # fmt: skip
+
+
+def _row(board: Board, row: Row, standing: Standing, page_of: Callable[[str], str]) -> ListedRow:
+    who = row.contender
+    cells = zip(board.columns, row.cells, strict=True)
+    return ListedRow(
+        contender=who.label,
+        harness=who.harness,
+        model=who.model,
+        effort=who.effort,
+        variant=who.variant,
+        tally=row.tally,
+        mean=standing.mean,
+        error=standing.error,
+        ranks=standing.ranks,
+        group=standing.letters,
+        passed=standing.passed,
+        cells=tuple(_cell(column.problem, cell, page_of) for column, cell in cells if cell),
+    )
+
+
+def _cell(problem: str, cell: Cell, page_of: Callable[[str], str]) -> ListedCell:
+    shown = cell.shown
+    score = _finite(shown.score)
+    return ListedCell(
+        problem=problem,
+        run=shown.run.id,
+        page=page_of(shown.run.id),
+        status=shown.metrics.status,
+        end_reason=shown.run.end_reason,
+        cut=shown.run.cut,
+        peak_fraction=score,
+        interval=None if score is None else shown.metrics.interval,
+        ms=_finite(shown.metrics.ms),
+        counts=shown.counts,
+        below_floor=cell.below_floor,
+        verdict=shown.audit.verdict if shown.audit else None,
+        audited=shown.audit.date if shown.audit else None,
+        due=cell.due,
+        attempts=tuple(attempt.run.id for attempt in cell.attempts),
+    )
+
+
+def _coverage(board: Board) -> Iterator[ListedCoverage]:
+    for reason in (None, *Due):
+        held = board.coverage(reason)
+        yield ListedCoverage(reason=reason, done=held.done, due=held.due)
+
+
+def _attempts(board: Board) -> Iterator[Attempt]:
+    for _, _, cell in board.cells:
+        yield from cell.attempts
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None

@@ -1,0 +1,85 @@
+"""Every run as a row of a table: data/runs.csv, and the columns of data/runs.parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+
+from kbsite.model.listing import ListedRun
+from kbsite.text import visible
+
+Value = str | int | float | bool | None
+
+TEXT, WHOLE, NUMBER, TRUTH = "text", "whole", "number", "truth"
+
+COLUMNS: Mapping[str, str] = {
+    "id": TEXT, "page": TEXT, "board": TEXT, "on_board": TRUTH, "problem": TEXT, "harness": TEXT,
+    "model": TEXT, "effort": TEXT, "variant": TEXT, "hardware": TEXT, "status": TEXT,
+    "peak_fraction": NUMBER, "interval_low": NUMBER, "interval_high": NUMBER, "verdict": TEXT,
+    "end_reason": TEXT, "cut": TRUTH, "started": TEXT, "seconds": NUMBER, "cost_usd": NUMBER,
+    "estimate_usd": NUMBER, "input_tokens": WHOLE, "cache_read_tokens": WHOLE,
+    "cache_write_tokens": WHOLE, "output_tokens": WHOLE, "reasoning_tokens": WHOLE,
+    "attempt": WHOLE, "attempts": WHOLE,
+}  # fmt: skip
+"""The columns in order, with the kind of value that each holds; what is not known is empty."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a text starts with that a spreadsheet would run."""
+
+
+def rows(runs: Iterable[ListedRun]) -> list[dict[str, Value]]:
+    """A row for each run: the value of each of COLUMNS, texts with what is invisible made plain."""
+    return [_row(run) for run in runs]
+
+
+def _row(run: ListedRun) -> dict[str, Value]:
+    low, high = run.interval or (None, None)
+    held: dict[str, object] = {
+        "interval_low": low,
+        "interval_high": high,
+        **{
+            f"{kind}_tokens": getattr(run.usage, kind)
+            for kind in ("input", "cache_read", "cache_write", "output", "reasoning")
+        },
+    }
+    return {name: _value(held.get(name, getattr(run, name, None))) for name in COLUMNS}
+
+
+def _value(value: object) -> Value:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case Enum():
+            return str(value.value)
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case _:
+            return visible(str(value))
+
+
+def csv_text(held: Iterable[Mapping[str, Value]]) -> str:
+    """The rows as CSV (RFC 4180), with a first line that names the columns.
+
+    A text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for row in held:
+        writer.writerow([_written(row[name]) for name in COLUMNS])
+    return out.getvalue()
+
+
+def _written(value: Value) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f"'{value}" if value.startswith(_FORMULA) else value
+        case _:
+            return repr(value)

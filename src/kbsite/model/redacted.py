@@ -1,0 +1,39 @@
+"""data/redaction.json: which of the files of runs a site does not publish as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+FORMAT: Final = 1
+"""Version of the format of data/redaction.json."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedFile:
+    """A file of a run that is published with parts of it covered."""
+
+    run: str
+    """The run's id."""
+    file: str
+    """Its name within the run."""
+    before: str
+    """SHA-256 of the file as it lies in the run directory."""
+    after: str
+    """SHA-256 of the file as it is published."""
+    hits: Mapping[str, int] = field(default_factory=dict)
+    """How many passages of each kind were covered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redactions:
+    """data/redaction.json."""
+
+    format: Literal[1]
+    files: tuple[RedactedFile, ...]
+
+    def of(self, run: str, file: str) -> tuple[str, str] | None:
+        """The hashes of a file before and after; None of one that is published as it is."""
+        held = next((one for one in self.files if (one.run, one.file) == (run, file)), None)
+        return (held.before, held.after) if held else None

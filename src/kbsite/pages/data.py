@@ -1,0 +1,184 @@
+"""/data/: everything that other programs read of the site, and a page that lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from kbsite import __version__
+from kbsite.feeds import atom, parquet, sitemap, table
+from kbsite.feeds.leaderboard import leaderboard, listed_board
+from kbsite.model.board import Board
+from kbsite.model.config import Config
+from kbsite.model.leaderboard import ListedBoard, ListedLeak
+from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
+from kbsite.pages import listing
+from kbsite.pages.leaks import leaks
+from kbsite.pages.news import entries
+from kbsite.pages.page import (
+    INDEX,
+    File,
+    Page,
+    Renderer,
+    Site,
+    address,
+    board_path,
+    hardware_path,
+    problem_path,
+    run_path,
+)
+from kbsite.pages.social import base_url, board_card, run_card
+from kbsite.store.writing import json_text
+
+DATA = f"data/{INDEX}"
+"""Where the page that lists the files stands."""
+
+LEADERBOARD = "data/leaderboard.json"
+SITE = "data/site.json"
+CSV = "data/runs.csv"
+PARQUET = "data/runs.parquet"
+FEED = "data/feed.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A file that the page lists."""
+
+    path: str
+    says: str
+    missing: str = ""
+    """Why it is not there; empty where it is."""
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """The page with its files, then cards, then what says where all pages are."""
+    yield Page(DATA, partial(_files, site))
+    if not base_url(site):
+        return
+    for board in site.boards:
+        yield Page(f"data/boards/{board.config.id}/card.svg", partial(_board_card, site, board))
+    for stored in site.every_run:
+        yield run_card(site, stored)
+    yield Page("sitemap.xml", partial(_places, site))
+
+
+def _files(site: Site, renderer: Renderer) -> Iterator[File]:
+    held = [(board, _listed(site, board)) for board in site.boards]
+    yield File(LEADERBOARD, json_text(leaderboard(held)))
+    for board, listed in held:
+        yield File(board_file(board), json_text(leaderboard([(board, listed)])))
+    rows = table.rows(listing.listed(site))
+    yield File(CSV, table.csv_text(rows))
+    if parquet.available():
+        yield File(PARQUET, data=parquet.parquet(rows))
+    yield File(FEED, _feed(site))
+    yield File(SITE, json_text(published(site)))
+    values = {"title": "data", "offers": _offers(site)}
+    yield File(DATA, renderer.page("pages/data.html", DATA, values))
+
+
+def board_file(board: Board) -> str:
+    """Where a board's own leaderboard.json stands."""
+    return f"data/boards/{board.config.id}/leaderboard.json"
+
+
+def _listed(site: Site, board: Board) -> ListedBoard:
+    shortcuts = tuple(
+        ListedLeak(
+            title=card.title,
+            problem=card.problem,
+            runs=tuple(instance.attempt.run.id for instance in card.instances),
+        )
+        for card in leaks(site, board)
+    )
+    page = _plain(board_path(board.config.id))
+    return listed_board(board, shortcuts, site.problem_title, _page_of, page)
+
+
+def _page_of(run: str) -> str:
+    return _plain(run_path(run))
+
+
+def _plain(path: str) -> str:
+    return address(path, seen_from="").removeprefix("./")
+
+
+def _feed(site: Site) -> str:
+    base = base_url(site) or "../"
+    return atom.feed(site.config.title, base, entries(site, base))
+
+
+def _offers(site: Site) -> Sequence[Offer]:
+    lacks = "" if parquet.available() else f"left out: {parquet.EXTRA} was not installed"
+    return [
+        Offer(LEADERBOARD, "every board as its page shows it"),
+        *(Offer(board_file(b), f"the board {b.config.title} alone") for b in site.boards),
+        Offer(listing.LISTING, "every run in one record, attempts included"),
+        Offer(CSV, "the same as a table"),
+        Offer(PARQUET, "the same as a table of Apache Parquet", lacks),
+        Offer(FEED, "new runs, new verdicts and corrections, as an Atom feed"),
+        Offer(SITE, "what the site was made from beside its runs: `kbsite verify` makes it anew"),
+    ]
+
+
+def published(site: Site) -> Published:
+    """What data/site.json holds of a site."""
+    problems = tuple(
+        PublishedProblem(
+            id=one.id, hash=one.hash, problem=one.problem, prompt=one.prompt,
+            reference=one.reference,
+        )
+        for one in site.problems.values()
+    )  # fmt: skip
+    return Published(
+        format=FORMAT,
+        kbsite=__version__,
+        config=_config(site.config),
+        boards=tuple(map(_board, site.boards)),
+        runs=tuple(stored.run.id for stored in site.runs),
+        floor_runs=tuple(stored.run.id for stored in site.floor_runs),
+        problems=problems,
+        hardware=dict(sorted(site.hardware.items())),
+        prices=site.prices,
+        findings=site.findings,
+    )
+
+
+def _config(config: Config) -> Config:
+    own = Config()
+    return replace(
+        config, runs=own.runs, problems=own.problems, prices=own.prices, hardware=own.hardware,
+        out=own.out,
+    )  # fmt: skip
+
+
+def _board(board: Board) -> PublishedBoard:
+    shown = {attempt.run.id for _, _, cell in board.cells for attempt in cell.attempts}
+    refused = {refusal.run_id for refusal in board.refused}
+    floors = (floor for row in board.floors for floor in row.floors)
+    told = tuple(floor for floor in floors if floor is not None and floor.run is None)
+    return PublishedBoard(
+        config=board.config, runs=tuple(sorted(shown | refused)), told_floors=told
+    )
+
+
+def _board_card(site: Site, board: Board, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
+    yield from board_card(site, board)
+
+
+def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
+    base = base_url(site)
+    paths = [
+        INDEX,
+        *(board_path(board.config.id) for board in site.boards),
+        f"runs/{INDEX}", f"audits/{INDEX}", f"compare/{INDEX}", f"explore/{INDEX}",
+        f"methodology/{INDEX}", DATA,
+        *(problem_path(problem) for problem in site.problems),
+        *(hardware_path(hardware) for hardware in site.hardware),
+        *(run_path(stored.run.id) for stored in site.every_run),
+    ]  # fmt: skip
+    addresses = [f"{base}{_plain(path)}".removesuffix(INDEX) for path in paths]
+    for path, text in sitemap.sitemaps(addresses, base).items():
+        yield File(path, text)
+    yield File("robots.txt", sitemap.robots(base))

@@ -1,0 +1,88 @@
+"""Cards of boards and runs, for whoever links to them, of a site that says where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from kbsite.feeds import cards
+from kbsite.feeds.cards import Card
+from kbsite.model.board import Board
+from kbsite.pages import facts
+from kbsite.pages.home import audited_in_short
+from kbsite.pages.page import File, Page, Renderer, Site, address, attempt_of
+from kbsite.store.inputs import Input
+from kbsite.store.runs import StoredRun
+
+
+def base_url(site: Site) -> str:
+    """Where the site will be published, with a slash at its end; empty where nobody says."""
+    url = site.config.url
+    return f"{url.rstrip('/')}/" if url.startswith(("https://", "http://")) else ""
+
+
+def published_at(site: Site, path: str) -> str:
+    """The address that a file of the site will have."""
+    return base_url(site) + address(path, seen_from="").removeprefix("./")
+
+
+def picture(folder: str) -> str:
+    """The card in a folder of the site that others are shown: the PNG where there is one."""
+    return f"{folder}/card.{'png' if cards.available() else 'svg'}"
+
+
+def board_card(site: Site, board: Board) -> Iterator[File]:
+    """The card of a board."""
+    best = board.best
+    sizes = {
+        "contender": len(board.rows),
+        "problem": len(board.columns),
+        "run": board.attempts,
+    }
+    lines = [
+        f"best {facts.score(best.score)}: {best.run.contender.label}"
+        if best
+        else "no run has a score yet",
+        " · ".join(_some(number, word) for word, number in sizes.items()),
+        audited_in_short(site, board),
+        board.hardware or "hardware not recorded",
+    ]
+    title = board.config.title
+    yield from _files(f"data/boards/{board.config.id}", Card(title, lines, site.config.title))
+
+
+def _some(number: int, word: str) -> str:
+    return f"{facts.count(number)} {word}{'' if number == 1 else 's'}"
+
+
+def run_card(site: Site, stored: StoredRun) -> Page:
+    """The card of a run, drawn anew only where something that it shows changed."""
+    run, attempt = stored.run, attempt_of(stored)
+    score = attempt.score
+    status = stored.metrics.status
+    told = f"{status.glyph} {status.label}"
+    verdict = f"{attempt.audit.verdict.value}, {attempt.audit.auditor}" if attempt.audit else ""
+    lines = [
+        run.contender.label,
+        told if score is None else f"{told}: {facts.score(score)}",
+        f"audit: {verdict}" if verdict else "not audited",
+        f"{facts.duration(run.elapsed_seconds)} · {run.hardware or 'hardware not recorded'}",
+    ]
+    card = Card(site.problem_title(run.problem), lines, f"{site.config.title} {run.id}")
+    folder = f"runs/{run.id}"
+
+    def depends(inputs: Mapping[str, Input]) -> object:  # noqa: ARG001
+        return card, cards.available()
+
+    return Page(f"{folder}/card.svg", partial(_made, folder, card), depends)
+
+
+def _made(folder: str, card: Card, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
+    yield from _files(folder, card)
+
+
+def _files(folder: str, card: Card) -> Iterator[File]:
+    drawn = cards.svg(card)
+    yield File(f"{folder}/card.svg", drawn)
+    if cards.available():
+        yield File(f"{folder}/card.png", data=cards.png(drawn))

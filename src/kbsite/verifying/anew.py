@@ -1,0 +1,70 @@
+"""A site made anew of what it publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kbsite.boards import board
+from kbsite.check.known import Known
+from kbsite.lookout import Lookout, Sighting
+from kbsite.model.board import Board
+from kbsite.model.published import Published, PublishedBoard
+from kbsite.pages.page import Site, attempt_of
+from kbsite.reading import evidence, graded_floors
+from kbsite.store.problems import PROBLEM, StoredProblem
+from kbsite.store.runs import StoredRun
+from kbsite.store.writing import json_text, write_text
+
+
+def site_anew(held: Published, runs: Mapping[str, StoredRun]) -> Site:
+    """The site that follows from its runs, by id, and from what it says of everything else.
+
+    Alarms are raised and quotes held against files anew; scores, verdicts, ranks and cells come
+    from the runs alone.
+    """
+    problems = {
+        one.id: StoredProblem(
+            id=one.id, problem=one.problem, hash=one.hash, prompt=one.prompt,
+            reference=one.reference,
+        )
+        for one in held.problems
+    }  # fmt: skip
+    site = Site(
+        held.config, _of(held.runs, runs), problems, (), held.findings, held.prices,
+        hardware=held.hardware, floor_runs=_of(held.floor_runs, runs),
+    )  # fmt: skip
+    plain = _boards(site, held.boards, Sighting())
+    seen = Lookout().look([evidence(replace(site, boards=plain), one) for one in site.runs])
+    boards = _boards(site, held.boards, seen)
+    return replace(site, boards=boards, alarms=seen.alarms, proofs=seen.proofs)
+
+
+def _of(ids: Iterable[str], runs: Mapping[str, StoredRun]) -> tuple[StoredRun, ...]:
+    return tuple(runs[run_id] for run_id in ids if run_id in runs)
+
+
+def _boards(site: Site, held: Sequence[PublishedBoard], seen: Sighting) -> tuple[Board, ...]:
+    hashes = {stored.id: stored.hash for stored in site.problems.values()}
+    graded = graded_floors(site.floor_runs)
+    made = []
+    for one in held:
+        named = {folder.rpartition("/")[2] for folder in one.config.runs} or {one.config.id}
+        mine = [
+            attempt_of(stored, seen.alarms.get(stored.run.id, ()))
+            for stored in site.runs
+            if stored.run.id in one.runs or stored.run.board in named
+        ]
+        made.append(board(one.config, mine, [*one.told_floors, *graded], hashes))
+    return tuple(made)
+
+
+def known_of(held: Published, problems: Path) -> Known:
+    """What checks of runs have to know; the problems are written below a folder for them."""
+    for one in held.problems:
+        if "/" not in one.id and one.id not in ("", ".", ".."):
+            write_text(problems / one.id / PROBLEM, json_text(one.problem))
+    leaks = frozenset(leak.id for leak in held.config.leaks)
+    hashes = {one.id: one.hash for one in held.problems}
+    return Known(hashes, leaks, held.hardware, problems)

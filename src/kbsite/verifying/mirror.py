@@ -1,0 +1,129 @@
+"""The runs of a published site, as run directories that kbsite reads like any others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.redacted import Redactions
+from kbsite.pages.page import raw_path
+from kbsite.store.parsing import InvalidFileError
+from kbsite.store.records import json_record
+from kbsite.store.runs import AUDIT, MANIFEST, RUN, Manifest
+from kbsite.store.writing import write_bytes
+from kbsite.verifying.places import Place, below
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+"""What the id of a run, and of its board, looks like: it names folders here."""
+
+_ELSEWHERE = "elsewhere"
+"""Folder of runs whose board cannot be told."""
+
+
+@dataclass(slots=True)
+class Mirror:
+    """A folder that takes up the runs of a site, and what was noticed on the way."""
+
+    place: Place
+    folder: Path
+    redactions: Redactions
+    findings: list[Finding] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+    """Where files of the folder stand in the site."""
+
+    def published(self, path: str) -> str:
+        """Where a file of the folder, by its path here, stands in the site."""
+        return self._names.get(path, path)
+
+    def take(self, run_id: str) -> Path | None:
+        """The folder of a run; None, and a finding, where the site has no such run."""
+        where = raw_path(run_id, RUN)
+        data = self.place.read(where) if _SAFE.fullmatch(run_id) else None
+        if data is None:
+            self._say(where, "missing; the site lists a run of this id")
+            return None
+        own = self.folder / _board(data) / run_id
+        self._put(own, run_id, RUN, data)
+        self._names[str(own)] = f"runs/{run_id}"
+        for name in (MANIFEST, AUDIT):
+            held = self.place.read(raw_path(run_id, name))
+            if held is not None:
+                self._put(own, run_id, name, held)
+        listed = self._listed(own)
+        for name in listed:
+            self._take_file(own, run_id, name)
+        self._unlisted(run_id, listed)
+        return own
+
+    def _take_file(self, own: Path, run_id: str, name: str) -> None:
+        self._names[str(own / name)] = raw_path(run_id, name)
+        if name in (RUN, MANIFEST, AUDIT):
+            return
+        if not _inside(name):
+            self._say(raw_path(run_id, MANIFEST), f"{name!r} names nothing within a run")
+            return
+        data = self.place.read(raw_path(run_id, name))
+        if data is not None:
+            self._put(own, run_id, name, data)
+
+    def _put(self, own: Path, run_id: str, name: str, data: bytes) -> None:
+        path = own / name
+        self._names[str(path)] = raw_path(run_id, name)
+        try:
+            write_bytes(path, data)
+        except OSError as error:
+            self._say(raw_path(run_id, name), f"cannot be kept here: {error.strerror}")
+
+    def _listed(self, own: Path) -> dict[str, str]:
+        """The files that a run's manifest lists, with their hashes."""
+        if not (own / MANIFEST).exists():
+            return {}
+        try:
+            return dict(json_record(own / MANIFEST, Manifest, any_text=True).files)
+        except InvalidFileError:
+            return {}  # whoever checks the run says so
+
+    def _unlisted(self, run_id: str, listed: dict[str, str]) -> None:
+        known = {raw_path(run_id, name) for name in (*listed, RUN, MANIFEST, AUDIT)}
+        for path in below(self.place.names(), f"runs/{run_id}/raw"):
+            if path not in known and path.removesuffix(".gz") not in known:
+                self._say(path, "not in the run's manifest; it was added after the run")
+
+    def hashes(self, own: Path) -> Iterator[Finding]:
+        """Where the files of a run are neither what its manifest lists nor redacted from that."""
+        run_id = own.name
+        for name, expected in self._listed(own).items():
+            where = raw_path(run_id, name)
+            path = own / name
+            if not _inside(name) or not path.is_file():
+                yield Finding(Severity.ERROR, where, "missing; the manifest lists it")
+                continue
+            got = sha256(path.read_bytes()).hexdigest()
+            redacted = self.redactions.of(run_id, name)
+            if got == expected or (redacted is not None and redacted == (expected, got)):
+                continue
+            message = f"changed after the run was completed; expected SHA-256 {expected}, got {got}"
+            yield Finding(Severity.ERROR, where, message)
+
+    def _say(self, path: str, message: str) -> None:
+        self.findings.append(Finding(Severity.ERROR, path, message))
+
+
+def _board(data: bytes) -> str:
+    """The board that a run.json names."""
+    try:
+        board = json.loads(data).get("board")
+    except (ValueError, AttributeError, RecursionError):
+        return _ELSEWHERE
+    return board if isinstance(board, str) and _SAFE.fullmatch(board) else _ELSEWHERE
+
+
+def _inside(name: str) -> bool:
+    """Whether a name from a manifest stays within its run."""
+    parts = PurePosixPath(name).parts
+    return bool(parts) and "\0" not in name and name[0] != "/" and ".." not in parts

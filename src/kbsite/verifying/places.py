@@ -1,0 +1,59 @@
+"""Where a site is read from: a folder, or a web server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from kbsite.errors import InputError
+from kbsite.store.files import contents
+
+MOST_BYTES = 1_000_000_000
+"""Bytes of a file that are read."""
+
+
+class Place(Protocol):
+    """A published site."""
+
+    def read(self, path: str) -> bytes | None:
+        """What a file of the site holds; None if it is not there.
+
+        InputError where it cannot be read, or is larger than anything that kbsite publishes.
+        """
+        ...
+
+    def names(self) -> frozenset[str] | None:
+        """Every file of the site; None where nobody can list them."""
+        ...
+
+
+class FolderPlace:
+    """A site in a folder of this machine; links in it are not followed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = {file.name: file for file in contents(folder)[0]}
+
+    def read(self, path: str) -> bytes | None:
+        """What a file of the folder holds; None if it is not there."""
+        file = self._files.get(path)
+        if file is None:
+            return None
+        if file.size > MOST_BYTES:
+            message = f"larger than {MOST_BYTES} bytes, which no file of a site is"
+            raise InputError(message, path=self._folder / path)
+        try:
+            return file.path.read_bytes()
+        except OSError as error:
+            message = f"cannot be read: {error.strerror}"
+            raise InputError(message, path=self._folder / path) from error
+
+    def names(self) -> frozenset[str]:
+        """Every file of the folder."""
+        return frozenset(self._files)
+
+
+def below(names: frozenset[str] | None, folder: str) -> Iterator[str]:
+    """The files of a site below a folder of it, where they can be listed."""
+    yield from (name for name in sorted(names or ()) if name.startswith(f"{folder}/"))

@@ -1,0 +1,79 @@
+"""A site on a web server, read with limits: whoever publishes it may be nobody's friend."""
+
+from __future__ import annotations
+
+import http.client
+from email.message import Message
+from typing import IO
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from kbsite.errors import InputError, MachineError, UsageError
+
+SECONDS = 30.0
+"""How long a server may be silent."""
+
+MOST_BYTES = 300_000_000
+"""Bytes of a file that are taken."""
+
+MOST_FILES = 2_000_000
+"""Files that are asked for."""
+
+ALL_BYTES = 100_000_000_000
+"""Bytes of all files that are taken."""
+
+
+class _SameOrigin(HTTPRedirectHandler):
+    """Follows a server to itself only: a site must not send its reader to somebody else."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> Request | None:
+        """The request to make in place of one that was redirected; None to make none."""
+        if _origin(req.full_url) != _origin(newurl):
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+class UrlPlace:
+    """A site at an address."""
+
+    def __init__(self, url: str) -> None:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise UsageError(f"{url}: expected http:// or https://, or a folder")
+        self._base = url.removesuffix("index.html").rstrip("/") + "/"
+        self._opener = build_opener(_SameOrigin)
+        self._files = 0
+        self._bytes = 0
+
+    def read(self, path: str) -> bytes | None:
+        """What a file of the site holds; None if the server has none."""
+        url = urljoin(self._base, "./" + quote(path.encode("utf-8", "surrogateescape"), safe="/"))
+        self._files += 1
+        if self._files > MOST_FILES or self._bytes > ALL_BYTES:
+            raise InputError("the site is larger than any that is verified so", path=url)
+        try:
+            with self._opener.open(url, timeout=SECONDS) as answer:
+                data: bytes = answer.read(MOST_BYTES + 1)
+        except HTTPError as error:
+            error.close()
+            if error.code in (404, 410):
+                return None
+            raise InputError(f"the server says {error.code}", path=url) from error
+        except (URLError, TimeoutError, http.client.HTTPException, OSError) as error:
+            why = getattr(error, "reason", error)
+            raise MachineError(f"{url}: cannot be fetched: {why}") from error
+        if len(data) > MOST_BYTES:
+            raise InputError(f"more than {MOST_BYTES} bytes, which no file of a site has", path=url)
+        self._bytes += len(data)
+        return data
+
+    def names(self) -> None:
+        """Nobody can list the files of a web server."""
+        return

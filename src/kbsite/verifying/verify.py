@@ -1,0 +1,167 @@
+"""A site held against itself: raw files against manifests and rules, all others against those."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from kbsite import __version__, assets
+from kbsite.build import Templates, environment
+from kbsite.check.runs import run_findings
+from kbsite.errors import InputError
+from kbsite.lookout import Tick
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.published import Published
+from kbsite.model.redacted import Redactions
+from kbsite.pages import every
+from kbsite.pages.data import SITE
+from kbsite.pages.page import File, Page, Site
+from kbsite.store.files import contents
+from kbsite.store.parsing import InvalidFileError, json_data
+from kbsite.store.records import record
+from kbsite.store.runs import StoredRun, as_findings, read_run
+from kbsite.store.schema import SCHEMAS, schema
+from kbsite.store.writing import json_text
+from kbsite.verifying.anew import known_of, site_anew
+from kbsite.verifying.differences import differences
+from kbsite.verifying.mirror import Mirror
+from kbsite.verifying.places import Place
+
+REDACTION = "data/redaction.json"
+
+_DRAWN = (".png",)
+"""Files whose bytes depend on the fonts of a machine; what they are drawn from is compared."""
+
+T = TypeVar("T")
+
+
+def verify(place: Place, tick: Tick | None = None) -> Iterator[Finding]:
+    """Everything that the site says and that does not follow from the raw data it publishes.
+
+    InputError where there is no site, MachineError where it cannot be fetched. Paths of findings
+    are those of the site.
+    """
+    held = _read(place, SITE, Published)
+    if held is None:
+        message = "missing; expected a site that kbsite made, with everything that is under data/"
+        raise InputError(message, path=SITE)
+    with tempfile.TemporaryDirectory(prefix="kbsite-verify-") as folder:
+        yield from _Verifying(place, held, Path(folder)).findings(tick)
+
+
+def _read(place: Place, path: str, kind: type[T]) -> T | None:
+    """A record of the site; InputError where it is none, None where it is not there."""
+    data = place.read(path)
+    if data is None:
+        return None
+    where = Path(path)
+    text = data.decode("utf-8", "replace")
+    try:
+        return record(json_data(where, text), kind, where, text)
+    except InvalidFileError as error:
+        raise InputError(str(error), path=path) from error
+
+
+class _Verifying:
+    """One site, while it is verified."""
+
+    def __init__(self, place: Place, held: Published, folder: Path) -> None:
+        self._place = place
+        self._held = held
+        self._folder = folder
+        redactions = _read(place, REDACTION, Redactions) or Redactions(format=1, files=())
+        self._mirror = Mirror(place, folder / "runs", redactions)
+        self._seen: set[str] = set()
+
+    def findings(self, tick: Tick | None) -> Iterator[Finding]:
+        """All that there is to say of the site."""
+        runs: dict[str, StoredRun] = {}
+        there = known_of(self._held, self._folder / "problems")
+        ids = [*self._held.runs, *self._held.floor_runs]
+        for done, run_id in enumerate(ids, start=1):
+            if tick:
+                tick(run_id, done, len(ids))
+            own = self._mirror.take(run_id)
+            if own is None:
+                continue
+            for finding in [*run_findings(own, there), *self._mirror.hashes(own)]:
+                if not self._of_hashes(finding):
+                    yield replace(finding, path=self._mirror.published(finding.path))
+            try:
+                runs[run_id] = read_run(own)
+            except InvalidFileError as error:
+                yield from (
+                    replace(one, path=self._mirror.published(one.path))
+                    for one in as_findings(error)
+                )
+        yield from self._mirror.findings
+        yield from self._pages(site_anew(self._held, runs), tick)
+
+    def _of_hashes(self, finding: Finding) -> bool:
+        """Whether a check says what `Mirror.hashes` says, which knows of redaction."""
+        told = finding.message.startswith(("changed after the run", "missing; the manifest"))
+        return told and finding.path.startswith(str(self._folder))
+
+    def _pages(self, site: Site, tick: Tick | None) -> Iterator[Finding]:
+        if self._held.kbsite != __version__:
+            message = (
+                f"made by kbsite {self._held.kbsite}, this is {__version__}: its pages were not"
+                " compared, only its data; install that version to compare all"
+            )
+            yield Finding(Severity.ERROR, SITE, message, key="kbsite")
+        templates = Templates(environment(site))
+        pages = list(every(site))
+        for done, page in enumerate(pages, start=1):
+            if tick:
+                tick(page.path, done, len(pages))
+            yield from self._page(page, templates)
+        yield from self._static()
+        yield from self._more()
+
+    def _page(self, page: Page, templates: Templates) -> Iterator[Finding]:
+        try:
+            for file in page.files(templates):
+                yield from self._file(file)
+        except Exception as error:  # noqa: BLE001 - one bad run never stops the others
+            message = f"cannot be made anew: {type(error).__name__}: {error}"
+            yield Finding(Severity.ERROR, page.path, message)
+
+    def _file(self, file: File) -> Iterator[Finding]:
+        text = "".join(file.pieces) if file.pieces is not None else file.text
+        yield from self._compared(file.path, file.data or text.encode("utf-8"))
+
+    def _compared(self, path: str, wanted: bytes) -> Iterator[Finding]:
+        self._seen.add(path)
+        if self._held.kbsite != __version__ and not path.endswith((".json", ".csv", ".xml")):
+            return
+        got = self._place.read(path)
+        if got is None:
+            yield Finding(Severity.ERROR, path, "missing; it follows from the raw data")
+        elif not path.endswith(_DRAWN):
+            yield from differences(path, wanted, got)
+
+    def _static(self) -> Iterator[Finding]:
+        """The scripts and styles, which could show something else than pages say; the schemas."""
+        for file in contents(assets.folder("static"))[0]:
+            yield from self._compared(f"static/{file.name}", file.path.read_bytes())
+        for name in SCHEMAS:
+            text = json_text(schema(name))
+            yield from self._compared(f"data/schema/{name}.schema.json", text.encode("utf-8"))
+
+    def _more(self) -> Iterator[Finding]:
+        """Runs and pages that nothing of the published data leads to."""
+        known = {*self._held.runs, *self._held.floor_runs}
+        hidden = set()
+        for name in sorted(self._place.names() or ()):
+            head, _, rest = name.partition("/")
+            run_id = rest.partition("/")[0]
+            if head == "runs" and "/" in rest and run_id not in known and run_id != "index":
+                hidden.add(run_id)
+            elif name.endswith(".html") and name not in self._seen and "/raw/" not in name:
+                yield Finding(Severity.ERROR, name, "no page that follows from the raw data")
+        for run_id in sorted(hidden):
+            message = f"{SITE} does not list this run; it is hidden from boards and tables"
+            yield Finding(Severity.ERROR, f"runs/{run_id}", message)

@@ -1,0 +1,76 @@
+"""The feed: what feed readers need of it, and what they must never get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
+from xml.etree import ElementTree
+
+from kbsite.feeds.atom import MOST, Entry, feed
+from kbsite.feeds.sitemap import robots, sitemaps
+
+NS = {"a": "http://www.w3.org/2005/Atom", "s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
+NEWS = Entry(
+    key="run:r1", title="a run", when=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    href="../runs/r1/index.html", summary="passed", author="claude", kind="run",
+)  # fmt: skip
+
+
+def texts(xml: str, path: str) -> list[str]:
+    return [found.text or "" for found in ElementTree.fromstring(xml).findall(path, NS)]
+
+
+def test_the_latest_news_comes_first_and_dates_the_feed() -> None:
+    later = replace(NEWS, key="verdict:r1", when=date(2026, 1, 3), kind="verdict")
+    xml = feed("A site", "../", [NEWS, later])
+
+    assert texts(xml, "a:updated") == ["2026-01-03T00:00:00Z"]
+    assert texts(xml, "a:entry/a:updated") == ["2026-01-03T00:00:00Z", "2026-01-02T03:04:05Z"]
+    assert len(set(texts(xml, "a:entry/a:id"))) == 2
+
+
+def test_a_change_of_words_or_place_keeps_the_id() -> None:
+    one = texts(feed("A site", "../", [NEWS]), "a:entry/a:id")
+    moved = replace(NEWS, title="renamed", href="https://a.example/r1", summary="else")
+
+    assert texts(feed("A site", "../", [moved]), "a:entry/a:id") == one
+
+
+def test_what_has_no_date_is_no_news_and_a_site_without_news_has_a_feed() -> None:
+    xml = feed("A site", "../", [replace(NEWS, when=None)])
+
+    assert texts(xml, "a:entry/a:id") == []
+    assert texts(xml, "a:updated") == ["1970-01-01T00:00:00Z"]
+
+
+def test_hostile_names_stay_text() -> None:
+    hostile = "<script>&\"' ]]> \x00\x1b\u202e\udcff"
+    xml = feed(
+        hostile, '"><x/>',
+        [replace(NEWS, title=hostile, href='"/><x/>', author=hostile, kind='"<', key=hostile)],
+    )  # fmt: skip
+
+    assert ElementTree.fromstring(xml).findall(".//a:x", NS) == []
+    assert texts(xml, "a:entry/a:title")[0].startswith("<script>&\"' ]]>")
+    assert "\x00" not in xml
+
+
+def test_only_so_many_entries_are_told_and_extreme_times_do_not_break_it() -> None:
+    many = [replace(NEWS, key=f"run:{n}") for n in range(MOST + 5)]
+    edge = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+
+    assert len(texts(feed("s", "../", many), "a:entry/a:id")) == MOST
+    assert texts(feed("s", "../", [replace(NEWS, when=edge)]), "a:entry/a:updated")
+
+
+def test_a_sitemap_lists_addresses_and_a_large_one_lists_others() -> None:
+    held = [f"https://a.example/{n}?a&b" for n in range(50_001)]
+    few = sitemaps(held[:2], "https://a.example/")
+    many = sitemaps(held, "https://a.example/")
+
+    assert texts(few["sitemap.xml"], "s:url/s:loc") == held[:2]
+    assert texts(many["sitemap.xml"], "s:sitemap/s:loc") == [
+        "https://a.example/data/sitemap-1.xml", "https://a.example/data/sitemap-2.xml"
+    ]  # fmt: skip
+    assert texts(many["data/sitemap-2.xml"], "s:url/s:loc") == held[-1:]
+    assert "Sitemap: https://a.example/sitemap.xml\n" in robots("https://a.example/")

@@ -1,0 +1,43 @@
+"""Cards: pictures of figures that load nothing and hold no more than fits."""
+
+from __future__ import annotations
+
+import struct
+from xml.etree import ElementTree
+
+from kbsite.feeds import cards
+from kbsite.feeds.cards import HEIGHT, WIDTH, Card, png, svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def shown(card: Card) -> list[str]:
+    return [found.text or "" for found in ElementTree.fromstring(svg(card)).iter(f"{SVG}text")]
+
+
+def test_a_card_says_its_lines_below_a_banner() -> None:
+    texts = shown(Card("Demo", ["best .534", "3 runs"], "A site"))
+
+    assert texts[-3:] == ["best .534", "3 runs", "$ A site"]
+    assert len(texts) > 6  # the banner takes several lines
+
+
+def test_hostile_and_endless_texts_stay_text_and_within_the_card() -> None:
+    hostile = "</text><script>alert(1)</script>&\x00\u202e"
+    card = Card(hostile * 9, [hostile, "x" * 5000, *["more"] * 50], "y" * 900)
+    root = ElementTree.fromstring(svg(card))
+
+    assert {child.tag for child in root.iter()} == {f"{SVG}svg", f"{SVG}rect", f"{SVG}text"}
+    assert all(len(text) < 200 for text in shown(card))
+    assert all(0 < float(text.get("y", "0")) < HEIGHT for text in root.iter(f"{SVG}text"))
+    assert "href" not in svg(card)
+
+
+def test_the_png_has_the_size_that_open_graph_asks_for_and_comes_out_the_same() -> None:
+    drawn = svg(Card("Demo", ["best .534"], "A site"))
+    data = png(drawn)
+
+    assert cards.available()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", data[16:24]) == (WIDTH, HEIGHT)
+    assert data == png(drawn)

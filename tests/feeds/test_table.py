@@ -1,0 +1,77 @@
+"""Tables of runs: what a spreadsheet and a program read of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from arro3.io import read_parquet
+
+from kbsite.feeds import parquet, table
+from kbsite.model.listing import ListedRun
+from kbsite.model.status import EndReason, Status
+from kbsite.model.usage import Usage
+
+RUN = ListedRun(
+    id="r1", page="runs/r1/index.html", board="demo", on_board=True, problem="softmax",
+    harness="claude", model="opus-x", effort=None, variant=None, hardware="gpu-a",
+    status=Status.PASSED, peak_fraction=0.42, interval=(0.4, 0.44), verdict=None,
+    end_reason=EndReason.FINISHED, cut=False, started=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    seconds=90, cost_usd=None, estimate_usd=0.5, usage=Usage(input=10, output=20), attempt=1,
+    attempts=2,
+)  # fmt: skip
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def parquet_rows(data: bytes) -> list[dict[str, object]]:
+    held = read_parquet(io.BytesIO(data)).read_all()
+    columns = [held[name].to_pylist() for name in held.column_names]
+    return [dict(zip(held.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def test_each_run_is_a_row_and_what_nobody_knows_is_empty() -> None:
+    (row,) = read(table.csv_text(table.rows([RUN])))
+
+    assert list(row) == list(table.COLUMNS)
+    assert row["id"] == "r1"
+    assert row["status"] == "passed"
+    assert (row["interval_low"], row["interval_high"]) == ("0.4", "0.44")
+    assert (row["on_board"], row["cut"]) == ("true", "false")
+    assert row["started"] == "2026-01-02T03:04:05Z"
+    assert (row["input_tokens"], row["reasoning_tokens"]) == ("10", "")
+    assert (row["effort"], row["verdict"], row["cost_usd"]) == ("", "", "")
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_spreadsheet_runs_what_a_run_is_called(start: str) -> None:
+    (row,) = read(table.csv_text(table.rows([replace(RUN, model=f'{start}HYPERLINK("x")')])))
+
+    assert not row["model"].startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def test_quotes_commas_and_line_ends_stay_within_a_cell() -> None:
+    hostile = 'a",b\nc\x00\u202e\udcff'
+    (row,) = read(table.csv_text(table.rows([replace(RUN, variant=hostile)])))
+
+    assert row["variant"].startswith('a",b\nc')
+    assert not {"\x00", "\u202e", "\udcff"} & set(row["variant"])
+    assert row["hardware"] == "gpu-a"
+
+
+def test_a_file_of_parquet_holds_the_same_and_comes_out_the_same() -> None:
+    held = table.rows([RUN, replace(RUN, id="=r2", effort="max", seconds=1.5)])
+    data = parquet.parquet(held)
+
+    assert data == parquet.parquet(held)
+    assert parquet_rows(data) == held
+
+
+def test_a_site_without_runs_has_tables_with_columns_alone() -> None:
+    assert table.csv_text([]).strip() == ",".join(table.COLUMNS)
+    assert parquet_rows(parquet.parquet([])) == []
