@@ -19,12 +19,14 @@ def beside(work: Callable[[], T]) -> Callable[[], T]:
     if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2:
         return work
     told, telling = os.pipe()
+    _AWAITED.add(told)
     copy = os.fork()
     if copy == 0:
         _done(work, telling)
     os.close(telling)
 
     def waited_for() -> T:
+        _AWAITED.discard(told)
         with os.fdopen(told, "rb") as stream:
             answer = stream.read()
         _, status = os.waitpid(copy, 0)
@@ -36,10 +38,17 @@ def beside(work: Callable[[], T]) -> Callable[[], T]:
     return waited_for
 
 
+_AWAITED: set[int] = set()
+"""Pipes that this process reads answers from."""
+
+
 def _done(work: Callable[[], object], telling: int) -> None:
     """Do the work, tell what it gave and end: nothing that a process does at its end is done."""
     status = 1
     try:
+        # Held open here, they would keep this copy and others waiting for a reader who was killed.
+        for told in _AWAITED:
+            os.close(told)
         with os.fdopen(telling, "wb") as stream:
             pickle.dump(work(), stream, pickle.HIGHEST_PROTOCOL)
         status = 0

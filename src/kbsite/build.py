@@ -16,7 +16,7 @@ from kbsite.errors import UsageError
 from kbsite.lookout import Lookout, Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.transcript import Transcript
-from kbsite.output import Copy, Output, Work
+from kbsite.output import Copy, Output, Work, alone
 from kbsite.pages import every, facts, social, step_html, steps
 from kbsite.pages.page import (
     LARGE,
@@ -67,6 +67,11 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
     What did not change since the last build is taken over, unless it is to be made `fresh`. The
     runs that are looked over are told, then the paths of the pages.
     """
+    with alone(settings.out):
+        return _built(settings, tick, fresh=fresh)
+
+
+def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
     out = settings.out
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 from kbsite.beside import beside
 from kbsite.pages.page import File
 from kbsite.store.files import digest, gzipped
+from kbsite.store.swapping import put_in_place, recover
 from kbsite.store.writing import write_bytes, write_pieces
 
 
@@ -44,6 +47,22 @@ class Copy:
     compressed: bool = False
 
 
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Keeps other builds of the same site waiting.
+
+    Copies of a process that do work beside it hold on to this after it was killed: what they still
+    write is not taken for the next build's.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(out.with_name(f".{out.name}.build.lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 class Output:
     """A folder that takes the place of `out` when it is whole; what did not change is taken over.
 
@@ -55,6 +74,7 @@ class Output:
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
         self._beside: list[Callable[[], Counts]] = []
+        recover(out)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
 
@@ -112,9 +132,7 @@ class Output:
         return True
 
     def _take_over(self, path: str) -> None:
-        target = self.folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _link(self.out / path, target)
+        _link(self.out / path, self.folder / path)
 
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
@@ -134,15 +152,22 @@ class Output:
 
     def replace(self) -> None:
         """Let the folder take the place of the site that stood; until now that was untouched."""
-        old = self.out.with_name(f"{self.out.name}.old.partial")
-        shutil.rmtree(old, ignore_errors=True)
-        if self.out.exists():
-            self.out.rename(old)
-        self.folder.rename(self.out)
-        shutil.rmtree(old, ignore_errors=True)
+        put_in_place(self.folder, self.out)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        # Only the first file of a folder finds none.
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link_or_copy(source, target)
+    except OSError:
+        _link_or_copy(source, target)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except FileExistsError:

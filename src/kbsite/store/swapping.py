@@ -1,0 +1,61 @@
+"""A folder that takes the place of another, so that there is never none and never half of one."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from pathlib import Path
+
+_HERE = -100
+"""What renameat2 takes for the folder that relative paths start from."""
+_EXCHANGE = 2
+"""Both renameat2 of Linux and renamex_np of macOS call it this."""
+_UNKNOWN = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
+"""What a system answers that cannot exchange names here; others are real failures."""
+
+
+def put_in_place(new: Path, place: Path) -> None:
+    """Let the folder `new` stand at `place`; what stood there stands at `new` from then on.
+
+    Both happen at once, so that whoever is killed leaves the one or the other. Where a system
+    cannot do that, `recover` mends what is left. OSError where neither can be renamed.
+    """
+    if not place.exists():
+        new.rename(place)
+    elif not _exchanged(new, place):
+        old = _aside(place)
+        place.rename(old)
+        new.rename(place)
+        old.rename(new)
+
+
+def recover(place: Path) -> None:
+    """Bring back what stood at `place`, where somebody was killed who had put it aside."""
+    old = _aside(place)
+    if old.is_dir() and not place.exists():
+        old.rename(place)
+
+
+def _aside(place: Path) -> Path:
+    return place.with_name(f"{place.name}.old.partial")
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether two names were exchanged; False where the system does not know how."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(other)
+    try:
+        if sys.platform == "darwin":
+            status = libc.renamex_np(*names, _EXCHANGE)
+        else:
+            status = libc.renameat2(_HERE, names[0], _HERE, names[1], _EXCHANGE)
+    except AttributeError:
+        return False  # an older C library
+    if status == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNKNOWN:
+        return False
+    raise OSError(number, os.strerror(number), str(one), None, str(other))
