@@ -22,6 +22,7 @@ _SECRET_HEADERS: Final = frozenset({
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_LONGEST_NOTE = 300
 
 
 class Dialect(Enum):
@@ -53,6 +54,8 @@ class Provider:
     """Sent with each request beside the key, such as a version of the API; nothing secret."""
     bearer: bool = False
     """Whether it takes the key as `Authorization: Bearer` in Anthropic's dialect, not x-api-key."""
+    note: str = ""
+    """A sentence that the runs with it have to tell, such as that no model stands behind it."""
 
     def host(self, dialect: Dialect) -> str:
         """The host that requests of a dialect go to; KeyError if it does not speak it."""
@@ -68,6 +71,7 @@ class _Given:
     slots: int | None = None
     headers: dict[str, str] | None = None
     bearer: bool | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,8 @@ def _impossible(provider: Provider) -> Iterator[tuple[str, str]]:
         yield f"{place}.key_variable", "expected the name of a variable that holds the key"
     if not 1 <= provider.slots <= 1000:
         yield f"{place}.slots", f"expected 1 to 1000 sessions at once, got {provider.slots}"
+    if not provider.note.isprintable() or len(provider.note) > _LONGEST_NOTE:
+        yield f"{place}.note", f"expected one line of at most {_LONGEST_NOTE} characters"
     yield from _impossible_headers(provider, place)
 
 

@@ -111,7 +111,7 @@ def run_record(run_id: str, told: Told, became: Became, prices: PriceTable, fold
         variant=order.variant,
         provider=order.provider,
         base_url_host=told.provider_host,
-        command=tuple(PROMPT_WORD if word == told.given.prompt else word for word in told.command),
+        command=tuple(_without(told.given.prompt, word) for word in told.command),
         environment=tuple(sorted(told.environment)),
         hardware=order.hardware or (None if order.gpu else CPU),
         host=told.host,
@@ -131,6 +131,11 @@ def run_record(run_id: str, told: Told, became: Became, prices: PriceTable, fold
         git_commit=git_commit(),
         notes=became.notes,
     )
+
+
+def _without(prompt: str, word: str) -> str:
+    """A word of the command line, whose end may be the prompt."""
+    return word.removesuffix(prompt) + PROMPT_WORD if word.endswith(prompt) else word
 
 
 def about_models(order: Order, exchanges: Sequence[Exchange]) -> Iterator[str]:
@@ -166,7 +171,7 @@ def _cost_source(price: Estimate) -> str:
 
 def usage_source(harness: str, account: Account, folder: Path) -> str:
     """Where the tokens were counted, and whether the CLI's own log says the same."""
-    counted = f"{PROXY}: {account.exchanges} exchanges"
+    counted = f"{PROXY}: {account.exchanges} exchange{'s' if account.exchanges != 1 else ''}"
     own = own_usage(harness, folder)
     if own is None or not own.known:
         return f"{counted}; the CLI's own log tells no total"

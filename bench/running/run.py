@@ -233,6 +233,8 @@ def _session(
     from bench.proxy.metering import metering
 
     notes, clock = Notes(), Clock(job.order.budget_seconds)
+    if job.provider.note:
+        notes.add(job.provider.note)
     transcript = partial / TRANSCRIPT
     upstream = Upstream(provider=job.provider, dialect=prepared.dialect, key=job.key)
     listener = box.listener
@@ -293,7 +295,12 @@ def _facts(job: Job, prepared: _Prepared, session: Session, box: Sandboxed) -> d
     """What session.json tells beside run.json."""
     checks = _lines(session.workspace, CHECKS)
     return {
-        "program": dict(job.program.facts),
+        # Where this machine has it says nothing to others.
+        "program": {
+            name: fact
+            for name, fact in job.program.facts.items()
+            if not PurePosixPath(fact).is_absolute()
+        },
         "box": dict(box.facts),
         "limits": job.limits,
         "dialect": prepared.dialect.value,

@@ -74,6 +74,7 @@ providers:
         ("{bases: {chat: 'https://h'}, key: abc}", "providers.x.key", "a key itself never"),
         ("{bases: {chat: 'https://h'}, slots: 0}", "providers.x.slots", "got 0"),
         ("{bases: {chat: 'https://h'}, slots: many}", "providers.x.slots", "a whole number"),
+        ('{bases: {chat: "https://h"}, note: "a\\nb"}', "providers.x.note", "one line"),
         ("{bases: {chat: 'https://h'}, headers: {Authorization: x}}",
          "providers.x.headers.Authorization", "is set by the proxy"),
         ("{bases: {chat: 'https://h'}, headers: {'a b': x}}", "providers.x.headers.a b",

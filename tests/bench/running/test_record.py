@@ -46,7 +46,7 @@ TOLD = Told(
     order=ORDER,
     program=Program(harness="claude", version="2.1", command=("/opt/clis/claude/claude",)),
     provider_host="api.example.org",
-    command=("/opt/clis/claude/claude", "-p", "the whole prompt"),
+    command=("/opt/clis/claude/claude", "-p", "the whole prompt", "--prompt=the whole prompt"),
     environment={"PATH": "/bin", "HOME": "/home/agent"},
     given=Workspace(prompt="the whole prompt", prompt_hash="ab", problem_hash="cd"),
     host=Host(cpu="a processor"),
@@ -100,7 +100,7 @@ def test_everything_that_is_known_is_recorded(tmp_path: Path) -> None:
     assert (run.harness_version, run.provider, run.base_url_host) == (
         "2.1", "anthropic", "api.example.org",
     )  # fmt: skip
-    assert run.command == ("/opt/clis/claude/claude", "-p", "PROMPT")
+    assert run.command == ("/opt/clis/claude/claude", "-p", "PROMPT", "--prompt=PROMPT")
     assert run.environment == ("HOME", "PATH")
     assert (run.usage, run.end_reason, run.end_detail) == (
         USAGE, EndReason.FINISHED, "It was done.",

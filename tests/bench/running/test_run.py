@@ -53,7 +53,7 @@ def test_a_session_becomes_a_complete_run(trial: Trial) -> None:
     assert (told.problem, told.harness, told.harness_version) == ("add", "claude", "0.0.1")
     assert told.usage == expected_usage(trial.server.requests_of(trial.runs.name))
     assert told.usage_source is not None
-    assert told.usage_source.startswith("proxy.jsonl: 1 exchanges")
+    assert told.usage_source.startswith("proxy.jsonl: 1 exchange;")
     assert told.hardware == "cpu"
     assert told.sandbox is not None
     assert told.exit_code == 0
@@ -241,6 +241,18 @@ done()
     assert "a link" in notes
     assert "a pipe" in notes
     assert wrong_with(folder) == []
+
+
+def test_a_run_tells_what_has_to_be_known_of_its_provider_and_nothing_of_folders_here(
+    trial: Trial,
+) -> None:
+    known = scripted_provider(trial.server.url, trial.runs.name, "hi")
+    provider = replace(known, note="No model answers.")
+    program = replace(FAKE, facts={"folder": "/opt/of/this/machine", "python": "3.13.0"})
+    job = trial.job(FakeAdapter("ask()\ndone()\n"), program, "hi", provider=provider)
+    folder = run(job, trial.seen.append, trial.stop).folder
+    assert run_of(folder).notes == ("No model answers.",)
+    assert json.loads((folder / "session.json").read_text())["program"] == {"python": "3.13.0"}
 
 
 def test_no_key_is_in_any_file(trial: Trial) -> None:
