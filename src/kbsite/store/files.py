@@ -8,8 +8,15 @@ import io
 import os
 import shutil
 import stat
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from kbsite.model.redaction import Span, covered
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,17 @@ class Stored:
     """Path within the folder, with forward slashes; bytes that are no UTF-8 as surrogates."""
     path: Path
     size: int
+    hidden: tuple[Span, ...] = ()
+    """What is covered wherever the file is read for the site."""
+
+    def open(self) -> IO[bytes]:
+        """What the file holds, without what is hidden of it; OSError where it cannot be read."""
+        stream = self.path.open("rb")
+        return io.BufferedReader(Covered(stream, self.hidden)) if self.hidden else stream
+
+    def read(self) -> bytes:
+        """All that `open` gives."""
+        return covered(self.path.read_bytes(), self.hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +107,48 @@ def folder_digest(folder: Path) -> str:
         if not any(part.startswith((".", "__pycache__")) for part in file.name.split("/")):
             whole.update(f"{digest(file.path)}  {file.name}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
+
+
+class Covered(io.RawIOBase):
+    """A file while it is read, with spans of it covered; closes the file."""
+
+    def __init__(self, stream: IO[bytes], spans: tuple[Span, ...]) -> None:
+        self._stream = stream
+        self._spans = spans
+        self._ends = [span.end for span in spans]
+
+    def readable(self) -> bool:
+        """True: it is there to be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """True: archives are read from their end."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to a place, as files do."""
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place that is read next."""
+        return self._stream.tell()
+
+    def readinto(self, room: Buffer, /) -> int:
+        """Read what fits; how many bytes that was."""
+        view = memoryview(room)
+        start = self._stream.tell()
+        data = self._stream.read(len(view))
+        first = bisect_right(self._ends, start)
+        last = first
+        while last < len(self._spans) and self._spans[last].start < start + len(data):
+            last += 1
+        view[: len(data)] = covered(data, self._spans[first:last], start)
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file, too."""
+        self._stream.close()
+        super().close()
 
 
 def gzipped(path: Path) -> bytes:

@@ -1,0 +1,35 @@
+"""Many patterns looked for at once, at the speed of one, by RE2. The only module that knows it.
+
+The standard library looks for one after the other, which takes twenty times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import re2
+
+_OPTIONS = re2.Options()
+_OPTIONS.encoding = re2.Options.Encoding.LATIN1
+_OPTIONS.max_mem = 128 << 20
+_OPTIONS.never_capture = True
+
+
+class Automaton:
+    """Looks for any of some patterns; each byte is looked at once, whatever they are."""
+
+    def __init__(self, patterns: Iterable[bytes], literals: Iterable[bytes] = ()) -> None:
+        # Of literals that begin alike, the longest is found.
+        pieces = [b"(?:" + pattern + b")" for pattern in patterns]
+        pieces += map(re2.escape, sorted(literals, key=len, reverse=True))
+        self._found = re2.compile(b"|".join(pieces), _OPTIONS) if pieces else None
+
+    def find(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+        """Where one of them stands within a part of some bytes, and what stands there."""
+        if self._found is not None:
+            for one in self._found.finditer(data, start, end):
+                yield one.start(), one.group()
+
+    def stands_in(self, data: bytes) -> bool:
+        """Whether one of them stands there."""
+        return self._found is not None and self._found.search(data) is not None

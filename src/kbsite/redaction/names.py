@@ -1,0 +1,147 @@
+"""Secrets that what stands before them tells: names of settings, headers, addresses, key blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.redaction.automaton import Automaton
+from kbsite.redaction.rules import AFTER, Rule
+from kbsite.redaction.values import is_hash, is_key_in_hex, is_placeholder, is_random
+
+_ESCAPES: Final = rb"\\{0,4}"
+_VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
+
+_KINDS: Final = rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?"
+_NAMED: Final = re.compile(
+    rb"(?i)(?:" + _KINDS + rb")" + _ESCAPES + rb"[\"'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
+    rb"(?P<open>[bruf]?" + _ESCAPES + rb"[\"'`])?"
+    rb"(?P<value>[A-Za-z0-9+/=_.~!#$%^&*@?|:-]{8,512})"
+)
+_NAMED_GATE: Final = (
+    rb"(?i:(?:" + _KINDS + rb")\\{0,4}[\"'`]?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}"
+    rb"(?:[bruf]?\\{0,4}[\"'`])?)" + _VALUE + b"{8}"
+)
+_NAMED_AT: Final = Automaton([_NAMED_GATE])
+_NAME: Final = re.compile(rb"[A-Za-z0-9_.-]*\Z")
+_STRONG: Final = re.compile(
+    rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
+    rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws)[_.-]?"
+    rb"(?:key|token)|secret|passw|pwd|passphrase|credential"
+)
+_PUBLIC: Final = re.compile(rb"(?i)pub|cache|trading")
+_PARTS: Final = re.compile(rb"[:=|@&?*]|[_-].*[_-]")
+_PASSWORD: Final = re.compile(rb"(?i)passw|pwd|passphrase")
+_BEARER: Final = re.compile(
+    rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
+    rb"[\"'`]?(?:bearer|basic|token)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
+    rb"([A-Za-z0-9+/=_.~-]{12,})"
+)  # fmt: skip
+_ADDRESS: Final = re.compile(
+    rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,200})@[A-Za-z0-9\[]"
+)
+_COOKIE: Final = re.compile(
+    b"(?i)"
+    + AFTER
+    + rb"(?:set-)?cookie"
+    + _ESCAPES
+    + rb"[\"'`]?\s{0,3}[:=]\s{0,3}([^\r\n]{1,2000})"
+)
+_CRUMB: Final = re.compile(rb"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})=*")
+_QUOTE: Final = re.compile(rb"[\"'`]")
+_BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_BLOCK_END: Final = re.compile(rb"-----END ")
+_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]{4,}")
+LONGEST_BLOCK: Final = 12_000
+"""Bytes of a private key, escapes included: one of 8192 bits is shorter."""
+
+NAMES: Final = (
+    Rule(
+        "named-secret", "value of a name such as api_key",
+        _NAMED_GATE,
+        pattern=_NAMED,
+    ),
+    Rule(
+        "bearer", "token of a header",
+        rb"(?i:bearer |authorization\\{0,4}[\"'`]?[ ]{0,3}[:=])", pattern=_BEARER,
+    ),
+    Rule(
+        "address-password", "password in an address",
+        rb"://[^ \t\r\n/\\:@\"'<>?#]*:[^ \t\r\n/\\@\"'<>?#]+@", pattern=_ADDRESS,
+    ),
+    Rule("cookie", "cookie", rb"(?i:cookie\\{0,4}[\"'`]?[ ]{0,3}:)", pattern=_COOKIE),
+    Rule(
+        "private-key", "private key", rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,
+        encoded=(b"-----BEGIN PRIVATE", b"-----BEGIN RSA PRIV", b"-----BEGIN OPENSSH PRIV",
+                 b"-----BEGIN EC PRIV"),
+    ),
+)  # fmt: skip
+
+Found = tuple[int, int, str]
+"""Where something begins and ends, and the rule that found it."""
+
+
+def found(data: bytes, start: int, end: int) -> Iterator[Found]:
+    """Secrets that are named within a part of some bytes."""
+    yield from _named(data, start, end)
+    window = data[start:end].lower()
+    if b"bearer" in window or b"authorization" in window:
+        for one in _BEARER.finditer(data, start, end):
+            if is_random(one[1], 3.0):
+                yield one.start(1), one.end(1), "bearer"
+    if b"://" in window:
+        for one in _ADDRESS.finditer(data, start, end):
+            if not is_placeholder(one[1]) and b"(" not in one[1]:
+                yield one.start(1), one.end(1), "address-password"
+    if b"cookie" in window:
+        for one in _COOKIE.finditer(data, start, end):
+            yield from _crumbs(data, one.start(1), one.end(1))
+    if b"private key" in window:
+        for one in _BLOCK.finditer(data, start, end):
+            yield from _block(data, one.end())
+
+
+def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
+    for at, _ in _NAMED_AT.find(data, start, end):
+        one = _NAMED.match(data, at)
+        if one is None:
+            continue
+        name = _NAME.search(data, max(0, at - 40), at)
+        value = one["value"].rstrip(b".:,;!?")
+        whole = (name[0] if name else b"") + one[0][: one.start("value") - one.start()]
+        if _is_secret(whole, value, opened=bool(one["open"])):
+            yield one.start("value"), one.start("value") + len(value), "named-secret"
+
+
+def _is_secret(name: bytes, value: bytes, *, opened: bool) -> bool:
+    if is_placeholder(value):
+        return False
+    strong = bool(_STRONG.search(name))
+    if is_hash(value):
+        return strong and is_key_in_hex(value)
+    if _PASSWORD.search(name):
+        return opened and is_random(value, 2.7)
+    if not strong:
+        plain = not _PARTS.search(value) and not _PUBLIC.search(name)
+        return plain and len(value) >= 24 and is_random(value, 4.0)
+    return len(value) >= 12 and is_random(value, 3.2)
+
+
+def _crumbs(data: bytes, start: int, end: int) -> Iterator[Found]:
+    quote = _QUOTE.search(data, start + 1, end)
+    for one in _CRUMB.finditer(data, start, quote.start() if quote else end):
+        if not is_placeholder(one[1]) and len(set(one[1])) > 6:
+            yield one.start(1), one.end(1), "cookie"
+
+
+def _block(data: bytes, start: int) -> Iterator[Found]:
+    """The lines of a private key, whose ends may be escaped, without those that frame it."""
+    most = min(len(data), start + LONGEST_BLOCK)
+    closed = _BLOCK_END.search(data, start, most)
+    for one in _LINE.finditer(data, start, closed.start() if closed else most):
+        first = one.start()
+        # An escaped line end is no part of the line: its letter is not hidden.
+        first += first > start and data[first - 1 : first] == b"\\"
+        if one.end() - first >= 4 and (closed or one.end() - first >= 24):
+            yield first, one.end(), "private-key"

@@ -1,0 +1,143 @@
+"""What tells of a person or a machine: home folders, e-mail and IP addresses, names of hosts."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.redaction.rules import AFTER, Rule
+
+GENERIC: Final = frozenset(
+    b"admin agent agents anon app appuser build builder circleci ci claude claude-code codespace"
+    b" coder codex container debian default demo dev developer docker gemini git gitpod guest"
+    b" home jenkins jovyan linuxbrew me name nobody node nonroot oai openhands project public"
+    b" root runner sandbox scratch share shared steam test tester travis ubuntu user username"
+    b" users vagrant vscode work worker workspace you yourname your-name ec2-user .. . ...".split()
+)
+"""Names of homes that are nobody's."""
+
+_TLD: Final = (
+    rb"(?:com|org|net|edu|gov|mil|io|dev|ai|co|me|info|app|xyz|tech|cloud|biz|de|fr|uk|jp|cn|in|ru|"
+    rb"ca|au|eu|ch|nl|se|no|fi|pl|es|br|kr|tw|us|at|be|dk|cz|pt|gr|il|tr|ua|hk|sg|nz|za|mx|ar|it)"
+)
+_MAIL: Final = re.compile(
+    rb"(?<![A-Za-z0-9._%+/-])([A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@"
+    rb"((?:[A-Za-z0-9-]{1,63}\.){1,5}" + _TLD + rb")(?![A-Za-z0-9_(-]|\.[A-Za-z0-9])"
+)
+_NOBODY: Final = re.compile(
+    rb"(?i)(?:(?:.*\.)?git|no-?reply|notifications?|x+|user|you|name|me|foo|bar)"
+)
+_EXAMPLE: Final = re.compile(
+    rb"(?i)(?:.*\.)?(?:example|test|localhost|invalid|domain|email|company|anthropic|x+)"
+    rb"\.(?:com|org|net|edu|io|dev|co)"
+)
+_HOME: Final = re.compile(
+    rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,4}/|%2[Ff])|(?<=\\)Users\\{1,4})"
+    rb"([A-Za-z0-9_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,63})"
+)
+_HOMES: Final = (b"home", b"Users")
+_IP: Final = re.compile(
+    rb"(?<![A-Za-z0-9_.+=~^-])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(?![A-Za-z0-9_+~-]|\.[0-9])"
+)
+_IP6: Final = re.compile(
+    rb"(?<![0-9A-Fa-f:.])(2[0-9a-fA-F]{3}(?::[0-9a-fA-F]{0,4}){3,7})(?![0-9A-Za-z:.])"
+)
+_VERSION: Final = re.compile(
+    rb"(?i)(?:version|driver|cuda|cudnn|release|build|[A-Za-z]/|v|==|>=)[\s\"':=]{0,4}$"
+)
+_TOLD: Final = re.compile(
+    rb"(?i)(?:://|@|\b(?:ip|host|addr|address|from|ssh|ping|inet|server|peer|remote|listen|connect"
+    rb"|client)[a-z_ ]{0,12}[\s\"':=(\[]{0,4})$"
+)
+_HOST: Final = re.compile(
+    AFTER + rb"Linux ([A-Za-z][A-Za-z0-9.-]{2,62}) [0-9]+\.[0-9]+\.[0-9]+[^\s]* #"
+)
+_PUBLIC: Final = frozenset({b"8.8.8.8", b"8.8.4.4", b"1.1.1.1", b"1.0.0.1", b"9.9.9.9"})
+
+PERSONAL: Final = (
+    Rule("home", "home folder of a person", must_not_happen=False,
+         encoded=(b"/home/", b"/Users/")),
+    Rule("email", "e-mail address", rb"[A-Za-z0-9_+%-]@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]",
+         must_not_happen=False),
+    Rule("ip", "IP address", rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}",
+         must_not_happen=False),
+    Rule("ip", "IP address", rb"2[0-9a-fA-F]{3}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{0,4}:",
+         must_not_happen=False),
+    Rule("host", "name of a machine", rb"Linux [A-Za-z][A-Za-z0-9.-]+ [0-9]+\.[0-9]+\.",
+         must_not_happen=False),
+)  # fmt: skip
+
+Found = tuple[int, int, str]
+
+
+def found(data: bytes, start: int, end: int) -> Iterator[Found]:
+    """Persons and machines that are named within a part of some bytes, but homes and addresses."""
+    if b"@" in data[start:end]:
+        for one in _MAIL.finditer(data, start, end):
+            # The letter of an escape before it is no part of it.
+            name = one[1][data[one.start() - 1 : one.start()] == b"\\" :]
+            if not (_NOBODY.fullmatch(name) or _EXAMPLE.fullmatch(one[2])):
+                yield one.start(), one.end(), "email"
+    if b"Linux " in data[start:end]:
+        for one in _HOST.finditer(data, start, end):
+            if not is_generic(one[1]) and one[1] != b"localhost":
+                yield one.start(1), one.end(1), "host"
+
+
+def addresses(data: bytes, start: int, end: int, *, private: bool) -> Iterator[Found]:
+    """IP addresses within a part of some bytes; `private` adds those of networks inside."""
+    for one in _IP.finditer(data, start, end):
+        if _is_address(data, one, private=private):
+            yield one.start(), one.end(), "ip"
+    for one in _IP6.finditer(data, start, end):
+        if _is_global(one[1]):
+            yield one.start(), one.end(), "ip"
+
+
+def homes(data: bytes, start: int, end: int) -> Iterator[Found]:
+    """The names of the home folders of persons, which need no automaton to be found."""
+    for literal in _HOMES:
+        at = data.find(literal, start, end)
+        while at >= 0:
+            one = _HOME.match(data, at)
+            name = one[1].rstrip(b".") if one else b""
+            if one and not is_generic(name):
+                yield one.start(1), one.start(1) + len(name), "home"
+            at = data.find(literal, at + 1, end)
+
+
+def is_generic(name: bytes) -> bool:
+    """Whether a name of a home is that of a role, or stands for a name."""
+    plain = name.lower()
+    return plain in GENERIC or set(plain) <= set(b"x") or len(plain) < 2
+
+
+def _is_global(text: bytes) -> bool:
+    try:
+        return ipaddress.ip_address(text.decode()).is_global
+    except ValueError:
+        return False
+
+
+def _is_address(data: bytes, one: re.Match[bytes], *, private: bool) -> bool:
+    """Whether four numbers are an address that tells something, and no version."""
+    text = one[1]
+    before = data[max(0, one.start() - 40) : one.start()]
+    if text in _PUBLIC or _VERSION.search(before):
+        return False
+    if not _is_global(text):
+        return private and _is_inside(text)
+    if _TOLD.search(before):
+        return True
+    first, *rest = map(int, text.split(b"."))
+    return first >= 20 and rest[1:] != [0, 0]
+
+
+def _is_inside(text: bytes) -> bool:
+    try:
+        address = ipaddress.ip_address(text.decode())
+    except ValueError:
+        return False
+    return address.is_private and not (address.is_loopback or address.is_unspecified)

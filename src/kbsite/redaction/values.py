@@ -1,0 +1,59 @@
+"""Whether a value looks as if a machine had drawn it, or as a name, a place-holder or a hash."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import log2
+
+_PLACEHOLDER = re.compile(
+    rb"(?i)(?:x{4}|\*{3}|\.{3}|<|\$\{|\{\{|your|example|placeholder|redacted|dummy|change.?me|"
+    rb"insert|secret-?here|token-?here|key-?here|fake|sample|0{8}|1234567|abcdefg|undefined|null|"
+    rb"none|process\.env|environ|getenv|deadbeef|not.?a.?secret)"
+)
+_HEX = re.compile(rb"(?:0x)?[0-9a-fA-F]+")
+_UUID = re.compile(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_WORDS = re.compile(rb"[A-Za-z]{2,}[0-9]{0,4}(?:[_./:-]+[A-Za-z]*[0-9]{0,4})*")
+_CHANGES = re.compile(rb"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])")
+_HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
+
+
+def entropy(value: bytes) -> float:
+    """Shannon's entropy of the bytes, in bits a byte."""
+    size = len(value)
+    return -sum(n / size * log2(n / size) for n in Counter(value).values()) if size else 0.0
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Whether a value says that it is none."""
+    return bool(_PLACEHOLDER.search(value)) or len(set(value)) < 5
+
+
+def is_hash(value: bytes) -> bool:
+    """Whether a value is written as hashes, commits and ids are."""
+    return bool(_UUID.fullmatch(value)) or bool(_HEX.fullmatch(value))
+
+
+def is_varied(value: bytes) -> bool:
+    """Whether letters, digits and cases change as often as they do by chance."""
+    changes = len(_CHANGES.findall(value))
+    return changes >= max(2, len(value) // 12) and entropy(value) >= 3.0
+
+
+def is_drawn(value: bytes) -> bool:
+    """Whether a token that a word may begin as well is one."""
+    return is_varied(value) and not is_placeholder(value)
+
+
+def is_random(value: bytes, least: float) -> bool:
+    """Whether a value is no text, no name and no place-holder; `least` is in bits a byte."""
+    if is_placeholder(value) or _WORDS.fullmatch(value):
+        return False
+    if not re.search(rb"[0-9]", value) or not re.search(rb"[A-Za-z]", value):
+        return False
+    return is_varied(value) and entropy(value) >= least
+
+
+def is_key_in_hex(value: bytes) -> bool:
+    """Whether a value of hexadecimal digits is as long as keys are."""
+    return len(value) in _HASH_LENGTHS and entropy(value) >= 3.0

@@ -1,0 +1,138 @@
+"""Secrets of many kinds, drawn anew for each seed: none of them was ever anybody's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+ALNUM = string.ascii_letters + string.digits
+LOWER = string.ascii_lowercase + string.digits
+HEX = "0123456789abcdef"
+
+Draw = Callable[[random.Random], tuple[str, str]]
+"""Draws a secret, and a text that it may stand in."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A secret in a text."""
+
+    kind: str
+    secret: str
+    text: str
+
+
+def _of(size: int, alphabet: str = ALNUM) -> Callable[[random.Random], str]:
+    return lambda draw: "".join(draw.choices(alphabet, k=size))
+
+
+def _token(start: str, size: int, alphabet: str = ALNUM) -> Draw:
+    def drawn(draw: random.Random) -> tuple[str, str]:
+        secret = start + _of(size, alphabet)(draw)
+        return secret, draw.choice(["{}", "export KEY={}", '"{}"', "it printed {} and ended"])
+
+    return drawn
+
+
+def _in(context: str, size: int, alphabet: str = ALNUM) -> Draw:
+    def drawn(draw: random.Random) -> tuple[str, str]:
+        # Letters and digits in turn: a key that happens to look like a word is nobody's fault.
+        return _of(size, alphabet)(draw) + "7aB2x9Q", context
+
+    return drawn
+
+
+def _jwt(draw: random.Random) -> tuple[str, str]:
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
+    body = base64.urlsafe_b64encode(_of(60)(draw).encode()).decode().rstrip("=")
+    return f"{head}.{body}.{_of(43)(draw)}", "{}"
+
+
+def _key_block(draw: random.Random) -> tuple[str, str]:
+    name = draw.choice(["RSA ", "EC ", "OPENSSH ", ""])
+    frame = f"-----BEGIN {name}PRIVATE KEY-----\n{{}}\n-----END {name}PRIVATE KEY-----\n"
+    return _of(64, ALNUM + "+/")(draw), frame
+
+
+def _email(draw: random.Random) -> tuple[str, str]:
+    name = f"{_of(7, string.ascii_lowercase)(draw)}.{_of(6, string.ascii_lowercase)(draw)}"
+    return f"{name}@{_of(9, string.ascii_lowercase)(draw)}.com", "Author: Somebody <{}>"
+
+
+def _ip(draw: random.Random) -> tuple[str, str]:
+    return (
+        f"93.{draw.randint(10, 250)}.{draw.randint(10, 250)}.{draw.randint(10, 250)}",
+        "ssh {}:22",
+    )
+
+
+def _home(draw: random.Random) -> tuple[str, str]:
+    where = draw.choice(["/home/{}/code", "/Users/{}/work/a.py", "C:/Users/{}/x"])
+    return _of(9, string.ascii_lowercase)(draw), where
+
+
+KINDS: Mapping[str, Draw] = {
+    "anthropic": _token("sk-ant-api03-", 60, ALNUM + "-_"),
+    "openai project": _token("sk-proj-", 48),
+    "openai": _token("sk-", 48),
+    "openrouter": _token("sk-or-v1-", 64, HEX),
+    "google": _token("AIza", 35, ALNUM + "-_"),
+    "google oauth": _token("ya29.", 60),
+    "groq": _token("gsk_", 52),
+    "hugging face": _token("hf_", 34),
+    "github": _token("ghp_", 36),
+    "github fine-grained": _token("github_pat_", 82),
+    "gitlab": _token("glpat-", 20),
+    "slack": _token("xoxb-123456789012-", 24),
+    "aws": _token("AKIA", 16, string.ascii_uppercase + string.digits),
+    "npm": _token("npm_", 36),
+    "nvidia": _token("nvapi-", 64),
+    "stripe": _token("sk_live_", 24),
+    "sendgrid": lambda draw: (f"SG.{_of(22)(draw)}.{_of(43)(draw)}", "{}"),
+    "pypi": _token("pypi-AgEIcHlwaS5vcmc", 80),
+    "azure": _in("AccountKey={}==;EndpointSuffix", 79),
+    "telegram": lambda draw: (f"{_of(9, '123456789')(draw)}:AA{_of(33)(draw)}", "bot {}"),
+    "jwt": _jwt,
+    "private key": _key_block,
+    "bearer": _in("Authorization: Bearer {}", 24),
+    "address": _in("git clone https://me:{}@git.example.org/a.git", 12),
+    "cookie": _in("Cookie: sessionid={}; theme=dark", 20),
+    "password": _in('password = "{}"', 14),
+    "api key": _in("MY_API_KEY={}", 25),
+    "secret in hex": lambda draw: (_of(64, HEX)(draw), 'client_secret: "{}"'),
+    "e-mail": _email,
+    "address of a machine": _ip,
+    "home": _home,
+}
+
+BEGIN_WITH_LETTERS = frozenset(
+    ["anthropic", "openai project", "openrouter", "google", "groq", "github",
+     "github fine-grained", "gitlab", "slack", "npm", "nvidia", "stripe", "jwt"]
+)  # fmt: skip
+"""Kinds that are known in base64 and hexadecimal, however little stands around them."""
+
+
+def planted(seed: int, kind: str) -> Planted:
+    """A secret of a kind, in a text of its own."""
+    secret, text = KINDS[kind](random.Random(f"{seed} {kind}"))
+    return Planted(kind, secret, text.replace("{}", secret))
+
+
+def escaped(text: str, draw: random.Random) -> str:
+    """A text as JSON may write it: some of its characters as escapes."""
+    plain = json.dumps(text)[1:-1]
+    return "".join(
+        f"\\u{ord(one):04x}" if one.isalnum() and before != "\\" and draw.random() < 0.2 else one
+        for before, one in zip(" " + plain, plain, strict=False)
+    )
+
+
+def percent(text: str, draw: random.Random) -> str:
+    """A text as a URL may write it: some of its letters as escapes, too."""
+    pieces = (f"%{ord(c):02X}" if draw.random() < 0.3 else quote(c, safe="") for c in text)
+    return "".join(pieces)

@@ -1,0 +1,233 @@
+"""What is hidden of bytes: secrets in every form, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbsite.model.redaction import Form, Span, cover, covered
+from kbsite.redaction.known import Known, Value, forms
+from kbsite.redaction.scan import DENIED, RULES, Looker, known_again, merged, must_not_happen, title
+from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
+
+LOOKER = Looker()
+FILLING = "The kernel ran in 1.25 ms on the H100; see runs/demo/a.py, line 12.\n"
+
+
+def hidden(text: str | bytes, looker: Looker = LOOKER) -> str:
+    """A text as the site shows it."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    shown = covered(data, looker.look(data).spans)
+    assert len(shown) == len(data)
+    assert shown.count(b"\n") == data.count(b"\n")
+    return shown.decode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_secret_is_hidden_wherever_it_stands(kind: str) -> None:
+    for seed in range(8):
+        one = planted(seed, kind)
+        for text in (one.text, f"{FILLING}{one.text}\n{FILLING}", json.dumps({"out": one.text})):
+            assert one.secret not in hidden(text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_secret_is_hidden_in_json_whose_letters_are_escapes(kind: str) -> None:
+    for seed in range(8):
+        one, draw = planted(seed, kind), random.Random(seed)
+        row = '{"text": "said \\n' + escaped(f"{one.text} and so on", draw) + '"}'
+        shown = json.loads(hidden(row))["text"]
+
+        assert one.secret in json.loads(row)["text"]
+        assert one.secret not in shown
+
+
+def _json_twice(text: str, draw: random.Random) -> str:
+    del draw
+    return json.dumps({"content": json.dumps({"stdout": f"a\n{text}\nb"})})
+
+
+def _base64(text: str, draw: random.Random) -> str:
+    shift = draw.randrange(3)
+    return (
+        "data "
+        + base64.b64encode(b"x" * (30 + shift) + b" " + text.encode() + b" and more").decode()
+    )
+
+
+def _hex(text: str, draw: random.Random) -> str:
+    del draw
+    return f"0000 {(b'it is ' + text.encode() + b'.').hex()}"
+
+
+@pytest.mark.parametrize("kind", sorted(BEGIN_WITH_LETTERS))
+@pytest.mark.parametrize("write", [_json_twice, _base64, _hex, percent])
+def test_a_token_is_hidden_in_other_writing(
+    kind: str, write: Callable[[str, random.Random], str]
+) -> None:
+    for seed in range(6):
+        one = planted(seed, kind)
+        text = write(one.secret, random.Random(seed))
+        shown = hidden(text)
+
+        assert shown != text
+        again = LOOKER.look(shown.encode())
+        assert covered(shown.encode(), again.spans) == shown.encode()
+        for piece in forms(one.secret.encode()):
+            assert piece.decode("latin-1") not in shown
+
+
+CLEAN = [
+    "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    '"prompt_cache_key":"019ed50c-2fb3-7002-a384-360bea6e7f04"',
+    "commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+    '"id":"msg_01XFDUDYJgAACzvnptvVoYEL","request_id":"req_011CSHoEeqs5C35K2UUqR7Fy"',
+    '"input_tokens":12345,"cache_read_input_tokens":123456789012',
+    "__global__ void k(const float* __restrict__ key, float4* value) { key[i] = value[i].x; }",
+    "token = tokenizer.encode(text)[0]; key = (m, n, k)",
+    "out = q@k.transpose(-2, -1); y = x@w.to(torch.float16)",
+    "@triton.autotune(configs=configs, key=['M', 'N', 'K'])",
+    "cuda 12.4.131.0, driver 550.54.15, Chrome/120.0.0.0, nvidia-cublas-cu12==12.4.5.8",
+    "listening on 127.0.0.1:8080 and 10.0.0.3, asked 8.8.8.8",
+    "/home/agent/work/solution.py /root/.cache /home/user/x C:\\Users\\runner\\a",
+    "git@github.com:a/b.git noreply@anthropic.com someone@example.com react@18.2.0 a@2x.png",
+    "API_KEY=your_api_key_here SECRET=${SECRET} token: <TOKEN> password=os.environ['PASSWORD']",
+    "sk-learn-contrib-and-other-words hf_hub_download task-force-of-many-people risk-analysis",
+    "key: conv2d_forward_kernel_v2_sm90a secret_santa_list_of_2024 api_key=settings.api_key_name",
+    '"signature":"EqQBCkYIBRgCKkCvbnVtYmVyc0FuZExldHRlcnMxMjM0NTY3ODkwYWJjZGVmZ2hpag=="',
+    "data:image/png;base64," + base64.b64encode(random.Random(1).randbytes(9000)).decode(),
+]
+
+
+@pytest.mark.parametrize("text", CLEAN, ids=range(len(CLEAN)))
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert hidden(text) == text
+    assert hidden(json.dumps({"a": text})) == json.dumps({"a": text})
+
+
+def test_what_stands_instead_says_so_and_keeps_its_shape() -> None:
+    token = planted(1, "anthropic").secret
+    mail = "write to maria.anders@siemens.com now"
+
+    assert hidden(f"key {token} end") == f"key [redacted]{'x' * (len(token) - 10)} end"
+    assert hidden(mail) == "write to xxxxx.xxxxxx@xxxxxxx.xxx now"
+    assert hidden("from 93.184.216.34:80") == "from xx.xxx.xxx.xx:80"
+    assert hidden("cd /home/maria/x") == "cd /home/xxxxx/x"
+
+
+def test_the_lines_of_a_private_key_stay_lines() -> None:
+    one = planted(3, "private key")
+    lines = hidden(one.text).split("\n")
+    row = json.dumps({"text": one.text})
+
+    assert (lines[0], lines[2]) == (one.text.split("\n")[0], one.text.split("\n")[2])
+    assert json.loads(hidden(row))["text"].count("\n") == one.text.count("\n")
+
+
+def test_a_value_of_the_list_is_hidden_in_all_its_forms() -> None:
+    secret = 'Zürich/42 "q" & more'
+    known = Looker(Known([Value(secret.encode(), DENIED)]))
+    for piece, form in forms(secret.encode()).items():
+        data = b"before " + piece + b" behind"
+        spans = known.look(data).spans
+
+        assert [data[span.start : span.end] for span in spans] == [piece], form
+        assert {span.rule for span in spans} == {DENIED}
+
+
+def test_a_short_value_is_hidden_as_a_word_and_never_as_a_number_of_json() -> None:
+    known = Looker(Known([Value(b"maria", DENIED), Value(b"4711", DENIED), Value(b"abc", DENIED)]))
+    text = '{"user":"maria","n":4711,"list":[4711, 1],"pin":"4711","other":"marianne abc"}'
+
+    assert hidden(text, known) == text.replace('maria"', 'xxxxx"').replace('"4711"', '"xxxx"')
+
+
+def test_what_one_file_tells_is_found_in_another() -> None:
+    one = planted(5, "password")
+    found = LOOKER.look(one.text.encode())
+    again = Looker(known_again(found.secrets))
+
+    assert found.secrets == {one.secret.encode()}
+    assert one.secret in hidden(f"it is {one.secret}, he said")
+    assert one.secret not in hidden(f"it is {one.secret}, he said", again)
+
+
+def test_addresses_of_networks_inside_are_hidden_where_that_is_asked_for() -> None:
+    assert hidden("ssh 10.1.2.3", Looker(private=True)) == "ssh xx.x.x.x"
+    assert hidden("ping 127.0.0.1", Looker(private=True)) == "ping 127.0.0.1"
+
+
+def test_every_rule_has_a_title_and_says_whether_it_may_happen() -> None:
+    assert all(title(rule.id) == rule.title for rule in RULES if rule.id != "openai-key")
+    assert must_not_happen("aws-key")
+    assert must_not_happen(DENIED)
+    assert not must_not_happen("home")
+
+
+SOME = st.sampled_from([planted(seed, kind) for seed in range(2) for kind in KINDS])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+    | SOME.map(lambda one: one.text),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(st.text(max_size=8) | SOME.map(lambda one: one.secret), inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(JSON, st.booleans(), st.integers(0, 3))
+def test_json_stays_json_of_the_same_form(value: object, ascii_only: bool, deep: int) -> None:
+    row = json.dumps(value, ensure_ascii=ascii_only)
+    for _ in range(deep):
+        row = json.dumps({"content": row})
+    data = row.encode("utf-8", "surrogatepass")
+    shown = covered(data, LOOKER.look(data).spans)
+
+    assert len(shown) == len(data)
+    assert _form(json.loads(shown)) == _form(json.loads(data))
+    assert covered(shown, LOOKER.look(shown).spans) == shown
+
+
+def _form(value: object) -> object:
+    """Numbers as they are, texts by their lines, and how it is all put together."""
+    match value:
+        case dict():
+            return [(key.count("\n"), _form(held)) for key, held in value.items()]
+        case list():
+            return [_form(held) for held in value]
+        case str():
+            return value.count("\n")
+        case _:
+            return value
+
+
+@settings(max_examples=60)
+@given(SOME, st.integers(-3000, 3000), st.integers(0, 400))
+def test_where_a_file_is_cut_does_not_matter(one: Planted, away: int, before: int) -> None:
+    filling = (FILLING * 400).encode()
+    data = filling[: 20_000 + before] + b"\n" + one.text.encode() + b"\n" + filling[:20_000]
+    whole = LOOKER.look(data).spans
+    cut = 20_000 + before + away
+    parts = merged([*LOOKER.look(data, 0, cut).spans, *LOOKER.look(data, cut).spans])
+
+    assert covered(data, parts) == covered(data, whole)
+    assert one.secret.encode() not in covered(data, parts)
+
+
+@given(st.binary(max_size=60), st.integers(0, 60), st.integers(0, 60), st.sampled_from(list(Form)))
+def test_a_cover_is_as_long_as_what_it_covers_and_made_of_pieces(
+    data: bytes, start: int, size: int, form: Form
+) -> None:
+    span = Span(min(start, len(data)), min(start + size, len(data)), "a", form)
+    whole = covered(data, [span])
+    pieces = [covered(data[at : at + 7], [span], at) for at in range(0, len(data), 7)]
+
+    assert len(whole) == len(data)
+    assert b"".join(pieces) == whole
+    assert cover(span, b"", 0) == b""
