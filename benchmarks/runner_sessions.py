@@ -114,7 +114,8 @@ def through(case: Case, server: Server, watched: Callable[[int], None] = lambda 
                 watched(process.pid)
                 told = json.loads(process.communicate()[0] or b"{}")
             if told.get("reason") != "finished" or not (Path(told["folder"]) / SOLUTION).is_file():
-                raise RuntimeError(f"{case.name}: the run came to nothing: {told}")
+                said = told or f"exit code {process.returncode}"
+                raise RuntimeError(f"{case.name}: the run came to nothing: {said}")
 
         return _timed(whole, server, run)
 
