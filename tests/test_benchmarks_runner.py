@@ -183,7 +183,7 @@ def test_a_cli_and_what_it_started_is_not_ours_whoever_interprets_it() -> None:
     program = """
 exec 3>&1
 bash -c 'exec -a /opt/clis/x/bin/x bash -c "sleep 99 & echo cli \\$! >&3; wait"' &
-bash -c 'echo cli $$ >&3; read' /opt/clis/y/y.py &
+bash -s /opt/clis/y/y.py <<< 'echo cli $$ >&3; sleep 99; true' &
 bash -c 'sleep 99 & echo own $$ $! >&3; wait' &
 wait
 """
