@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from bench.sweeps.shown import driver_of, note_driver
 from bench.sweeps.states import State
 from bench.sweeps.tries import end, locked, this_process
 from bench.sweeps.works import Tools, Work
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.store.parsing import read_text
 from kbsite.store.places import line_of
 
@@ -95,6 +96,26 @@ def drive(
     No session is started of the contenders that it goes `without`. UsageError if another process
     drives it already.
     """
+    with _told_plainly(work):
+        return _driven(work, told, say, again=again, without=without)
+
+
+@contextmanager
+def _told_plainly(work: Work) -> Iterator[None]:
+    """MachineError where a disk does not let a sweep's own files be written or read."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        message = f"{work.ledger.parent} cannot be written, or read: {error}"
+        raise MachineError(
+            f"{message}; see to its disk, then run the sweep again: nothing is lost, and what "
+            "runs meanwhile is taken up"
+        ) from error
+
+
+def _driven(
+    work: Work, told: Told, say: Say, *, again: bool, without: Collection[Contender]
+) -> Mapping[State, int]:
     work.ledger.parent.mkdir(parents=True, exist_ok=True)
     with locked(work.lock) as free, Ledger(work.ledger, time) as ledger:
         if not free:
@@ -108,7 +129,7 @@ def drive(
             with interrupts(say) as pressed:
                 driver = Driver(
                     work=work, ledger=ledger, executor=engine, again=again, without=without,
-                    wish=lambda: pressed.wish,
+                    wish=lambda: pressed.wish, say=say,
                 )  # fmt: skip
                 driver.run(told)
         finally:
@@ -122,7 +143,7 @@ def opened(work: Work) -> Iterator[Ledger]:
     """The ledger of a sweep that was started; UsageError if it never was."""
     if not work.ledger.is_file():
         raise UsageError(f"{work.name} was never started: there is no {work.ledger}")
-    with Ledger(work.ledger, time) as ledger:
+    with _told_plainly(work), Ledger(work.ledger, time) as ledger:
         yield ledger
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
-from time import sleep, time
+from time import monotonic, sleep, time
 
 from bench.sweeps.cells import cells
 from bench.sweeps.claims import claimed
 from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
+from bench.sweeps.outages import Outage
 from bench.sweeps.refusals import Refusals
+from bench.sweeps.room import is_of_room, short
 from bench.sweeps.settling import Settling
 from bench.sweeps.sheet import Contender
 from bench.sweeps.shelf import Matched, OnShelf, Shelf, match, set_aside
 from bench.sweeps.slots import Slots
-from bench.sweeps.states import OPEN, Kind, State
+from bench.sweeps.states import LONGEST_FACTOR, OPEN, Kind, State
 from bench.sweeps.tries import Task, at_work, end, holder, read_task, write_task
 from bench.sweeps.works import Work
 from kbsite.errors import InputError, MachineError
@@ -31,6 +35,9 @@ PATIENCE_SECONDS = 90.0
 
 ABANDONED_SECONDS = 60.0
 """A run's folder is empty for a moment; after so long nobody will ever write into it."""
+
+NOTE_SECONDS = 5.0
+"""By so much what others are told may differ from what is."""
 
 WISH = "wish"
 """Name under which the ledger holds what another terminal wants: a value of Wish."""
@@ -56,7 +63,10 @@ class Clock:
     """What time it is, and how to wait."""
 
     now: Callable[[], float] = time
+    """Seconds since 1970, which whoever sets the clock may set back."""
     wait: Callable[[float], None] = sleep
+    steady: Callable[[], float] = monotonic
+    """Seconds since some moment, which only grow."""
 
 
 @dataclass
@@ -82,27 +92,56 @@ class Driver:
     wish: Callable[[], Wish] = lambda: Wish.GO
     """What the terminal of the driver wants."""
     chance: Random = field(default_factory=Random)
+    say: Callable[[str], None] = lambda _: None
+    """Tells a person what keeps the sweep from going on, and when it does again."""
 
     def __post_init__(self) -> None:
+        named = sorted({one.provider for one in self.work.sweep.contenders})
+        steady, retries = self.clock.steady, self.work.sweep.retries
+        self._outages = {name: Outage(retries, steady, self.chance) for name in named}
+        self._slots = {name: Slots(self.work.slots(name), steady) for name in named}
         self._shelf = Shelf(self.work.board)
         self._settling = Settling(
             sweep=self.work.sweep, ledger=self.ledger, shelf=self._shelf, tries=self.work.tries,
             aside=self.work.aside, now=self.clock.now, chance=self.chance,
+            outages=self._outages,
         )  # fmt: skip
         self._refusals = Refusals()
-        named = {one.provider for one in self.work.sweep.contenders}
-        self._slots = {name: Slots(self.work.slots(name), self.clock.now) for name in sorted(named)}
         self._adopted: set[str] = set()
         self._stopping: dict[str, _Stopping] = {}
         self._there: Matched | None = None
+        self._over: list[Finished] = []
+        self._short = ""
 
     def run(self, told: Callable[[str, float | None], None]) -> None:
         """Work until nothing is left to do, or to be waited for."""
         self.reconcile()
-        while self.step():
+        while self._went_on():
             self._tell(told)
             self.clock.wait(LOOK_SECONDS)
         self._tell(told)
+
+    def _went_on(self) -> bool:
+        """Do a step; whether there is more to do. What a full disk broke off is done later."""
+        try:
+            return self.step()
+        except (OSError, sqlite3.OperationalError) as error:
+            if not is_of_room(error, self.work.board) or self.wish() is not Wish.GO:
+                raise
+            self._tell_room(f"{error}; nothing is started until there is room on its disk")
+            return True
+
+    def _room(self) -> bool:
+        """Whether the disk has room for more."""
+        self._tell_room(short(self.work.board))
+        return not self._short
+
+    def _tell_room(self, wrong: str) -> None:
+        if wrong and not self._short:
+            self.say(wrong)
+        elif self._short and not wrong:
+            self.say("there is room again: the sweep goes on")
+        self._short = wrong
 
     def reconcile(self) -> None:
         """Make the ledger say what the disk says: before anything is started."""
@@ -165,17 +204,17 @@ class Driver:
 
     def step(self) -> bool:
         """Look at everything once; whether there is more to do."""
-        for finished in self.executor.poll():
-            self._ended(finished)
+        self._over += self.executor.poll()
+        self._end_over()
         for one in self.ledger.open_tries():
             if one.id in self._adopted and not at_work(self.work.tries / one.id):
+                self._settled(one, None)
                 self._adopted.discard(one.id)
                 self.executor.release(one.id)
-                self._settled(one, None)
         elsewhere = Wish(self.ledger.told(WISH) or Wish.GO.value)
         wish = Wish.strongest(self.wish(), elsewhere)
         self._watch_refusals()
-        if wish is Wish.GO:
+        if wish is Wish.GO and self._room():
             self._start()
         elif wish is Wish.END:
             self._end_all()
@@ -188,6 +227,12 @@ class Driver:
 
     def _startable(self, one: Held) -> bool:
         return one.state is State.WAITING and one.cell.contender not in self.without
+
+    def _end_over(self) -> None:
+        """Settle what is over; what cannot be settled now stays to be settled."""
+        while self._over:
+            self._ended(self._over[0])
+            del self._over[0]
 
     def _ended(self, finished: Finished) -> None:
         one = next((each for each in self.ledger.open_tries() if each.id == finished.id), None)
@@ -208,11 +253,30 @@ class Driver:
             if one.kind is not Kind.AGENT:
                 continue
             provider = self.ledger.cell(one.cell).cell.contender.provider
-            refused = sum(self._refusals.new(path) for path in self._shelf.partials(one.cell))
-            if refused and provider in self._slots:
-                self._slots[provider].refused(refused)
+            if provider not in self._slots:
+                continue
+            for path in self._shelf.partials(one.cell):
+                new = self._refusals.new(path)
+                if new.crowded:
+                    self._slots[provider].refused(new.crowded)
+                if new.answered:
+                    self._outages[provider].answered()
         for name, slots in self._slots.items():
             self._note(f"slots {name}", f"{slots.allowed} of {slots.most}")
+            self._note_outage(name)
+
+    def _note_outage(self, name: str) -> None:
+        """Tell others since when a provider is down, and when it is asked again."""
+        outage, now = self._outages[name], self.clock.now()
+        noted = self.ledger.told(f"down {name}")
+        if not outage.down:
+            if noted is not None:
+                self.ledger.tell(f"down {name}", None)
+            return
+        asked_at = now + outage.wait_seconds
+        if noted is None or abs(json.loads(noted)["again"] - asked_at) > NOTE_SECONDS:
+            told = {"since": now - outage.seconds, "again": asked_at}
+            self.ledger.tell(f"down {name}", json.dumps(told))
 
     def _note(self, name: str, value: str) -> None:
         if self.ledger.told(name) != value:
@@ -221,12 +285,20 @@ class Driver:
     def _start(self) -> None:
         """Start what is due and has room: grades first, which free the devices soon."""
         now = self.clock.now()
-        due = [one for one in self.ledger.cells() if one.wanted and one.due <= now]
+        due = [one for one in self.ledger.cells() if one.wanted and self._is_due(one, now)]
         self._there = None
         for one in due:
             if one.state is State.RAN and self.executor.room(Kind.GRADE) and self._to_do(one):
                 self._begin(one, self.work.grade(one.cell, one.run or ""))
         self._start_sessions([one for one in due if self._startable(one)])
+
+    def _is_due(self, one: Held, now: float) -> bool:
+        """Whether a cell may be tried.
+
+        What would have to wait longer than anything does was put off before the clock was set back.
+        """
+        longest = self.work.sweep.retries.longest_seconds * LONGEST_FACTOR
+        return not now < one.due <= now + longest
 
     def _start_sessions(self, waiting: Sequence[Held]) -> None:
         """Start sessions in their order, as far as providers and engine have room."""
@@ -236,7 +308,8 @@ class Driver:
             if (most is not None and busy[""] >= most) or not self.executor.room(Kind.AGENT):
                 return
             provider = one.cell.contender.provider
-            if busy[provider] < self._slots[provider].allowed and self._to_do(one):
+            allowed = self._outages[provider].most(self._slots[provider].allowed)
+            if busy[provider] < allowed and self._to_do(one):
                 self._begin(one, self.work.session(one.cell))
                 busy[provider] += 1
                 busy[""] += 1
@@ -270,11 +343,12 @@ class Driver:
         try:
             self.executor.start(task)
         except MachineError as error:
-            self._ended(Finished(id=task.id, exit_code=None, detail=str(error)))
+            self._over.append(Finished(id=task.id, exit_code=None, detail=str(error)))
+            self._end_over()
 
     def _end_all(self) -> None:
         """Tell all that runs to end; kill what does not."""
-        now = self.clock.now()
+        now = self.clock.steady()
         for one in self.ledger.open_tries():
             stopping = self._stopping.get(one.id)
             if stopping is None:

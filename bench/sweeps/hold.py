@@ -18,6 +18,7 @@ from bench.sealed import json_bytes, write_whole
 from bench.sweeps.claims import claim, wanted_still
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import ELSEWHERE, ORDER, ORDER_PLACE, STOP, Task, hold, read_task, scratch
+from kbsite.errors import MachineError
 
 GIVEN_UP = 75
 """Exit code where the try is another's, or was given up: nothing was started."""
@@ -71,5 +72,14 @@ def _with_gpu(task: Task, gpu: str | None) -> Task:
     return replace(task, order=told)
 
 
+def _started(words: list[str]) -> int:
+    try:
+        return main(words)
+    except OSError as error:
+        # Without room on a disk, for one: another time it may be there.
+        sys.stderr.write(f"{words[0]}: cannot be started: {error}\n")
+        return MachineError.exit_code
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(_started(sys.argv[1:]))

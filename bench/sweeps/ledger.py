@@ -14,7 +14,7 @@ from typing import Self
 from bench.sweeps.cells import Cell
 from bench.sweeps.sheet import Contender
 from bench.sweeps.states import MOVES, OPEN, Kind, Outcome, State, Tally
-from kbsite.errors import InputError, KbsiteError
+from kbsite.errors import InputError, KbsiteError, MachineError
 
 FORM = "1"
 """Version of the tables below."""
@@ -97,10 +97,16 @@ class Ledger:
         self._path = path
         self._now = now
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._base = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            self._base = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise _unwritten(path, error) from error
         self._base.row_factory = sqlite3.Row
         try:
             self._prepare()
+        except sqlite3.OperationalError as error:
+            self._base.close()
+            raise _unwritten(path, error) from error
         except sqlite3.DatabaseError as error:
             self._base.close()
             message = f"not a ledger that can be read: {error}; move it aside: what lies on disk"
@@ -132,10 +138,12 @@ class Ledger:
         self._base.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._base.execute("COMMIT")
         except BaseException:
-            self._base.execute("ROLLBACK")
+            # SQLite itself rolls back what finds no room.
+            if self._base.in_transaction:
+                self._base.execute("ROLLBACK")
             raise
-        self._base.execute("COMMIT")
 
     def told(self, name: str) -> str | None:
         """What was told under a name; None if nothing was."""
@@ -265,6 +273,12 @@ class Ledger:
         )
         told = {row["state"]: int(row["many"]) for row in rows}
         return {state: told.get(state.value, 0) for state in State}
+
+
+def _unwritten(path: Path, error: sqlite3.OperationalError) -> MachineError:
+    """A ledger that may be sound, on a disk that does not let it be opened."""
+    message = f"{path}: the ledger cannot be opened: {error}"
+    return MachineError(f"{message}; see whether its disk is full, or read-only; nothing is lost")
 
 
 def _held(row: sqlite3.Row) -> Held:

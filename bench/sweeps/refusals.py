@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,26 +22,42 @@ _MOST = 4 << 20
 _DECODER = msgspec.json.Decoder(Exchange)
 
 
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """What came to a log."""
+
+    crowded: int = 0
+    """Answers that say that fewer sessions at once would help."""
+    answered: bool = False
+    """Whether a model gave a whole answer."""
+
+
 class Refusals:
     """The logs of several runs, each read from where it was read to."""
 
     def __init__(self) -> None:
         self._read: dict[Path, int] = {}
 
-    def new(self, run: Path) -> int:
-        """How many more answers of a run's log say that fewer sessions at once would help."""
+    def new(self, run: Path) -> News:
+        """What came to a run's log since this was asked last."""
         path = run / LOG
         start = self._read.get(path, 0)
         try:
             data = read_first(path, _MOST, start)
         except OSError:
-            return 0
+            return News()
         whole, end, _ = data.rpartition(b"\n")
         # A line that fills all that is read at once is none of ours.
         skipped = len(data) if not end and len(data) == _MOST else len(whole) + len(end)
         self._read[path] = start + skipped
-        troubles = (trouble(one) for one in _exchanges(whole))
-        return sum(1 for one in troubles if one is not None and one.crowded)
+        exchanges = list(_exchanges(whole))
+        troubles = (trouble(one) for one in exchanges)
+        return News(
+            crowded=sum(1 for one in troubles if one is not None and one.crowded),
+            answered=any(
+                one.model_request and one.outcome is Outcome.COMPLETE for one in exchanges
+            ),
+        )
 
 
 def to_mend(run: Path, provider: str) -> str | None:
@@ -48,6 +65,19 @@ def to_mend(run: Path, provider: str) -> str | None:
 
     None where the last answer of a run's log says nothing of that kind.
     """
+    last = _last(run)
+    return sentence(last, provider) if last and trouble(last) in _TO_MEND else None
+
+
+def waiting_helps(run: Path) -> bool:
+    """Whether the last answer of a run's log says that the provider may answer later."""
+    last = _last(run)
+    found = None if last is None else trouble(last)
+    return found is not None and found.waiting_helps
+
+
+def _last(run: Path) -> Exchange | None:
+    """The last exchange with a model that says something of its provider."""
     path = run / LOG
     try:
         data = read_first(path, _MOST, max(0, path.lstat().st_size - _MOST))
@@ -55,7 +85,7 @@ def to_mend(run: Path, provider: str) -> str | None:
         return None
     answers = (one for one in _exchanges(data) if one.outcome not in _NO_ANSWER)
     last = deque((one for one in answers if one.model_request), maxlen=1)
-    return sentence(last[0], provider) if last and trouble(last[0]) in _TO_MEND else None
+    return last[0] if last else None
 
 
 def _exchanges(lines: bytes) -> Iterator[Exchange]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -10,11 +11,12 @@ from random import Random
 from bench.sweeps.claims import unclaimed
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Held, Ledger, Try, Verdict
-from bench.sweeps.refusals import to_mend
+from bench.sweeps.outages import Outage
+from bench.sweeps.refusals import to_mend, waiting_helps
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
-from bench.sweeps.tries import ELSEWHERE, ERR, STOP, clear, read_first
+from bench.sweeps.tries import ELSEWHERE, ERR, STOP, clear, holder, read_first
 from kbsite.model.finding import one_line
 from kbsite.model.status import EndReason
 
@@ -46,6 +48,8 @@ class Settling:
     """Where what was broken off is moved to."""
     now: Callable[[], float]
     chance: Random
+    outages: Mapping[str, Outage]
+    """By provider."""
 
     def settle(self, one: Try, finished: Finished | None, *, restarted: bool = False) -> Verdict:
         """Write down how a try ended that nobody works on any more, and what becomes of its cell.
@@ -107,9 +111,15 @@ class Settling:
             outcome = Outcome.STOPPED if asked else Outcome.LOST
             return _Ended(outcome=outcome, detail=f"{why}; it lies in {place}")
         provider = made.run.provider or "the provider"
-        if made.run.end_reason is EndReason.PROVIDER and (mend := to_mend(made.folder, provider)):
-            return _Ended(outcome=Outcome.REFUSED, detail=one_line(mend)[:_SHOWN], run=made.name)
-        return _Ended(outcome=Outcome.SPOILT, detail=f"{why}: {said}", run=made.name)
+        outcome = Outcome.SPOILT
+        if made.run.end_reason is EndReason.PROVIDER:
+            if mend := to_mend(made.folder, provider):
+                detail = one_line(mend)[:_SHOWN]
+                return _Ended(outcome=Outcome.REFUSED, detail=detail, run=made.name)
+            outage = self.outages.get(provider)
+            if outage is not None and waiting_helps(made.folder) and outage.failed():
+                outcome = Outcome.DOWN
+        return _Ended(outcome=outcome, detail=f"{why}: {said}", run=made.name)
 
     def _grade(self, one: Try, held: Held) -> _Ended:
         made = self._run_of(held)
@@ -128,12 +138,20 @@ class Settling:
             return replace(ended, outcome=Outcome.STOPPED)
         said = self._last_words(one)
         refused = finished is not None and finished.exit_code in REFUSALS
-        if refused and _TRACE not in said:
-            return replace(ended, outcome=Outcome.REFUSED, detail=said[-_SHOWN:] or ended.detail)
-        more = [finished.detail] if finished is not None and finished.detail else []
+        # Whoever refuses says why; what died without a word, as on a full disk, did not refuse.
+        if refused and said and _TRACE not in said:
+            return replace(ended, outcome=Outcome.REFUSED, detail=said[-_SHOWN:])
+        more = [f"on {host}"] if (host := self._other_host(one)) else []
+        if finished is not None and finished.detail:
+            more.append(finished.detail)
         if said:
             more.append(said[-_SHOWN:])
         return replace(ended, detail="; ".join([ended.detail, *more]))
+
+    def _other_host(self, one: Try) -> str | None:
+        """The host that a try was on, if it was another one."""
+        who = holder(self.tries / one.id)
+        return who.host if who is not None and who.host != socket.gethostname() else None
 
     def _asked_to_stop(self, one: Try) -> bool:
         return (self.tries / one.id / STOP).exists()

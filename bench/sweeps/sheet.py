@@ -85,6 +85,8 @@ class Retries:
     backoff_seconds: float = 60.0
     """Before the first further try; doubled each time, with up to half as much again by chance."""
     longest_seconds: float = 3600.0
+    outage_seconds: float = 43200.0
+    """How long a provider may be down before what fails at it counts for the cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +174,7 @@ def _too_small(sweep: Sweep) -> Iterator[tuple[str, str]]:
             yield key, f"expected {least} or more, got {count}"
     if sweep.budget_seconds <= 0:
         yield "budget_seconds", f"expected more than 0, got {sweep.budget_seconds:g}"
-    for name in ("backoff_seconds", "longest_seconds"):
+    for name in ("backoff_seconds", "longest_seconds", "outage_seconds"):
         if (seconds := getattr(sweep.retries, name)) < 0:
             yield f"retries.{name}", f"expected 0 or more, got {seconds:g}"
 

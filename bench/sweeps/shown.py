@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -12,6 +13,7 @@ from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, words
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.plan import duration
+from bench.sweeps.room import short
 from bench.sweeps.states import State
 from bench.sweeps.tries import Holder, alive
 
@@ -21,11 +23,13 @@ DRIVER = "driver"
 
 def driver_of(ledger: Ledger) -> Holder | None:
     """The process that drives a sweep; None if none does on this host, as far as can be seen."""
+    one = _noted(ledger)
+    return one if one is not None and alive(one) else None
+
+
+def _noted(ledger: Ledger) -> Holder | None:
     told = ledger.told(DRIVER)
-    if told is None:
-        return None
-    one = Holder(**json.loads(told))
-    return one if alive(one) else None
+    return None if told is None else Holder(**json.loads(told))
 
 
 def note_driver(ledger: Ledger, one: Holder | None) -> None:
@@ -50,9 +54,14 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     held = {one.cell.key: one for one in ledger.cells()}
     who = driver_of(ledger)
     wish = ledger.told(WISH)
-    driven = f"driven by process {who.pid} on {who.host}" if who else "nobody drives it"
+    driven = _driven(ledger)
     told = [f"{words(ledger.counts())}; {driven}{f', which was told to {wish}' if wish else ''}"]
-    told += [_under_way(one, held[one.cell], now) for one in ledger.open_tries()]
+    told += [wrong] if (wrong := short(board)) else []
+    told += list(_down(ledger, now))
+    for one in ledger.open_tries():
+        # A driver that is there finds out by itself, and an engine may not have started it yet.
+        lost = who is None and not claimed(board, one.cell)
+        told.append(_under_way(one, held[one.cell], now) + (_LOST if lost else ""))
     wanted = [one for one in held.values() if one.wanted]
     told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
     told += list(_put_off(wanted, now))
@@ -61,6 +70,39 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     if gone:
         told.append(f"{gone} more cells were asked for before, and are not any more")
     return told
+
+
+_LOST = "; nothing works on it any more: `run` finds out what is left of it"
+
+
+def _driven(ledger: Ledger) -> str:
+    """Who drives a sweep, as far as this host can see."""
+    who = driver_of(ledger)
+    if who is not None:
+        return f"driven by process {who.pid} on {who.host}"
+    noted = _noted(ledger)
+    if noted is not None and noted.host != socket.gethostname():
+        return f"driven from {noted.host}, where `status` tells whether it still is"
+    return "nobody drives it; `run` goes on with it" if _open(ledger) else "nobody drives it"
+
+
+def _open(ledger: Ledger) -> bool:
+    counts = ledger.counts()
+    return any(counts[state] for state in State if state not in (State.DONE, State.FAILED))
+
+
+def _down(ledger: Ledger, now: float) -> Iterable[str]:
+    """A line for each provider that was down when a driver looked last."""
+    for provider in sorted({one.cell.contender.provider for one in ledger.cells()}):
+        noted = ledger.told(f"down {provider}")
+        if noted is not None and driver_of(ledger) is not None:
+            told = json.loads(noted)
+            since, again = (duration(max(0.0, one)) for one in (now - told["since"],
+                                                                told["again"] - now))  # fmt: skip
+            yield (
+                f"{provider} is down for {since}: one session tries it in {again}, and its other "
+                "cells wait"
+            )
 
 
 def _under_way(one: Try, held: Held, now: float) -> str:

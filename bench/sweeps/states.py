@@ -46,6 +46,8 @@ class Outcome(Enum):
     """The run has a grade, sealed."""
     SPOILT = "spoilt"
     """The run is complete, but the provider or the harness failed: it may be repeated."""
+    DOWN = "down"
+    """The same, while the provider was down for all: it counts for no cell."""
     STOPPED = "stopped"
     """Somebody stopped it; what it left was moved aside."""
     LOST = "lost"
@@ -98,6 +100,10 @@ MOVES: Mapping[State, Mapping[State, str]] = MappingProxyType(
 """Every move that there is, and what it means."""
 
 
+LONGEST_FACTOR = 1.5
+"""What a wait is by chance, at most, of what it would be without."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tally:
     """How often tries of a cell ended badly, since a person last wanted it tried."""
@@ -126,7 +132,7 @@ def after(
             return Next(state=State.RAN if grade else State.DONE, tally=Tally())
         case Outcome.GRADED:
             return Next(state=State.DONE, tally=Tally())
-        case Outcome.STOPPED | Outcome.ELSEWHERE:
+        case Outcome.STOPPED | Outcome.ELSEWHERE | Outcome.DOWN:
             return Next(state=again, tally=before)
         case Outcome.REFUSED:
             return Next(state=State.FAILED, tally=before)
@@ -147,4 +153,4 @@ def backoff(count: int, retries: Retries, chance: Random) -> float:
     By chance, so that not all come back to a provider at once.
     """
     doubled = retries.backoff_seconds * float(2 ** min(count - 1, 30))
-    return min(doubled, retries.longest_seconds) * (1 + chance.random() / 2)
+    return min(doubled, retries.longest_seconds) * (1 + chance.random() * (LONGEST_FACTOR - 1))

@@ -12,7 +12,7 @@ from bench.sweeps.driver import Clock, Driver, Wish
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Held, Ledger
 from bench.sweeps.states import Kind
-from bench.sweeps.tries import Task
+from bench.sweeps.tries import ERR, Task
 from bench.sweeps.works import Work
 from kbsite.errors import MachineError
 from kbsite.model.status import EndReason
@@ -56,8 +56,10 @@ class Engine:
     def close(self) -> None:
         self.running.clear()
 
-    def ends(self, task: Task, exit_code: int | None = 0) -> None:
-        """A task is over; what it leaves, a test has put there before."""
+    def ends(self, task: Task, exit_code: int | None = 0, said: str = "") -> None:
+        """A task is over; what else it leaves, a test has put there before."""
+        if said:
+            (task.folder / ERR).write_text(said)
         del self.running[task.id]
         self.over.append(Finished(id=task.id, exit_code=exit_code))
 
@@ -109,8 +111,9 @@ def scene(work: Work, *, again: bool = False, engine: Engine | None = None) -> I
     with Ledger(work.ledger, now) as ledger:
         engine = engine or Engine()
         driver = Driver(
-            work=work, ledger=ledger, executor=engine, clock=Clock(now=now, wait=now.wait),
-            again=again, wish=latest, chance=Even(),
+            work=work, ledger=ledger, executor=engine,
+            clock=Clock(now=now, wait=now.wait, steady=now.steady), again=again, wish=latest,
+            chance=Even(),
         )  # fmt: skip
         driver.reconcile()
         yield Scene(work, ledger, engine, now, driver, wish)

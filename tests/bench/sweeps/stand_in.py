@@ -4,7 +4,7 @@
     stand_in.py grade RUN …       a grade
 
 A model is called by what it does: `works`, `spoilt`, `spoilt-once`, `refused`, `crashes`,
-with the seconds that it takes after a colon: `works:0.5`. Each start of a session adds
+`hoards`, with the seconds that it takes after a colon: `works:0.5`. Each start of a session adds
 its cell to a file beside the runs, so that nobody starts one unnoticed.
 """
 
@@ -29,6 +29,7 @@ from kbsite.store.folders import new_run_folder
 from kbsite.store.runs import complete
 
 JOURNAL = "starts.txt"
+HOARDED, BALLAST, WORTH = "hoarded", "ballast", "transcript.txt"
 ASKED: list[int] = []
 
 
@@ -59,6 +60,9 @@ def session(path: Path) -> int:
     before = spoilt_before(board, order["cell"])
     partial = new_run_folder(board, run_id)
     write_whole(partial / "order.json", json_bytes(order))
+    if model.does == "hoards" and not (runs.parent / HOARDED).exists():
+        (runs.parent / HOARDED).touch()
+        hoard(partial)
     reason = EndReason.FINISHED
     until = time.monotonic() + model.seconds
     while time.monotonic() < until and not ASKED:
@@ -71,6 +75,14 @@ def session(path: Path) -> int:
     made = complete(partial, run(order, run_id, reason, started, Path(told["problems"])), None)
     sys.stdout.write(json.dumps({"folder": str(made), "reason": reason.value}) + "\n")
     return 0
+
+
+def hoard(partial: Path) -> None:
+    """Write until the disk is full, and crash."""
+    (partial / WORTH).write_text("worth reading")
+    with (partial / BALLAST).open("wb", buffering=0) as stream:
+        while stream.write(b"x" * 4096):
+            pass
 
 
 def note(journal: Path, line: str) -> None:

@@ -65,8 +65,12 @@ class Ticks:
     """A clock that goes when it is told to."""
 
     at: float = 1000.0
+    set_back: float = 0.0
 
     def __call__(self) -> float:
+        return self.at - self.set_back
+
+    def steady(self) -> float:
         return self.at
 
     def wait(self, seconds: float) -> None:

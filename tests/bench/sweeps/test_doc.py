@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.sweeps.claims import CLAIMS
 from bench.sweeps.driver import PATIENCE_SECONDS
 from bench.sweeps.executors.on_ray import GRADE, PROVIDER, SUBREAPER
 from bench.sweeps.executors.on_slurm import MINUTES
+from bench.sweeps.outages import TELLING
+from bench.sweeps.room import LEAST_BYTES
 from bench.sweeps.sheet import Engine, Retries, Sweep
 from bench.sweeps.slots import BURST, CALM_SECONDS, WINDOW_SECONDS
 from bench.sweeps.states import State
@@ -39,6 +42,9 @@ def test_every_engine_is_told(engine: Engine) -> None:
         f"`most` {USUAL.most}, `lost` {USUAL.lost}",
         f"`backoff_seconds` {USUAL.backoff_seconds:.0f}",
         f"`longest_seconds` {USUAL.longest_seconds:.0f}",
+        f"`outage_seconds` {USUAL.outage_seconds:.0f}",
+        f"less than {LEAST_BYTES >> 30} GiB is free",
+        f".sweeps/{CLAIMS}/",
         f"SIGKILL after {PATIENCE_SECONDS:.0f} s",
         f"within {WINDOW_SECONDS:.0f} s that say that there are too many requests",
         f"{SUBREAPER}=1 ray start",
@@ -54,4 +60,6 @@ def test_its_figures_and_names_are_those_of_the_code(words: str) -> None:
 def test_words_for_figures_fit() -> None:
     assert (BURST, CALM_SECONDS) == (3, 5 * 60)
     assert "Three answers" in DOC
+    assert TELLING == 2
+    assert "Two sessions in a row" in DOC
     assert "every five minutes" in DOC

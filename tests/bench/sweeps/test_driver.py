@@ -393,7 +393,7 @@ def test_failed_cells_wait_for_a_person(tmp_path: Path) -> None:
     work = works(tmp_path)
     with scene(work) as made:
         made.step()
-        made.engine.ends(made.sessions()[0], 2)
+        made.engine.ends(made.sessions()[0], 2, "no such thing")
         made.step()
     with scene(work) as made:
         assert not made.step()
@@ -409,7 +409,7 @@ def test_a_failed_grade_waits_for_a_person_and_never_for_a_new_session(tmp_path:
         made.step()
         made.leaves(made.sessions()[0])
         made.step()
-        made.engine.ends(made.grades()[0], 2)
+        made.engine.ends(made.grades()[0], 2, "no such thing")
         made.step()
         assert made.held(only(made)).state is State.FAILED
     with scene(work) as made:
@@ -545,8 +545,8 @@ def test_status_tells_what_is_under_way_and_what_is_put_off(one: Scene) -> None:
     (session,) = one.sessions()
     one.now.wait(120)
     told = lines(one.ledger, one.now(), one.work.board)
-    assert told[0] == "0 of 1 done, 1 running; nobody drives it"
-    assert told[1] == "running for 2 min: codex · works, toy, attempt 1"
+    assert told[0] == "0 of 1 done, 1 running; nobody drives it; `run` goes on with it"
+    assert told[1].startswith("running for 2 min: codex · works, toy, attempt 1")
     one.leaves(session, EndReason.PROVIDER)
     one.step()
     assert "again in 1 min, after 1 failed" in lines(one.ledger, one.now(), one.work.board)[1]

@@ -90,14 +90,14 @@ REFUSED, ANSWERED = exchange(429), exchange()
 
 def test_refusals_are_counted_once_as_the_log_grows(tmp_path: Path) -> None:
     refusals, run = Refusals(), tmp_path / "a.partial"
-    assert refusals.new(run) == 0
+    assert refusals.new(run).crowded == 0
     write(run, REFUSED + ANSWERED)
-    assert refusals.new(run) == 1
-    assert refusals.new(run) == 0
+    assert refusals.new(run).crowded == 1
+    assert refusals.new(run).crowded == 0
     write(run, REFUSED[:30])
-    assert refusals.new(run) == 0
+    assert refusals.new(run).crowded == 0
     write(run, REFUSED[30:] + REFUSED)
-    assert refusals.new(run) == 2
+    assert refusals.new(run).crowded == 2
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,14 @@ def test_only_what_fewer_sessions_would_help_is_a_refusal(
     tmp_path: Path, line: str, count: int
 ) -> None:
     write(tmp_path / "a", line)
-    assert Refusals().new(tmp_path / "a") == count
+    assert Refusals().new(tmp_path / "a").crowded == count
 
 
 def test_each_run_has_a_log_of_its_own(tmp_path: Path) -> None:
     refusals = Refusals()
     for name in ("a", "b"):
         write(tmp_path / name, REFUSED)
-        assert refusals.new(tmp_path / name) == 1
+        assert refusals.new(tmp_path / name).crowded == 1
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_line_that_is_no_exchange_is_passed_over(tmp_path: Path, line: str) ->
     refusals, run = Refusals(), tmp_path / "a"
     write(run, f"{line}\n{REFUSED}")
 
-    assert refusals.new(run) == 1
+    assert refusals.new(run).crowded == 1
     assert to_mend(run, "here") is None
 
 
@@ -141,7 +141,7 @@ def test_a_log_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     run.mkdir()
     (run / LOG).symlink_to(tmp_path / "elsewhere")
 
-    assert Refusals().new(run) == 0
+    assert Refusals().new(run).crowded == 0
     assert to_mend(run, "here") is None
     assert to_mend(tmp_path / "gone", "here") is None
 

@@ -1,0 +1,331 @@
+"""What a night brings: a full disk, a provider that is down, a clock set back, a dead driver."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from bench.doctor.machine import LEAST_DISK
+from bench.sweeps import conduct, room
+from bench.sweeps.conduct import ask_to_stop, drive
+from bench.sweeps.driver import Wish
+from bench.sweeps.executors.form import Finished
+from bench.sweeps.ledger import Ledger
+from bench.sweeps.outages import TELLING, Outage
+from bench.sweeps.refusals import LOG
+from bench.sweeps.room import is_of_room
+from bench.sweeps.sheet import Retries
+from bench.sweeps.shown import DRIVER, lines
+from bench.sweeps.states import Outcome, State
+from bench.sweeps.tries import ERR, this_process, write_task
+from bench.sweeps.works import Work
+from kbsite.errors import MachineError
+from kbsite.model.status import EndReason
+from tests.bench.sweeps.engines import Engine, Scene, scene
+from tests.bench.sweeps.sweeps import Even, Ticks, contender, exchange, put_run, works
+
+ROOT = Path(__file__).parents[3]
+FULL = OSError(errno.ENOSPC, "No space left on device")
+HOUR = 3600.0
+
+
+def only(made: Scene) -> str:
+    (held,) = made.ledger.cells()
+    return held.cell.key
+
+
+# A full disk.
+
+
+def test_a_full_disk_loses_nothing_and_the_sweep_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    home = tmp_path / "disk"
+    home.mkdir()
+    words = ["unshare", "--map-root-user", "--mount", sys.executable, "-m",
+             "tests.bench.sweeps.full_disk", str(home)]  # fmt: skip
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+
+    assert told["outcomes"] == ["lost", "ran", "graded"], "a crash without a word is no refusal"
+    assert told["counts"]["done"] == 1
+    assert told["starts"] == 2
+    assert told["kept"] == ["worth reading"]
+    first, second = told["said"]
+    assert "nothing is started until there is room" in first
+    assert second == "there is room again: the sweep goes on"
+
+
+def test_nothing_is_started_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = [100 << 20]
+    monkeypatch.setattr(room, "free", lambda _: free[-1])
+    with scene(works(tmp_path)) as made:
+        said: list[str] = []
+        made.driver.say = said.append
+        assert made.step()
+        assert made.step()
+        assert made.engine.started == []
+        (told,) = said
+        assert told.startswith("100 MiB are free on the disk of ")
+        assert told in lines(made.ledger, made.now(), made.work.board)
+        free.append(LEAST_DISK)
+        made.step()
+        assert len(made.sessions()) == 1
+        assert said[1:] == ["there is room again: the sweep goes on"]
+    assert room.LEAST_BYTES == LEAST_DISK, "what the doctor asks for"
+
+
+class Moody(Ledger):
+    """A ledger whose disk is full now and then."""
+
+    full = False
+
+    def end(self, *given: object) -> None:
+        if self.full:
+            raise sqlite3.OperationalError("database or disk is full")
+        super().end(*given)  # type: ignore[arg-type]
+
+
+def test_what_could_not_be_written_down_is_written_down_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.sweeps.driver.is_of_room", lambda *_: True)
+    monkeypatch.setattr("tests.bench.sweeps.engines.Ledger", Moody)
+    with scene(works(tmp_path, grade=False)) as made:
+        made.step()
+        made.leaves(made.sessions()[0])
+        monkeypatch.setattr(Moody, "full", True)
+        assert made.driver._went_on()
+        assert made.held(only(made)).state is State.RUNNING
+        made.wish.append(Wish.DRAIN)
+        with pytest.raises(sqlite3.OperationalError):
+            made.driver._went_on()
+        monkeypatch.setattr(Moody, "full", False)
+        assert not made.driver._went_on()
+        assert made.held(only(made)).state is State.DONE
+
+
+def test_what_is_of_room_is_told_from_what_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert is_of_room(FULL, tmp_path)
+    assert is_of_room(OSError(errno.EDQUOT, "quota"), tmp_path)
+    assert not is_of_room(OSError(errno.EROFS, "read-only"), tmp_path)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    monkeypatch.setattr(room, "free", lambda _: 10 << 30)
+    assert not is_of_room(error, tmp_path)
+    monkeypatch.setattr(room, "free", lambda _: 0)
+    assert is_of_room(error, tmp_path)
+    assert not is_of_room(sqlite3.OperationalError("no such table"), tmp_path)
+
+
+def test_a_transaction_that_finds_no_room_leaves_the_ledger_in_use(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite", Ticks()) as ledger:
+        (pages,) = ledger._base.execute("PRAGMA page_count").fetchone()
+        ledger._base.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(sqlite3.OperationalError, match="full") as caught, ledger._whole():
+            ledger.tell("much", "x" * 100_000)
+        assert is_of_room(caught.value, tmp_path)
+        ledger._base.execute("PRAGMA max_page_count = 1000000")
+        with ledger._whole():
+            ledger.tell("little", "y")
+        assert (ledger.told("much"), ledger.told("little")) == (None, "y")
+
+
+def test_a_disk_that_cannot_be_written_is_told_in_one_message(tmp_path: Path) -> None:
+    work = works(tmp_path)
+    work.places.runs.write_text("no folder can be made here")
+    with pytest.raises(MachineError, match=r"cannot be written, or read.*then run the sweep"):
+        drive(work, lambda *_: None, lambda _: None)
+    work.places.runs.unlink()
+    work.ledger.mkdir(parents=True)
+    with pytest.raises(MachineError, match=r"the ledger cannot be opened.*nothing is lost"):
+        drive(work, lambda *_: None, lambda _: None)
+    assert not work.tries.exists()
+
+
+def test_a_stop_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scene(works(tmp_path)) as made:
+        made.step()
+        monkeypatch.setattr(conduct, "end", lambda *_: (_ for _ in ()).throw(FULL))
+        with pytest.raises(MachineError, match="No space left on device"):
+            ask_to_stop(made.work, at_once=True)
+
+
+# A provider that is down.
+
+
+def down(made: Scene, status: int | None = 503) -> None:
+    """All sessions under way end because their provider fails."""
+    for task in made.sessions():
+        told = {"end_reason": EndReason.PROVIDER}
+        files = {LOG: exchange(status)}
+        put_run(made.work, made.held(task.cell).cell, told=told, files=files)
+        made.engine.ends(task)
+
+
+def night(tmp_path: Path, **changes: object) -> Work:
+    models = [contender(model=f"m{n}") for n in range(6)]
+    retries = {"most": 1, "backoff_seconds": 60.0, "longest_seconds": 900.0}
+    return works(tmp_path, **{"contenders": models, "grade": False, "retries": retries, **changes})
+
+
+def test_a_provider_that_is_down_for_an_hour_costs_no_cell(tmp_path: Path) -> None:
+    with scene(night(tmp_path)) as made:
+        made.step()
+        assert len(made.sessions()) == 4
+        asked = []
+        while made.now.at < 1000 + HOUR:
+            down(made)
+            made.step(10)
+            asked.append(len(made.sessions()))
+        assert max(asked) == 1
+        assert sum(asked) < 12, "it is asked less and less often"
+        counts = made.ledger.counts()
+        assert counts[State.FAILED] == 0
+        assert Outcome.DOWN in {one.outcome for one in made.ledger.tries()}
+        while not made.sessions():
+            made.step(10)
+        (probe,) = made.sessions()
+        partial = made.work.board / "probe.partial"
+        (made.work.board / "probe.partial").mkdir()
+        (partial / "order.json").write_text(json.dumps({"cell": probe.cell}))
+        (partial / LOG).write_text(exchange())
+        made.step()
+        assert len(made.sessions()) == 4, "its first answer is enough"
+
+
+def test_who_asks_is_told_that_a_provider_is_down(tmp_path: Path) -> None:
+    with scene(night(tmp_path)) as made:
+        made.ledger.tell(DRIVER, json.dumps(asdict(this_process())))
+        made.step()
+        down(made)
+        made.step(30)
+        told = lines(made.ledger, made.now() + 20, made.work.board)
+        line = "here is down for 20 s: one session tries it in 40 s, and its other cells wait"
+        assert line in told
+        made.step(1000)
+        made.driver._outages["here"].answered()
+        made.step()
+        assert not [one for one in lines(made.ledger, 0, made.work.board) if "is down" in one]
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_what_waiting_does_not_mend_is_no_outage(tmp_path: Path, status: int) -> None:
+    with scene(night(tmp_path)) as made:
+        made.step()
+        down(made, status)
+        made.step()
+        assert Outcome.DOWN not in {one.outcome for one in made.ledger.tries()}
+
+
+def outage(now: Ticks, outage_seconds: float = 12 * HOUR) -> Outage:
+    return Outage(Retries(outage_seconds=outage_seconds), now.steady, Even())
+
+
+def test_one_session_that_failed_says_nothing_of_a_provider() -> None:
+    one = outage(Ticks())
+    assert not one.failed()
+    assert (one.down, one.most(4), one.wait_seconds) == (False, 4, 0.0)
+    one.answered()
+    assert not one.failed()
+    assert TELLING == 2
+    assert one.failed()
+    assert (one.down, one.most(4), one.wait_seconds) == (True, 0, 60.0)
+
+
+def test_sessions_that_fail_together_are_one_sign() -> None:
+    now = Ticks()
+    one = outage(now)
+    for _ in range(4):
+        one.failed()
+    assert one.wait_seconds == 60.0
+    now.wait(60)
+    assert one.most(4) == 1
+    one.failed()
+    assert one.wait_seconds == 120.0
+    one.answered()
+    assert one.most(4) == 4
+
+
+def test_an_outage_without_an_end_counts_at_last() -> None:
+    now = Ticks()
+    one = outage(now, outage_seconds=HOUR)
+    one.failed()
+    assert one.failed()
+    now.wait(HOUR + 1)
+    assert not one.failed()
+    assert one.down
+
+
+# A clock that is set back, and half a sweep that is dead.
+
+
+def test_a_clock_that_is_set_back_puts_nothing_off(tmp_path: Path) -> None:
+    with scene(works(tmp_path)) as made:
+        made.step()
+        made.leaves(made.sessions()[0], EndReason.PROVIDER)
+        made.now.set_back = -2 * HOUR
+        made.step()
+        assert made.sessions() == []
+        made.now.set_back = 0
+        made.step()
+        assert len(made.sessions()) == 1
+        made.now.set_back = 24 * HOUR
+        assert lines(made.ledger, made.now(), made.work.board)[1].startswith("running for 0 s")
+
+
+def test_status_tells_what_is_dead_and_what_is_alive(tmp_path: Path) -> None:
+    with scene(works(tmp_path)) as made:
+        made.step()
+        first, second = lines(made.ledger, made.now(), made.work.board)
+        assert first == "0 of 1 done, 1 running; nobody drives it; `run` goes on with it"
+        assert second.endswith("nothing works on it any more: `run` finds out what is left of it")
+        who = this_process()
+        made.ledger.tell(DRIVER, json.dumps(asdict(who)))
+        first, second = lines(made.ledger, made.now(), made.work.board)
+        assert f"driven by process {os.getpid()}" in first
+        assert second.endswith("attempt 1")
+        made.ledger.tell(DRIVER, json.dumps(asdict(replace(who, host="far"))))
+        first = lines(made.ledger, made.now(), made.work.board)[0]
+        assert "driven from far, where `status` tells whether it still is" in first
+
+
+def test_a_cli_that_one_node_lacks_is_told_with_the_node(tmp_path: Path) -> None:
+    with scene(works(tmp_path)) as made:
+        made.step()
+        (session,) = made.sessions()
+        far = {**asdict(this_process()), "host": "node-7"}
+        (session.folder / "lock").write_text(json.dumps(far))
+        made.engine.ends(session, 3, "bench.running: codex is not installed in /clis")
+        made.step()
+        held = made.held(only(made))
+        assert (held.state, held.tally.lost) == (State.WAITING, 1)
+        assert "; on node-7; bench.running: codex is not installed" in (held.detail or "")
+
+
+def test_a_try_that_cannot_be_held_on_a_full_disk_is_tried_again(tmp_path: Path) -> None:
+    """Exit code 1 means that a file is wrong, and nothing else."""
+    with scene(works(tmp_path), engine=Engine()) as made:
+        made.step()
+        (session,) = made.sessions()
+        write_task(session)
+        (session.folder / "lock").mkdir()
+        words = [sys.executable, "-m", "bench.sweeps.hold", str(session.folder)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert (done.returncode, "cannot be started: " in done.stderr) == (3, True)
+        (session.folder / "lock").rmdir()
+        (session.folder / ERR).write_text(done.stderr)
+        made.engine.over.append(Finished(id=session.id, exit_code=3))
+        made.step()
+        assert made.held(only(made)).state is State.WAITING
