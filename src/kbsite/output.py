@@ -83,7 +83,7 @@ class Output:
         if file.stays:
             self.keep([file.path])
         elif file.pieces is None:
-            self.write_bytes(file.path, file.data or file.text.encode("utf-8"))
+            self.write_bytes(file.path, file.data() if file.data else file.text.encode("utf-8"))
         else:
             work = partial(self._pieces, file)
             self._beside.append(beside(work) if file.large else work)

@@ -18,7 +18,9 @@ COMMANDS = {
     "audit": ("kbsite.cli.audit:audit", "Read runs, and write down what an auditor finds."),
     "build": ("kbsite.cli.build:build", "Make the site of a folder of runs."),
     "check": ("kbsite.cli.check:check", "Say what is wrong with runs, audits, problems, config."),
+    "export": ("kbsite.cli.export:export", "Write runs as others read them."),
     "import": ("kbsite.cli.imports:imports", "Make run directories of what others have written."),
+    "verify": ("kbsite.cli.verify:verify", "Derive a site's figures anew from its raw data."),
 }
 """Every command: where it is, and what it does in one line."""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from kbsite.text import banner, visible
@@ -63,7 +65,21 @@ def png(drawn: str) -> bytes:
     """An SVG of ours as PNG; ImportError where the extra is not installed."""
     from resvg_py import svg_to_bytes
 
-    return bytes(svg_to_bytes(svg_string=drawn, monospace_family="DejaVu Sans Mono"))
+    # To look through all fonts of a machine takes ten times as long as to draw.
+    font = _font()
+    files = [font] if font else None
+    return bytes(svg_to_bytes(svg_string=drawn, skip_system_fonts=bool(font), font_files=files))
+
+
+@cache
+def _font() -> str:
+    """The file of the first of the fonts that cards ask for; empty where it is not found."""
+    places = (folder.rglob(_FILE) for folder in map(Path, _FOLDERS) if folder.is_dir())
+    return next((str(path) for found in places for path in found), "")
+
+
+_FILE = "DejaVuSansMono.ttf"
+_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "/Library/Fonts")
 
 
 def _few(card: Card) -> Sequence[str]:

@@ -71,7 +71,7 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     rows = table.rows(listing.listed(site))
     yield File(CSV, table.csv_text(rows))
     if parquet.available():
-        yield File(PARQUET, data=parquet.parquet(rows))
+        yield File(PARQUET, data=partial(parquet.parquet, rows))
     yield File(FEED, _feed(site))
     yield File(SITE, json_text(published(site)))
     values = {"title": "data", "offers": _offers(site)}

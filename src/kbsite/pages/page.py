@@ -160,8 +160,8 @@ class File:
     path: str
     """Within the site, with forward slashes, not yet quoted."""
     text: str = ""
-    data: bytes = b""
-    """What it holds where that is no text."""
+    data: Callable[[], bytes] | None = None
+    """Makes what it holds where that is no text; called when it is written."""
     pieces: Iterable[str] | None = None
     """The text where it is too long to be held at once; to be gone through once."""
     large: bool = False

@@ -85,4 +85,4 @@ def _files(folder: str, card: Card) -> Iterator[File]:
     drawn = cards.svg(card)
     yield File(f"{folder}/card.svg", drawn)
     if cards.available():
-        yield File(f"{folder}/card.png", data=cards.png(drawn))
+        yield File(f"{folder}/card.png", data=partial(cards.png, drawn))

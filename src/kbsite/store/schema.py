@@ -7,6 +7,7 @@ import inspect
 import json
 import textwrap
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from typing import Any, get_args, get_type_hints
 
@@ -90,6 +91,7 @@ def _describe(part: dict[str, Any], name: str) -> None:
             next(texts)["format"] = "date-time"
 
 
+@cache
 def attribute_docs(kind: type) -> dict[str, str]:
     """The docstrings that stand under the fields of a record, by field."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))

@@ -15,7 +15,7 @@ from kbsite.model.finding import Finding, Severity
 MOST = 20
 """Differences of a file that are named."""
 
-_NAMES = ("id", "run", "problem", "contender", "kind", "reason", "key")
+_NAMES = ("id", "problem", "run", "contender", "kind", "reason", "key")
 """Keys that tell items of a list apart, the best first."""
 
 _ID = re.compile(r'\bid="([^"]*)"')

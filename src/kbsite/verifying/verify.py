@@ -130,8 +130,13 @@ class _Verifying:
             yield Finding(Severity.ERROR, page.path, message)
 
     def _file(self, file: File) -> Iterator[Finding]:
-        text = "".join(file.pieces) if file.pieces is not None else file.text
-        yield from self._compared(file.path, file.data or text.encode("utf-8"))
+        if file.path.endswith(_DRAWN):
+            self._seen.add(file.path)
+        elif file.data:
+            yield from self._compared(file.path, file.data())
+        else:
+            text = "".join(file.pieces) if file.pieces is not None else file.text
+            yield from self._compared(file.path, text.encode("utf-8"))
 
     def _compared(self, path: str, wanted: bytes) -> Iterator[Finding]:
         self._seen.add(path)
@@ -140,7 +145,7 @@ class _Verifying:
         got = self._place.read(path)
         if got is None:
             yield Finding(Severity.ERROR, path, "missing; it follows from the raw data")
-        elif not path.endswith(_DRAWN):
+        else:
             yield from differences(path, wanted, got)
 
     def _static(self) -> Iterator[Finding]:

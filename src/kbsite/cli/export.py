@@ -1,0 +1,45 @@
+"""`kbsite export`: runs as others read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kbsite.cli.options import FOLDER, config_option, settings, tell
+
+
+@click.group()
+def export() -> None:
+    """Write runs as others read them.
+
+    \b
+    Example:
+      kbsite export hf dataset
+    """
+
+
+@export.command()
+@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
+@config_option
+@click.option("--runs", type=FOLDER, help="Folder of the runs.")
+def hf(out: Path, config: Path | None, runs: Path | None) -> None:
+    """Write all runs as a dataset for the Hugging Face hub into DIR, which is replaced.
+
+    It holds runs.jsonl, transcripts, solutions, annotations and a dataset card; what the site
+    covers is covered here too. Nothing is uploaded.
+
+    \b
+    Example:
+      kbsite export hf dataset
+    """
+    from kbsite.build import override
+    from kbsite.dataset import write_dataset
+    from kbsite.reading import read
+
+    site = read(override(settings(config, runs), runs, None, None))
+    for finding in site.findings:
+        tell(finding)
+    count = write_dataset(site, out)
+    click.echo(f"{count} runs", err=True)
+    click.echo(out)

@@ -1,0 +1,64 @@
+"""`kbsite verify`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from kbsite.cli.options import tally, tell
+from kbsite.cli.progress import progress
+from kbsite.errors import UsageError
+from kbsite.model.finding import Severity
+
+if TYPE_CHECKING:
+    from kbsite.verifying.places import Place
+
+
+@click.command()
+@click.argument("site", metavar="SITE_OR_URL")
+@click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
+def verify(site: str, *, as_json: bool) -> None:
+    """Derive every published figure anew from the raw data that a site publishes.
+
+    SITE_OR_URL is a folder, or an address that starts with http://, https:// or file://. What does
+    not follow is named with its file and key; then the exit code is 1.
+
+    \b
+    Example:
+      kbsite verify site
+      kbsite verify https://bench.example/hard/
+    """
+    from kbsite.verifying import verify as findings_of
+
+    seen: Counter[Severity] = Counter()
+    with progress() as tick:
+        for finding in findings_of(_place(site), tick):
+            seen[finding.severity] += 1
+            if as_json:
+                click.echo(json.dumps({**asdict(finding), "severity": finding.severity.value}))
+            else:
+                tell(finding)
+    click.echo(tally(seen), err=True)
+    if seen[Severity.ERROR]:
+        sys.exit(1)
+
+
+def _place(site: str) -> Place:
+    from kbsite.verifying.places import FolderPlace
+    from kbsite.verifying.remote import UrlPlace
+
+    if site.startswith(("http://", "https://")):
+        return UrlPlace(site)
+    folder = Path(unquote(urlsplit(site).path)) if site.startswith("file://") else Path(site)
+    if folder.name == "index.html":
+        folder = folder.parent
+    if not folder.is_dir():
+        raise UsageError(f"{site}: expected the folder of a site, or its address")
+    return FolderPlace(folder)

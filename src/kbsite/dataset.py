@@ -1,0 +1,154 @@
+"""The runs of a site as a dataset for the Hugging Face hub: lines, transcripts, annotations, card.
+
+    README.md                     the dataset card
+    runs.jsonl                    a run a line
+    transcripts/<run-id>/...      what its CLI wrote
+    solutions/<run-id>/...        solution.py and the files that it needs
+    annotations/<run-id>.yaml     its audit
+
+Whatever is covered on the site is covered here: files are read as the build reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from kbsite.errors import UsageError
+from kbsite.model.listing import ListedRun
+from kbsite.pages import listing
+from kbsite.pages.page import Site
+from kbsite.pages.social import base_url
+from kbsite.store.files import Stored
+from kbsite.store.runs import AUDIT, SIDECARS, SOLUTION, TRANSCRIPT, StoredRun
+from kbsite.store.swapping import put_in_place
+from kbsite.store.writing import write_bytes, write_text
+from kbsite.text import visible
+
+CARD = "README.md"
+RUNS = "runs.jsonl"
+MARKER = ".kbsite-dataset"
+"""File that says that a folder was made by an export, so that the next one may replace it."""
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Names that the hub has for numbers of lines below these."""
+
+
+def write_dataset(site: Site, out: Path) -> int:
+    """Write the dataset, whole or not at all; how many runs it holds.
+
+    UsageError where something stands at its place that no export made.
+    """
+    out = out.absolute()
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: a file; name a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).exists():
+        raise UsageError(f"{out}: not made by an export, so not replaced; empty it or name another")
+    folder = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(folder, ignore_errors=True)
+    listed = listing.listed(site)
+    lines = [_line(site, run, folder) for run in listed]
+    write_text(folder / RUNS, "".join(lines))
+    write_text(folder / CARD, card(site, listed))
+    write_text(folder / MARKER, "")
+    put_in_place(folder, out)
+    shutil.rmtree(folder, ignore_errors=True)
+    return len(listed)
+
+
+def _line(site: Site, run: ListedRun, folder: Path) -> str:
+    """The line of a run, whose files are put in their places."""
+    stored = site.by_id[run.id]
+    told: dict[str, object] = msgspec.to_builtins(run)
+    base = base_url(site)
+    told["page"] = f"{base}{told['page']}" if base else None
+    told |= {
+        "grader": stored.metrics.grader,
+        "ms": stored.metrics.ms,
+        "summary": stored.audit.summary if stored.audit else None,
+        "implication": stored.audit.implication if stored.audit else None,
+        "counts": listing.counts(stored) == "yes",
+        "transcripts": list(_put(_transcripts(stored), folder)),
+        "solutions": list(_put(_solutions(stored), folder)),
+        "annotation": next(_put(_annotation(stored), folder), None),
+    }
+    # In ASCII: a name may hold bytes that are no UTF-8.
+    return json.dumps(told, allow_nan=False) + "\n"
+
+
+def _put(files: Iterator[tuple[str, Stored]], folder: Path) -> Iterator[str]:
+    for name, file in files:
+        write_bytes(folder / name, file.read())
+        yield name
+
+
+def _transcripts(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
+    for file in stored.files:
+        if file.name.startswith(TRANSCRIPT):
+            yield f"transcripts/{stored.run.id}/{file.name.removeprefix(TRANSCRIPT)}", file
+
+
+def _solutions(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
+    for file in stored.files:
+        if file.name == SOLUTION or file.name.startswith(SIDECARS):
+            yield f"solutions/{stored.run.id}/{file.name}", file
+
+
+def _annotation(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
+    file = stored.file(AUDIT)
+    if file is not None and stored.audit is not None:
+        yield f"annotations/{stored.run.id}.yaml", file
+
+
+def card(site: Site, runs: tuple[ListedRun, ...]) -> str:
+    """The dataset card: what the hub reads, then what a person does."""
+    title = " ".join(visible(site.config.title).split())
+    size = next((name for most, name in _SIZES if len(runs) < most), "n>1M")
+    head = {
+        "pretty_name": title,
+        "tags": ["agent-traces", "gpu-kernels", "benchmark"],
+        "task_categories": ["text-generation"],
+        "size_categories": [size],
+        "configs": [{"config_name": "runs", "data_files": RUNS}],
+    }
+    boards = "\n".join(
+        f"* {_plain(board.config.title)}: {len(board.rows)} contenders, {len(board.columns)}"
+        f" problems, {board.attempts} runs. {board.config.represents.sentence}"
+        for board in site.boards
+    )
+    audited = sum(run.verdict is not None for run in runs)
+    base = base_url(site)
+    where = f"The site: <{base}>\n\n" if base else ""
+    return (
+        f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n"
+        f"# {_plain(title)}\n\n{_plain(site.config.tagline)}\n\n{where}"
+        f"{len(runs)} runs of coding agents on kernel problems, {audited} of them audited.\n\n"
+        f"{boards}\n\n{_LAYOUT}"
+    )
+
+
+def _plain(text: str) -> str:
+    """A text within Markdown that can start no markup."""
+    words = " ".join(visible(text).split())
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#!|&" else sign for sign in words)
+
+
+_LAYOUT = """## Layout
+
+| path | holds |
+|---|---|
+| `runs.jsonl` | a run a line: contender, problem, status, score, verdict, tokens, paths of files |
+| `transcripts/<run-id>/` | what the CLI wrote, its own logs and those of sub-agents among it |
+| `solutions/<run-id>/` | the final `solution.py` and the files that it needs |
+| `annotations/<run-id>.yaml` | the auditor's verdict with its quotes |
+
+`peak_fraction` is the time that the hardware's ceilings allow over the measured time, as the
+geometric mean over the shapes; null unless the run passed. A run whose `counts` is false was taken
+out of the ranking by its verdict.
+What stands as `[redacted]` was covered before publication. Made by `kbsite export hf`.
+"""

@@ -1,0 +1,110 @@
+"""The runs as a dataset: what the hub reads, and what a person finds in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from kbsite.cli import kbsite
+from kbsite.dataset import MARKER, card, write_dataset
+from kbsite.errors import UsageError
+from kbsite.model.redaction import Span
+from kbsite.pages import listing
+from kbsite.reading import read
+from kbsite.store.settings import Settings
+from tests.conftest import MakeRun, MakeSettings
+from tests.trees import tree
+
+HOSTILE = "<script>`[x](javascript:1)` --- \n# no: {yaml}"
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
+    board = tmp_path / "runs" / "demo"
+    held: dict[str, Any] = {"transcript": {"stdout.jsonl": b"{}\n", "deep/agent.jsonl": b"[]\n"}}
+    make_run(board, model="one", audit={}, files={"files/k.cu": b"// k\n"}, **held)
+    make_run(board, model="two", metrics={"status": "wrong"}, **held)
+    return make_settings(tmp_path, site={"title": HOSTILE, "tagline": HOSTILE})
+
+
+def lines(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()]
+
+
+def test_every_run_is_a_line_that_leads_to_its_files(settings: Settings, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+
+    assert write_dataset(read(settings), out) == 2
+    one, two = lines(out)
+    assert (one["model"], one["peak_fraction"], one["verdict"]) == ("one", 0.42, "clean")
+    assert (two["status"], two["peak_fraction"], two["annotation"]) == ("wrong", None, None)
+    assert one["annotation"] == f"annotations/{one['id']}.yaml"
+    for run in (one, two):
+        for name in [*run["transcripts"], *run["solutions"]]:
+            assert (out / name).is_file(), name
+    assert [Path(name).name for name in one["solutions"]] == ["k.cu", "solution.py"]
+    assert len(one["transcripts"]) == 2
+    audit = yaml.safe_load((out / one["annotation"]).read_text())
+    assert audit["verdict"] == "clean"
+    named = {name for run in (one, two) for name in [*run["transcripts"], *run["solutions"]]}
+    there = set(tree(out)) - {"README.md", "runs.jsonl", MARKER, one["annotation"]}
+    assert there == named
+
+
+def test_the_card_is_sound_whatever_the_site_is_called(settings: Settings) -> None:
+    site = read(settings)
+    text = card(site, listing.listed(site))
+    _, head, body = text.split("---\n", 2)
+    held = yaml.safe_load(head)
+
+    assert held["configs"] == [{"config_name": "runs", "data_files": "runs.jsonl"}]
+    assert held["size_categories"] == ["n<1K"]
+    assert held["pretty_name"].startswith("<script>")
+    assert "<script>" not in body
+    assert "\n# no:" not in body
+    assert "2 runs of coding agents on kernel problems, 1 of them audited." in body
+
+
+def test_what_is_covered_on_the_site_is_covered_here(settings: Settings, tmp_path: Path) -> None:
+    site = read(settings)
+    first = site.runs[0]
+    files = tuple(
+        replace(one, hidden=(Span(4, 9, "a rule"),)) if one.name == "solution.py" else one
+        for one in first.files
+    )
+    covered = replace(first, files=files)
+    write_dataset(replace(site, runs=(covered, *site.runs[1:])), tmp_path / "dataset")
+    text = (tmp_path / "dataset" / "solutions" / first.run.id / "solution.py").read_text()
+
+    assert "solve" not in text
+    assert len(text) == (first.folder / "solution.py").stat().st_size
+
+
+def test_the_same_runs_make_the_same_files_and_replace_them(
+    settings: Settings, tmp_path: Path
+) -> None:
+    out = tmp_path / "dataset"
+    ran = CliRunner().invoke(kbsite, ["export", "hf", str(out), "--config", str(settings.path)])
+    first = tree(out)
+    (out / "stray").write_text("left from before")
+    write_dataset(read(settings), out)
+
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (0, f"{out}\n", "2 runs\n")
+    assert tree(out) == first
+
+
+def test_nothing_that_an_export_did_not_make_is_replaced(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("precious")
+    for place in (tmp_path / "mine", tmp_path / "mine" / "file"):
+        with pytest.raises(UsageError, match=r"not replaced|a file"):
+            write_dataset(read(settings), place)
+    assert (tmp_path / "mine" / "file").read_text() == "precious"

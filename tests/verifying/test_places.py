@@ -1,0 +1,204 @@
+"""A site is verified where it stands: in a folder, by file://, or below any path of a server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kbsite.cli import kbsite
+from kbsite.errors import InputError, MachineError, UsageError
+from kbsite.model.finding import Severity
+from kbsite.verifying import remote, verify
+from kbsite.verifying.mirror import Mirror
+from kbsite.verifying.places import FolderPlace
+from kbsite.verifying.remote import UrlPlace
+from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.verifying.published import Runs, copy_of, errors, in_json, make_site, replace_in
+
+
+@pytest.fixture(name="site", scope="module")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    make_floors: MakeFloors,
+) -> Path:
+    home = tmp_path_factory.mktemp("home") / "deep" / "below"
+    home.mkdir(parents=True)
+    return make_site(home, make_settings, make_run, make_floors)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files of a folder, without a log."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(kbsite, ["verify", *words])
+
+
+def test_a_site_below_a_path_of_a_server_follows_and_a_falsified_one_does_not(
+    site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    replace_in(spoilt, "demo/index.html", ".420", ".920")
+    with served(partial(Quiet, directory=str(site.parents[1]))) as url:
+        whole = run(f"{url}/below/site/index.html")
+    with served(partial(Quiet, directory=str(tmp_path))) as url:
+        false = run(f"{url}/spoilt", "--json")
+    told = [json.loads(line) for line in false.stdout.splitlines()]
+
+    assert (whole.exit_code, whole.stderr) == (0, "0 errors, 0 warnings\n")
+    assert false.exit_code == 1
+    assert [(one["path"], one["severity"]) for one in told] == [("demo/index.html", "error")]
+
+
+def test_a_folder_and_its_address_as_a_file_are_the_same(site: Path) -> None:
+    assert run(f"{site.as_uri()}/index.html").exit_code == 0
+
+
+def test_what_is_no_site_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a site that kbsite made"):
+        errors(tmp_path)
+    assert isinstance(run(str(tmp_path / "nowhere")).exception, UsageError)
+    with pytest.raises(UsageError, match="expected http"):
+        UrlPlace("gopher://a.example/")
+
+
+def test_a_server_that_is_not_there_is_the_machines_fault() -> None:
+    with served(Quiet) as url:
+        pass
+    with pytest.raises(MachineError, match="cannot be fetched"):
+        UrlPlace(url).read("data/site.json")
+
+
+class Elsewhere(Quiet):
+    """Sends whoever asks to another server, or fails."""
+
+    def do_GET(self) -> None:
+        code = 500 if "broken" in self.path else 302
+        self.send_response(code)
+        self.send_header("Location", "http://127.0.0.1:1/secret")
+        self.end_headers()
+
+
+def test_nobody_is_sent_to_another_server_and_a_failure_is_none_of_a_missing_file() -> None:
+    with served(Elsewhere) as url:
+        for path, code in (("data/site.json", "302"), ("broken", "500")):
+            with pytest.raises(InputError, match=f"the server says {code}"):
+                UrlPlace(url).read(path)
+
+
+def test_no_more_is_taken_than_a_site_can_hold(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "MOST_BYTES", 10)
+    monkeypatch.setattr(remote, "MOST_FILES", 1)
+    with served(partial(Quiet, directory=str(site))) as url:
+        place = UrlPlace(url)
+        with pytest.raises(InputError, match="more than 10 bytes"):
+            place.read("index.html")
+        with pytest.raises(InputError, match="larger than any"):
+            place.read("index.html")
+
+
+def test_links_in_a_folder_are_not_followed(site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    raw = spoilt / f"runs/{Runs.first}/raw"
+    (raw / "solution.py").unlink()
+    (raw / "solution.py").symlink_to("/etc/passwd")
+
+    assert (f"runs/{Runs.first}/raw/solution.py", "missing; the manifest lists it") in {
+        (one.path, one.message) for one in errors(spoilt)
+    }
+
+
+@pytest.mark.parametrize("name", ["../../../escaped", "/tmp/escaped", "a/../../../x", "a\0b"])
+def test_a_manifest_cannot_name_what_lies_outside_its_run(
+    name: str, site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    path = f"runs/{Runs.first}/raw/manifest.json"
+    in_json(spoilt, path, lambda held: held["files"].update({name: "0" * 64}))
+    mirror = tmp_path / "a" / "b" / "mirror"
+    found = _mirrored(spoilt, mirror)
+
+    assert any("names nothing within a run" in message for message in found)
+    inside = set(tmp_path.rglob("*escaped*")) | {*Path("/tmp").glob("escaped")}
+    assert not inside
+
+
+def _mirrored(site: Path, folder: Path) -> list[str]:
+    from kbsite.model.redacted import Redactions
+
+    mirror = Mirror(FolderPlace(site), folder, Redactions(format=1, files=()))
+    mirror.take(Runs.first)
+    return [one.message for one in mirror.findings]
+
+
+@pytest.mark.parametrize("run_id", ["../x", "", ".hidden", "a/b", "x" * 300])
+def test_no_id_of_a_run_leads_out_of_the_mirror(run_id: str, site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    in_json(spoilt, "data/site.json", lambda held: held["runs"].append(run_id))
+
+    assert any("the site lists a run of this id" in one.message for one in errors(spoilt))
+
+
+def _redacted(site: Path, after: str | None = None) -> None:
+    """Publish a transcript with a word covered, and a report that says so."""
+    path = f"runs/{Runs.failed}/raw/transcript/stdout.jsonl"
+    before = sha256((site / path).read_bytes()).hexdigest()
+    replace_in(site, path, "Done.", "xxxxx")
+    told: dict[str, Any] = {
+        "run": Runs.failed, "file": "transcript/stdout.jsonl", "before": before,
+        "after": after or sha256((site / path).read_bytes()).hexdigest(), "hits": {"word": 1},
+    }  # fmt: skip
+    (site / "data/redaction.json").write_text(json.dumps({"format": 1, "files": [told]}))
+
+
+def test_a_redacted_file_is_none_that_was_falsified(site: Path, tmp_path: Path) -> None:
+    covered, false = copy_of(site, tmp_path / "covered"), copy_of(site, tmp_path / "false")
+    _redacted(covered)
+    _redacted(false, after="0" * 64)
+    raw = f"runs/{Runs.failed}/raw/"
+
+    assert not [one for one in errors(covered) if one.path.startswith(raw)]
+    assert [one.path for one in errors(false) if one.path.startswith(raw)] == [
+        f"{raw}transcript/stdout.jsonl"
+    ]
+
+
+def test_a_site_of_another_version_is_not_taken_for_a_false_one(site: Path, tmp_path: Path) -> None:
+    other = copy_of(site, tmp_path / "site")
+    in_json(other, "data/site.json", lambda held: held.update(kbsite="0.0.0"))
+    replace_in(other, "demo/index.html", ".420", ".920")
+    found = list(verify(FolderPlace(other)))
+
+    assert [(one.severity, one.path, one.key) for one in found] == [
+        (Severity.ERROR, "data/site.json", "kbsite"),
+        (Severity.ERROR, "data/site.json", "kbsite"),
+    ]
+    assert "install that version" in found[0].message
