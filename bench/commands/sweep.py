@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from kbsite.errors import MachineError
 if TYPE_CHECKING:
     from bench.sweeps.plan import Plan
     from bench.sweeps.sheet import Contender
+    from bench.sweeps.states import State
     from bench.sweeps.works import Work
     from kbsite.model.price import PriceTable
 
@@ -121,9 +123,7 @@ def _stop(work: Work, given: Given, front: Front) -> int:
 
 def _drive(work: Work, given: Given, front: Front) -> int:
     from bench.sweeps.conduct import drive
-    from bench.sweeps.driver import words
     from bench.sweeps.plan import lines, plan
-    from bench.sweeps.states import State
 
     made = plan(work, _prices())
     for line in lines(made):
@@ -139,16 +139,27 @@ def _drive(work: Work, given: Given, front: Front) -> int:
         counts = drive(
             work, told, front.say, again=bool(given.get("failed")), without=found.stopped
         )
+    if given.get("json"):
+        front.give(json.dumps({state.value: count for state, count in counts.items()}))
+    complete = _ended(counts, front)
+    for one in made.due:
+        if one.contender in found.stopped:
+            which = f"{one.missing} of {one.contender.label}, which lacks"
+            front.say(f"left open: {which} {found.cell(one.contender)}", "bad")
+    return 0 if complete else 1
+
+
+def _ended(counts: Mapping[State, int], front: Front) -> bool:
+    """Say how many cells stand where; whether all are done."""
+    from bench.sweeps.driver import words
+    from bench.sweeps.states import State
+
     whole = sum(counts.values())
     complete = counts[State.DONE] == whole
     front.say(words(counts), "good" if complete else "bad")
-    for one in made.due:
-        if one.contender in found.stopped:
-            front.say(f"left open: {one.missing} of {one.contender.label}, which lacks "
-                      f"{found.cell(one.contender)}", "bad")  # fmt: skip
-    if given.get("json"):
-        front.give(json.dumps({state.value: count for state, count in counts.items()}))
-    return 0 if complete else 1
+    if counts[State.FAILED]:
+        front.say("`status` tells why cells failed; `run --failed` tries them once more")
+    return complete
 
 
 SWEEP = Command(

@@ -52,16 +52,12 @@ def rows(ledger: Ledger) -> list[tuple[str, ...]]:
 def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     """How far a sweep is, what is under way, what failed and why; `board` is its folder."""
     held = {one.cell.key: one for one in ledger.cells()}
-    who = driver_of(ledger)
-    wish = ledger.told(WISH)
-    driven = _driven(ledger)
-    told = [f"{words(ledger.counts())}; {driven}{f', which was told to {wish}' if wish else ''}"]
-    told += [wrong] if (wrong := short(board)) else []
+    told = [f"{words(ledger.counts())}; {_driven(ledger)}", *filter(None, [short(board)])]
     told += list(_down(ledger, now))
     for one in ledger.open_tries():
         # A driver that is there finds out by itself, and an engine may not have started it yet.
-        lost = who is None and not claimed(board, one.cell)
-        told.append(_under_way(one, held[one.cell], now) + (_LOST if lost else ""))
+        dead = driver_of(ledger) is None and not claimed(board, one.cell)
+        told.append(_under_way(one, held[one.cell], now, dead=dead))
     wanted = [one for one in held.values() if one.wanted]
     told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
     told += list(_put_off(wanted, now))
@@ -72,14 +68,16 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     return told
 
 
-_LOST = "; nothing works on it any more: `run` finds out what is left of it"
+_DEAD = "; nothing works on it any more: `run` finds out what is left of it"
 
 
 def _driven(ledger: Ledger) -> str:
     """Who drives a sweep, as far as this host can see."""
     who = driver_of(ledger)
+    wish = ledger.told(WISH)
     if who is not None:
-        return f"driven by process {who.pid} on {who.host}"
+        asked = f", which was told to {wish}" if wish else ""
+        return f"driven by process {who.pid} on {who.host}{asked}"
     noted = _noted(ledger)
     if noted is not None and noted.host != socket.gethostname():
         return f"driven from {noted.host}, where `status` tells whether it still is"
@@ -105,8 +103,9 @@ def _down(ledger: Ledger, now: float) -> Iterable[str]:
             )
 
 
-def _under_way(one: Try, held: Held, now: float) -> str:
-    return f"{held.state.value} for {duration(max(0.0, now - one.begun))}: {held.cell.label}"
+def _under_way(one: Try, held: Held, now: float, *, dead: bool) -> str:
+    since = duration(max(0.0, now - one.begun))
+    return f"{held.state.value} for {since}: {held.cell.label}{_DEAD if dead else ''}"
 
 
 def _elsewhere(wanted: Iterable[Held], board: Path) -> Iterable[str]:

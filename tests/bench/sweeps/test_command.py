@@ -116,6 +116,7 @@ def test_cells_that_failed_are_told_and_tried_again_when_wanted(shell: Shell) ->
     code, _, err = shell("sweep", "run", "night.yaml")
     assert code == 1
     assert "1 failed" in err
+    assert "`run --failed` tries them once more" in err
     assert "no such CLI is installed" in shell("sweep", "status", "night.yaml")[1]
     assert len(Path(JOURNAL).read_text().splitlines()) == 1
     shell("sweep", "run", "night.yaml")
