@@ -78,7 +78,7 @@ class Config:
     contact: str = ""
     """Markdown: whom to write to."""
     url: str = ""
-    """Where the site will be published; only the page for missing addresses needs it."""
+    """Where the site will be published; sitemap.xml and cards for links are made only then."""
     runs: str = "runs"
     """Folder of the runs, from the folder that kbsite.yaml stands in."""
     problems: str = "problems"
@@ -89,6 +89,8 @@ class Config:
     out: str = "site"
     search: bool = False
     """Whether the texts of all runs can be searched; needs the extra `search`."""
+    bundles: bool = False
+    """Whether each run can be downloaded as one archive; needs the extra `bundles`."""
     boards: tuple[BoardConfig, ...] = ()
     leaks: tuple[Leak, ...] = ()
     """What audits name under `leak`."""

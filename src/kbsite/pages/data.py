@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from kbsite import __version__
-from kbsite.feeds import atom, parquet, sitemap, table
+from kbsite.errors import MachineError
+from kbsite.feeds import atom, bundles, parquet, sitemap, table
 from kbsite.feeds.leaderboard import leaderboard, listed_board
 from kbsite.model.board import Board
 from kbsite.model.config import Config
@@ -28,7 +29,9 @@ from kbsite.pages.page import (
     problem_path,
     run_path,
 )
-from kbsite.pages.social import base_url, board_card, run_card
+from kbsite.pages.social import base_url, board_card, bundle_path, run_card
+from kbsite.store.inputs import Input
+from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text
 
 DATA = f"data/{INDEX}"
@@ -54,6 +57,8 @@ class Offer:
 def pages(site: Site) -> Iterator[Page]:
     """The page with its files, then cards, then what says where all pages are."""
     yield Page(DATA, partial(_files, site))
+    if site.config.bundles:
+        yield from _bundles(site)
     if not base_url(site):
         return
     for board in site.boards:
@@ -61,6 +66,27 @@ def pages(site: Site) -> Iterator[Page]:
     for stored in site.every_run:
         yield run_card(site, stored)
     yield Page("sitemap.xml", partial(_places, site))
+
+
+def _bundles(site: Site) -> Iterator[Page]:
+    if not bundles.available():
+        raise MachineError(
+            f"kbsite.yaml asks for bundles: install them with: pip install '{bundles.EXTRA}'"
+        )
+    for stored in site.every_run:
+        path = bundle_path(stored.run.id)
+        yield Page(path, partial(_bundle, stored), partial(_bundled, stored))
+
+
+def _bundle(stored: StoredRun, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
+    made = partial(bundles.bundle, stored.run.id, stored.files)
+    yield File(bundle_path(stored.run.id), data=made)
+
+
+def _bundled(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
+    """What a bundle depends on: names and contents of its files, and what is hidden of them."""
+    held = [(file, inputs.get(str(file.path.absolute()))) for file in stored.files]
+    return [(file.name, file.hidden, known.digest if known else "") for file, known in held]
 
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
@@ -146,10 +172,11 @@ def published(site: Site) -> Published:
 
 
 def _config(config: Config) -> Config:
-    own = Config()
-    return replace(
-        config, runs=own.runs, problems=own.problems, prices=own.prices, hardware=own.hardware,
-        out=own.out,
+    """What is shown of kbsite.yaml anyway: no folder, and nothing that says what is hidden."""
+    return Config(
+        title=config.title, tagline=config.tagline, about=config.about, contact=config.contact,
+        url=config.url, search=config.search, bundles=config.bundles, boards=config.boards,
+        leaks=config.leaks,
     )  # fmt: skip
 
 

@@ -26,6 +26,11 @@ def published_at(site: Site, path: str) -> str:
     return base_url(site) + address(path, seen_from="").removeprefix("./")
 
 
+def bundle_path(run_id: str) -> str:
+    """Where a run stands as one archive, of a site that has them."""
+    return f"runs/{run_id}/bundle.tar.zst"
+
+
 def picture(folder: str) -> str:
     """The card in a folder of the site that others are shown: the PNG where there is one."""
     return f"{folder}/card.{'png' if cards.available() else 'svg'}"

@@ -1,0 +1,227 @@
+"""/data/: tables, feed and cards that say what the pages say, and fit the published schemas."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tarfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import html5lib
+import jsonschema
+import pytest
+import yaml
+import zstandard
+from arro3.io import read_parquet
+
+from kbsite.build import build
+from kbsite.errors import MachineError
+from kbsite.feeds import bundles, cards, parquet
+from kbsite.store.problems import read_problem
+from kbsite.store.settings import Settings, read_settings
+from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.trees import tree
+from tests.verifying.published import EARLIER, LEAK, QUOTE, TRANSCRIPT, URL
+
+ALLOWED = "sk-what-nobody-else-shall-know"
+HOSTILE = "<script>alert(1)</script>\"'&=cmd"
+
+
+@pytest.fixture(name="settings", scope="module")
+def _settings(
+    tmp_path_factory: pytest.TempPathFactory,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    make_floors: MakeFloors,
+) -> Settings:
+    home = tmp_path_factory.mktemp("home")
+    board = home / "runs" / "demo"
+    audit = {"verdict": "rubric_leak", "quotes": [QUOTE], "implication": "It counts.",
+             "leak": "library", "date": "2026-01-05", "history": [EARLIER],
+             "summary": HOSTILE, "auditor": HOSTILE}  # fmt: skip
+    told = {
+        "url": URL, "leaks": [LEAK], "bundles": True, "title": HOSTILE,
+        "redact": {"allow": [{"text": ALLOWED, "why": "made up"}]},
+    }  # fmt: skip
+    settings = make_settings(home, site=told)
+    held: dict[str, Any] = {
+        "problem_hash": read_problem(settings.problems / "softmax").hash,
+        "transcript": TRANSCRIPT,
+    }
+    make_run(board, audit=audit, **held)
+    make_run(board, **held)
+    make_run(board, model=HOSTILE, metrics={"status": "wrong"}, started=None, ended=None, **held)
+    make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.5})
+    return settings
+
+
+@pytest.fixture(name="out", scope="module")
+def _out(settings: Settings) -> Path:
+    return build(settings).out
+
+
+def read(out: Path, name: str) -> Any:
+    return json.loads((out / name).read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [("leaderboard.json", "leaderboard"), ("boards/demo/leaderboard.json", "leaderboard"),
+     ("runs.json", "runs"), ("site.json", "site")],
+)  # fmt: skip
+def test_what_is_published_fits_its_published_schema(out: Path, name: str, schema: str) -> None:
+    kind = jsonschema.Draft202012Validator(read(out, f"data/schema/{schema}.schema.json"))
+
+    assert [error.message for error in kind.iter_errors(read(out, f"data/{name}"))] == []
+
+
+def test_a_board_says_what_its_page_shows(out: Path) -> None:
+    (board,) = read(out, "data/leaderboard.json")["boards"]
+    cells = {row["model"]: row["cells"][0] for row in board["rows"]}
+
+    assert board["id"] == "demo"
+    assert board["runs"] == 3
+    assert (cells["opus-x"]["peak_fraction"], cells["opus-x"]["verdict"]) == (0.42, "rubric_leak")
+    assert cells["opus-x"]["below_floor"] is True
+    assert len(cells["opus-x"]["attempts"]) == 2
+    assert cells[HOSTILE]["status"] == "wrong"
+    assert [(one["title"], len(one["runs"])) for one in board["leaks"]] == [(LEAK["title"], 1)]
+    assert board["coverage"][0] == {"reason": None, "done": 1, "due": 1}
+    assert (out / cells["opus-x"]["page"]).is_file()
+    assert read(out, "data/boards/demo/leaderboard.json")["boards"] == [board]
+
+
+def test_tables_list_the_runs_of_runs_json(out: Path) -> None:
+    runs = read(out, "data/runs.json")["runs"]
+    text = (out / "data/runs.csv").read_bytes().decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    columns = read_parquet(io.BytesIO((out / "data/runs.parquet").read_bytes())).read_all()
+
+    assert [row["id"] for row in rows] == [run["id"] for run in runs]
+    assert [row["peak_fraction"] for row in rows] == [
+        "" if run["peak_fraction"] is None else repr(run["peak_fraction"]) for run in runs
+    ]
+    assert columns["id"].to_pylist() == [run["id"] for run in runs]
+    assert columns["attempts"].to_pylist() == [run["attempts"] for run in runs]
+
+
+def test_the_feed_tells_runs_verdicts_and_corrections(out: Path) -> None:
+    ns = {"a": "http://www.w3.org/2005/Atom"}
+    root = ElementTree.parse(out / "data/feed.xml").getroot()
+    told = [
+        (one.findtext("a:updated", "", ns)[:10], one.find("a:category", ns).attrib["term"])  # type: ignore[union-attr]
+        for one in root.findall("a:entry", ns)
+    ]
+    links = [one.attrib["href"] for one in root.findall("a:entry/a:link", ns)]
+
+    assert told[:2] == [("2026-01-05", "verdict"), ("2026-01-04", "correction")]
+    # The hostile run has no times: its id tells when it began.
+    assert sorted(told[2:]) == [("2026-01-02", "run")] * 3
+    assert all((out / link.removeprefix(URL)).is_file() for link in links)
+
+
+def test_the_sitemap_names_pages_that_are_there(out: Path) -> None:
+    ns = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
+    root = ElementTree.parse(out / "sitemap.xml").getroot()
+    named = [one.text or "" for one in root.findall("s:url/s:loc", ns)]
+
+    assert URL in named
+    assert len(named) == len(set(named))
+    for address in named:
+        assert (out / address.removeprefix(URL) / "index.html").is_file(), address
+    assert f"Sitemap: {URL}sitemap.xml" in (out / "robots.txt").read_text()
+
+
+def test_pages_name_cards_that_are_there(out: Path) -> None:
+    for page in [out / "demo/index.html", *out.glob("runs/2*/index.html")]:
+        tree = html5lib.parse(page.read_text("utf-8"), namespaceHTMLElements=False)
+        told = {
+            node.attrib["property"]: node.attrib["content"]
+            for node in tree.iter("meta") if "property" in node.attrib
+        }  # fmt: skip
+        assert (out / told["og:image"].removeprefix(URL)).is_file()
+        assert told["og:url"] == URL + page.relative_to(out).as_posix()
+        assert told["og:site_name"] == HOSTILE
+        assert (out / told["og:image"].removeprefix(URL)).suffix == ".png"
+    for card in out.rglob("card.svg"):
+        ElementTree.parse(card)
+        assert "<script" not in card.read_text("utf-8")
+
+
+def test_a_bundle_holds_the_runs_own_files(out: Path, settings: Settings) -> None:
+    folder = min((settings.runs / "demo").glob("2*"))
+    packed = (out / f"runs/{folder.name}/bundle.tar.zst").read_bytes()
+    stream = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed))
+    with tarfile.open(fileobj=stream, mode="r|") as tar:
+        held = {one.name: tar.extractfile(one).read() for one in tar}  # type: ignore[union-attr]
+
+    assert held == {
+        f"{folder.name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for path in folder.rglob("*") if path.is_file()
+    }  # fmt: skip
+
+
+def test_what_says_what_is_hidden_is_not_published(out: Path) -> None:
+    assert ALLOWED not in (out / "data/site.json").read_text("utf-8")
+    kept = read(out, "data/site.json")["config"]
+    assert kept["title"] == HOSTILE
+    assert (kept["runs"], kept["out"]) == ("runs", "site")
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def test_a_verdict_changes_its_own_card_and_bundle_alone_and_comes_out_as_from_nothing(
+    settings: Settings, out: Path, tmp_path: Path
+) -> None:
+    before = tree(out)
+    folder = max((settings.runs / "demo").glob("*opus-x*"))
+    audit = {"verdict": "clean", "summary": "Fine.", "auditor": "A. Reader", "date": "2026-02-01"}
+    (folder / "audit.yaml").write_text(yaml.safe_dump(audit))
+    after = tree(build(settings).out)
+    per_run = {p for p in changed(before, after) if "card" in p or "bundle" in p}
+
+    assert {p for p in per_run if p.startswith("runs/")} == {
+        f"runs/{folder.name}/{name}" for name in ("card.svg", "card.png", "bundle.tar.zst")
+    }
+    assert after == tree(build(replace(settings, out=tmp_path / "anew")).out)
+
+
+def without(monkeypatch: pytest.MonkeyPatch, modules: Sequence[Any]) -> None:
+    for module in modules:
+        monkeypatch.setattr(module, "available", lambda: False)
+
+
+def test_what_an_extra_is_missing_for_is_left_out_and_said(
+    tmp_path: Path, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, [parquet, cards, bundles])
+    settings = make_settings(tmp_path, site={"url": URL})
+    out = build(settings).out
+    text = (out / "data/index.html").read_text("utf-8")
+
+    assert "left out: kbsite[parquet] was not installed" in text
+    assert not (out / "data/runs.parquet").exists()
+    assert list(out.rglob("*.png")) == []
+    assert "card.svg" in (out / "demo/index.html").read_text("utf-8")
+    asking = replace(settings, config=replace(settings.config, bundles=True))
+    with pytest.raises(MachineError, match="pip install 'kbsite\\[bundles\\]'"):
+        build(asking)
+
+
+def test_a_site_that_does_not_say_where_it_stands_names_no_address(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    out = build(make_settings(tmp_path)).out
+
+    assert read_settings(tmp_path / "kbsite.yaml").config.url == ""
+    assert not (out / "sitemap.xml").exists()
+    assert list(out.rglob("card.*")) == []
+    assert "og:image" not in (out / "demo/index.html").read_text("utf-8")
+    assert (out / "data/feed.xml").is_file()
