@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bench.commands.choices import PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option, Told
-from kbsite.errors import UsageError
+from kbsite.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from bench.running.form import Ended
@@ -32,7 +32,14 @@ def run(given: Given, front: Front) -> int:
     order = order_of(given)
     title = f"{order.order.harness} on {order.order.problem}"
     with stopped_by_signals() as stop, front.progress(title) as told:
-        ended = carry_out(job_of(order), progress(told), stop)
+        job = job_of(order)
+        try:
+            ended = carry_out(job, progress(told), stop)
+        except OSError as error:
+            raise MachineError(
+                f"the run was broken off: {error}; see to the disk of {order.runs}: what there is "
+                "of the run lies there, as .partial"
+            ) from error
     finished = ended.reason == "finished"
     front.say(f"{ended.reason}: {ended.detail}", "good" if finished else "bad")
     front.give(json.dumps(_told(ended)) if given.get("json") else str(ended.folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,17 @@ def test_what_came_of_it_is_told_and_coded(
         "folder": f"{home}/runs/trial/x", "reason": reason, "detail": "So it was.",
         "retryable": retryable,
     }  # fmt: skip
+
+
+def test_a_disk_that_is_full_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def carried_out(*_: Any) -> Ended:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(running, "run", carried_out)
+    monkeypatch.setattr("bench.running.supervising.job_of", lambda order: order)
+    got, _, err = shell("run", "claude", "opus", "toy")
+    assert got == 3
+    assert "the run was broken off: [Errno 28] No space left on device" in err
 
 
 def test_a_cli_that_is_not_installed_is_told_with_the_cure(shell: Shell, home: Path) -> None:
