@@ -1,0 +1,97 @@
+"""`kbsite serve`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kbsite.cli.options import FOLDER, config_option, tally
+from kbsite.errors import MachineError, UsageError
+from kbsite.model.finding import Severity
+
+if TYPE_CHECKING:
+    from kbsite.serving.builder import Outcome
+
+PORT = 8417
+
+
+@click.command()
+@config_option
+@click.option("--runs", type=FOLDER, help="Folder of the runs.")
+@click.option("--problems", type=FOLDER, help="Folder of the problems.")
+@click.option("--out", type=FOLDER, help="Folder of the site.")
+@click.option("--watch", is_flag=True, help="Build it, and again whenever something changes.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=PORT, show_default=True, help="Port; 0 for any that is free.")
+def serve(  # noqa: PLR0913 - each option is an argument
+    config: Path | None,
+    runs: Path | None,
+    problems: Path | None,
+    out: Path | None,
+    *,
+    watch: bool,
+    host: str,
+    port: int,
+) -> None:
+    """Show the site in a browser of this machine, as a web server would.
+
+    With --watch, pages that are open follow what changes: runs, audits, problems, kbsite.yaml,
+    templates. Errors of a build are shown there and here; the last whole site is served meanwhile.
+
+    \b
+    Example:
+      kbsite serve --watch
+    """
+    try:
+        from kbsite.serving.builder import Source
+        from kbsite.serving.served import Serving, Told, is_loopback
+    except ImportError as error:
+        cure = "install it with: pip install 'kbsite[serve]'"
+        raise MachineError(f"`kbsite serve` cannot be used here: {error}; {cure}") from error
+
+    source = Source(_path(config, runs), runs, problems, out)
+    site = source.settings().out
+    if not watch and not (site / "index.html").is_file():
+        raise UsageError(f"{site}: no site; make it with `kbsite build`, or give --watch")
+    if not is_loopback(host):
+        warning = f"Everyone who reaches {host} can read this site, and what is not redacted in it."
+        click.secho(warning, err=True, fg="red", bold=True)
+    serving = Serving(site, host, port, source if watch else None)
+    asyncio.run(serving.serve(Told(ready=_ready, built=_built)))
+
+
+def _path(config: Path | None, runs: Path | None) -> Path | None:
+    """The kbsite.yaml that counts here; None where --runs has to do without."""
+    from kbsite.store.settings import config_path
+
+    if config:
+        return config
+    try:
+        return config_path(Path.cwd())
+    except UsageError:
+        if runs is None:
+            raise
+        return None
+
+
+def _ready(address: str) -> None:
+    click.echo(address)
+    click.echo("Ctrl-C ends it.", err=True)
+
+
+def _built(outcome: Outcome) -> None:
+    """Tell what came of a build."""
+    if outcome.failed:
+        click.secho(f"not built: {outcome.failed}", err=True, fg="red")
+        return
+    for text in outcome.errors:
+        click.secho(text, err=True, fg="red")
+    for text in outcome.warnings:
+        click.secho(text, err=True, fg="yellow")
+    seen = Counter({Severity.ERROR: len(outcome.errors), Severity.WARNING: len(outcome.warnings)})
+    done = f"{outcome.rendered} pages rendered, {outcome.written} files written"
+    click.echo(f"built in {outcome.seconds * 1000:.0f} ms: {done}, {tally(seen)}", err=True)

@@ -1,0 +1,97 @@
+// Added to pages by `kbsite serve --watch`, to no file of the site: a page that is open shows what
+// has changed without a reload by hand, at the place where its reader was, and what is wrong.
+(() => {
+  "use strict";
+  const sent = Number(document.currentScript.dataset.sent);
+  const key = `kbsite-live ${location.pathname}`;
+  let serial = null;
+  let source = null;
+
+  // The element at the top of the window, and how far below the top it stands.
+  function place() {
+    const ids = [...document.querySelectorAll("main [id]")].filter((one) => one.offsetParent);
+    const first = ids.find((one) => one.getBoundingClientRect().bottom > 0);
+    const top = first ? first.getBoundingClientRect().top : 0;
+    const open = [...document.querySelectorAll("details")].map((one) => one.open);
+    return { id: first ? first.id : "", top, left: scrollX, y: scrollY, open };
+  }
+
+  function goTo(held) {
+    const first = held.id && document.getElementById(held.id);
+    if (first) scrollBy(0, first.getBoundingClientRect().top - held.top);
+    else scrollTo(held.left, held.y);
+  }
+
+  // Parts of a page come while it is read: its place is kept until its reader moves.
+  function restore() {
+    const text = sessionStorage.getItem(key);
+    sessionStorage.removeItem(key);
+    if (!text) return;
+    const held = JSON.parse(text);
+    const details = document.querySelectorAll("details");
+    if (details.length === held.open.length) details.forEach((one, n) => (one.open = held.open[n]));
+    goTo(held);
+    const grown = new ResizeObserver(() => goTo(held));
+    grown.observe(document.body);
+    const end = () => grown.disconnect();
+    for (const moved of ["wheel", "keydown", "pointerdown", "touchstart"]) {
+      addEventListener(moved, end, { once: true, passive: true });
+    }
+    setTimeout(end, 3000);
+  }
+
+  async function isNewer(url) {
+    const answer = await fetch(url, { method: "HEAD", cache: "no-store" });
+    return !answer.ok || Date.parse(answer.headers.get("Last-Modified")) >= sent * 1000;
+  }
+
+  // Whether anything that this page is made of was written since it was sent.
+  async function isStale() {
+    const own = performance.getEntriesByType("resource").map((one) => one.name.split("#")[0]);
+    const urls = new Set([location.href.split("#")[0], ...own]);
+    const asked = [...urls].filter((url) => {
+      const parts = new URL(url);
+      return parts.origin === location.origin && !parts.pathname.startsWith("/-/");
+    });
+    return (await Promise.all(asked.map(isNewer))).some(Boolean);
+  }
+
+  function show(news) {
+    let box = document.getElementById("kbsite-live");
+    if (!box) {
+      box = document.createElement("pre");
+      box.id = "kbsite-live";
+      box.setAttribute("role", "status");
+      document.body.append(box);
+    }
+    const lines = news.failed ? [`The site could not be built: ${news.failed}`] : news.errors;
+    box.textContent = lines.join("\n");
+    box.hidden = !lines.length;
+  }
+
+  async function hear(event) {
+    const news = JSON.parse(event.data);
+    const known = serial;
+    serial = news.serial;
+    show(news);
+    if (known === serial || !(await isStale())) return;
+    sessionStorage.setItem(key, JSON.stringify(place()));
+    location.reload();
+  }
+
+  // A browser opens six connections to a server: pages that nobody looks at leave theirs to others.
+  function listen() {
+    if (document.hidden && source) {
+      source.close();
+      source = null;
+    } else if (!document.hidden && !source) {
+      source = new EventSource("/-/events");
+      source.addEventListener("message", hear);
+    }
+  }
+
+  document.addEventListener("visibilitychange", listen);
+  addEventListener("pagehide", () => source && source.close());
+  restore();
+  listen();
+})();

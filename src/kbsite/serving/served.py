@@ -1,0 +1,148 @@
+"""`kbsite serve`, all together: a server, and with `watch` a builder that follows what changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+
+from kbsite import assets
+from kbsite.errors import MachineError
+from kbsite.serving.answers import Answers, add_site, application
+from kbsite.serving.builder import Builder, Outcome, Source
+from kbsite.serving.live import Live
+from kbsite.serving.watching import Changes, watched
+
+_PATIENCE = 1.0
+"""Seconds that answers under way get when the server ends."""
+_WEIGHT = 0.5
+"""Of the time that a build took, how long it rests before the next: a run that grows all the time
+leaves the machine to others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Who hears what happens."""
+
+    ready: Callable[[str], None]
+    """Gets the address, once it answers."""
+    built: Callable[[Outcome], None] = lambda _: None
+
+
+@dataclass(slots=True)
+class Serving:
+    """A server of a site."""
+
+    site: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    watch: Source | None = None
+    """What the site is built from, if it is kept up to date."""
+    _end: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    def end(self) -> None:
+        """End it; to be called in its own thread."""
+        self._end.set()
+
+    async def serve(self, told: Told) -> None:
+        """Serve until `end`, or a signal; MachineError where the address cannot be had."""
+        live = Live() if self.watch else None
+        injected = live.injected if live else None
+        answers = Answers(self.site, is_loopback(self.host), injected)
+        app = application(answers)
+        if live:
+            live.add_to(app)
+        add_site(app, answers)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_PATIENCE)
+        await runner.setup()
+        try:
+            told.ready(await self._address(runner))
+            async with contextlib.AsyncExitStack() as stack:
+                if live and self.watch:
+                    following = asyncio.create_task(_follow(self.watch, live, told))
+                    stack.push_async_callback(_cancelled, following)
+                    stack.callback(live.close)
+                    following.add_done_callback(lambda _: self.end())
+                await self._until_the_end()
+        finally:
+            await runner.cleanup()
+
+    async def _address(self, runner: web.AppRunner) -> str:
+        try:
+            await web.TCPSite(runner, self.host, self.port).start()
+        except OSError as error:
+            message = f"cannot listen on {self.host}, port {self.port}: {error.strerror or error}"
+            raise MachineError(f"{message}; choose another with --port or --host") from error
+        host, port = runner.addresses[0][:2]
+        return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+    async def _until_the_end(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # Only the main thread hears signals; in another one whoever started it calls `end`.
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+                loop.add_signal_handler(number, self.end)
+        await self._end.wait()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def _follow(source: Source, live: Live, told: Told) -> None:
+    """Build, and again whenever something changes."""
+    builder = Builder(source)
+    changes = Changes()
+    try:
+        places = source.places()
+        while True:
+            with watched(places, changes.add):
+                # What changed while nobody watched is in this build.
+                await _build(builder, live, told)
+                places = await _while_same(places, source, builder, changes, live, told)
+    finally:
+        await builder.stop()
+
+
+async def _while_same(
+    places: list[Path], source: Source, builder: Builder, changes: Changes, live: Live, told: Told
+) -> list[Path]:
+    """Build whenever something changes, until the site is made of other places; those."""
+    while True:
+        changed = await changes.wait()
+        if _is_code(changed):
+            await builder.stop()
+        now = source.places()
+        if now != places:
+            return now
+        outcome = await _build(builder, live, told)
+        await asyncio.sleep(outcome.seconds * _WEIGHT)
+
+
+async def _build(builder: Builder, live: Live, told: Told) -> Outcome:
+    outcome = await builder.build()
+    live.built(outcome)
+    told.built(outcome)
+    return outcome
+
+
+def _is_code(changed: Iterable[str]) -> bool:
+    """Whether the program itself has changed: a process that runs has the old one."""
+    package = assets.PACKAGE.absolute()
+    return any(path.endswith(".py") and Path(path).is_relative_to(package) for path in changed)
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

@@ -1,0 +1,196 @@
+"""A served site follows what it is made from; what is wrong is told, and the old site stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kbsite.serving.builder import Builder, Outcome, Source, build_once
+from kbsite.serving.live import Live
+from kbsite.store.settings import Settings
+from kbsite.store.writing import write_text
+from tests.conftest import MakeRun, MakeSettings
+from tests.serving.running import PATIENCE, Running, running, until
+from tests.trees import tree
+
+ROW = b'{"type": "user", "message": {"content": "%s"}}\n'
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo", audit={}, transcript={"stdout.jsonl": ROW % b"begin"})
+    return settings
+
+
+@pytest.fixture(name="run")
+def _run(settings: Settings) -> Path:
+    (run,) = (settings.runs / "demo").iterdir()
+    return run
+
+
+@pytest.fixture(name="server")
+def _server(settings: Settings) -> Iterator[Running]:
+    with running(settings.out, Source(settings.path)) as server:
+        yield server
+
+
+def news(server: Running) -> Iterator[dict[str, object]]:
+    """What an open page is told."""
+    with socket.create_connection(server.address, timeout=PATIENCE) as connection:
+        connection.sendall(b"GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with connection.makefile("rb") as stream:
+            for line in stream:
+                if line.startswith(b"data: "):
+                    yield json.loads(line.removeprefix(b"data: "))
+
+
+def test_the_site_follows_audits_runs_settings_and_templates_stay_apart(
+    settings: Settings, run: Path, server: Running, make_run: MakeRun
+) -> None:
+    first = server.built()
+    assert (first.failed, first.errors) == (None, ())
+    page = f"/runs/{run.name}/"
+    heard = news(server)
+    assert next(heard) == {"serial": 1, "failed": None, "errors": []}
+
+    write_text(run / "audit.yaml", (run / "audit.yaml").read_text().replace("computes", "adds"))
+    assert server.built().written
+    assert b"It adds the softmax" in server.get(page).body
+    assert next(heard)["serial"] == 2
+
+    with (run / "transcript" / "stdout.jsonl").open("ab") as stream:
+        stream.write(ROW % b"and a line more")
+    server.built()
+    assert b"and a line more" in server.get(page).body
+    assert next(heard)["serial"] == 3
+
+    other = make_run(settings.runs / "demo", model="another")
+    until(lambda: server.get(f"/runs/{other.name}/").status == 200)
+
+    write_text(settings.path, settings.path.read_text().replace("A site", "Another site"))
+    until(lambda: b"Another site" in server.get("/").body)
+    assert b"/-/live.js" not in b"".join(p.read_bytes() for p in settings.out.rglob("*.html"))
+
+
+def test_a_broken_audit_is_told_and_mended(run: Path, server: Running) -> None:
+    server.built()
+    heard = news(server)
+    next(heard)
+    whole = (run / "audit.yaml").read_text()
+    write_text(run / "audit.yaml", whole.replace("verdict: clean", "verdict: nonsense"))
+    broken = server.built()
+
+    assert any("audit.yaml" in text and "verdict" in text for text in broken.errors)
+    assert next(heard)["errors"] == list(broken.errors)
+    assert server.get(f"/runs/{run.name}/").status == 200
+    write_text(run / "audit.yaml", whole)
+    assert server.built().errors == ()
+    assert next(heard)["errors"] == []
+
+
+def test_a_broken_kbsite_yaml_leaves_the_old_site(settings: Settings, server: Running) -> None:
+    server.built()
+    whole, site = settings.path.read_text(), tree(settings.out)
+    write_text(settings.path, "title: [")
+    failed = server.built()
+    # Where it says nothing, only itself is watched.
+    while failed.failed is None:
+        failed = server.built()
+
+    assert "kbsite.yaml" in failed.failed
+    assert tree(settings.out) == site
+    assert server.get("/").status == 200
+    write_text(settings.path, whole)
+    until(lambda: server.built().failed is None)
+
+
+def test_pages_are_given_a_script_that_the_policy_allows(server: Running) -> None:
+    server.built()
+    page, script = server.get("/"), server.get("/-/live.js")
+
+    assert page.body.index(b'<script src="/-/live.js"') < page.body.index(b"</head>")
+    assert "script-src 'self'" in page["Content-Security-Policy"]
+    assert "connect-src 'self'" in page["Content-Security-Policy"]
+    assert (script.status, script["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+    assert script["Cache-Control"] == "no-store"
+    assert server.get("/-/live.css")["Content-Type"] == "text/css; charset=utf-8"
+    assert server.get("/-/builder.py").status == 404
+    assert b"live.js" not in server.get("/nothing").body
+    assert "last-modified" in page.headers
+
+
+def test_a_server_without_watch_adds_nothing(settings: Settings) -> None:
+    build_once(Source(settings.path))
+    with running(settings.out) as server:
+        assert b"/-/" not in server.get("/").body
+        assert server.get("/-/events").status == 404
+
+
+def test_before_the_first_build_a_page_waits_for_the_site() -> None:
+    assert b"/-/live.js" in Live().injected(b"<p>There is no site here yet.")
+
+
+def test_pages_show_some_errors_and_say_that_there_are_more() -> None:
+    live = Live()
+
+    async def told() -> None:
+        live.built(Outcome(errors=tuple(map(str, range(25)))))
+
+    asyncio.run(told())
+    held = json.loads(live._state())
+
+    assert held["errors"] == [*map(str, range(20)), "and 5 more: see the terminal"]
+    assert held["serial"] == 0
+
+
+def test_a_builder_that_is_killed_is_told_and_another_one_builds(settings: Settings) -> None:
+    async def builds() -> list[Outcome]:
+        builder = Builder(Source(settings.path))
+        found = [await builder.build()]
+        process = builder._process
+        assert process
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+        found.append(await builder.build())
+        await builder.stop()
+        await builder.stop()
+        return found
+
+    first, second = asyncio.run(builds())
+
+    assert first.pages == second.pages > 0
+    assert (first.failed, second.failed) == (None, None)
+    assert second.written == 0
+
+
+def test_a_failure_of_the_program_is_an_outcome(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(_: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("kbsite.build.build", failing)
+
+    assert build_once(Source(settings.path)).failed == "ZeroDivisionError: by zero"
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_command_line_counts_more_than_kbsite_yaml(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = Source(settings.path, runs=tmp_path / "other", out=tmp_path / "there").settings()
+    alone = Source(None, runs=tmp_path / "other").settings()
+
+    assert (given.runs, given.out, given.problems) == (
+        tmp_path / "other", tmp_path / "there", settings.problems,
+    )  # fmt: skip
+    assert (alone.runs, alone.out) == (tmp_path / "other", tmp_path / "site")
