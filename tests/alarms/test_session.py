@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.harnesses.form import WORKSPACE
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.session.course import Course, Done
-from kbsite.alarms.session.detector import MOST, Session, Told
+from kbsite.alarms.session.detector import BOX, MOST, Session, Told
 from kbsite.alarms.session.places import Surroundings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Edit, Source, ToolCall, ToolKind
@@ -312,12 +313,12 @@ def answered(number: int, text: str, *, failed: bool = False) -> Mapping[str, ob
     return {"type": "tool_result", "tool_use_id": f"t{number}", "content": text, "is_error": failed}
 
 
-def alarms(tmp_path: Path, lines: list[str]) -> list[Alarm]:
+def alarms(tmp_path: Path, lines: list[str], run: Run = RUN) -> list[Alarm]:
     partial = new_run_folder(tmp_path, RUN_ID)
     home = partial / "transcript" / "home" / ".claude" / "projects" / "-w-ws"
     home.mkdir(parents=True)
     (home / "11-22.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    stored = read_run(complete(partial, RUN, None))
+    stored = read_run(complete(partial, run, None))
     return list(Session().alarms(Evidence(stored)))
 
 
@@ -388,6 +389,29 @@ def test_repetitions_are_counted(tmp_path: Path) -> None:
     assert len(found) == MOST
     assert found[-1].saw.endswith("5 more like it are not told.")
     assert "more like" not in found[0].saw
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "origin", "count"),
+    [
+        ("bubblewrap (L3)", None, 0), ("none (L0)", None, 1), (None, None, 1),
+        ("bubblewrap (L3)", "imported", 1),
+    ],
+)  # fmt: skip
+def test_the_workspace_of_a_box_is_known_where_no_log_tells_it(
+    tmp_path: Path, sandbox: str | None, origin: str | None, count: int
+) -> None:
+    lines = [
+        row("assistant", called(1, "cat /workspace/solution.py"), uuid="1", cwd=""),
+        row("user", answered(1, "def solve"), uuid="2", cwd=""),
+        row("assistant", called(2, "cat /srv/other/solution.py"), uuid="3", cwd=""),
+        row("user", answered(2, "def solve"), uuid="4", cwd=""),
+    ]
+    assert BOX == WORKSPACE
+    run = replace(RUN, sandbox=sandbox, origin=origin, kbsite_version="0.1.0")
+    found = [alarm.saw for alarm in alarms(tmp_path, lines, run)]
+    assert sum("/workspace/solution.py" in saw for saw in found) == count
+    assert sum("/srv/other/solution.py" in saw for saw in found) == 1
 
 
 def test_a_run_without_a_transcript_has_nothing_to_say(tmp_path: Path) -> None:

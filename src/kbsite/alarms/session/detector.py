@@ -19,6 +19,7 @@ from kbsite.alarms.session.places import SEEN, Surroundings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
+from kbsite.model.run import Run
 from kbsite.store.runs import TRANSCRIPT
 from kbsite.transcripts import events
 from kbsite.transcripts import shown as chosen_of
@@ -28,6 +29,9 @@ MOST = 6
 
 PROMPT = 100_000
 """Characters of a prompt that are looked at."""
+
+BOX: Final = "/workspace"
+"""Where agents begin in a box of `kbsite bench`."""
 
 LEFT: Final = "left-running"
 
@@ -60,12 +64,21 @@ class Session:
         form, held = chosen
         told = Told()
         begun, seen, calls = _calls(events(form, held))
-        around = Surroundings(begun.cwd if begun else "", run.id, begun.session_id if begun else "")
+        around = Surroundings(_workspace(run, begun), run.id, begun.session_id if begun else "")
         course = Course(around, run.harness, seen)
         for done in calls:
             for sight in course.sights(done):
                 told.take(done, sight)
         yield from told.alarms()
+
+
+def _workspace(run: Run, begun: Begun | None) -> str:
+    """The folder that a session began in; empty where nobody tells."""
+    if begun and begun.cwd:
+        return begun.cwd
+    # Gemini CLI and kimi-cli do not write it down; an agent in a box of our runner begins there.
+    boxed = run.origin is None and run.kbsite_version and run.sandbox
+    return BOX if boxed and not str(run.sandbox).startswith("none") else ""
 
 
 def _calls(found: Iterator[object]) -> tuple[Begun | None, set[str], list[Done]]:
