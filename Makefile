@@ -94,8 +94,8 @@ npm:
 	  fi; \
 	fi
 
-demo: $(VENV)/dev.stamp  ## Make runs/demo anew from captures: make demo CAPTURES=FOLDER.
-	$(BIN)/python scripts/demo_runs.py $(CAPTURES)
+demo: $(VENV)/dev.stamp clis  ## Let the CLIs make what runs/demo lacks; scripts/demo_runs.py --again all.
+	$(BIN)/python scripts/demo_runs.py
 
 # Other programs that make pages of transcripts stay out of the environment of the tests.
 bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with others: make bench SESSION=FILE.

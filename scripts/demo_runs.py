@@ -1,102 +1,224 @@
-"""Make runs/demo from captured sessions of the real CLIs: `demo_runs.py CAPTURES [OUT]`."""
+"""Make runs/demo: each CLI plays a script to its end, in real runs in the real sandbox.
+
+    python scripts/demo_runs.py [--out FOLDER] [--only claude codex claude/cut] [--again]
+
+One more session is cut by its deadline while a command runs. A run that is there is not made again;
+`--again` puts another in its place, without the old one's audit, which was of another session. No
+run gets there that ended otherwise than it has to, that `kbsite check` finds something wrong with,
+or that names a folder, the host or a user of this machine. The exit code is 1 if one is missing.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import argparse
+import getpass
 import re
 import shutil
 import sys
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import gethostname
+from tempfile import TemporaryDirectory
+from threading import Event
 
-from kbsite.harnesses import BY_ID
-from kbsite.harnesses.form import matches
-from kbsite.importers.capture import ORIGIN, Facts, import_capture
-from kbsite.model.event import Message, Role
-from kbsite.store.files import contents
-from kbsite.store.problems import read_problem
-from kbsite.store.runs import AUDIT, read_run, run_folders
-from kbsite.store.writing import write_bytes
-from kbsite.transcripts import events
+from rich.console import Console
+from rich.table import Table
 
-OUT = Path(__file__).parents[1] / "runs" / "demo"
-SCRIPTED = "The CLI and its tool calls are real; the model's turns were a script."
-KILLED = "The CLI was killed while a tool ran, to show what is left of such a session."
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-PROBLEM = Path(__file__).parents[1] / "problems" / "add"
-OWN = Path(__file__).parents[1] / "tests" / "harnesses" / "captures"
-"""Captures in the repository, looked at first: opencode's has the export, with prompt and child."""
-MARKER = re.compile(r"^\[\[script:\S+\]\] ")
-"""What tells the scripted model which script to play."""
+from bench.installing import default_prefix, programs  # noqa: E402
+from bench.running.form import Order, Places, SessionLimits  # noqa: E402
+from bench.running.run import Job, run  # noqa: E402
+from bench.running.supervising import adapter_of  # noqa: E402
+from bench.sandbox import best  # noqa: E402
+from bench.scripted import Server, load_scripts, scripted_provider, serve  # noqa: E402
+from kbsite.check import check  # noqa: E402
+from kbsite.errors import KbsiteError, MachineError  # noqa: E402
+from kbsite.store.files import contents  # noqa: E402
+from kbsite.store.folders import sync  # noqa: E402
+from kbsite.store.runs import AUDIT, StoredRun, read_run, run_folders  # noqa: E402
 
-CAPTURES = {
-    "claude-code-2.1.329/main": Facts(harness_version="2.1.329"),
-    "claude-code-2.1.329/longtool-KILL": Facts(
-        harness_version="2.1.329", variant="killed", notes=(KILLED,)
+OUT = ROOT / "runs" / "demo"
+MODEL, PROBLEM, CUT = "scripted", "add", "cut"
+NOTE = "The CLI and its tool calls are real; the model's turns were a script."
+CUT_NOTE = f"{NOTE} It asks for a command that outlasts the budget, to show a session that was cut."
+LIMITS = SessionLimits(look_seconds=0.05)
+"""Scripted models write the next version at once, and a reader wants to see both."""
+
+WIDTH = 120
+"""Of the table, where no terminal tells its own."""
+
+MOST_BYTES = 4_000_000
+"""Of all runs together: they lie in the repository."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """A session that the demo shows."""
+
+    harness: str
+    script: str = "main"
+    variant: str | None = None
+    budget_seconds: float = 600.0
+    end_reason: str = "finished"
+    note: str = NOTE
+
+    @property
+    def name(self) -> str:
+        """What --only calls it."""
+        return f"{self.harness}/{self.variant}" if self.variant else self.harness
+
+
+HARNESSES = ("claude", "codex", "opencode", "gemini", "qwen", "kimi-code", "kimi-cli")
+SESSIONS = (
+    *(Session(harness=harness) for harness in HARNESSES),
+    Session(
+        harness="claude", script="longtool", variant=CUT, budget_seconds=20.0,
+        end_reason="budget", note=CUT_NOTE,
     ),
-    "codex-0.169.0/main": Facts(harness_version="0.169.0"),
-    "kimi-cli-1.50.0/main": Facts(harness_version="1.50.0", variant="kimi-cli"),
-    "kimi-code-2.1.0/main": Facts(harness_version="2.1.0", variant="kimi-code"),
-    "opencode/main": Facts(harness_version="1.18.33"),
-}
-"""The captures, and what they do not tell."""
+)  # fmt: skip
 
 
-def main(captures: Path, out: Path = OUT) -> None:
-    """Write a run for every capture, and say what was left out of it and how large it is.
+def main(words: Sequence[str] | None = None) -> int:
+    """Make the runs that are missing, and print the table of all; the exit code."""
+    names = [one.name for one in SESSIONS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--only", nargs="*", choices=names, default=names, metavar="SESSION")
+    parser.add_argument("--again", action="store_true", help="make also those that are there")
+    given = parser.parse_args(words)
+    console = Console(stderr=True)
+    held = made(given.out)
+    wanted = [
+        one for one in SESSIONS if one.name in given.only and (given.again or one.name not in held)
+    ]
+    failed: dict[str, str] = {}
+    with serve(load_scripts()) as server:
+        for one in wanted:
+            console.print(f"{one.name} ...")
+            try:
+                folder = play(one, server, given.out)
+            except KbsiteError as error:
+                failed[one.name] = str(error)
+            else:
+                if one.name in held:
+                    shutil.rmtree(held[one.name].folder)
+                held[one.name] = read_run(folder)
+    told = Console(width=None if sys.stdout.isatty() else WIDTH)
+    told.print(table(held))
+    for said in failed.values():
+        told.print(said, style="red", markup=False)
+    size = sum(file.size for stored in held.values() for file in stored.files)
+    told.print(f"{len(held)} runs, {size / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g}")
+    return 1 if failed or size > MOST_BYTES else 0
 
-    Runs that an earlier call made are made anew, under the same names; their audits are kept.
+
+def made(out: Path) -> dict[str, StoredRun]:
+    """The runs that are there, by the names of their sessions."""
+    runs = [read_run(folder) for folder in run_folders(out)] if out.is_dir() else []
+    told = {
+        Session(harness=one.run.harness, variant=one.run.variant).name: one
+        for one in runs
+        if one.run.model == MODEL and one.run.provider == MODEL
+    }
+    return {one.name: told[one.name] for one in SESSIONS if one.name in told}
+
+
+def play(one: Session, server: Server, out: Path) -> Path:
+    """Let a CLI play a script, and put the run among the others; its folder.
+
+    MachineError says what is wrong with a run that cannot go there.
     """
-    audits = _taken_away(out)
-    problem = read_problem(PROBLEM)
-    for name, facts in CAPTURES.items():
-        capture = next(home / name for home in (OWN, captures) if (home / name).is_dir())
-        prompt = _prompt(capture)
-        known = replace(
-            facts,
-            model="scripted",
-            problem=problem.id,
-            # The agent got the problem only if its prompt is the problem's, but for the marker.
-            problem_hash=problem.hash if MARKER.sub("", prompt) == problem.prompt.strip() else None,
-            prompt_hash=hashlib.sha256(prompt.encode()).hexdigest(),
-            hardware="cpu",
-            notes=(SCRIPTED, *facts.notes),
-        )
-        made = import_capture(capture, out, known)
-        if made.folder.name in audits:
-            write_bytes(made.folder / AUDIT, audits[made.folder.name])
-        size = sum(file.size for file in contents(made.folder)[0])
-        sys.stdout.write(f"{made.folder.name}: {size} bytes\n")
-        for item in made.left_out:
-            sys.stdout.write(f"  left out: {item.name} ({item.reason})\n")
+    out.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=out, prefix=".making-") as name:
+        ended = run(job(one, server, Path(name)), lambda _: None, Event())
+        if ended.reason != one.end_reason:
+            said = f"{one.name} ended with {ended.reason}, not {one.end_reason}: {ended.detail}"
+            raise MachineError(said)
+        found = [finding.text for finding in check([ended.folder])] + list(private(ended.folder))
+        if found:
+            raise MachineError(f"{one.name}: {'; '.join(found)}")
+        folder = ended.folder.rename(out / ended.folder.name)
+        sync(out)
+    return folder
 
 
-def _prompt(capture: Path) -> str:
-    """What the agent was asked: as an argument, else as the first words of a person."""
-    argv = json.loads((capture / "meta.json").read_text("utf-8"))["argv"]
-    asked = [word for word in argv if MARKER.match(word)]
-    harness = capture.parent.name.partition("-")[0]
-    for form in BY_ID[harness].FORMATS:
-        held = [f for f in contents(capture)[0] if any(matches(f.name, g) for g in form.globs)]
-        said = (event for event in events(form, held) if isinstance(event, Message))
-        asked += [
-            m.text.strip() for m in said if m.role is Role.USER and not (m.injected or m.agent)
-        ]
-    return str(asked[0])
+def job(one: Session, server: Server, runs: Path) -> Job:
+    """All that a run needs; MachineError where its CLI is not installed."""
+    clis = default_prefix(ROOT)
+    program = programs(clis).get(one.harness)
+    if program is None:
+        said = f"{one.harness} is not installed; install it with: kbsite bench install"
+        raise MachineError(f"{said} {one.harness}")
+    provider = scripted_provider(server.url, one.name.replace("/", "-"), one.script)
+    order = Order(
+        board=OUT.name, problem=PROBLEM, harness=one.harness, model=MODEL, provider=MODEL,
+        variant=one.variant, budget_seconds=one.budget_seconds,
+    )  # fmt: skip
+    return Job(
+        order=order,
+        program=program,
+        adapter=adapter_of(one.harness),
+        provider=replace(provider, note=one.note),
+        key=None,
+        places=Places(runs=runs, problems=ROOT / "problems", clis=clis),
+        limits=LIMITS,
+        sandbox=best(),
+    )
 
 
-def _taken_away(out: Path) -> dict[str, bytes]:
-    """The audits of the runs made of captures before, which are deleted, by run id."""
-    audits = {}
-    for folder in list(run_folders(out)) if out.is_dir() else []:
-        stored = read_run(folder)
-        if stored.run.origin == ORIGIN:
-            if stored.file(AUDIT):
-                audits[folder.name] = (folder / AUDIT).read_bytes()
-            shutil.rmtree(folder)
-    return audits
+def private(run: Path, names: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Sentences about what a run tells of this machine that is nobody else's business.
+
+    `names` are what must not be told, by what they are; without them, this machine's.
+    """
+    wanted = {what: word.encode() for what, word in (names or here()).items()}
+    for file in contents(run)[0]:
+        data = file.path.read_bytes()
+        for what, word in wanted.items():
+            # Not as part of another name, or a tag: /proc/1/root and </root> are no home.
+            if re.search(rb"(?<![\w.<-])" + re.escape(word) + rb"(?![\w-])", data):
+                yield f"{file.name} names {what}"
+
+
+def here() -> dict[str, str]:
+    """Folders and names of this machine, by what they are."""
+    told = {
+        "the checkout": str(ROOT),
+        "the folder of Python": sys.prefix,
+        "the folder of the system's Python": sys.base_prefix,
+        "the home of the user": str(Path.home()),
+        "the host": gethostname(),
+        "the user": getpass.getuser(),
+    }
+    common = {"/usr", "/", "root", "localhost", "agent", "box"}
+    return {what: word for what, word in told.items() if word not in common}
+
+
+def table(held: Mapping[str, StoredRun]) -> Table:
+    """What is there, session by session."""
+    shown = Table("session", "run", "CLI", "ended", "s", "tokens in", "out", "kB", "audited")
+    for one in SESSIONS:
+        if one.name in held:
+            shown.add_row(one.name, *_row(held[one.name]))
+        else:
+            shown.add_row(one.name, "[red]not there[/]")
+    return shown
+
+
+def _row(stored: StoredRun) -> Iterator[str]:
+    told = stored.run
+    yield told.id
+    yield str(told.harness_version)
+    yield told.end_reason.value
+    yield f"{told.elapsed_seconds or 0:.1f}"
+    yield str(told.usage.sent)
+    yield str(told.usage.output)
+    yield f"{sum(file.size for file in stored.files) / 1e3:.0f}"
+    yield "yes" if stored.file(AUDIT) else ""
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:3]))
+    sys.exit(main())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,7 +19,6 @@ from kbsite.store.settings import CONFIG, read_settings
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "runs" / "demo"
-CAPTURES = ROOT.parent / "shared" / "captures"
 FOLDERS = [folder for folder in run_folders(DEMO) if (folder / AUDIT).exists()]
 QUOTES = [
     pytest.param(folder, number, id=f"{folder.name}-{number}")
@@ -111,24 +108,3 @@ def test_a_quote_with_one_thing_wrong_is_named(
     assert Path(finding.path).name == AUDIT
     assert str(finding.key).startswith(f"quotes[{number}].")
     assert finding.line is not None
-
-
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("demo_runs", ROOT / "scripts" / "demo_runs.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.skipif(not CAPTURES.is_dir(), reason="the captures are not beside the checkout")
-def test_runs_that_are_made_anew_keep_their_audits_and_these_their_proofs(tmp_path: Path) -> None:
-    shutil.copytree(DEMO, tmp_path / "demo")
-    _script().main(CAPTURES, tmp_path / "demo")
-    made = {folder.name: read_run(folder) for folder in run_folders(tmp_path / "demo")}
-
-    assert list(made) == [folder.name for folder in run_folders(DEMO)]
-    for folder in FOLDERS:
-        assert audit_of(made[folder.name]) == audit_of(read_run(folder))
-        assert all(proof.proven for proof in proofs(made[folder.name]))

@@ -43,7 +43,9 @@ def test_every_harness_has_a_run_with_steps_to_read(opened: Opened, witness: Wit
         expect(page.locator(".step.run").first).to_be_visible()
         expect(page.locator(".note", has_text="script").first).to_be_visible()
 
-    assert {"claude", "codex", "kimi", "opencode"} <= harnesses
+    assert harnesses == {
+        "claude", "codex", "gemini", "kimi-cli", "kimi-code", "opencode", "qwen",
+    }  # fmt: skip
     assert witness.errors == []
 
 

@@ -1,11 +1,9 @@
-"""Captured sessions as runs, and the demo that is made of them."""
+"""Captured sessions as runs."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from kbsite.errors import KbsiteError
 from kbsite.importers.capture import Facts, import_capture
 from kbsite.importers.transcript import import_transcripts
 from kbsite.model.status import EndReason
-from kbsite.store.runs import StoredRun, manifest_findings, read_run, run_folders
+from kbsite.store.runs import StoredRun, manifest_findings, read_run
 from tests.importers.published_board import BESIDE
 from tests.importers.toy_harnesses import END, START, TOKENS, TOYS, of, rows
 
@@ -195,54 +193,47 @@ def test_a_malformed_capture_is_refused_by_file_and_key(
         imported(capture(tmp_path / "c", None, **{key: value}))
 
 
-def demo_script() -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "demo_runs.py"
-    spec = importlib.util.spec_from_file_location("demo_runs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+REAL = {
+    "claude-code-2.1.329/main": EndReason.FINISHED,
+    "claude-code-2.1.329/longtool-KILL": EndReason.SIGNAL,
+    "codex-0.169.0/main": EndReason.FINISHED,
+    "kimi-cli-1.50.0/main": EndReason.FINISHED,
+    "kimi-code-2.1.0/main": EndReason.FINISHED,
+    "opencode-1.18.33/main": EndReason.FINISHED,
+}
+"""Captures of real CLIs, and why the runs that are made of them ended."""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @beside
-def test_the_demo_is_made_of_real_captures(tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    script = demo_script()
-    script.main(CAPTURES, out)
-    runs = [read_run(folder) for folder in run_folders(out)]
-    assert {stored.run.harness for stored in runs} == {"claude", "codex", "kimi", "opencode"}
-    assert len({stored.run.contender for stored in runs}) == len(runs) == 6
-    for stored in runs:
-        assert stored.findings == ()
-        assert manifest_findings(stored) == []
-        assert (stored.run.model, stored.run.problem) == ("scripted", "add")
-        assert stored.run.notes[0] == script.SCRIPTED
-        assert stored.run.harness_version
-    assert sum(file.size for stored in runs for file in stored.files) < 3_000_000
-    ends = [stored.run.end_reason for stored in runs]
-    assert (ends.count(EndReason.FINISHED), ends.count(EndReason.SIGNAL)) == (5, 1)
+@pytest.mark.parametrize("name", REAL)
+def test_real_captures_become_runs_and_the_same_ones_each_time(tmp_path: Path, name: str) -> None:
+    version = name.partition("/")[0].rpartition("-")[2]
+    facts = Facts(harness_version=version, model="scripted", problem="add", notes=("Scripted.",))
+    made = import_capture(CAPTURES / name, tmp_path / "one" / "mine", facts).folder
+    stored = read_run(made)
+    assert (stored.findings, manifest_findings(stored)) == ((), [])
+    assert (stored.run.model, stored.run.problem) == ("scripted", "add")
+    assert (stored.run.harness_version, stored.run.notes) == (version, ("Scripted.",))
+    assert stored.run.end_reason is REAL[name]
+    assert sum(file.size for file in stored.files) < 1_000_000
+    again = import_capture(CAPTURES / name, tmp_path / "two" / "mine", facts).folder
+    assert again.name == made.name
+    assert contents(again) == contents(made)
 
 
 @beside
-def test_the_demo_is_made_anew_and_audits_stay(tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    script = demo_script()
-    script.main(CAPTURES, out)
-    before = {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
-    audited = next(run_folders(out)) / "audit.yaml"
-    audited.write_text("verdict: clean\n", "utf-8")
-    script.main(CAPTURES, out)
-    assert audited.read_text("utf-8") == "verdict: clean\n"
-    audited.unlink()
-    assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
-
-
-@beside
-def test_the_demo_keeps_no_private_files(tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    demo_script().main(CAPTURES, out)
-    names = [path.name for path in out.rglob("*")]
+@pytest.mark.parametrize("name", REAL)
+def test_no_private_files_of_real_captures_are_kept(tmp_path: Path, name: str) -> None:
+    made = import_capture(CAPTURES / name, tmp_path, Facts(model="scripted", problem="add"))
+    names = [path.name for path in made.folder.rglob("*")]
     assert not [name for name in names if name.endswith((".key", ".db", ".sqlite", "device_id"))]
     assert "shell-snapshots" not in names
 

@@ -1,0 +1,3 @@
+def solve(a, b):
+    """The sum of two numbers: naïve ✓"""
+    return a + b
