@@ -407,7 +407,7 @@ def test_the_workspace_of_a_box_is_known_where_no_log_tells_it(
         row("assistant", called(2, "cat /srv/other/solution.py"), uuid="3", cwd=""),
         row("user", answered(2, "def solve"), uuid="4", cwd=""),
     ]
-    assert BOX == WORKSPACE
+    assert str(WORKSPACE) == BOX
     run = replace(RUN, sandbox=sandbox, origin=origin, kbsite_version="0.1.0")
     found = [alarm.saw for alarm in alarms(tmp_path, lines, run)]
     assert sum("/workspace/solution.py" in saw for saw in found) == count
