@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -149,6 +150,28 @@ def test_a_manifest_cannot_name_what_lies_outside_its_run(
     assert any("names nothing within a run" in message for message in found)
     inside = set(tmp_path.rglob("*escaped*")) | {*Path("/tmp").glob("escaped")}
     assert not inside
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(b"x" * 2_000_000), b"\x1f\x8bnonsense", b""])
+def test_a_compressed_copy_that_holds_something_else_is_named(
+    packed: bytes, site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    raw = spoilt / f"runs/{Runs.first}/raw"
+    (raw / "long.log").write_bytes(b"y" * 1_500_000)
+    (raw / "long.log.gz").write_bytes(gzip.compress(b"y" * 1_500_000))
+    in_json(spoilt, f"runs/{Runs.first}/raw/manifest.json", _listing("long.log"))
+    sound = _mirrored(spoilt, tmp_path / "one")
+    (raw / "long.log.gz").write_bytes(packed)
+
+    assert sound == []
+    assert _mirrored(spoilt, tmp_path / "two") == [
+        f"does not hold what runs/{Runs.first}/raw/long.log holds"
+    ]
+
+
+def _listing(name: str) -> Callable[[Any], None]:
+    return lambda held: held["files"].update({name: "0" * 64})
 
 
 def _mirrored(site: Path, folder: Path) -> list[str]:

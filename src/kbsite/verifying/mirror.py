@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,7 +14,8 @@ from pathlib import Path, PurePosixPath
 
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redacted import Redactions
-from kbsite.pages.page import raw_path
+from kbsite.pages.page import gzip_path, raw_path
+from kbsite.store.files import Stored
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.runs import AUDIT, MANIFEST, RUN, Manifest
@@ -70,6 +74,22 @@ class Mirror:
         data = self.place.read(raw_path(run_id, name))
         if data is not None:
             self._put(own, run_id, name, data)
+            self._packed(run_id, Stored(name, own / name, len(data)), data)
+
+    def _packed(self, run_id: str, file: Stored, data: bytes) -> None:
+        """Say where the compressed copy of a large file is another one."""
+        where = gzip_path(run_id, file)
+        packed = self.place.read(where) if where else None
+        if where is None or packed is None:
+            return
+        try:
+            with gzip.open(io.BytesIO(packed)) as stream:
+                # A byte more than there is to be: whatever else it holds is not unpacked.
+                same = stream.read(len(data) + 1) == data
+        except (OSError, EOFError, zlib.error):
+            same = False
+        if not same:
+            self._say(where, f"does not hold what {raw_path(run_id, file.name)} holds")
 
     def _put(self, own: Path, run_id: str, name: str, data: bytes) -> None:
         path = own / name
