@@ -6,7 +6,7 @@ moved or made anew tells nobody the same news twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from uuid import NAMESPACE_URL, uuid5
@@ -31,7 +31,8 @@ class Entry:
     """None where nobody says: it is no news then."""
     href: str
     """Address of the page that tells it."""
-    summary: str
+    summary: Callable[[], str]
+    """What it tells; asked only of what is told."""
     author: str
     kind: str
     """One word: run, verdict or correction."""
@@ -66,7 +67,7 @@ def _entry(when: datetime, entry: Entry) -> Sequence[str]:
         f'<link rel="alternate" href={_attribute(entry.href)}/>',
         f"<author><name>{_text(entry.author)}</name></author>",
         f"<category term={_attribute(entry.kind)}/>",
-        f"<summary>{_text(entry.summary)}</summary>",
+        f"<summary>{_text(entry.summary())}</summary>",
         "</entry>",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 
 from kbsite.feeds.atom import Entry
 from kbsite.model.audit import Audit
@@ -27,7 +28,7 @@ def entries(site: Site, base: str) -> Iterator[Entry]:
             title=f"{earlier.verdict.value} became {one.verdict.value}: {_who(run)}",
             when=earlier.replaced,
             href=_page(run, base),
-            summary=in_short(earlier.why),
+            summary=partial(in_short, earlier.why),
             author=earlier.by,
             kind="correction",
         )
@@ -42,7 +43,7 @@ def _run(site: Site, stored: StoredRun, base: str) -> Entry:
         title=f"run: {_who(run)}",
         when=stored.metrics.graded or run.ended or run.started or _named(run),
         href=_page(run, base),
-        summary=f"{site.problem_title(run.problem)}: {told}",
+        summary=lambda: f"{site.problem_title(run.problem)}: {told}",
         author=run.contender.label,
         kind="run",
     )
@@ -55,7 +56,7 @@ def _verdict(stored: StoredRun, audit: Audit, base: str) -> Entry:
         title=f"{audit.verdict.value}: {_who(run)}",
         when=audit.date,
         href=_page(run, base),
-        summary=in_short(audit.summary),
+        summary=partial(in_short, audit.summary),
         author=audit.auditor,
         kind="verdict",
     )
