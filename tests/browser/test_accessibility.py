@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 PAGES = [
     "index.html", "demo/index.html", "runs/index.html", "explore/index.html", "404.html",
-    "audits/index.html", "methodology/index.html",
+    "audits/index.html", "methodology/index.html", "data/index.html",
     "problems/softmax/index.html", "hardware/index.html", "hardware/gpu-a/index.html",
     "runs/kinds/index.html", "runs/again/index.html", "runs/long/index.html",
     "runs/floor/index.html", "problems/problem_passed/index.html",
