@@ -13,7 +13,10 @@ from markupsafe import Markup
 from kbsite import __version__, assets, search, text
 from kbsite.beside import beside
 from kbsite.errors import UsageError
+from kbsite.hiding import Hiding, denied_of, hiding_of
+from kbsite.hiding.told import counts, redactions, unwanted
 from kbsite.lookout import Lookout, Tick
+from kbsite.model.config import Redact
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.transcript import Transcript
 from kbsite.output import Copy, Output, Work, alone
@@ -37,7 +40,16 @@ from kbsite.pages.page import (
     trajectory_path,
 )
 from kbsite.reading import MARKER, read_noticing
-from kbsite.record import PageRecord, Record, code_digest, digest, read_record, write_record
+from kbsite.record import (
+    PageRecord,
+    Record,
+    code_digest,
+    digest,
+    read_hidden,
+    read_record,
+    write_hidden,
+    write_record,
+)
 from kbsite.store.inputs import Input, inputs
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
@@ -46,6 +58,9 @@ from kbsite.store.writing import json_text, write_text
 from kbsite.terminal import terminal
 from kbsite.transcripts import transcript
 from kbsite.unmet import unmet
+
+REDACTION = "data/redaction.json"
+"""What is hidden of the runs: which rule, where and how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +73,9 @@ class Built:
     """What is wrong with the input."""
     work: Work
     unmet: tuple[Finding, ...] = ()
-    """Where the site does not keep what it says of its audits."""
+    """Where the site does not keep what it says of its audits, or its runs hold what none may."""
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    """How many passages of runs are hidden, by rule."""
 
 
 def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) -> Built:
@@ -79,19 +96,25 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
         search.executable()  # told before the work is done, not after it
     before = Record() if fresh else read_record(out, out / MARKER)
     held = inputs([settings.runs, settings.problems], before.inputs)
-    code, chosen = code_digest(), digest(settings)
+    code, chosen = code_digest(), digest(settings, *denied_of(settings))
     if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
-        return Built(out, len(before.pages), before.findings, Work(), before.unmet)
+        return Built(out, len(before.pages), before.findings, Work(), before.unmet, before.hidden)
+    hiding = hiding_of(settings, held, read_hidden(out) if before.code else {})
+    held = hiding.shown()
     ahead: Ahead = {}
     known = before.noticed if before.code == code else {}
     lookout = Lookout(held, known, partial(_read_ahead, ahead))
-    site, seen = read_noticing(settings, lookout, tick)
-    shown = replace(site, findings=_published(site.findings, settings))
-    # What a leak is stands on few pages, and those that are kept say that they depend on it.
-    frame = digest(code, replace(settings.config, leaks=()), shown.prices, *shown.frame)
+    site, seen = read_noticing(settings, lookout, tick, hiding)
+    shown = replace(site, findings=_published(site.findings, settings, hiding))
+    # What a leak is stands on few pages, and those that are kept say that they depend on it; so
+    # does what is hidden of a run.
+    framed = replace(settings.config, leaks=(), redact=Redact())
+    frame = digest(code, framed, shown.prices, *shown.frame)
     making = _Making(shown, before, held, frame, Output(out, Work()), ahead)
     findings = [*site.findings, *making.make(tick)]
     output = making.output
+    told = redactions(hiding.found)
+    output.write_bytes(REDACTION, json_text(told).encode())
     if settings.config.search:
         search.index(shown, output.folder)
     write_text(output.folder / MARKER, f"{__version__}\n")
@@ -99,11 +122,13 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
     marker = (out / MARKER).stat().st_mtime_ns
     made = Record(
         code, frame, chosen, marker, held, making.pages,
-        findings=tuple(findings), unmet=tuple(unmet(site, settings.path)),
-        noticed=dict(seen.noticed),
+        findings=tuple(findings),
+        unmet=(*unmet(site, settings.path), *unwanted(hiding.found)),
+        noticed=dict(seen.noticed), hidden=counts(told),
     )  # fmt: skip
+    write_hidden(out, hiding.found)
     write_record(out, made)
-    return Built(out, len(made.pages), made.findings, output.work, made.unmet)
+    return Built(out, len(made.pages), made.findings, output.work, made.unmet, made.hidden)
 
 
 def _same(before: Mapping[str, Input], held: Mapping[str, Input]) -> bool:
@@ -143,7 +168,7 @@ class _Making:
         templates = Templates(environment(self.site), earlier, self.output, self.ahead)
         pages = list(every(self.site))
         copies = list(self._raw())
-        large = sum(held.file.stat().st_size for held in copies if not held.same) > LARGE
+        large = sum(held.file.size for held in copies if not held.same) > LARGE
         copying = partial(self.output.copy, copies)
         copied = beside(copying) if large else copying
         for done, page in enumerate(pages, start=1):
@@ -189,21 +214,27 @@ class _Making:
             for file in stored.files:
                 name = str(file.path.absolute())
                 old, new = self.before.inputs.get(name), self.inputs.get(name)
-                same = old is not None and new is not None and old.digest == new.digest
-                yield Copy(file.path, raw_path(stored.run.id, file.name), same)
+                same = old is not None and new is not None and old.says == new.says
+                yield Copy(file, raw_path(stored.run.id, file.name), same)
                 packed = gzip_path(stored.run.id, file)
                 if packed:
-                    yield Copy(file.path, packed, same, compressed=True)
+                    yield Copy(file, packed, same, compressed=True)
 
 
-def _published(findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
-    """Findings with paths from the folder of the runs on: where it lies is nobody's business."""
+def _published(
+    findings: Sequence[Finding], settings: Settings, hiding: Hiding
+) -> tuple[Finding, ...]:
+    """Findings with paths from the folder of the runs on: where it lies is nobody's business.
+
+    What they tell of a run is covered as the run itself is.
+    """
     homes = [settings.runs.parent, settings.problems.parent]
     published = []
     for finding in findings:
         path = Path(finding.path)
         inside = [path.relative_to(home) for home in homes if path.is_relative_to(home)]
-        published.append(replace(finding, path=str(inside[0]) if inside else path.name))
+        shown = hiding.text(str(inside[0]) if inside else path.name)
+        published.append(replace(finding, path=shown, message=hiding.text(finding.message)))
     return tuple(published)
 
 

@@ -126,11 +126,9 @@ class Lookout:
 
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
-        folder, names = run.stored.folder.absolute(), [file.name for file in run.stored.files]
-        held = {
-            name: self.inputs[path] for name in names if (path := f"{folder}/{name}") in self.inputs
-        }
-        if not names or len(held) < len(names):
+        paths = {file.name: str(file.path.absolute()) for file in run.stored.files}
+        held = {name: self.inputs[path] for name, path in paths.items() if path in self.inputs}
+        if not paths or len(held) < len(paths):
             return "", ""
         whole = digest_of(held)
         held.pop(AUDIT, None)

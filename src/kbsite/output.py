@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kbsite.beside import beside
 from kbsite.pages.page import File
-from kbsite.store.files import digest, gzipped
+from kbsite.store.files import Stored, digest, gzipped
 from kbsite.store.swapping import put_in_place, recover
 from kbsite.store.writing import write_bytes, write_pieces
 
@@ -40,7 +40,7 @@ Counts = tuple[int, int]
 class Copy:
     """A file that is copied into the site."""
 
-    file: Path
+    file: Stored
     path: str
     same: bool
     """Whether it is what it was when the site that stands was made."""
@@ -119,7 +119,7 @@ class Output:
             else:
                 target = self.folder / source.path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source.file, target, follow_symlinks=False)
+                _copy(source.file, target)
         return len(sources) - kept, kept
 
     def keep(self, paths: Collection[str]) -> bool:
@@ -154,6 +154,14 @@ class Output:
         """Let the folder take the place of the site that stood; until now that was untouched."""
         put_in_place(self.folder, self.out)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _copy(file: Stored, target: Path) -> None:
+    if not file.hidden:
+        shutil.copyfile(file.path, target, follow_symlinks=False)
+        return
+    with file.open() as stream, target.open("wb") as written:
+        shutil.copyfileobj(stream, written, 1 << 20)
 
 
 def _link(source: Path, target: Path) -> None:

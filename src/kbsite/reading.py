@@ -9,11 +9,13 @@ from pathlib import Path
 from kbsite.alarms.evidence import Evidence
 from kbsite.boards import board
 from kbsite.errors import InputError
+from kbsite.hiding import Hiding
 from kbsite.lookout import Lookout, Sighting, Tick
 from kbsite.model.board import Attempt
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
+from kbsite.model.redaction import Hidden
 from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
@@ -34,13 +36,18 @@ RESERVED = {
 """What no board can be called: the site's own folders and pages."""
 
 
-def read(settings: Settings, lookout: Lookout | None = None, tick: Tick | None = None) -> Site:
+def read(
+    settings: Settings,
+    lookout: Lookout | None = None,
+    tick: Tick | None = None,
+    hiding: Hiding | None = None,
+) -> Site:
     """Everything but the transcripts; what cannot be read is left out, and in the findings.
 
     Without a lookout nobody looks for alarms, and no quote is proven; each run that it looks over
-    is told.
+    is told. Without `hiding` nothing is hidden: that is for those who read runs where they lie.
     """
-    return read_noticing(settings, lookout, tick)[0]
+    return read_noticing(settings, lookout, tick, hiding)[0]
 
 
 def looked_over(site: Site, stored: StoredRun) -> Site:
@@ -64,11 +71,14 @@ def lookout_of(settings: Settings) -> Lookout:
 
 
 def read_noticing(
-    settings: Settings, lookout: Lookout | None, tick: Tick | None = None
+    settings: Settings,
+    lookout: Lookout | None,
+    tick: Tick | None = None,
+    hiding: Hiding | None = None,
 ) -> tuple[Site, Sighting]:
     """What `read` gives, and what there is for the next lookout to know."""
     findings: list[Finding] = []
-    runs, floor_runs = _apart(_runs(settings.runs, findings))
+    runs, floor_runs = _apart(_runs(settings.runs, findings, hiding))
     graded = graded_floors(floor_runs)
     problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
     configs = board_configs(settings.config, runs)
@@ -122,7 +132,9 @@ def _floor_of(floor: Floor, run: Run) -> bool:
     )
 
 
-def _runs(folder: Path, findings: list[Finding]) -> Iterator[StoredRun]:
+def _runs(
+    folder: Path, findings: list[Finding], hiding: Hiding | None
+) -> Iterator[StoredRun]:
     if not folder.is_dir():
         message = "no such folder; kbsite.yaml names it under runs"
         findings.append(Finding(Severity.ERROR, str(folder), message))
@@ -130,7 +142,7 @@ def _runs(folder: Path, findings: list[Finding]) -> Iterator[StoredRun]:
     seen: dict[str, Path] = {}
     for path in run_folders(folder):
         try:
-            stored = read_run(path)
+            stored = read_run(path, hiding.of(path) if hiding else Hidden())
         except InvalidFileError as error:
             findings += as_findings(error)
             continue

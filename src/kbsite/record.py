@@ -16,6 +16,7 @@ import msgspec
 from kbsite import __version__, assets
 from kbsite.lookout import Noticed
 from kbsite.model.finding import Finding
+from kbsite.model.redaction import Hidden
 from kbsite.pages.page import Made
 from kbsite.store.inputs import Input, digest_of, inputs
 from kbsite.store.writing import write_text
@@ -49,6 +50,8 @@ class Record:
     unmet: tuple[Finding, ...] = ()
     noticed: dict[str, Noticed] = field(default_factory=dict)
     """What was found in each run, by its id."""
+    hidden: dict[str, int] = field(default_factory=dict)
+    """How many passages of runs are hidden, by rule."""
 
     def file(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of; None where that is not known."""
@@ -77,6 +80,29 @@ def write_record(out: Path, record: Record) -> None:
     """Write the record of the site in `out`."""
     # Names of files may hold bytes that are no UTF-8: they stand in ASCII.
     write_text(record_path(out), json.dumps(msgspec.to_builtins(record)) + "\n")
+
+
+def hidden_path(out: Path) -> Path:
+    """Where it lies what is hidden of the runs of the site in `out`; no secret is in it."""
+    return out.with_name(f".{out.name}.hidden.json")
+
+
+def read_hidden(out: Path) -> dict[str, Hidden]:
+    """What the last build hid of each run, by its folder; nothing where that cannot be read."""
+    try:
+        held = json.loads(hidden_path(out).read_text("utf-8"))
+        return msgspec.convert(held, dict[str, Hidden])
+    except (OSError, ValueError, msgspec.ValidationError):
+        # Nothing is lost without it: all runs are looked at again.
+        return {}
+
+
+def write_hidden(out: Path, found: Mapping[str, Hidden]) -> None:
+    """Write down what is hidden of each run, where it is not what stands there."""
+    text = json.dumps(msgspec.to_builtins(dict(found))) + "\n"
+    path = hidden_path(out)
+    if not path.exists() or path.read_text("utf-8") != text:
+        write_text(path, text)
 
 
 def digest(*parts: object) -> str:

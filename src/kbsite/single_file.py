@@ -21,6 +21,7 @@ import jinja2
 from kbsite import assets
 from kbsite.build import Templates, environment
 from kbsite.errors import UsageError
+from kbsite.hiding import Hiding, denied_of
 from kbsite.model.finding import Finding
 from kbsite.packed import Packed, pack
 from kbsite.pages.page import INDEX, Site, run_path
@@ -72,13 +73,14 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
 
 def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
     folder = Path(named)
-    site = read(settings)
+    hiding = Hiding(settings.config.redact, denied_of(settings))
+    site = read(settings, hiding=hiding)
     for stored in site.every_run:
         if stored.run.id == named or (folder.is_dir() and stored.folder.samefile(folder)):
             return looked_over(site, stored), stored
     if not folder.is_dir():
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
-    stored = read_run(folder)
+    stored = read_run(folder, hiding.of(folder))
     alone = replace(site, runs=(stored,), floor_runs=(), boards=(), findings=())
     return looked_over(alone, stored), stored
 

@@ -40,7 +40,7 @@ def _is_of(form: Format, name: str) -> bool:
 def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
     """What files of one format say, file by file, one event in memory at a time."""
     for file in held:
-        with file.path.open("rb") as stream:
+        with file.open() as stream:
             yield from form.parse(form.read(stream), file.name)
 
 

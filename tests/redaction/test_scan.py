@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kbsite.model.redaction import Form, Span, cover, covered
 from kbsite.redaction.known import Known, Value, forms
-from kbsite.redaction.scan import DENIED, RULES, Looker, known_again, merged, must_not_happen, title
+from kbsite.redaction.scan import DENIED, RULES, SEEN, Looker, merged, must_not_happen, title
 from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
 
 LOOKER = Looker()
@@ -151,7 +151,7 @@ def test_a_short_value_is_hidden_as_a_word_and_never_as_a_number_of_json() -> No
 def test_what_one_file_tells_is_found_in_another() -> None:
     one = planted(5, "password")
     found = LOOKER.look(one.text.encode())
-    again = Looker(known_again(found.secrets))
+    again = Looker(Known(Value(value, SEEN) for value in found.secrets))
 
     assert found.secrets == {one.secret.encode()}
     assert one.secret in hidden(f"it is {one.secret}, he said")

@@ -48,7 +48,7 @@ class Evidence:
         read = []
         for file in self.stored.files:
             if file.name.startswith(names) and 0 < file.size <= LONGEST:
-                data = file.path.read_bytes()
+                data = file.read()
                 if b"\0" not in data:
                     read.append(Source(file.name, data.decode("utf-8", "replace")))
         return tuple(sorted(read, key=lambda source: (source.name != SOLUTION, source.name)))

@@ -238,5 +238,5 @@ def _log(stored: StoredRun, name: str) -> str:
     file = stored.file(name)
     if file is None:
         return ""
-    with file.path.open("rb") as stream:
+    with file.open() as stream:
         return stream.read(LOG_BYTES).decode("utf-8", "replace")

@@ -43,7 +43,7 @@ def _left(evidence: Evidence) -> list[Stored]:
 
 
 def _told(file: Stored) -> Alarm:
-    with file.path.open("rb") as stream:
+    with file.open() as stream:
         head = stream.read(8)
     kind = next((says for start, says in _PROGRAMS.items() if head.startswith(start)), "")
     if kind:

@@ -82,6 +82,9 @@ def build(  # noqa: PLR0913 - each option is an argument
         f" {work.written} files written, {work.kept} kept",
         err=True,
     )
+    if built.hidden:
+        rules = ", ".join(f"{count} {rule}" for rule, count in built.hidden.items())
+        click.echo(f"{sum(built.hidden.values())} passages of runs hidden: {rules}", err=True)
     click.echo(built.out / "index.html")
     if strict and told:
         sys.exit(1)

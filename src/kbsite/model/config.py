@@ -68,6 +68,35 @@ class BoardConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """Something that looks like a secret and is none. What it does not tell may be anything."""
+
+    text: str = ""
+    """All that would be hidden, as it stands there."""
+    rule: str = ""
+    """The rule that would hide it."""
+    file: str = ""
+    """Where it stands, as board/run/file; * stands for anything."""
+    why: str = ""
+    """Why it is none, for whoever reads kbsite.yaml."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redact:
+    """What is hidden of runs on their way to the site."""
+
+    on: bool = True
+    """Whether anything is."""
+    deny: tuple[str, ...] = ()
+    """Names of environment variables whose values are hidden wherever they stand."""
+    deny_files: tuple[str, ...] = ()
+    """Files with a value a line that is hidden: keys, names of persons and machines."""
+    allow: tuple[Allowed, ...] = ()
+    private_addresses: bool = False
+    """Whether IP addresses of networks inside are hidden too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What kbsite.yaml says."""
 
@@ -92,5 +121,6 @@ class Config:
     bundles: bool = False
     """Whether each run can be downloaded as one archive; needs the extra `bundles`."""
     boards: tuple[BoardConfig, ...] = ()
+    redact: Redact = Redact()
     leaks: tuple[Leak, ...] = ()
     """What audits name under `leak`."""

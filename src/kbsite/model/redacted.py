@@ -24,6 +24,8 @@ class RedactedFile:
     """SHA-256 of the file as it is published."""
     hits: Mapping[str, int] = field(default_factory=dict)
     """How many passages of each kind were covered."""
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The lines that the first of them begin in, by kind; nobody counts those of an archive."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,6 +49,10 @@ class Hidden:
     """By the name of a file, only of files of which something is hidden."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What files are called on the site, by their names, where that is something else."""
+    before: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the files of which something is hidden, by name."""
+    after: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of what the site shows of them."""
 
 
 _SEEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")

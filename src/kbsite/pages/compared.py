@@ -148,7 +148,7 @@ def _solution(stored: StoredRun) -> str | None:
     file = stored.file(SOLUTION)
     if file is None or file.size > LONGEST_SOLUTION:
         return None
-    return visible(file.path.read_bytes().decode("utf-8", "surrogateescape"))
+    return visible(file.read().decode("utf-8", "surrogateescape"))
 
 
 def _milestone(found: Milestone | None) -> Row | None:

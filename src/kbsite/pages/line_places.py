@@ -31,5 +31,5 @@ def _count(file: Stored) -> int:
     """How many lines of a file there are to show; 0 for one that is only named."""
     if not 0 < file.size <= LONGEST:
         return 0
-    data = file.path.read_bytes()
+    data = file.read()
     return 0 if data.count(b"\0") * 20 > len(data) else len(data.removesuffix(b"\n").split(b"\n"))

@@ -50,7 +50,7 @@ def logs(stored: StoredRun, held: tuple[Proof, ...]) -> Iterator[Log]:
         file = stored.file(name)
         if file is None or not file.size:
             continue
-        text = file.path.read_bytes().decode("utf-8", "surrogateescape")
+        text = file.read().decode("utf-8", "surrogateescape")
         yield Log(name, text, tuple(_stretches(text, number, quoted.get(name, frozenset()))))
 
 

@@ -73,7 +73,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
     own = [(file.name, inputs.get(str(file.path.absolute()))) for file in stored.files]
     rivals = [attempt.run.id for attempt in site.rivals.get(run.id, ())]
     return (
-        [(name, held.digest if held else None) for name, held in own],
+        [(name, held.says if held else None) for name, held in own],
         [(finding.severity, finding.message) for finding in stored.findings],
         [attempt.run.id for attempt in site.attempts[run.id]],
         rivals,

@@ -169,7 +169,7 @@ def prefixes(stored: StoredRun) -> dict[str, str]:
 def _read(file: Stored, prefix: str, quoted: frozenset[int]) -> Source:
     if file.size > LONGEST:
         return Source(file.name, prefix, file.size, (), "too long to be shown", quoted)
-    data = file.path.read_bytes()
+    data = file.read()
     # A few stand in texts by mistake, or to hide something; machine code is full of them.
     if data.count(b"\0") * 20 > len(data):
         return Source(file.name, prefix, file.size, (), "not a text", quoted)

@@ -75,7 +75,7 @@ def quotable(stored: StoredRun, name: str) -> bytes | None:
         return None if text is None else text.encode("utf-8", "surrogateescape")
     if not _is_evidence(file):
         return None
-    data = file.path.read_bytes()
+    data = file.read()
     return _COLOUR.sub(b"", data) if name in LOGS else data
 
 

@@ -8,13 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from inspect import getmembers, isclass
-
-
-def release() -> str:
-    """The version of the library, without importing it."""
-    return version("detect-secrets")
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -19,7 +19,7 @@ from kbsite.redaction.encoded import (
     fragments,
     unescaped,
 )
-from kbsite.redaction.known import Known, Value
+from kbsite.redaction.known import Known
 from kbsite.redaction.rules import TOKENS, Rule
 from kbsite.redaction.values import is_drawn
 
@@ -44,6 +44,9 @@ _GOING_ON: Final = 20
 _GOES_ON: Final = rb"[A-Za-z0-9+/_-]{16}"
 
 RULES: Final[tuple[Rule, ...]] = (*TOKENS, *names.NAMES, *personal.PERSONAL)
+ARCHIVE: Final = "archive"
+"""The rule that withholds an archive in which something is to be hidden."""
+
 DENIED: Final = "denied"
 SEEN: Final = "seen-elsewhere"
 _SHAPED: Final = frozenset({"email", "ip", "home", "host", "address-password", "private-key"})
@@ -54,7 +57,11 @@ _LEARNT: Final = frozenset(
 
 def title(rule: str) -> str:
     """What a rule hides, in words."""
-    own = {DENIED: "value of the list of the site", SEEN: "what a rule found elsewhere in the run"}
+    own = {
+        DENIED: "value of the list of the site",
+        SEEN: "what a rule found elsewhere in the run",
+        ARCHIVE: "archive that holds something to be hidden, or that nobody can look into",
+    }
     return own.get(rule) or next((one.title for one in RULES if one.id == rule), rule)
 
 
@@ -81,6 +88,14 @@ class Looker:
     known: Known = field(default_factory=lambda: Known(()))
     private: bool = False
     """Whether addresses of networks inside are hidden too."""
+    again: tuple[Callable[[bytes, int, int], Iterable[Span]], ...] = ()
+    """What finds in a file what other files told."""
+
+    def look_again(self, data: bytes, start: int, end: int) -> list[Span]:
+        """What other files told, in `data` between `start` and `end`."""
+        room = min(len(data), end + MARGIN // 8)
+        found = [span for look in self.again for span in look(data, start, room)]
+        return [_whole(data, span) for span in found if start <= span.start < end]
 
     def look(self, data: bytes, start: int = 0, end: int | None = None) -> Found:
         """What is to be hidden of `data`, as far as it begins between `start` and `end`.
@@ -99,11 +114,6 @@ class Looker:
         whole = [*(_whole(data, span) for span, _ in hits), *known]
         found.spans = merged(span for span in whole if start <= span.start < last)
         return found
-
-
-def known_again(found: Iterable[bytes]) -> Known:
-    """What finds the secrets of one file in another."""
-    return Known(Value(data, SEEN) for data in sorted(found))
 
 
 Hit = tuple[Span, bytes]

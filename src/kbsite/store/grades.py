@@ -44,7 +44,9 @@ def _read(name: str, files: tuple[Stored, ...]) -> EarlierGrade:
     if own is None:
         return EarlierGrade(name=name, metrics=None, files=files)
     try:
-        return EarlierGrade(name=name, metrics=json_record(own.path, Metrics), files=files)
+        return EarlierGrade(
+            name=name, metrics=json_record(own.path, Metrics, hidden=own.hidden), files=files
+        )
     except InvalidFileError as error:
         findings = tuple(as_findings(error))
         return EarlierGrade(name=name, metrics=None, files=files, findings=findings)

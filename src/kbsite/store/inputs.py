@@ -18,6 +18,13 @@ class Input:
     """When it was last written, nanoseconds since 1970."""
     digest: str
     """Its SHA-256, in hexadecimal."""
+    hidden: str = ""
+    """Digest of what is hidden of it on the site; empty where nothing is."""
+
+    @property
+    def says(self) -> str:
+        """The same for two of which the site shows the same."""
+        return f"{self.digest}{self.hidden}"
 
 
 def inputs(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
@@ -66,5 +73,5 @@ def digest_of(held: Mapping[str, Input]) -> str:
     """One SHA-256 over the paths and contents of files."""
     whole = hashlib.sha256()
     for path, file in sorted(held.items()):
-        whole.update(f"{file.digest}  {path}\0".encode("utf-8", "surrogateescape"))
+        whole.update(f"{file.says}  {path}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ import yaml
 
 from kbsite.errors import InputError, KbsiteError
 from kbsite.model.finding import one_line
+from kbsite.model.redaction import Span, covered
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
 
 LIMIT_BYTES: Final = 4_000_000
@@ -49,8 +51,11 @@ def invalid(
     return InvalidFileError([InputError(one_line(message), path=path, line=line, key=name)])
 
 
-def read_text(path: Path, limit: int = LIMIT_BYTES) -> str:
-    """The text of a record's file, as it stands there; InvalidFileError where that is no text."""
+def read_text(path: Path, limit: int = LIMIT_BYTES, hidden: Sequence[Span] = ()) -> str:
+    """The text of a record's file, without what is hidden of it.
+
+    InvalidFileError where that is no text.
+    """
     if path.is_symlink():
         raise invalid("a symbolic link is not read; expected a regular file", path)
     if not path.exists():
@@ -59,7 +64,7 @@ def read_text(path: Path, limit: int = LIMIT_BYTES) -> str:
         raise invalid("expected a regular file", path)
     try:
         with path.open("rb") as stream:
-            data = stream.read(limit + 1)
+            data = covered(stream.read(limit + 1), hidden)
     except OSError as error:
         raise invalid(f"cannot be read: {error.strerror}", path) from error
     if len(data) > limit:

@@ -7,7 +7,7 @@ same types.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -20,6 +20,7 @@ import msgspec
 
 from kbsite.errors import InputError
 from kbsite.model.finding import one_line
+from kbsite.model.redaction import Span
 from kbsite.store.parsing import (
     LIMIT_BYTES,
     LIMIT_YAML_BYTES,
@@ -51,18 +52,20 @@ _WORDS = {
 }  # fmt: skip
 
 
-def json_record(path: Path, kind: type[T], *, any_text: bool = False) -> T:
+def json_record(
+    path: Path, kind: type[T], *, any_text: bool = False, hidden: Sequence[Span] = ()
+) -> T:
     """The record of type `kind` in a JSON file; InvalidFileError names every key that is wrong.
 
     `any_text` lets pass the halves of characters that stand for bytes in file names.
     """
-    text = read_text(path)
+    text = read_text(path, hidden=hidden)
     return record(json_data(path, text, any_text=any_text), kind, path, text)
 
 
-def yaml_record(path: Path, kind: type[T]) -> T:
+def yaml_record(path: Path, kind: type[T], hidden: Sequence[Span] = ()) -> T:
     """The record of type `kind` in a YAML file; InvalidFileError names every key that is wrong."""
-    text = read_text(path, LIMIT_YAML_BYTES).removeprefix("\ufeff")
+    text = read_text(path, LIMIT_YAML_BYTES, hidden).removeprefix("\ufeff")
     return record(yaml_data(path, text), kind, path, text)
 
 

@@ -17,6 +17,7 @@ from kbsite.model.audit import Audit
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
+from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
 from kbsite.store.files import Stored, contents, digest
@@ -113,17 +114,21 @@ def is_partial(folder: Path) -> bool:
     return folder.name.endswith(PARTIAL)
 
 
-def read_run(folder: Path) -> StoredRun:
-    """The run in a folder. InvalidFileError where run.json cannot be used.
+def read_run(folder: Path, hidden: Hidden = Hidden()) -> StoredRun:  # noqa: B008 - frozen
+    """The run in a folder, without what is hidden of it.
+
+    InvalidFileError where run.json cannot be used.
 
     A grade or audit that cannot be used is left out and named in the findings. The id is always the
     folder's name, and the other ids are safe as parts of a path, whatever run.json says.
     """
     if is_partial(folder):
         raise invalid("the run was not completed; delete the folder or finish the run", folder)
-    run = json_record(folder / RUN, Run)
+    own = hidden.files
+    run = json_record(folder / RUN, Run, hidden=own.get(RUN, ()))
     _refuse_unsafe(run, folder / RUN)
-    files, refused = contents(folder)
+    held, refused = contents(folder)
+    files = [_shown(file, hidden) for file in held]
     findings = [
         Finding(Severity.WARNING, str(folder / item.name), f"not read: {item.reason}")
         for item in refused
@@ -139,17 +144,29 @@ def read_run(folder: Path) -> StoredRun:
         findings.append(Finding(Severity.ERROR, str(folder / MANIFEST), message))
     metrics, audit = UNGRADED, None
     try:
-        metrics = json_record(folder / METRICS, Metrics) if METRICS in names else UNGRADED
+        metrics = (
+            json_record(folder / METRICS, Metrics, hidden=own.get(METRICS, ()))
+            if METRICS in names
+            else UNGRADED
+        )
     except InvalidFileError as error:
         findings += as_findings(error)
     try:
-        audit = yaml_record(folder / AUDIT, Audit) if AUDIT in names else None
+        audit = (
+            yaml_record(folder / AUDIT, Audit, own.get(AUDIT, ())) if AUDIT in names else None
+        )
     except InvalidFileError as error:
         findings += as_findings(error)
     return StoredRun(
         folder=folder, run=run, metrics=metrics, audit=audit, files=tuple(files),
         findings=tuple(findings),
     )  # fmt: skip
+
+
+def _shown(file: Stored, hidden: Hidden) -> Stored:
+    """A file as the site shows it."""
+    spans, name = hidden.files.get(file.name, ()), hidden.names.get(file.name, file.name)
+    return replace(file, name=name, hidden=spans) if spans or name != file.name else file
 
 
 def _refuse_unsafe(run: Run, path: Path) -> None:

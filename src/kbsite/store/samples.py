@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import BinaryIO
+from typing import IO
 
 import msgspec
 
@@ -49,7 +49,7 @@ def read_samples(file: Stored) -> ReadSamples:
     spreads: list[Spread] = []
     findings: list[Finding] = []
     wrong, size = 0, 0
-    with file.path.open("rb") as stream:
+    with file.open() as stream:
         for number, line in _lines(stream):
             size += len(line)
             if len(spreads) >= MOST_SPREADS or size > MOST_BYTES:
@@ -69,7 +69,7 @@ def read_samples(file: Stored) -> ReadSamples:
     return ReadSamples(tuple(_ordered(spreads)), tuple(findings))
 
 
-def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers; of one that is too long, one byte more than fits."""
     number = 0
     while line := stream.readline(LIMIT_BYTES + 1):

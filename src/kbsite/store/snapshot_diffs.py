@@ -30,7 +30,7 @@ def snapshot_diff(stored: StoredRun, name: str) -> str | None:
         return None
     if place == 0:
         return ""
-    before, after = (_lines(file.path.read_bytes()) for file in pair)
+    before, after = (_lines(file.read()) for file in pair)
     return _diff(before, after, pair[0].name, pair[1].name)
 
 

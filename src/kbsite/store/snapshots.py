@@ -49,7 +49,7 @@ def final(stored: StoredRun) -> Recorded | None:
 
 
 def _text(file: Stored) -> str:
-    return file.path.read_bytes().decode("utf-8", "surrogateescape")
+    return file.read().decode("utf-8", "surrogateescape")
 
 
 def _time(name: str) -> datetime | None:

@@ -1,0 +1,221 @@
+"""What is hidden of runs on their way to the site: each of their files looked at, and its name.
+
+What is hidden depends on a run's files, on the rules and on kbsite.yaml, and on nothing else; a run
+of which none of that changed is not looked at again. No file of a run is ever written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
+from itertools import accumulate
+from pathlib import Path
+from typing import Final
+
+from kbsite import assets
+from kbsite.beside import beside
+from kbsite.errors import InputError
+from kbsite.hiding.files import Seen
+from kbsite.model.config import Allowed, Redact
+from kbsite.model.redaction import Hidden, Span, covered
+from kbsite.redaction.known import Known, Value
+from kbsite.redaction.scan import DENIED, Looker
+from kbsite.store.files import Stored, contents
+from kbsite.store.inputs import Input, digest_of, inputs
+from kbsite.store.runs import is_partial, run_folders
+from kbsite.store.settings import Settings
+
+LONG: Final = 8_000_000
+"""Bytes of runs from which on a second core looks at half of them."""
+
+
+@dataclass
+class Hiding:
+    """What is hidden of the runs of a site."""
+
+    rules: Redact
+    denied: tuple[bytes, ...] = ()
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    """The files of the runs, by absolute path; a run with others is always looked at."""
+    before: Mapping[str, Hidden] = field(default_factory=dict)
+    """What was hidden the last time, by folder of the run."""
+    found: dict[str, Hidden] = field(default_factory=dict)
+    """What is hidden now."""
+
+    def look(self, folders: Iterable[Path]) -> None:
+        """Look at runs, half of them on a second core where they are long."""
+        waiting = {folder: contents(folder)[0] for folder in folders}
+        anew = []
+        for folder, files in waiting.items():
+            key = self._key(files)
+            held = self.before.get(str(folder))
+            if held is not None and key and held.made_of == key:
+                self.found[str(folder)] = held
+            else:
+                anew.append(folder)
+        sizes = [sum(file.size for file in waiting[folder]) for folder in anew]
+        whole = sum(sizes)
+        reached = accumulate(sizes)
+        first = [f for f, at in zip(anew, reached, strict=True) if at <= whole // 2]
+        if whole < LONG or not first:
+            first = []
+        waited_for = beside(partial(self._looked, first, waiting)) if first else dict[str, Hidden]
+        self.found |= self._looked(anew[len(first) :], waiting)
+        self.found |= waited_for()
+
+    def of(self, folder: Path) -> Hidden:
+        """What is hidden of a run."""
+        if str(folder) not in self.found:
+            self.look([folder])
+        return self.found[str(folder)]
+
+    def shown(self) -> dict[str, Input]:
+        """The files of the runs, with what is hidden of each."""
+        held = {path: replace(one, hidden="") for path, one in self.inputs.items()}
+        for folder, hidden in self.found.items():
+            for name, spans in hidden.files.items():
+                path = f"{Path(folder).absolute()}/{name}"
+                if path in held:
+                    digest = hashlib.sha256(repr(spans).encode()).hexdigest()
+                    held[path] = replace(held[path], hidden=digest)
+        return held
+
+    def text(self, text: str) -> str:
+        """A text that tells of runs, with what is to be hidden of it covered."""
+        if not self.rules.on:
+            return text
+        data = text.encode("utf-8", "surrogateescape")
+        return covered(data, self._looker.look(data).spans).decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def _looker(self) -> Looker:
+        return Looker(
+            Known(Value(value, DENIED) for value in self.denied), self.rules.private_addresses
+        )
+
+    def _looked(
+        self, folders: Sequence[Path], files: Mapping[Path, list[Stored]]
+    ) -> dict[str, Hidden]:
+        return {str(one): self._run(one, files[one]) for one in folders}
+
+    def _key(self, files: Sequence[Stored]) -> str:
+        """Digest of all that decides what is hidden of a run; empty where that is not known."""
+        held = {}
+        for file in files:
+            one = self.inputs.get(str(file.path.absolute()))
+            if one is None:
+                return ""
+            held[file.name] = replace(one, hidden="")
+        parts = (self._own, digest_of(held))
+        return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+    @cached_property
+    def _own(self) -> str:
+        denied = hashlib.sha256(b"\0".join(self.denied)).hexdigest()
+        return f"{rules_digest()} {self.rules!r} {denied}"
+
+    def _run(self, folder: Path, files: Sequence[Stored]) -> Hidden:
+        if not self.rules.on:
+            return Hidden(self._key(files))
+        seen, run = Seen(self._looker), f"{folder.parent.name}/{folder.name}"
+        for file in files:
+            seen.see(file)
+        seen.again()
+        kept = {
+            name: tuple(self._kept(f"{run}/{name}", name, spans, seen))
+            for name, spans in seen.spans.items()
+        }
+        hidden = {name: held for name, held in kept.items() if held}
+        names = _unique({file.name: seen.name(file.name) for file in files})
+        before, after = {}, {}
+        for file in files:
+            if file.name in hidden:
+                before[file.name] = _digest(file)
+                after[file.name] = _digest(replace(file, hidden=hidden[file.name]))
+        return Hidden(self._key(files), hidden, names, before, after)
+
+    def _kept(self, place: str, name: str, spans: Sequence[Span], seen: Seen) -> Iterator[Span]:
+        if not self.rules.allow:
+            yield from spans
+            return
+        for span in spans:
+            value = seen.value(name, span)
+            if not any(_allows(one, span, place, value) for one in self.rules.allow):
+                yield span
+
+
+def _digest(file: Stored) -> str:
+    with file.open() as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def _allows(one: Allowed, span: Span, place: str, value: bytes) -> bool:
+    """Whether an entry of the list of what is no secret covers a span; an empty one covers none."""
+    told = bool(one.text or one.rule or one.file)
+    return (
+        told
+        and (not one.text or value == one.text.encode())
+        and (not one.rule or one.rule == span.rule)
+        and (not one.file or fnmatchcase(place, one.file))
+    )
+
+
+def _unique(names: Mapping[str, str]) -> dict[str, str]:
+    """New names of files that are called otherwise; no two the same, and none that of another."""
+    taken = {old for old, new in names.items() if old == new}
+    found = {}
+    for old, new in names.items():
+        if old == new:
+            continue
+        own, number = new, 1
+        while own in taken:
+            number += 1
+            own = f"{new}-{number}"
+        taken.add(own)
+        found[old] = own
+    return found
+
+
+_MADE_OF: Final = ("redaction", "hiding", "model/redaction.py")
+
+
+def rules_digest() -> str:
+    """A digest of all that rules are made of."""
+    from importlib.metadata import version  # a build that has nothing to do waits for nothing
+
+    held = inputs([assets.PACKAGE / name for name in _MADE_OF], {})
+    own = digest_of({p: f for p, f in held.items() if "__pycache__" not in p})
+    return f"{own} {version('detect-secrets')} {version('google-re2')}"
+
+
+def hiding_of(
+    settings: Settings, held: Mapping[str, Input], before: Mapping[str, Hidden]
+) -> Hiding:
+    """What is hidden of all runs of a site; `held` and `before` spare looking at what is known."""
+    hiding = Hiding(settings.config.redact, denied_of(settings), held, before)
+    hiding.look(one for one in run_folders(settings.runs) if not is_partial(one))
+    return hiding
+
+
+def denied_of(settings: Settings) -> tuple[bytes, ...]:
+    """The values that are always hidden; InputError where they cannot be had."""
+    rules, home = settings.config.redact, settings.path.parent
+    found = []
+    for name in rules.deny:
+        if name not in os.environ:
+            message = f"names the environment variable {name}, which is not set; set it, or drop it"
+            raise InputError(message, path="kbsite.yaml", key="redact.deny")
+        found.append(os.environb[os.fsencode(name)])
+    for name in rules.deny_files:
+        path = home / Path(name).expanduser()
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            message = f"cannot be read: {error.strerror}; expected a value a line"
+            raise InputError(message, path=path, key="redact.deny_files") from error
+        found += [line.strip() for line in lines if not line.startswith(b"#")]
+    return tuple(dict.fromkeys(value for value in found if value.strip()))

@@ -1,0 +1,80 @@
+"""Archives among the files of a run: what they hold, within bounds."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Final
+
+UNPACKED: Final = 256 << 20
+"""Bytes that are unpacked of an archive."""
+
+MEMBER: Final = 64 << 20
+"""Bytes that are unpacked of a member of it."""
+
+_Opener = Callable[[IO[bytes]], io.BufferedIOBase]
+
+_ZIP = b"PK\x03\x04"
+_PACKED: Final[tuple[tuple[bytes, _Opener], ...]] = (
+    (b"\x1f\x8b\x08", lambda stream: gzip.GzipFile(fileobj=stream)),
+    *((b"BZh%d1AY" % level, bz2.BZ2File) for level in range(1, 10)),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+)
+_SEALED: Final = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+"""What begins an archive that cannot be unpacked here."""
+
+_BROKEN = (
+    OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
+    zipfile.BadZipFile,
+)  # fmt: skip
+
+
+class ClosedError(Exception):
+    """An archive that nobody can look into: broken, sealed, or too large."""
+
+
+def is_archive(start: bytes) -> bool:
+    """Whether a file that starts with these bytes is an archive."""
+    return start.startswith((_ZIP, *_SEALED, *(magic for magic, _ in _PACKED)))
+
+
+def members(path: Path) -> Iterator[bytes]:
+    """What an archive holds, and the names of it; ClosedError where that cannot be told."""
+    left = [UNPACKED]
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(8)
+            stream.seek(0)
+            opened = next((how for magic, how in _PACKED if start.startswith(magic)), None)
+            if opened is not None:
+                yield _bounded(opened(stream), left)
+            elif start.startswith(_ZIP):
+                yield from _zipped(stream, left)
+            else:
+                raise ClosedError(f"{path}: cannot be unpacked here")
+    except _BROKEN as error:
+        raise ClosedError(f"{path}: {error}") from error
+
+
+def _zipped(stream: IO[bytes], left: list[int]) -> Iterator[bytes]:
+    with zipfile.ZipFile(stream) as archive:
+        yield archive.comment
+        for info in archive.infolist():
+            yield info.filename.encode("utf-8", "surrogateescape") + b"\n" + info.comment
+            with archive.open(info) as member:
+                yield _bounded(member, left)
+
+
+def _bounded(stream: io.BufferedIOBase | IO[bytes], left: list[int]) -> bytes:
+    most = min(MEMBER, left[0])
+    data = stream.read(most + 1)
+    left[0] -= len(data)
+    if len(data) > most:
+        raise ValueError("holds more than is looked at")
+    return data

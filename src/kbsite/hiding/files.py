@@ -1,0 +1,111 @@
+"""The files of a run looked at: alone, and then for what any of them told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kbsite.hiding import archives
+from kbsite.model.redaction import Span, covered
+from kbsite.redaction.known import Known, Value
+from kbsite.redaction.people import People
+from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Looker, merged
+from kbsite.store.files import Stored
+
+BLOCK: Final = 4 << 20
+"""Bytes of a file that are looked at at once."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """The files of a run while they are looked at."""
+
+    looker: Looker
+    spans: dict[str, list[Span]] = field(default_factory=dict)
+    files: dict[str, Stored] = field(default_factory=dict)
+    secrets: set[bytes] = field(default_factory=set)
+    people: set[bytes] = field(default_factory=set)
+
+    def see(self, file: Stored) -> None:
+        """Look at a file, and at its name."""
+        self.files[file.name] = file
+        self.spans[file.name] = merged(_looked(file, self._take))
+        name = file.name.encode("utf-8", "surrogateescape")
+        self._take(name, 0, len(name))
+
+    def again(self) -> None:
+        """Look for what one file told in all of them."""
+        if self.secrets or self.people:
+            known = Known(Value(value, SEEN) for value in sorted(self.secrets))
+            people = People(name for name in sorted(self.people) if len(name) > 2)
+            self.looker = replace(self.looker, again=(known.found, people.found))
+        for name, file in self.files.items():
+            spans = self.spans[name]
+            if self.looker.again:
+                spans = merged([*spans, *_looked(file, self.looker.look_again)])
+            self.spans[name] = _lined(file, spans)
+
+    def name(self, name: str) -> str:
+        """What a file is called on the site."""
+        data = name.encode("utf-8", "surrogateescape")
+        spans = [*self.looker.look(data).spans, *self.looker.look_again(data, 0, len(data))]
+        return covered(data, merged(spans)).decode("utf-8", "surrogateescape")
+
+    def value(self, name: str, span: Span) -> bytes:
+        """What stands in a span of a file."""
+        with self.files[name].path.open("rb") as stream:
+            stream.seek(span.start)
+            return stream.read(min(span.end - span.start, 1000))
+
+    def _take(self, data: bytes, start: int, end: int) -> list[Span]:
+        found = self.looker.look(data, start, end)
+        self.secrets |= found.secrets
+        self.people |= found.people
+        return found.spans
+
+
+Look = Callable[[bytes, int, int], Sequence[Span]]
+
+
+def _looked(file: Stored, look: Look) -> Iterator[Span]:
+    """What is found in a file; all of it is, where it cannot be told what it holds."""
+    try:
+        with file.path.open("rb") as stream:
+            start = stream.read(16)
+        if archives.is_archive(start):
+            found = [look(data, 0, len(data)) for data in archives.members(file.path)]
+            if any(found):
+                yield Span(0, file.size, ARCHIVE)
+        else:
+            yield from _blocks(file, look)
+    except (OSError, archives.ClosedError):
+        yield Span(0, file.size, ARCHIVE)
+
+
+def _blocks(file: Stored, look: Look) -> Iterator[Span]:
+    """What is found in a file, of which a block and what stands around it is held at once."""
+    with file.path.open("rb") as stream:
+        for start in range(0, max(1, file.size), BLOCK):
+            base = max(0, start - MARGIN)
+            stream.seek(base)
+            data = stream.read(start - base + BLOCK + MARGIN)
+            for one in look(data, start - base, min(len(data), start - base + BLOCK)):
+                yield replace(one, start=one.start + base, end=one.end + base)
+
+
+def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
+    """Spans with their lines."""
+    if not spans:
+        return []
+    lined, line, at = [], 1, 0
+    with file.path.open("rb") as stream:
+        for span in spans:
+            while at < span.start:
+                piece = stream.read(min(BLOCK, span.start - at))
+                if not piece:
+                    break
+                at += len(piece)
+                line += piece.count(b"\n")
+            lined.append(replace(span, line=line))
+    return lined

@@ -1,0 +1,34 @@
+"""Names of persons that their home folders told, where else they stand for the person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kbsite.model.redaction import Form, Span
+from kbsite.redaction.automaton import Automaton
+
+_BEFORE: Final = re.compile(
+    rb"(?i)(?:-(?:home|Users)-|~|\b(?:user|username|user_name|login|logname|owner|author|account)"
+    rb"\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|\b[ug]id=[0-9]+\(|\bgroups=[0-9]+\("
+    rb"|[-dl][-rwxsStT]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?)\Z"
+)
+_AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\]|@[A-Za-z0-9.-]+\Z")
+
+
+class People:
+    """Finds names of persons by what stands around them: alone, a name may be any word."""
+
+    def __init__(self, names: Iterable[bytes]) -> None:
+        # A name within a path is found by its path; those are many, and none of them is looked at.
+        pieces = [rb"[^/\\A-Za-z0-9_]" + re.escape(name) + rb"[^A-Za-z0-9_/]" for name in names]
+        self._gate = Automaton(sorted(pieces))
+
+    def found(self, data: bytes, start: int, end: int) -> Iterator[Span]:
+        """Where a part of some bytes names one of them."""
+        for at, text in self._gate.find(data, max(0, start - 1), end):
+            first, last = at + 1, at + len(text) - 1
+            before, after = data[max(0, first - 80) : first], data[last : last + 64]
+            if _BEFORE.search(before) or _AFTER.match(after):
+                yield Span(first, last, "home", Form.SHAPE)

@@ -1,0 +1,359 @@
+"""Secrets in the files of a run are nowhere on the site; everything else stands as it stood."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import random
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbsite import single_file
+from kbsite.build import REDACTION, Built, build
+from kbsite.errors import InputError
+from kbsite.hiding import Hiding, denied_of
+from kbsite.model.config import Allowed, Redact
+from kbsite.model.proof import ProofState
+from kbsite.output import Work
+from kbsite.reading import looked_over, read
+from kbsite.store.settings import Settings
+from tests.bench.planted import planted as places_of
+from tests.conftest import MakeRun, MakeSettings
+from tests.redaction.secrets import (
+    BEGIN_WITH_LETTERS,
+    KINDS,
+    Planted,
+    escaped,
+    percent,
+    planted,
+)
+from tests.trees import tree
+
+ROW = {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": ""}]}}
+
+
+def row(text: str) -> str:
+    """A line of a transcript of Claude Code."""
+    content = [{"type": "text", "text": text}]
+    return json.dumps(
+        {"type": "assistant", "message": {"id": f"m{hash(text)}", "content": content}}
+    )
+
+
+def with_secrets(draw: random.Random) -> tuple[dict[str, Any], list[str]]:
+    """The files of a run that tells secrets everywhere, and those secrets: 200 of all kinds."""
+    kinds = list(KINDS)
+    drawn = [planted(number, kinds[number % len(kinds)]) for number in range(200)]
+    rows, solution, log, named = [], ["import torch"], ["check.py"], {}
+    for number, one in enumerate(drawn):
+        match number % 6:
+            case 0:
+                rows.append(row(f"It said {one.text}\nand went on"))
+            case 1:
+                solution += [f"# {line}" for line in one.text.split("\n")]
+            case 2:
+                log.append(one.text)
+            case 3:
+                rows.append('{"type":"assistant","message":{"content":[{"type":"text","text":"a\\n'
+                            + escaped(one.text, draw) + ' b"}]}}')  # fmt: skip
+            case 4:
+                rows.append(row(json.dumps({"stdout": f"x\n{one.text}\ny"})))
+            case _:
+                rows.append(row(_otherwise(one, number)))
+    token = planted(1000, "github")
+    named[f"files/{token.secret}.txt"] = b"nothing"
+    named["files/build.log.gz"] = gzip.compress(f"x {drawn[0].secret} y".encode())
+    files = {
+        "solution.py": "\n".join(solution).encode(), "check.log": "\n".join(log).encode(),
+        "snapshots/20260102T030405Z.py": "\n".join(solution).encode(), **named,
+    }  # fmt: skip
+    transcript = {"stdout.jsonl": "\n".join(rows).encode() + b"\n"}
+    quoted = f"It said {drawn[0].text}"
+    audit = {
+        "summary": f"The agent printed {drawn[6].text} in the end.",
+        "quotes": [
+            {
+                "file": "transcript/stdout.jsonl",
+                "lines": [1],
+                "text": quoted.split("\n", maxsplit=1)[0],
+            }
+        ],
+    }
+    return {"files": files, "transcript": transcript, "audit": audit}, [
+        *(one.secret for one in drawn), token.secret,
+    ]  # fmt: skip
+
+
+def _otherwise(one: Planted, number: int) -> str:
+    """A secret in another writing, if it is of a kind that is known so; else as it is."""
+    if one.kind not in BEGIN_WITH_LETTERS:
+        return f"again: {one.text}"
+    data = b"it is " + one.secret.encode() + b" there"
+    match number % 4:
+        case 0:
+            return base64.b64encode(b"." * (number % 3) + data).decode()
+        case 1:
+            return data.hex()
+        case 2:
+            return f"https://a.example/?q={percent(one.secret, random.Random(number))}"
+        case _:
+            return json.dumps(json.dumps(one.text))
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings) -> Settings:
+    return make_settings(tmp_path)
+
+
+def told(built: Built) -> list[dict[str, Any]]:
+    """What the site tells of what is hidden."""
+    held: dict[str, Any] = json.loads((built.out / REDACTION).read_text("utf-8"))
+    files: list[dict[str, Any]] = held["files"]
+    return files
+
+
+def test_two_hundred_secrets_are_nowhere_on_the_site(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    parts, secrets = with_secrets(random.Random(7))
+    folder = make_run(settings.runs / "demo", **parts)
+    before = tree(settings.runs)
+    built = build(settings)
+    single_file.write(settings, folder.name, tmp_path / "single" / "run.html")
+    found = {
+        (secret, place.path, place.form)
+        for secret in secrets
+        for out in (built.out, tmp_path / "single")
+        for place in places_of(out, secret)
+    }
+
+    assert found == set()
+    assert tree(settings.runs) == before
+    assert sum(built.hidden.values()) >= 200
+    assert not [finding for finding in built.findings if finding.path.endswith(".html")]
+
+
+def test_a_proven_quote_stays_proven_and_lines_stay_where_they_were(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    parts, _ = with_secrets(random.Random(3))
+    folder = make_run(settings.runs / "demo", **parts)
+    hiding = Hiding(settings.config.redact)
+    (stored,) = read(settings, hiding=hiding).runs
+    shown = looked_over(read(settings, hiding=hiding), stored)
+
+    assert [proof.state for proof in shown.proofs[stored.run.id]] == [ProofState.PROVEN]
+    for file in stored.files:
+        data = file.path.read_bytes()
+        assert len(file.read()) == len(data)
+        if not file.name.endswith(".gz"):
+            assert file.read().count(b"\n") == data.count(b"\n")
+        with file.open() as stream:
+            assert stream.read() == file.read()
+        with file.open() as stream:
+            stream.seek(5)
+            assert stream.read(100) == file.read()[5:105]
+    assert {file.name for file in stored.files if file.hidden} >= {
+        "solution.py", "check.log", "audit.yaml", "manifest.json", "files/build.log.gz"
+    }  # fmt: skip
+    assert folder.is_dir()
+
+
+def test_a_run_without_secrets_is_published_byte_for_byte(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    noise = random.Random(1).randbytes(40_000)
+    folder = make_run(
+        settings.runs / "demo",
+        transcript={"stdout.jsonl": f"{row('All is well.')}\n".encode()},
+        files={"files/weights.bin": noise, "files/a.json": b'{"key": "value", "n": 12345678901}'},
+    )
+    built = build(settings)
+    raw = built.out / "runs" / folder.name / "raw"
+
+    assert told(built) == []
+    assert built.hidden == {}
+    assert (raw / "files" / "weights.bin.txt").read_bytes() == noise
+    assert (raw / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
+
+
+def test_the_report_tells_where_and_how_many_and_never_what(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    one, mail = planted(1, "anthropic"), planted(1, "e-mail")
+    log = f"first\n{one.secret}\nthird {mail.text}\n{one.secret}\n".encode()
+    folder = make_run(settings.runs / "demo", run_id="one", files={"check.log": log})
+    built = build(settings)
+    raw = (built.out / "runs" / "one" / "raw" / "check.log").read_bytes()
+
+    assert told(built) == [
+        {
+            "run": "one",
+            "file": "check.log",
+            "before": json.loads((folder / "manifest.json").read_text())["files"]["check.log"],
+            "after": hashlib.sha256(raw).hexdigest(),
+            "hits": {"anthropic-key": 2, "email": 1},
+            "lines": {"anthropic-key": [2, 4], "email": [3]},
+        }
+    ]
+    assert built.hidden == {"anthropic-key": 2, "email": 1}
+    assert [(item.line, item.key) for item in built.unmet if item.path.endswith(".log")] == [
+        (2, "anthropic-key")
+    ]
+
+
+def test_what_is_hidden_is_told_again_by_a_build_that_has_nothing_to_do(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    make_run(settings.runs / "demo", files={"check.log": planted(1, "groq").text.encode()})
+    first = build(settings)
+    again = build(settings)
+
+    assert again.work == Work()
+    assert (again.hidden, again.unmet) == (first.hidden, first.unmet)
+    assert again.hidden == {"groq-key": 1}
+
+
+def test_what_is_allowed_stays_and_its_page_alone_is_made_anew(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    one = planted(2, "nvidia")
+    make_run(settings.runs / "demo", run_id="one", files={"check.log": one.secret.encode()})
+    make_run(settings.runs / "demo", run_id="two", transcript={"stdout.jsonl": row("b").encode()})
+    first = build(settings)
+    before = tree(first.out)
+    allowed = with_redact(settings, Redact(allow=(Allowed(text=one.secret),)))
+    after = tree(build(allowed).out)
+
+    assert {path.split("/", 2)[1] for path in before if before[path] != after[path]} == {
+        "one", "redaction.json"
+    }  # fmt: skip
+    assert places_of(first.out, one.secret)
+    assert after == tree(build(replace(allowed, out=settings.out.with_name("new"))).out)
+
+
+def with_redact(settings: Settings, redact: Redact) -> Settings:
+    """Settings with other rules."""
+    return replace(settings, config=replace(settings.config, redact=redact))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "stays"),
+    [
+        (Allowed(rule="email"), True),
+        (Allowed(rule="email", file="demo/one/check.log"), True),
+        (Allowed(file="demo/*/check.log"), True),
+        (Allowed(rule="ip"), False),
+        (Allowed(rule="email", file="other/*"), False),
+        (Allowed(why="told nothing"), False),
+    ],
+)
+def test_an_entry_allows_what_it_names(
+    settings: Settings, make_run: MakeRun, *, allowed: Allowed, stays: bool
+) -> None:
+    one = planted(2, "e-mail")
+    folder = make_run(settings.runs / "demo", run_id="one", files={"check.log": one.text.encode()})
+    hidden = Hiding(Redact(allow=(allowed,))).of(folder)
+
+    assert (hidden.files == {}) is stays
+
+
+def test_values_of_the_environment_and_of_files_are_hidden(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MY_BADGE", "four words of nothing")
+    (tmp_path / "deny.txt").write_text("# persons\nMaria Anders\n\nbuild-host-7\n")
+    log = b"Maria Anders on build-host-7: four words of nothing; four words of something"
+    make_run(settings.runs / "demo", run_id="one", files={"check.log": log})
+    chosen = with_redact(settings, Redact(deny=("MY_BADGE",), deny_files=("deny.txt",)))
+    built = build(chosen)
+
+    assert denied_of(chosen) == (b"four words of nothing", b"Maria Anders", b"build-host-7")
+    assert (built.out / "runs" / "one" / "raw" / "check.log").read_bytes() == (
+        b"[redacted]xx on [redacted]xx: [redacted]xxxxxxxxxxx; four words of something"
+    )
+    assert built.hidden == {"denied": 3}
+    (tmp_path / "deny.txt").write_text("Maria Anders\n")
+    assert build(chosen).hidden == {"denied": 2}
+
+
+def test_a_list_that_cannot_be_had_stops_the_build(settings: Settings) -> None:
+    with pytest.raises(InputError, match=r"redact\.deny"):
+        build(with_redact(settings, Redact(deny=("NO_SUCH_VARIABLE_HERE",))))
+    with pytest.raises(InputError, match=r"redact\.deny_files"):
+        build(with_redact(settings, Redact(deny_files=("none.txt",))))
+
+
+def test_nothing_is_hidden_where_that_is_said(settings: Settings, make_run: MakeRun) -> None:
+    one = planted(2, "stripe")
+    make_run(settings.runs / "demo", run_id="one", files={"check.log": one.secret.encode()})
+
+    assert places_of(build(with_redact(settings, Redact(on=False))).out, one.secret)
+
+
+def test_a_name_is_hidden_where_it_stands_for_a_person(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    log = (
+        "cd /home/marianne/x\nmarianne@host-a:~$ ls -l\n-rw-r--r-- 1 marianne marianne 12 a\n"
+        "uid=1000(marianne)\n~/.claude/projects/-home-marianne-x\n"
+        "marianne is the name of the model\n"
+    )
+    folder = make_run(settings.runs / "demo", files={"check.log": log.encode()})
+    built = build(settings)
+    shown = (built.out / "runs" / folder.name / "raw" / "check.log").read_text("utf-8")
+
+    assert shown.replace("xxxxxxxx", "marianne") == log
+    assert shown.count("marianne") == 1 + shown.count("1 xxxxxxxx marianne")
+
+
+def test_names_that_become_the_same_are_told_apart(settings: Settings, make_run: MakeRun) -> None:
+    names = [f"files/{planted(seed, 'groq').secret}.py" for seed in range(3)]
+    make_run(settings.runs / "demo", run_id="one", files=dict.fromkeys(names, b"x = 1\n"))
+    (stored,) = read(settings, hiding=Hiding(Redact())).runs
+    shown = [file.name for file in stored.files if file.name.startswith("files/")]
+
+    assert len(set(shown)) == 3
+    assert all("[redacted]" in name for name in shown)
+
+
+@pytest.mark.parametrize("how", ["zip", "gzip", "bz2", "xz", "broken", "sealed"])
+def test_an_archive_that_holds_a_secret_or_is_closed_is_withheld(
+    settings: Settings, make_run: MakeRun, how: str
+) -> None:
+    one = planted(4, "openai project")
+    folder = make_run(settings.runs / "demo", files={"files/a.bin": packed(how, one.secret)})
+    hidden = Hiding(Redact()).of(folder)
+    clean = make_run(settings.runs / "demo", files={"files/a.bin": packed("zip", "nothing")})
+
+    assert [span.rule for span in hidden.files["files/a.bin"]] == ["archive"]
+    assert hidden.files["files/a.bin"][0].end == len(packed(how, one.secret))
+    assert Hiding(Redact()).of(clean).files == {}
+
+
+def packed(how: str, text: str) -> bytes:
+    """A text in an archive."""
+    import bz2
+    import lzma
+
+    data = f"it is {text} there".encode()
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", data)
+    ways: Mapping[str, bytes] = {
+        "zip": held.getvalue(),
+        "gzip": gzip.compress(data),
+        "bz2": bz2.compress(data),
+        "xz": lzma.compress(data),
+        "broken": held.getvalue()[:-30],
+        "sealed": b"7z\xbc\xaf\x27\x1c" + bytes(40),
+    }
+    return ways[how]
