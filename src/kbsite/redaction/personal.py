@@ -13,8 +13,8 @@ GENERIC: Final = frozenset(
     b"admin agent agents anon app appuser build builder circleci ci claude claude-code codespace"
     b" coder codex container debian default demo dev developer docker gemini git gitpod guest"
     b" home jenkins jovyan linuxbrew me name nobody node nonroot oai openhands project public"
-    b" root runner sandbox scratch share shared steam test tester travis ubuntu user username"
-    b" users vagrant vscode work worker workspace you yourname your-name ec2-user .. . ...".split()
+    b" root runner sandbox scratch share shared src steam test tester testuser travis ubuntu user"
+    b" username users vagrant vscode work worker workspace you yourname your-name ec2-user .. . ...".split()
 )
 """Names of homes that are nobody's."""
 
