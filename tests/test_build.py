@@ -256,7 +256,8 @@ def test_the_schemas_of_the_records_are_published(
     out = build(make_settings(tmp_path)).out
     schemas = {path.name: json.loads(path.read_text()) for path in out.glob("data/schema/*.json")}
 
-    names = ("run", "metrics", "audit", "runs", "samples", "leaderboard", "site")
+    names = ("run", "metrics", "audit", "runs", "samples", "leaderboard", "site",
+             "redaction")  # fmt: skip
     assert set(schemas) == {f"{name}.schema.json" for name in names}
     assert "peak_fraction" in schemas["metrics.schema.json"]["properties"]
 

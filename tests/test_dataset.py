@@ -99,6 +99,26 @@ def test_the_same_runs_make_the_same_files_and_replace_them(
     assert tree(out) == first
 
 
+def test_the_command_covers_what_the_site_covers(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    token = "ghp_" + "A1b2C3d4E5" * 3 + "x9Y8z7"
+    said = f"export GITHUB_TOKEN={token}".encode()
+    make_run(
+        settings.runs / "demo", model="three", transcript={"stdout.jsonl": said},
+        files={"solution.py": said, f"files/{token}.py": b""}, notes=[said.decode()],
+        audit={"summary": said.decode()},
+    )  # fmt: skip
+    out = tmp_path / "dataset"
+    ran = CliRunner().invoke(kbsite, ["export", "hf", str(out), "--config", str(settings.path)])
+    held = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
+
+    assert ran.exit_code == 0
+    assert token.encode() not in held
+    assert not list(out.rglob(f"*{token}*"))
+    assert b"export GITHUB_TOKEN=" in held
+
+
 def test_nothing_that_an_export_did_not_make_is_replaced(
     settings: Settings, tmp_path: Path
 ) -> None:

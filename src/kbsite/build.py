@@ -10,7 +10,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from kbsite import __version__, assets, search, text
+from kbsite import __version__, assets, feeds, search, text
 from kbsite.beside import beside
 from kbsite.errors import UsageError
 from kbsite.hiding import Hiding, denied_of, hiding_of
@@ -96,7 +96,7 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
         search.executable()  # told before the work is done, not after it
     before = Record() if fresh else read_record(out, out / MARKER)
     held = inputs([settings.runs, settings.problems], before.inputs)
-    code, chosen = code_digest(), digest(settings, *denied_of(settings))
+    code, chosen = code_digest(), digest(settings, *denied_of(settings), feeds.installed())
     if (before.code, before.settings) == (code, chosen) and _same(before.inputs, held):
         return Built(out, len(before.pages), before.findings, Work(), before.unmet, before.hidden)
     hiding = hiding_of(settings, held, read_hidden(out) if before.code else {})

@@ -72,7 +72,7 @@ def read(out: Path, name: str) -> Any:
 @pytest.mark.parametrize(
     ("name", "schema"),
     [("leaderboard.json", "leaderboard"), ("boards/demo/leaderboard.json", "leaderboard"),
-     ("runs.json", "runs"), ("site.json", "site")],
+     ("runs.json", "runs"), ("site.json", "site"), ("redaction.json", "redaction")],
 )  # fmt: skip
 def test_what_is_published_fits_its_published_schema(out: Path, name: str, schema: str) -> None:
     kind = jsonschema.Draft202012Validator(read(out, f"data/schema/{schema}.schema.json"))
@@ -196,6 +196,18 @@ def test_a_verdict_changes_its_own_card_and_bundle_alone_and_comes_out_as_from_n
 def without(monkeypatch: pytest.MonkeyPatch, modules: Sequence[Any]) -> None:
     for module in modules:
         monkeypatch.setattr(module, "available", lambda: False)
+
+
+def test_an_extra_that_is_installed_later_is_used_by_the_next_build(
+    tmp_path: Path, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = make_settings(tmp_path)
+    with monkeypatch.context() as lacking:
+        without(lacking, [parquet])
+        assert not (build(settings).out / "data/runs.parquet").exists()
+
+    assert (build(settings).out / "data/runs.parquet").is_file()
+    assert build(settings).work.written == 0
 
 
 def test_what_an_extra_is_missing_for_is_left_out_and_said(

@@ -91,6 +91,29 @@ def test_what_is_no_site_is_told_so(tmp_path: Path) -> None:
         UrlPlace("gopher://a.example/")
 
 
+def test_a_record_beyond_all_measure_is_not_read(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kbsite.verifying.whole.MOST_BYTES", 10)
+    with pytest.raises(InputError, match="larger than 10 bytes"):
+        errors(site)
+    broken = tmp_path / "data"
+    broken.mkdir()
+    (broken / "site.json").write_text("[]")
+    with pytest.raises(InputError, match="expected keys and values"):
+        errors(tmp_path)
+
+
+@pytest.mark.parametrize("problem", ["../up", "a/b", "", "x\0y", "p" * 5000])
+def test_no_id_of_a_problem_leads_out_of_the_mirror(
+    problem: str, site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    in_json(spoilt, "data/site.json", lambda held: held["problems"][0].update(id=problem))
+
+    assert any("softmax" in one.path for one in errors(spoilt))
+
+
 def test_a_server_that_is_not_there_is_the_machines_fault() -> None:
     with served(Quiet) as url:
         pass

@@ -35,9 +35,11 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     """
     from kbsite.build import override
     from kbsite.dataset import write_dataset
+    from kbsite.hiding import hiding_of
     from kbsite.reading import read
 
-    site = read(override(settings(config, runs), runs, None, None))
+    chosen = override(settings(config, runs), runs, None, None)
+    site = read(chosen, hiding=hiding_of(chosen, {}, {}))
     for finding in site.findings:
         tell(finding)
     count = write_dataset(site, out)

@@ -28,14 +28,9 @@ class RedactedFile:
     """The lines that the first of them begin in, by kind; nobody counts those of an archive."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Redactions:
     """data/redaction.json."""
 
     format: Literal[1]
     files: tuple[RedactedFile, ...]
-
-    def of(self, run: str, file: str) -> tuple[str, str] | None:
-        """The hashes of a file before and after; None of one that is published as it is."""
-        held = next((one for one in self.files if (one.run, one.file) == (run, file)), None)
-        return (held.before, held.after) if held else None

@@ -42,6 +42,7 @@ SITE = "data/site.json"
 CSV = "data/runs.csv"
 PARQUET = "data/runs.parquet"
 FEED = "data/feed.xml"
+REDACTION = "data/redaction.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Offer:
     path: str
     says: str
     missing: str = ""
-    """Why it is not there; empty where it is."""
+    """Why there is no link to it; empty where there is one."""
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -137,15 +138,21 @@ def _feed(site: Site) -> str:
 
 def _offers(site: Site) -> Sequence[Offer]:
     lacks = "" if parquet.available() else f"left out: {parquet.EXTRA} was not installed"
+    bundled = site.config.bundles
     return [
         Offer(LEADERBOARD, "every board as its page shows it"),
         *(Offer(board_file(b), f"the board {b.config.title} alone") for b in site.boards),
         Offer(listing.LISTING, "every run in one record, attempts included"),
         Offer(CSV, "the same as a table"),
         Offer(PARQUET, "the same as a table of Apache Parquet", lacks),
+        *([Offer("runs/<id>/bundle.tar.zst", "a run's files", _EACH)] if bundled else []),
         Offer(FEED, "new runs, new verdicts and corrections, as an Atom feed"),
-        Offer(SITE, "what the site was made from beside its runs: `kbsite verify` makes it anew"),
+        Offer(REDACTION, "what is hidden of the runs: where, by which rule, how often"),
+        Offer(SITE, "what the site was made from beside its runs: kbsite verify makes it anew"),
     ]
+
+
+_EACH = "one for each run, beside its page"
 
 
 def published(site: Site) -> Published:

@@ -36,6 +36,7 @@ from kbsite.model.leaderboard import (
 )
 from kbsite.model.listing import ListedRun, Listing
 from kbsite.model.published import Published, PublishedBoard, PublishedProblem
+from kbsite.model.redacted import RedactedFile, Redactions
 from kbsite.model.run import Host, Run
 from kbsite.model.samples import Samples
 from kbsite.model.usage import Usage
@@ -47,6 +48,7 @@ SCHEMAS: dict[str, type] = {
     "runs": Listing,
     "leaderboard": Leaderboard,
     "site": Published,
+    "redaction": Redactions,
     "samples": Samples,
 }
 """The published schemas, by name of the file that they describe; of samples.jsonl, a line."""
@@ -55,7 +57,7 @@ _DESCRIBED = (
     Run, Metrics, Audit, Quote, Earlier, Host, ShapeMetrics, Usage, Listing, ListedRun, Samples,
     Clocks, OutputError, Proof, Isolation, Commitment, Leaderboard, ListedBoard, ListedCell,
     ListedCoverage, ListedFloors, ListedLeak, ListedProblem, ListedRefusal, ListedRow, Published,
-    PublishedBoard, PublishedProblem,
+    PublishedBoard, PublishedProblem, RedactedFile, Redactions,
 )  # fmt: skip
 _RECORDS: dict[str, type] = {kind.__name__: kind for kind in _DESCRIBED}
 

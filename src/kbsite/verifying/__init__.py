@@ -7,6 +7,6 @@ site. Nothing of a site is trusted but that its raw files are what they are.
 
 from __future__ import annotations
 
-from kbsite.verifying.verify import verify
+from kbsite.verifying.whole import verify
 
 __all__ = ["verify"]

@@ -16,6 +16,7 @@ from kbsite.reading import evidence, graded_floors
 from kbsite.store.problems import PROBLEM, StoredProblem
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text, write_text
+from kbsite.verifying.mirror import SAFE
 
 
 def site_anew(held: Published, runs: Mapping[str, StoredRun]) -> Site:
@@ -63,7 +64,7 @@ def _boards(site: Site, held: Sequence[PublishedBoard], seen: Sighting) -> tuple
 def known_of(held: Published, problems: Path) -> Known:
     """What checks of runs have to know; the problems are written below a folder for them."""
     for one in held.problems:
-        if "/" not in one.id and one.id not in ("", ".", ".."):
+        if SAFE.fullmatch(one.id):
             write_text(problems / one.id / PROBLEM, json_text(one.problem))
     leaks = frozenset(leak.id for leak in held.config.leaks)
     hashes = {one.id: one.hash for one in held.problems}

@@ -9,21 +9,23 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redacted import Redactions
 from kbsite.pages.page import gzip_path, raw_path
-from kbsite.store.files import Stored
+from kbsite.store.files import Stored, digest
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.runs import AUDIT, MANIFEST, RUN, Manifest
 from kbsite.store.writing import write_bytes
 from kbsite.verifying.places import Place, below
 
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 """What the id of a run, and of its board, looks like: it names folders here."""
+
+REDACTION = "data/redaction.json"
+"""What the site tells of what is hidden of its runs."""
 
 _ELSEWHERE = "elsewhere"
 """Folder of runs whose board cannot be told."""
@@ -37,8 +39,15 @@ class Mirror:
     folder: Path
     redactions: Redactions
     findings: list[Finding] = field(default_factory=list)
+    _covered: dict[str, dict[str, tuple[str, str]]] = field(init=False)
+    """By run and file, the hashes before and after of what is published with parts covered."""
     _names: dict[str, str] = field(default_factory=dict)
     """Where files of the folder stand in the site."""
+
+    def __post_init__(self) -> None:
+        self._covered = {}
+        for one in self.redactions.files:
+            self._covered.setdefault(one.run, {})[one.file] = (one.before, one.after)
 
     def published(self, path: str) -> str:
         """Where a file of the folder, by its path here, stands in the site."""
@@ -47,7 +56,7 @@ class Mirror:
     def take(self, run_id: str) -> Path | None:
         """The folder of a run; None, and a finding, where the site has no such run."""
         where = raw_path(run_id, RUN)
-        data = self.place.read(where) if _SAFE.fullmatch(run_id) else None
+        data = self.place.read(where) if SAFE.fullmatch(run_id) else None
         if data is None:
             self._say(where, "missing; the site lists a run of this id")
             return None
@@ -117,18 +126,26 @@ class Mirror:
     def hashes(self, own: Path) -> Iterator[Finding]:
         """Where the files of a run are neither what its manifest lists nor redacted from that."""
         run_id = own.name
+        covered = self._covered.get(run_id, {})
         for name, expected in self._listed(own).items():
             where = raw_path(run_id, name)
-            path = own / name
-            if not _inside(name) or not path.is_file():
+            got = _digest(own, name)
+            if not got:
                 yield Finding(Severity.ERROR, where, "missing; the manifest lists it")
                 continue
-            got = sha256(path.read_bytes()).hexdigest()
-            redacted = self.redactions.of(run_id, name)
-            if got == expected or (redacted is not None and redacted == (expected, got)):
+            if got == expected or covered.get(name) == (expected, got):
                 continue
             message = f"changed after the run was completed; expected SHA-256 {expected}, got {got}"
             yield Finding(Severity.ERROR, where, message)
+
+    def told(self, own: Path) -> Iterator[Finding]:
+        """Where the report of what is hidden tells of other files of a run than those published."""
+        for name, (_, after) in self._covered.get(own.name, {}).items():
+            if _digest(own, name) == after:
+                continue
+            where = raw_path(own.name, name)
+            message = f"{where} is no file with the SHA-256 {after}"
+            yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{where}].after")
 
     def _say(self, path: str, message: str) -> None:
         self.findings.append(Finding(Severity.ERROR, path, message))
@@ -140,7 +157,13 @@ def _board(data: bytes) -> str:
         board = json.loads(data).get("board")
     except (ValueError, AttributeError, RecursionError):
         return _ELSEWHERE
-    return board if isinstance(board, str) and _SAFE.fullmatch(board) else _ELSEWHERE
+    return board if isinstance(board, str) and SAFE.fullmatch(board) else _ELSEWHERE
+
+
+def _digest(own: Path, name: str) -> str:
+    """The SHA-256 of a file of a run as the site has it; empty where it has none."""
+    path = own / name if _inside(name) else own
+    return digest(path) if path.is_file() else ""
 
 
 def _inside(name: str) -> bool:

@@ -27,13 +27,14 @@ from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.writing import json_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
-from kbsite.verifying.mirror import Mirror
+from kbsite.verifying.mirror import REDACTION, Mirror
 from kbsite.verifying.places import Place
-
-REDACTION = "data/redaction.json"
 
 _DRAWN = (".png",)
 """Files whose bytes depend on the fonts of a machine; what they are drawn from is compared."""
+
+MOST_BYTES = 64_000_000
+"""Bytes of a record of the site: whoever publishes it may be nobody's friend."""
 
 T = TypeVar("T")
 
@@ -57,6 +58,8 @@ def _read(place: Place, path: str, kind: type[T]) -> T | None:
     data = place.read(path)
     if data is None:
         return None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"larger than {MOST_BYTES} bytes, which no such file is", path=path)
     where = Path(path)
     text = data.decode("utf-8", "replace")
     try:
@@ -87,6 +90,7 @@ class _Verifying:
             own = self._mirror.take(run_id)
             if own is None:
                 continue
+            yield from self._mirror.told(own)
             for finding in [*run_findings(own, there), *self._mirror.hashes(own)]:
                 if not self._of_hashes(finding):
                     yield replace(finding, path=self._mirror.published(finding.path))

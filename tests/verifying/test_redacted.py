@@ -1,0 +1,69 @@
+"""A site of which something is hidden follows from what it shows, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbsite.build import build
+from kbsite.store.problems import read_problem
+from tests.conftest import MakeRun, MakeSettings
+from tests.verifying.published import SAMPLES, copy_of, errors, graded, in_json, replace_in
+
+TOKEN = "ghp_" + "A1b2C3d4E5" * 3 + "x9Y8z7"
+HOME = "/home/jane.doe/work"
+MAIL = "jane.doe@corp.example.org"
+SOLUTION = f"def solve(x):\n    # {HOME}/k.py for {MAIL}\n    return x.softmax(-1)\n"
+SAID = f"export GITHUB_TOKEN={TOKEN}; cd {HOME}; mail {MAIL}"
+ROWS: list[dict[str, object]] = [
+    {"type": "system", "subtype": "init", "model": "opus-x", "cwd": HOME, "tools": []},
+    {"type": "assistant",
+     "message": {"id": "m", "model": "opus-x", "content": [{"type": "text", "text": SAID}]}},
+]  # fmt: skip
+
+
+@pytest.fixture(name="site", scope="module")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory, make_settings: MakeSettings, make_run: MakeRun
+) -> Path:
+    settings = make_settings(tmp_path_factory.mktemp("home"))
+    quote = {"file": "solution.py", "lines": [2], "text": f"# {HOME}/k.py for {MAIL}"}
+    told = {"verdict": "interesting", "quotes": [quote], "implication": f"See {HOME}.",
+            "summary": f"It mails {MAIL}."}  # fmt: skip
+    held: dict[str, Any] = {
+        "problem_hash": read_problem(settings.problems / "softmax").hash,
+        "metrics": graded(0.42), "audit": told, "notes": [f"Made in {HOME}."],
+        "transcript": {"stdout.jsonl": "\n".join(map(json.dumps, ROWS)).encode()},
+        "files": {"samples.jsonl": SAMPLES, "check.log": SAID.encode(),
+                  "solution.py": SOLUTION.encode(), "files/notes.md": SOLUTION.encode(),
+                  f"files/{TOKEN}.txt": b"named\n"},
+    }  # fmt: skip
+    make_run(settings.runs / "demo", **held)
+    return build(settings).out
+
+
+def test_what_is_hidden_stands_nowhere_and_the_rest_follows(site: Path) -> None:
+    whole = b"".join(path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file())
+
+    assert TOKEN.encode() not in whole
+    assert not [path for path in site.rglob("*") if TOKEN in path.name]
+    assert [one.text for one in errors(site)] == []
+
+
+def test_a_report_of_other_files_than_those_published_is_named(site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    in_json(spoilt, "data/redaction.json", lambda held: held["files"][0].update(after="0" * 64))
+    (found,) = [one for one in errors(spoilt) if one.path == "data/redaction.json"]
+
+    assert "is no file with the SHA-256 000" in found.message
+
+
+def test_a_hidden_file_that_was_changed_besides_is_named(site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    (run,) = (path.name for path in (spoilt / "runs").glob("2*"))
+    replace_in(spoilt, f"runs/{run}/raw/check.log", "export", "import")
+
+    assert f"runs/{run}/raw/check.log" in {one.path for one in errors(spoilt)}
