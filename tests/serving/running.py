@@ -7,15 +7,19 @@ import http.client
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from kbsite.serving.builder import Outcome, Source
 from kbsite.serving.served import Serving, Told
+
+T = TypeVar("T")
 
 PATIENCE = 60.0
 """Seconds that anything may take on a slow machine."""
@@ -76,6 +80,12 @@ def until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """What some work gives, in a thread of its own: this one may have Playwright's loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result(PATIENCE)
 
 
 @contextmanager

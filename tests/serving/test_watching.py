@@ -13,7 +13,7 @@ from watchdog.observers.polling import PollingObserver
 from kbsite.serving import watching
 from kbsite.serving.watching import Changes, concerns, watched
 from kbsite.store.writing import write_text
-from tests.serving.running import PATIENCE, until
+from tests.serving.running import PATIENCE, run_apart, until
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_many_changes_are_one() -> None:
         changes.add("later")
         return first, await changes.wait()
 
-    first, second = asyncio.run(many())
+    first, second = run_apart(many())
 
     assert first == {str(number) for number in range(50)}
     assert second == {"later"}
@@ -124,6 +124,6 @@ def test_what_never_rests_is_told_all_the_same() -> None:
         writing.cancel()
         return told, written
 
-    told, written = asyncio.run(growing())
+    told, written = run_apart(growing())
 
     assert 1 < len(told) <= written

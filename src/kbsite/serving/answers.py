@@ -24,6 +24,8 @@ CSP = (
     " frame-ancestors 'self'"
 )
 """What pages may do, where they do not say so themselves."""
+WRITTEN = "X-Written"
+"""When a file was written, in milliseconds since 1970: Last-Modified knows seconds."""
 _OWN = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"\r\n]*)"')
 _HEAD = 4096
 """Bytes of a page that its policy stands in."""
@@ -57,7 +59,7 @@ class Answers:
             return self._missing()
         if place.file.suffix == ".html" and self.injected:
             return _page(request, place.file, self.injected)
-        headers = {hdrs.CONTENT_TYPE: type_of(place.file)}
+        headers = {hdrs.CONTENT_TYPE: type_of(place.file), WRITTEN: _written(place.file)}
         if place.file.suffix == ".html":
             headers[hdrs.CONTENT_SECURITY_POLICY] = _policy(_start(place.file))
         return _Sent(place.file, headers=headers)
@@ -121,6 +123,13 @@ def _start(file: Path) -> bytes:
         return b""
 
 
+def _written(file: Path) -> str:
+    try:
+        return str(file.stat().st_mtime_ns // 1_000_000)
+    except OSError:
+        return "0"
+
+
 def _policy(page: bytes) -> str:
     """The policy that a page names itself, as some need another one than most."""
     own = _OWN.search(page[:_HEAD])
@@ -142,6 +151,7 @@ def _page(request: web.Request, file: Path, injected: Injected) -> web.Response:
         status=304 if fresh else 200, body=None if fresh else body,
         headers={hdrs.CONTENT_TYPE: type_of(file), hdrs.CONTENT_SECURITY_POLICY: _policy(text)},
     )  # fmt: skip
+    response.headers[WRITTEN] = _written(file)
     response.etag = tag
     response.last_modified = changed
     return response

@@ -2,9 +2,9 @@
 // has changed without a reload by hand, at the place where its reader was, and what is wrong.
 (() => {
   "use strict";
-  const sent = Number(document.currentScript.dataset.sent);
+  const { since } = document.currentScript.dataset;
+  let { serial } = document.currentScript.dataset;
   const key = `kbsite-live ${location.pathname}`;
-  let serial = null;
   let source = null;
 
   // The element at the top of the window, and how far below the top it stands.
@@ -42,10 +42,10 @@
 
   async function isNewer(url) {
     const answer = await fetch(url, { method: "HEAD", cache: "no-store" });
-    return !answer.ok || Date.parse(answer.headers.get("Last-Modified")) >= sent * 1000;
+    return !answer.ok || Number(answer.headers.get("X-Written")) >= Number(since);
   }
 
-  // Whether anything that this page is made of was written since it was sent.
+  // Whether anything that this page is made of was written after it was sent.
   async function isStale() {
     const own = performance.getEntriesByType("resource").map((one) => one.name.split("#")[0]);
     const urls = new Set([location.href.split("#")[0], ...own]);
@@ -72,18 +72,22 @@
   async function hear(event) {
     const news = JSON.parse(event.data);
     const known = serial;
-    serial = news.serial;
+    serial = String(news.serial);
     show(news);
     if (known === serial || !(await isStale())) return;
     sessionStorage.setItem(key, JSON.stringify(place()));
     location.reload();
   }
 
+  function leave() {
+    if (source) source.close();
+    source = null;
+  }
+
   // A browser opens six connections to a server: pages that nobody looks at leave theirs to others.
   function listen() {
-    if (document.hidden && source) {
-      source.close();
-      source = null;
+    if (document.hidden) {
+      leave();
     } else if (!document.hidden && !source) {
       source = new EventSource("/-/events");
       source.addEventListener("message", hear);
@@ -91,7 +95,8 @@
   }
 
   document.addEventListener("visibilitychange", listen);
-  addEventListener("pagehide", () => source && source.close());
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", listen);
   restore();
   listen();
 })();

@@ -130,6 +130,7 @@ async def _while_same(
 
 
 async def _build(builder: Builder, live: Live, told: Told) -> Outcome:
+    live.building()
     outcome = await builder.build()
     live.built(outcome)
     told.built(outcome)
