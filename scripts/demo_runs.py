@@ -61,7 +61,7 @@ class Session:
     harness: str
     script: str = "main"
     variant: str | None = None
-    budget_seconds: float = 600.0
+    budget_seconds: float = 120.0
     end_reason: str = "finished"
     note: str = NOTE
 
@@ -75,7 +75,7 @@ HARNESSES = ("claude", "codex", "opencode", "gemini", "qwen", "kimi-code", "kimi
 SESSIONS = (
     *(Session(harness=harness) for harness in HARNESSES),
     Session(
-        harness="claude", script="longtool", variant=CUT, budget_seconds=20.0,
+        harness="claude", script="longtool", variant=CUT,
         end_reason="budget", note=CUT_NOTE,
     ),
 )  # fmt: skip

@@ -1,3 +1,0 @@
-def solve(a, b):
-    """The sum of two numbers: naïve ✓"""
-    return a - b
