@@ -39,13 +39,21 @@ class ClosedError(Exception):
     """An archive that nobody can look into: broken, sealed, or too large."""
 
 
+def is_zip(start: bytes) -> bool:
+    """Whether a file that starts with these bytes is an archive whose members can be covered."""
+    return start.startswith(_ZIP)
+
+
 def is_archive(start: bytes) -> bool:
     """Whether a file that starts with these bytes is an archive."""
     return start.startswith((_ZIP, *_SEALED, *(magic for magic, _ in _PACKED)))
 
 
-def members(path: Path) -> Iterator[bytes]:
-    """What an archive holds, and the names of it; ClosedError where that cannot be told."""
+def members(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The names of the members of an archive and what they hold, in order.
+
+    ClosedError where that cannot be told.
+    """
     left = [UNPACKED]
     try:
         with path.open("rb") as stream:
@@ -53,7 +61,7 @@ def members(path: Path) -> Iterator[bytes]:
             stream.seek(0)
             opened = next((how for magic, how in _PACKED if start.startswith(magic)), None)
             if opened is not None:
-                yield _bounded(opened(stream), left)
+                yield "", _bounded(opened(stream), left)
             elif start.startswith(_ZIP):
                 yield from _zipped(stream, left)
             else:
@@ -62,13 +70,14 @@ def members(path: Path) -> Iterator[bytes]:
         raise ClosedError(f"{path}: {error}") from error
 
 
-def _zipped(stream: IO[bytes], left: list[int]) -> Iterator[bytes]:
+def _zipped(stream: IO[bytes], left: list[int]) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(stream) as archive:
-        yield archive.comment
+        told = archive.comment + b"".join(info.comment for info in archive.infolist())
+        if told:
+            raise ValueError("holds comments")
         for info in archive.infolist():
-            yield info.filename.encode("utf-8", "surrogateescape") + b"\n" + info.comment
             with archive.open(info) as member:
-                yield _bounded(member, left)
+                yield info.filename, _bounded(member, left)
 
 
 def _bounded(stream: io.BufferedIOBase | IO[bytes], left: list[int]) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from kbsite.hiding import archives
@@ -54,9 +55,14 @@ class Seen:
 
     def value(self, name: str, span: Span) -> bytes:
         """What stands in a span of a file."""
-        with self.files[name].path.open("rb") as stream:
+        end = min(span.end, span.start + 1000)
+        path = self.files[name].path
+        if span.member >= 0:
+            held = next(islice(archives.members(path), span.member, None))[1]
+            return held[span.start : end]
+        with path.open("rb") as stream:
             stream.seek(span.start)
-            return stream.read(min(span.end - span.start, 1000))
+            return stream.read(end - span.start)
 
     def _take(self, data: bytes, start: int, end: int) -> list[Span]:
         found = self.looker.look(data, start, end)
@@ -74,13 +80,21 @@ def _looked(file: Stored, look: Look) -> Iterator[Span]:
         with file.path.open("rb") as stream:
             start = stream.read(16)
         if archives.is_archive(start):
-            found = [look(data, 0, len(data)) for data in archives.members(file.path)]
-            if any(found):
-                yield Span(0, file.size, ARCHIVE)
+            yield from _within(file, look, whole=not archives.is_zip(start))
         else:
             yield from _blocks(file, look)
     except (OSError, archives.ClosedError):
         yield Span(0, file.size, ARCHIVE)
+
+
+def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:
+    """What is found in an archive; all of it is, where its members cannot be covered alone."""
+    for number, (name, data) in enumerate(archives.members(file.path)):
+        own = name.encode("utf-8", "surrogateescape")
+        found = look(data, 0, len(data))
+        if look(own, 0, len(own)) or (found and whole):
+            yield Span(0, file.size, ARCHIVE)
+        yield from (replace(span, member=number) for span in found)
 
 
 def _blocks(file: Stored, look: Look) -> Iterator[Span]:
@@ -95,9 +109,9 @@ def _blocks(file: Stored, look: Look) -> Iterator[Span]:
 
 
 def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
-    """Spans with their lines."""
-    if not spans:
-        return []
+    """Spans with their lines, but for those in an archive."""
+    if not spans or spans[0].member >= 0 or spans[0].rule == ARCHIVE:
+        return list(spans[:1] if spans and spans[0].rule == ARCHIVE else spans)
     lined, line, at = [], 1, 0
     with file.path.open("rb") as stream:
         for span in spans:

@@ -30,7 +30,10 @@ def redactions(hidden: Mapping[str, Hidden]) -> Redactions:
                     before=one.before[name],
                     after=one.after[name],
                     hits={rule: len(lines) for rule, lines in by_rule.items()},
-                    lines={rule: tuple(lines[:MOST_LINES]) for rule, lines in by_rule.items()},
+                    lines={
+                        rule: tuple(filter(None, lines[:MOST_LINES]))
+                        for rule, lines in by_rule.items()
+                    },
                 )
             )
     return Redactions(format=1, files=tuple(files))
@@ -57,4 +60,4 @@ def unwanted(hidden: Mapping[str, Hidden]) -> Iterator[Finding]:
                     f"{len(held[rule])} passages are hidden on the site: {title(rule)}; revoke what"
                     " it is, or tell kbsite.yaml under redact.allow that it is no secret"
                 )
-                yield Finding(Severity.WARNING, path, message, held[rule][0].line, rule)
+                yield Finding(Severity.WARNING, path, message, held[rule][0].line or None, rule)

@@ -37,6 +37,8 @@ class Span:
     form: Form = Form.PLAIN
     line: int = 0
     """The line that it begins in, from 1; 0 where nobody counted."""
+    member: int = -1
+    """The member of a zip archive that it lies in, from 0; -1 where it lies in the file itself."""
 
 
 @dataclass(frozen=True, slots=True)

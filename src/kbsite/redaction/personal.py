@@ -14,7 +14,8 @@ GENERIC: Final = frozenset(
     b" coder codex container debian default demo dev developer docker gemini git gitpod guest"
     b" home jenkins jovyan linuxbrew me name nobody node nonroot oai openhands project public"
     b" root runner sandbox scratch share shared src steam test tester testuser travis ubuntu user"
-    b" username users vagrant vscode work worker workspace you yourname your-name ec2-user .. . ...".split()
+    b" username users vagrant vscode work worker workspace you yourname your-name ec2-user"
+    b" .. . ...".split()
 )
 """Names of homes that are nobody's."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
@@ -257,14 +257,15 @@ def _whole(data: bytes, span: Span) -> Span:
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Spans in order, those that overlap made one."""
     whole: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
+    for span in sorted(spans, key=lambda one: (one.member, one.start, -one.end)):
         if span.start >= span.end:
             continue
-        if not whole or span.start >= whole[-1].end:
+        if not whole or span.member != whole[-1].member or span.start >= whole[-1].end:
             whole.append(span)
         elif span.end > whole[-1].end:
             last = whole[-1]
-            whole[-1] = Span(last.start, span.end, last.rule, _safest((last.form, span.form)))
+            form = _safest((last.form, span.form))
+            whole[-1] = replace(last, end=span.end, form=form)
     return whole
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kbsite.model.redaction import Span, covered
+from kbsite.store.repacking import repacked
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -33,11 +34,17 @@ class Stored:
     def open(self) -> IO[bytes]:
         """What the file holds, without what is hidden of it; OSError where it cannot be read."""
         stream = self.path.open("rb")
-        return io.BufferedReader(Covered(stream, self.hidden)) if self.hidden else stream
+        if not self.hidden:
+            return stream
+        if self.hidden[0].member < 0:
+            return io.BufferedReader(Covered(stream, self.hidden))
+        with stream:
+            return repacked(stream, self.hidden)
 
     def read(self) -> bytes:
         """All that `open` gives."""
-        return covered(self.path.read_bytes(), self.hidden)
+        with self.open() as stream:
+            return stream.read()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,30 @@
+"""Zip archives of a run with what is hidden of their members covered."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from typing import IO
+
+from kbsite.model.redaction import Span, covered
+
+
+def repacked(stream: IO[bytes], spans: Sequence[Span]) -> IO[bytes]:
+    """An archive with the same members, packed anew; the same bytes for the same members.
+
+    OSError where it is none. What is hidden was found in it, so that its sizes are known.
+    """
+    target = tempfile.TemporaryFile()  # noqa: SIM115 - whoever reads it closes it
+    try:
+        with zipfile.ZipFile(stream) as old, zipfile.ZipFile(target, "w") as new:
+            for number, info in enumerate(old.infolist()):
+                own = [span for span in spans if span.member == number]
+                entry = zipfile.ZipInfo(info.filename, info.date_time)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                new.writestr(entry, covered(old.read(info), own))
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        target.close()
+        raise OSError(f"no archive: {error}") from error
+    target.seek(0)
+    return target
