@@ -292,9 +292,11 @@ def _check_rows(
     account: Account,
 ) -> None:
     for line, row in _rows(file.path):
-        if quiet.get(line):
+        # Its events count parts of sessions, of which a line holds all.
+        place = 0 if file.name.startswith("export/") else line
+        if quiet.get(place):
             continue
-        near = pages.lines.get(line, [])
+        near = pages.lines.get(place, [])
         for text in strings(row, *fields):
             account.rows += 1
             if _FILLER.fullmatch(text) or any(step.says(text) for step in near):
@@ -363,10 +365,14 @@ def account(home: Path, out: Path) -> Account:
     return found
 
 
+AS_IT_IS = {"redact": {"on": False}}
+"""What is covered of a transcript does not stand in its pages, and is tested elsewhere."""
+
+
 def test_every_string_of_our_own_transcripts_stands_in_the_pages(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
-    settings = make_settings(tmp_path)
+    settings = make_settings(tmp_path, site=AS_IT_IS)
     board = settings.runs / "demo"
     for run in sorted((ROOT / "runs" / "demo").iterdir()):
         shutil.copytree(run, board / run.name)
@@ -383,7 +389,7 @@ def test_every_string_of_our_own_transcripts_stands_in_the_pages(
 def test_every_string_of_every_transcript_beside_the_checkout_stands_in_the_pages(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
-    settings = make_settings(tmp_path)
+    settings = make_settings(tmp_path, site=AS_IT_IS)
     board = settings.runs / "demo"
     imported(BESIDE / "corpus", board)
     for harness, files in captured(BESIDE / "captures"):
@@ -399,7 +405,7 @@ def test_every_string_of_every_transcript_beside_the_checkout_stands_in_the_page
 def test_every_string_of_a_trial_of_harbors_stands_in_the_pages(
     tmp_path: Path, make_settings: MakeSettings
 ) -> None:
-    settings = make_settings(tmp_path)
+    settings = make_settings(tmp_path, site=AS_IT_IS)
     board = settings.runs / "demo"
     trials = list(import_trials([BESIDE / "corpus" / "harbor-trial"], board))
     found = account(board, build(settings).out)
