@@ -20,6 +20,7 @@ from kbsite.serving.builder import Outcome, Source
 from kbsite.serving.served import Serving, Told
 
 T = TypeVar("T")
+_RUN = asyncio.run  # also where a test puts `run_apart` in its place
 
 PATIENCE = 60.0
 """Seconds that anything may take on a slow machine."""
@@ -85,7 +86,7 @@ def until(true: Callable[[], bool]) -> None:
 def run_apart(work: Coroutine[Any, Any, T]) -> T:
     """What some work gives, in a thread of its own: this one may have Playwright's loop."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result(PATIENCE)
+        return pool.submit(_RUN, work).result(PATIENCE)
 
 
 @contextmanager

@@ -1,0 +1,149 @@
+"""`kbsite serve`, as a person calls it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kbsite.cli import serve
+from kbsite.errors import MachineError, UsageError
+from kbsite.serving.builder import Outcome
+from kbsite.serving.served import Serving, Told, is_loopback
+from kbsite.store.settings import Settings
+from tests.conftest import MakeRun, MakeSettings
+from tests.serving.running import PATIENCE, run_apart, running
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo", audit={"verdict": "nonsense"})
+    return settings
+
+
+@contextmanager
+def started(home: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "kbsite", "serve", "--port", "0", *options]
+    with subprocess.Popen(
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_it_tells_the_address_what_it_built_and_what_is_wrong_and_ends_with_a_key(
+    settings: Settings,
+) -> None:
+    with started(settings.path.parent, "--watch") as process:
+        assert process.stdout
+        assert process.stderr
+        address = process.stdout.readline().strip()
+        told = ""
+        while "built in" not in told:
+            told += process.stderr.readline()
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            assert b"A site" in answer.read()
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=PATIENCE)
+
+    assert address.startswith("http://127.0.0.1:")
+    assert "audit.yaml" in told
+    assert "1 errors, 0 warnings" in told
+    assert "Traceback" not in rest[1]
+    assert process.returncode == 0
+    assert not _builders(settings.path.parent)
+
+
+def _builders(home: Path) -> list[str]:
+    """Processes that still build the site of a folder."""
+    held = []
+    for entry in Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+        except OSError:
+            continue
+        if b"kbsite.serving.builder" in line and os.fsencode(home) in line:
+            held.append(entry.name)
+    return held
+
+
+def test_without_a_site_it_says_what_makes_one(settings: Settings) -> None:
+    told = CliRunner().invoke(serve.serve, ["--config", str(settings.path)])
+
+    assert isinstance(told.exception, UsageError)
+    assert "kbsite build" in str(told.exception)
+    assert "--watch" in str(told.exception)
+
+
+def test_without_kbsite_yaml_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = CliRunner().invoke(serve.serve, [])
+
+    assert isinstance(told.exception, UsageError)
+    assert "kbsite.yaml" in str(told.exception)
+
+
+@pytest.mark.parametrize(
+    ("host", "loud"), [("127.0.0.1", False), ("0.0.0.0", True), ("::1", False)]
+)
+def test_another_address_than_this_machine_s_is_told_loudly(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, host: str, loud: bool
+) -> None:
+    async def served(self: Serving, told: Told) -> None:
+        told.ready(f"http://{self.host}/")
+        told.built(Outcome(failed="for a reason"))
+        told.built(Outcome(warnings=("look",), seconds=0.25, written=3))
+
+    monkeypatch.setattr(Serving, "serve", served)
+    monkeypatch.setattr("asyncio.run", run_apart)
+    options = ["--config", str(settings.path), "--watch", "--host", host]
+    told = CliRunner().invoke(serve.serve, options)
+
+    assert told.exit_code == 0, told.output
+    assert told.stdout == f"http://{host}/\n"
+    assert ("Everyone who reaches" in told.stderr) == loud
+    assert "not built: for a reason" in told.stderr
+    assert "built in 250 ms: 0 pages rendered, 3 files written, 0 errors, 1 warnings" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [("127.0.0.1", True), ("127.8.0.1", True), ("::1", True), ("localhost", True),
+     ("0.0.0.0", False), ("::", False), ("192.0.2.1", False), ("example.org", False),
+     ("localhost.example.org", False)],
+)  # fmt: skip
+def test_only_loopback_is_this_machine_s_own(host: str, own: bool) -> None:
+    assert is_loopback(host) == own
+
+
+def test_a_port_that_is_taken_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with running(tmp_path) as server, pytest.raises(MachineError, match="--port"):
+        run_apart(Serving(tmp_path, port=server.address[1]).serve(Told(ready=lambda _: None)))
+
+
+def test_who_is_let_in_from_elsewhere_may_use_any_name(tmp_path: Path) -> None:
+    with running(tmp_path, host="0.0.0.0") as server:
+        assert server.get("/", Host="my-machine.example").status == 404
+
+
+def test_it_needs_no_more_than_its_extra_and_says_which(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("kbsite.serving.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "watchdog.events", None)
+    told = CliRunner().invoke(serve.serve, ["--config", str(settings.path), "--watch"])
+
+    assert isinstance(told.exception, MachineError)
+    assert "kbsite[serve]" in str(told.exception)
