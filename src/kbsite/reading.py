@@ -59,7 +59,9 @@ def looked_over(site: Site, stored: StoredRun) -> Site:
 def evidence(site: Site, stored: StoredRun) -> Evidence:
     """A run, which the site need not hold, as detectors see it there."""
     rows = [row.floors for board in site.boards for row in board.floors]
-    eager = _eager(floor for floors in rows for floor in floors if floor)
+    told = [floor for floors in rows for floor in floors if floor]
+    # A run that its board refuses may have floors of its own hardware, which no board shows.
+    eager = _eager([*told, *graded_floors(site.floor_runs)])
     return _evidence(stored, site.problems, eager)
 
 

@@ -1,0 +1,39 @@
+"""A run that its board refuses is verified as well, against the floors of its own hardware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kbsite.build import build
+from kbsite.store.problems import read_problem
+from tests.conftest import MakeRun, MakeSettings
+from tests.verifying.published import SAMPLES, TRANSCRIPT, errors, graded
+
+
+def test_alarms_of_a_refused_run_follow_from_floors_that_no_board_shows(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    held: dict[str, Any] = {
+        "problem_hash": read_problem(settings.problems / "softmax").hash,
+        "transcript": TRANSCRIPT,
+        "files": {"samples.jsonl": SAMPLES},
+    }
+    for peak in (0.42, 0.5):
+        make_run(settings.runs / "demo", metrics=graded(peak), **held)
+    floor: dict[str, Any] = {
+        "harness": "floor",
+        "effort": None,
+        "budget_seconds": None,
+        "usage": {},
+    }
+    other = {**held, "hardware": "gpu-b"}
+    refused = make_run(settings.runs / "demo", model="elsewhere", metrics=graded(0.2), **other)
+    make_run(settings.runs / "floors", model="eager", metrics=graded(0.6), **other, **floor)
+    out = build(settings).out
+    page = (out / f"runs/{refused.name}/index.html").read_text("utf-8")
+
+    assert "its hardware is gpu-b" in (out / "demo/index.html").read_text("utf-8")
+    assert "is below that of the eager reference, 0.6" in page
+    assert [one.text for one in errors(out)] == []
