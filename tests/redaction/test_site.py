@@ -25,6 +25,8 @@ from kbsite.model.proof import ProofState
 from kbsite.output import Work
 from kbsite.reading import looked_over, read
 from kbsite.store.settings import Settings
+from kbsite.verifying.places import FolderPlace
+from kbsite.verifying.whole import verify
 from tests.bench.planted import planted as places_of
 from tests.conftest import MakeRun, MakeSettings
 from tests.redaction.secrets import (
@@ -139,6 +141,7 @@ def test_two_hundred_secrets_are_nowhere_on_the_site(
     assert tree(settings.runs) == before
     assert sum(built.hidden.values()) >= 200
     assert not [finding for finding in built.findings if finding.path.endswith(".html")]
+    assert list(verify(FolderPlace(built.out))) == []
 
 
 def test_a_proven_quote_stays_proven_and_lines_stay_where_they_were(

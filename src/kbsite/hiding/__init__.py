@@ -149,8 +149,12 @@ class Hiding:
 
 
 def _digest(file: Stored) -> str:
-    with file.open() as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    """The SHA-256 of what the site shows of a file; empty of one that cannot be read."""
+    try:
+        with file.open() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    except OSError:
+        return ""
 
 
 def _allows(one: Allowed, span: Span, place: str, value: bytes) -> bool:

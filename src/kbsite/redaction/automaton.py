@@ -30,6 +30,11 @@ class Automaton:
             for one in self._found.finditer(data, start, end):
                 yield one.start(), one.group()
 
+    def first(self, data: bytes, start: int, end: int) -> int:
+        """Where the first of them begins within a part of some bytes; -1 where none stands."""
+        one = self._found.search(data, start, end) if self._found is not None else None
+        return -1 if one is None else int(one.start())
+
     def stands_in(self, data: bytes) -> bool:
         """Whether one of them stands there."""
         return self._found is not None and self._found.search(data) is not None

@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -14,6 +15,15 @@ from kbsite.redaction.automaton import Automaton
 
 SHORTEST: Final = 4
 """Bytes of a value from which on it is looked for: a shorter one stands everywhere."""
+
+MOST: Final = 5000
+"""Values that are looked for; no run tells more but to have nobody find them."""
+
+START: Final = 8
+"""Bytes by which the automaton knows a value; the rest is compared."""
+
+AT_ONCE: Final = 4000
+"""Beginnings that one automaton looks for: it stays in the cache of the processor."""
 
 _WORD = re.compile(rb"[A-Za-z0-9_]")
 
@@ -62,21 +72,41 @@ class Known:
 
     def __init__(self, values: Iterable[Value]) -> None:
         self._by_form: dict[bytes, tuple[str, Form, bool]] = {}
-        for value in values:
-            if len(value.data) < SHORTEST:
-                continue
+        for value in islice((one for one in values if len(one.data) >= SHORTEST), MOST):
             for piece, form in forms(value.data).items():
                 word = piece == value.data and len(piece) < 16
                 self._by_form.setdefault(piece, (value.rule, form, word))
-        self._gate = Automaton((), self._by_form)
+        self._sizes: dict[bytes, list[int]] = {}
+        """How long what begins so may be, the longest first."""
+        for piece in sorted(self._by_form, key=len, reverse=True):
+            sizes = self._sizes.setdefault(piece[:START], [])
+            if len(piece) not in sizes:
+                sizes.append(len(piece))
+        self._starts = sorted({len(start) for start in self._sizes}, reverse=True)
+        starts = sorted(self._sizes)
+        parts = (starts[at : at + AT_ONCE] for at in range(0, len(starts), AT_ONCE))
+        self._gates = [Automaton((), part) for part in parts]
 
     def found(self, data: bytes, start: int, end: int) -> Iterator[Span]:
         """Where a part of some bytes holds one of the values."""
-        for at, piece in self._gate.find(data, start, end):
-            rule, form, word = self._by_form[piece]
-            until = at + len(piece)
-            if not (word and not _alone(data, at, until)) and not _is_number(data, at, until):
-                yield Span(at, until, rule, form)
+        for gate in self._gates:
+            at = gate.first(data, start, end)
+            while at >= 0:
+                span = self._at(data, at)
+                if span:
+                    yield span
+                at = gate.first(data, span.end if span else at + 1, end)
+
+    def _at(self, data: bytes, at: int) -> Span | None:
+        """The value that begins at a place."""
+        for start in self._starts:
+            for size in self._sizes.get(data[at : at + start], ()):
+                held = self._by_form.get(data[at : at + size])
+                if held is None or (held[2] and not _alone(data, at, at + size)):
+                    continue
+                if not _is_number(data, at, at + size):
+                    return Span(at, at + size, held[0], held[1])
+        return None
 
 
 def _alone(data: bytes, start: int, end: int) -> bool:

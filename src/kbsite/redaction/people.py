@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
+
+MOST: Final = 200
+"""Persons that are looked for in one run."""
 
 _BEFORE: Final = re.compile(
     rb"(?i)(?:-(?:home|Users)-|~|\b(?:user|username|user_name|login|logname|owner|author|account)"
@@ -22,7 +26,10 @@ class People:
 
     def __init__(self, names: Iterable[bytes]) -> None:
         # A name within a path is found by its path; those are many, and none of them is looked at.
-        pieces = [rb"[^/\\A-Za-z0-9_]" + re.escape(name) + rb"[^A-Za-z0-9_/]" for name in names]
+        pieces = [
+            rb"[^/\\A-Za-z0-9_]" + re.escape(name) + rb"[^A-Za-z0-9_/]"
+            for name in islice(names, MOST)
+        ]
         self._gate = Automaton(sorted(pieces))
 
     def found(self, data: bytes, start: int, end: int) -> Iterator[Span]:

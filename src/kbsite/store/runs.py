@@ -128,7 +128,7 @@ def read_run(folder: Path, hidden: Hidden = Hidden()) -> StoredRun:  # noqa: B00
     run = json_record(folder / RUN, Run, hidden=own.get(RUN, ()))
     _refuse_unsafe(run, folder / RUN)
     held, refused = contents(folder)
-    files = [_shown(file, hidden) for file in held]
+    files = sorted((_shown(file, hidden) for file in held), key=lambda file: file.name)
     findings = [
         Finding(Severity.WARNING, str(folder / item.name), f"not read: {item.reason}")
         for item in refused
@@ -152,9 +152,7 @@ def read_run(folder: Path, hidden: Hidden = Hidden()) -> StoredRun:  # noqa: B00
     except InvalidFileError as error:
         findings += as_findings(error)
     try:
-        audit = (
-            yaml_record(folder / AUDIT, Audit, own.get(AUDIT, ())) if AUDIT in names else None
-        )
+        audit = yaml_record(folder / AUDIT, Audit, own.get(AUDIT, ())) if AUDIT in names else None
     except InvalidFileError as error:
         findings += as_findings(error)
     return StoredRun(
