@@ -40,9 +40,9 @@ budgets: $(VENV)/dev.stamp
 	    --check 'doc_cover>=95' --check 'except_silent<=0' --check 'test_ratio>=1'; \
 	else echo "budgets: not measured, $(METRICS) is not here"; fi
 
-# A process for each core; a test that waits for a browser does not keep others waiting.
+# A process more than cores: many tests wait, for a browser, a CLI, or the end of a process.
 tests: $(VENV)/dev.stamp browser bubblewrap compiler clis
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+	$(BIN)/pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal
 
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
 browser:
