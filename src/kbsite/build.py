@@ -105,7 +105,9 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
     known = before.noticed if before.code == code else {}
     lookout = Lookout(held, known, partial(_read_ahead, ahead))
     site, seen = read_noticing(settings, lookout, tick, hiding)
-    shown = replace(site, findings=_published(site.findings, settings, hiding))
+    told = redactions(hiding.found, {stored.folder for stored in site.every_run})
+    published = _published(site.findings, settings, hiding)
+    shown = replace(site, findings=published, redactions=told)
     # What a leak is stands on few pages, and those that are kept say that they depend on it; so
     # does what is hidden of a run.
     framed = replace(settings.config, leaks=(), redact=Redact())
@@ -113,7 +115,6 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
     making = _Making(shown, before, held, frame, Output(out, Work()), ahead)
     findings = [*site.findings, *making.make(tick)]
     output = making.output
-    told = redactions(hiding.found)
     output.write_bytes(REDACTION, json_text(told).encode())
     if settings.config.search:
         search.index(shown, output.folder)

@@ -237,7 +237,7 @@ def test_what_is_allowed_stays_and_its_page_alone_is_made_anew(
     after = tree(build(allowed).out)
 
     assert {path.split("/", 2)[1] for path in before if before[path] != after[path]} == {
-        "one", "redaction.json"
+        "one", "index.html", "redaction.json"
     }  # fmt: skip
     assert places_of(first.out, one.secret)
     assert after == tree(build(replace(allowed, out=settings.out.with_name("new"))).out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +16,14 @@ MOST_LINES: Final = 20
 """Lines of a file that are told for each rule."""
 
 
-def redactions(hidden: Mapping[str, Hidden]) -> Redactions:
-    """What data/redaction.json tells of it: which rule, where and how often, never what."""
+def redactions(hidden: Mapping[str, Hidden], published: Collection[Path]) -> Redactions:
+    """What data/redaction.json tells of it: which rule, where and how often, never what.
+
+    Of the runs in the folders `published` alone.
+    """
     files = []
     for folder, one in sorted(hidden.items()):
-        for name, spans in sorted(one.files.items()):
+        for name, spans in sorted(one.files.items()) if Path(folder) in published else ():
             rules = sorted({span.rule for span in spans})
             by_rule = {rule: [span.line for span in spans if span.rule == rule] for rule in rules}
             files.append(

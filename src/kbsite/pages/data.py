@@ -15,6 +15,7 @@ from kbsite.model.config import Config
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
 from kbsite.pages import listing
+from kbsite.pages.covered import covered_rules
 from kbsite.pages.leaks import leaks
 from kbsite.pages.news import entries
 from kbsite.pages.page import (
@@ -101,7 +102,9 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
         yield File(PARQUET, data=partial(parquet.parquet, rows))
     yield File(FEED, _feed(site))
     yield File(SITE, json_text(published(site)))
-    values = {"title": "data", "offers": _offers(site)}
+    values = {
+        "title": "data", "offers": _offers(site), "covered": covered_rules(site.redactions)
+    }  # fmt: skip
     yield File(DATA, renderer.page("pages/data.html", DATA, values))
 
 

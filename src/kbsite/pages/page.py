@@ -18,6 +18,7 @@ from kbsite.model.finding import Finding
 from kbsite.model.hardware import Hardware
 from kbsite.model.price import Cost, PriceTable, cost
 from kbsite.model.proof import Proof
+from kbsite.model.redacted import Redactions
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
@@ -58,6 +59,8 @@ class Site:
     """What hardware can do, by id."""
     floor_runs: tuple[StoredRun, ...] = ()
     """Runs that no agent made: they have pages, and boards show them as floors."""
+    redactions: Redactions = field(default_factory=lambda: Redactions(format=1, files=()))
+    """What is covered of the runs."""
 
     @cached_property
     def every_run(self) -> tuple[StoredRun, ...]:

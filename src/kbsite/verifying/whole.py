@@ -75,8 +75,8 @@ class _Verifying:
         self._place = place
         self._held = held
         self._folder = folder
-        redactions = _read(place, REDACTION, Redactions) or Redactions(format=1, files=())
-        self._mirror = Mirror(place, folder / "runs", redactions)
+        self._redactions = _read(place, REDACTION, Redactions) or Redactions(format=1, files=())
+        self._mirror = Mirror(place, folder / "runs", self._redactions)
         self._seen: set[str] = set()
 
     def findings(self, tick: Tick | None) -> Iterator[Finding]:
@@ -102,7 +102,8 @@ class _Verifying:
                     for one in as_findings(error)
                 )
         yield from self._mirror.findings
-        yield from self._pages(site_anew(self._held, runs), tick)
+        site = replace(site_anew(self._held, runs), redactions=self._redactions)
+        yield from self._pages(site, tick)
 
     def _of_hashes(self, finding: Finding) -> bool:
         """Whether a check says what `Mirror.hashes` says, which knows of redaction."""
