@@ -86,20 +86,31 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     """Secrets that are named within a part of some bytes."""
     yield from _named(data, start, end)
     window = data[start:end].lower()
-    if b"bearer" in window or b"authorization" in window:
-        for one in _BEARER.finditer(data, start, end):
-            if is_random(one[1], 3.0):
-                yield one.start(1), one.end(1), "bearer"
-    if b"://" in window:
-        for one in _ADDRESS.finditer(data, start, end):
-            if not is_placeholder(one[1]) and b"(" not in one[1]:
-                yield one.start(1), one.end(1), "address-password"
-    if b"cookie" in window:
-        for one in _COOKIE.finditer(data, start, end):
-            yield from _crumbs(data, one.start(1), one.end(1))
-    if b"private key" in window:
-        for one in _BLOCK.finditer(data, start, end):
-            yield from _block(data, one.end())
+    for words, look in _LOOKS:
+        if any(word in window for word in words):
+            yield from look(data, start, end)
+
+
+def _bearers(data: bytes, start: int, end: int) -> Iterator[Found]:
+    for one in _BEARER.finditer(data, start, end):
+        if is_random(one[1], 3.0):
+            yield one.start(1), one.end(1), "bearer"
+
+
+def _addresses(data: bytes, start: int, end: int) -> Iterator[Found]:
+    for one in _ADDRESS.finditer(data, start, end):
+        if not is_placeholder(one[1]) and b"(" not in one[1]:
+            yield one.start(1), one.end(1), "address-password"
+
+
+def _cookies(data: bytes, start: int, end: int) -> Iterator[Found]:
+    for one in _COOKIE.finditer(data, start, end):
+        yield from _crumbs(data, one.start(1), one.end(1))
+
+
+def _blocks(data: bytes, start: int, end: int) -> Iterator[Found]:
+    for one in _BLOCK.finditer(data, start, end):
+        yield from _block(data, one.end())
 
 
 def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
@@ -145,3 +156,12 @@ def _block(data: bytes, start: int) -> Iterator[Found]:
         first += first > start and data[first - 1 : first] == b"\\"
         if one.end() - first >= 4 and (closed or one.end() - first >= 24):
             yield first, one.end(), "private-key"
+
+
+_LOOKS: Final = (
+    ((b"bearer", b"authorization"), _bearers),
+    ((b"://",), _addresses),
+    ((b"cookie",), _cookies),
+    ((b"private key",), _blocks),
+)
+"""What is looked for only where one of some words stands, in small letters."""
