@@ -235,7 +235,9 @@ def _published(
         path = Path(finding.path)
         inside = [path.relative_to(home) for home in homes if path.is_relative_to(home)]
         shown = hiding.text(str(inside[0]) if inside else path.name)
-        published.append(replace(finding, path=shown, message=hiding.text(finding.message)))
+        key = hiding.text(finding.key) if finding.key else finding.key
+        told = hiding.text(finding.message)
+        published.append(replace(finding, path=shown, message=told, key=key))
     return tuple(published)
 
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import io
 import json
 import random
-import zipfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kbsite import single_file
+from kbsite import hiding, single_file
 from kbsite.build import REDACTION, Built, build
 from kbsite.errors import InputError
-from kbsite.hiding import Hiding, denied_of
+from kbsite.hiding import Hiding, denied_of, hiding_of
 from kbsite.model.config import Allowed, Redact
 from kbsite.model.proof import ProofState
 from kbsite.output import Work
@@ -328,69 +325,15 @@ def test_names_that_become_the_same_are_told_apart(settings: Settings, make_run:
     assert all("[redacted]" in name for name in shown)
 
 
-@pytest.mark.parametrize("how", ["gzip", "bz2", "xz", "broken", "sealed"])
-def test_an_archive_that_holds_a_secret_or_is_closed_is_withheld(
-    settings: Settings, make_run: MakeRun, how: str
+def test_long_runs_are_looked_at_as_well_with_a_second_core(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = planted(4, "openai project")
-    folder = make_run(settings.runs / "demo", files={"files/a.bin": packed(how, one.secret)})
-    hidden = Hiding(Redact()).of(folder)
-    clean = make_run(settings.runs / "demo", files={"files/a.bin": packed("zip", "nothing")})
+    for number in range(5):
+        log = f"{planted(number, 'npm').text}\n".encode() * (number + 1)
+        make_run(settings.runs / "demo", run_id=f"run-{number}", files={"check.log": log})
+    alone = hiding_of(settings, {}, {}).found
+    monkeypatch.setattr(hiding, "LONG", 1)
+    together = hiding_of(settings, {}, {}).found
 
-    assert [span.rule for span in hidden.files["files/a.bin"]] == ["archive"]
-    assert hidden.files["files/a.bin"][0].end == len(packed(how, one.secret))
-    assert Hiding(Redact()).of(clean).files == {}
-
-
-def test_of_a_zip_archive_the_members_are_covered(settings: Settings, make_run: MakeRun) -> None:
-    one = planted(4, "openai project")
-    folder = make_run(
-        settings.runs / "demo",
-        run_id="one",
-        files={"files/a.zip": packed("zip", one.secret), "check.log": one.text.encode()},
-    )
-    built = build(settings)
-    raw = built.out / "runs" / "one" / "raw" / "files" / "a.zip.txt"
-    with zipfile.ZipFile(raw) as archive:
-        shown = archive.read("a.txt")
-    (held,) = [file for file in told(built) if file["file"] == "files/a.zip"]
-
-    assert shown == packed_text("[redacted]".ljust(len(one.secret), "x"))
-    assert places_of(built.out, one.secret) == []
-    assert held["hits"] == {"openai-key": 1}
-    assert held["after"] == hashlib.sha256(raw.read_bytes()).hexdigest()
-    assert held["before"] == hashlib.sha256((folder / "files" / "a.zip").read_bytes()).hexdigest()
-    assert tree(build(settings, fresh=True).out) == tree(built.out)
-
-
-def test_what_is_allowed_within_an_archive_stays(settings: Settings, make_run: MakeRun) -> None:
-    one = planted(4, "openai project")
-    folder = make_run(settings.runs / "demo", files={"files/a.zip": packed("zip", one.secret)})
-
-    assert Hiding(Redact()).of(folder).files
-    assert not Hiding(Redact(allow=(Allowed(text=one.secret),))).of(folder).files
-
-
-def packed_text(text: str) -> bytes:
-    """What the archive of a text holds."""
-    return f"it is {text} there".encode()
-
-
-def packed(how: str, text: str) -> bytes:
-    """A text in an archive."""
-    import bz2
-    import lzma
-
-    data = packed_text(text)
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.txt", data)
-    ways: Mapping[str, bytes] = {
-        "zip": held.getvalue(),
-        "gzip": gzip.compress(data),
-        "bz2": bz2.compress(data),
-        "xz": lzma.compress(data),
-        "broken": held.getvalue()[:-30],
-        "sealed": b"7z\xbc\xaf\x27\x1c" + bytes(40),
-    }
-    return ways[how]
+    assert together == alone
+    assert [len(together[key].files["check.log"]) for key in sorted(together)] == [1, 2, 3, 4, 5]

@@ -48,24 +48,20 @@ class Hiding:
 
     def look(self, folders: Iterable[Path]) -> None:
         """Look at runs, half of them on a second core where they are long."""
-        waiting = {folder: contents(folder)[0] for folder in folders}
-        anew = []
-        for folder, files in waiting.items():
-            key = self._key(files)
-            held = self.before.get(str(folder))
-            if held is not None and key and held.made_of == key:
-                self.found[str(folder)] = held
-            else:
-                anew.append(folder)
-        sizes = [sum(file.size for file in waiting[folder]) for folder in anew]
-        whole = sum(sizes)
-        reached = accumulate(sizes)
-        first = [f for f, at in zip(anew, reached, strict=True) if at <= whole // 2]
-        if whole < LONG or not first:
-            first = []
-        waited_for = beside(partial(self._looked, first, waiting)) if first else dict[str, Hidden]
-        self.found |= self._looked(anew[len(first) :], waiting)
+        files = {folder: contents(folder)[0] for folder in folders}
+        anew = [folder for folder, held in files.items() if not self._is_known(folder, held)]
+        first = _half(anew, files)
+        waited_for = beside(partial(self._looked, first, files)) if first else dict[str, Hidden]
+        self.found |= self._looked(anew[len(first) :], files)
         self.found |= waited_for()
+
+    def _is_known(self, folder: Path, files: Sequence[Stored]) -> bool:
+        """Whether it was told the last time what is hidden of a run; then that holds."""
+        key, held = self._key(files), self.before.get(str(folder))
+        if held is None or not key or held.made_of != key:
+            return False
+        self.found[str(folder)] = held
+        return True
 
     def of(self, folder: Path) -> Hidden:
         """What is hidden of a run."""
@@ -146,6 +142,14 @@ class Hiding:
             value = seen.value(name, span)
             if not any(_allows(one, span, place, value) for one in self.rules.allow):
                 yield span
+
+
+def _half(folders: Sequence[Path], files: Mapping[Path, Sequence[Stored]]) -> Sequence[Path]:
+    """The first folders that hold half of the bytes; none where that is not worth a copy."""
+    sizes = [sum(file.size for file in files[folder]) for folder in folders]
+    whole = sum(sizes)
+    count = sum(reached <= whole // 2 for reached in accumulate(sizes))
+    return folders[:count] if whole >= LONG else ()
 
 
 def _digest(file: Stored) -> str:

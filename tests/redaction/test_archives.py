@@ -1,0 +1,94 @@
+"""What archives among the files of a run hold is hidden as well, or they are withheld."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kbsite.build import build
+from kbsite.hiding import Hiding
+from kbsite.model.config import Allowed, Redact
+from kbsite.store.settings import Settings
+from tests.bench.planted import planted as places_of
+from tests.conftest import MakeRun, MakeSettings
+from tests.redaction.secrets import planted
+from tests.redaction.test_site import told
+from tests.trees import tree
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings) -> Settings:
+    return make_settings(tmp_path)
+
+
+@pytest.mark.parametrize("how", ["gzip", "bz2", "xz", "broken", "sealed"])
+def test_an_archive_that_holds_a_secret_or_is_closed_is_withheld(
+    settings: Settings, make_run: MakeRun, how: str
+) -> None:
+    one = planted(4, "openai project")
+    folder = make_run(settings.runs / "demo", files={"files/a.bin": packed(how, one.secret)})
+    hidden = Hiding(Redact()).of(folder)
+    clean = make_run(settings.runs / "demo", files={"files/a.bin": packed("zip", "nothing")})
+
+    assert [span.rule for span in hidden.files["files/a.bin"]] == ["archive"]
+    assert hidden.files["files/a.bin"][0].end == len(packed(how, one.secret))
+    assert Hiding(Redact()).of(clean).files == {}
+
+
+def test_of_a_zip_archive_the_members_are_covered(settings: Settings, make_run: MakeRun) -> None:
+    one = planted(4, "openai project")
+    folder = make_run(
+        settings.runs / "demo",
+        run_id="one",
+        files={"files/a.zip": packed("zip", one.secret), "check.log": one.text.encode()},
+    )
+    built = build(settings)
+    raw = built.out / "runs" / "one" / "raw" / "files" / "a.zip.txt"
+    with zipfile.ZipFile(raw) as archive:
+        shown = archive.read("a.txt")
+    (held,) = [file for file in told(built) if file["file"] == "files/a.zip"]
+
+    assert shown == packed_text("[redacted]".ljust(len(one.secret), "x"))
+    assert places_of(built.out, one.secret) == []
+    assert held["hits"] == {"openai-key": 1}
+    assert held["after"] == hashlib.sha256(raw.read_bytes()).hexdigest()
+    assert held["before"] == hashlib.sha256((folder / "files" / "a.zip").read_bytes()).hexdigest()
+    assert tree(build(settings, fresh=True).out) == tree(built.out)
+
+
+def test_what_is_allowed_within_an_archive_stays(settings: Settings, make_run: MakeRun) -> None:
+    one = planted(4, "openai project")
+    folder = make_run(settings.runs / "demo", files={"files/a.zip": packed("zip", one.secret)})
+
+    assert Hiding(Redact()).of(folder).files
+    assert not Hiding(Redact(allow=(Allowed(text=one.secret),))).of(folder).files
+
+
+def packed_text(text: str) -> bytes:
+    """What the archive of a text holds."""
+    return f"it is {text} there".encode()
+
+
+def packed(how: str, text: str) -> bytes:
+    """A text in an archive."""
+    data = packed_text(text)
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", data)
+    ways: Mapping[str, bytes] = {
+        "zip": held.getvalue(),
+        "gzip": gzip.compress(data),
+        "bz2": bz2.compress(data),
+        "xz": lzma.compress(data),
+        "broken": held.getvalue()[:-30],
+        "sealed": b"7z\xbc\xaf\x27\x1c" + bytes(40),
+    }
+    return ways[how]
