@@ -30,6 +30,11 @@ class Automaton:
             for one in self._found.finditer(data, start, end):
                 yield one.start(), one.group()
 
+    def next(self, data: bytes, start: int, end: int) -> tuple[int, bytes] | None:
+        """Where the first of them begins within a part of some bytes, and what stands there."""
+        one = self._found.search(data, start, end) if self._found is not None else None
+        return None if one is None else (int(one.start()), one.group())
+
     def first(self, data: bytes, start: int, end: int) -> int:
         """Where the first of them begins within a part of some bytes; -1 where none stands."""
         one = self._found.search(data, start, end) if self._found is not None else None

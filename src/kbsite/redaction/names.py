@@ -114,10 +114,12 @@ def _blocks(data: bytes, start: int, end: int) -> Iterator[Found]:
 
 
 def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
+    past = start
     for at, _ in _NAMED_AT.find(data, start, end):
-        one = _NAMED.match(data, at)
+        one = _NAMED.match(data, at) if at >= past else None
         if one is None:
             continue
+        past = one.end()
         name = _NAME.search(data, max(0, at - 40), at)
         value = one["value"].rstrip(b".:,;!?")
         whole = (name[0] if name else b"") + one[0][: one.start("value") - one.start()]

@@ -63,7 +63,7 @@ TOKENS: Final = (
     _token("openrouter-key", "key of OpenRouter", b"sk-or-v1-", _ANY + b"{16,}"),
     Rule(
         "model-key", "key of a provider of models", BEGINS + rb"sk-[A-Za-z0-9_-]{20}", (b"sk-",),
-        re.compile(rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))(sk-[A-Za-z0-9_-]{20,})"), "openai",
+        re.compile(rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))(sk-[A-Za-z0-9_-]{20,})"),
         varied=True,
     ),
     _token("google-key", "key of Google", b"AIza", _ANY + b"{30,}"),

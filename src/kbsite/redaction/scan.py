@@ -128,6 +128,10 @@ class _Pass:
     looker: Looker
     depth: int
     _rules_until: int = -1
+    _at: int = 0
+    """Where the automaton is."""
+    _deep: int = 0
+    """Where what is hidden goes on for a while."""
     _views_until: dict[Form, int] = field(default_factory=dict)
 
     def hits(self, start: int, end: int) -> Iterator[Hit]:
@@ -135,7 +139,10 @@ class _Pass:
         last = min(len(data), end + 256)
         for first, until, rule in personal.homes(data, max(0, start - 256), last):
             yield self._hit(first, until, rule)
-        for at, text in gate.find(data, max(0, start - 256), last):
+        found = gate.next(data, max(0, start - 256), last)
+        while found:
+            at, text = found
+            self._at = at
             fragment = written.get(text) or (len(text) == _GOING_ON and written.get(text[:_SHORT]))
             if fragment:
                 yield from self._decoded(at, *fragment)
@@ -147,6 +154,8 @@ class _Pass:
                 yield from self._addresses(at, at + len(text))
             else:
                 yield from self._near(at, at + len(text), text)
+            # Deep within what is hidden nothing has to be found once more.
+            found = gate.next(data, max(at + len(text), min(self._deep, last)), last)
 
     def _near(self, start: int, end: int, text: bytes) -> Iterator[Hit]:
         """All that begins around a match, unless it was looked for there already."""
@@ -181,6 +190,8 @@ class _Pass:
                 group = 1 if pattern is rule.pattern and pattern.groups else 0
                 value = one[group]
                 if len(set(value)) >= 8 and (not rule.varied or is_drawn(value)):
+                    if one.start(group) <= self._at + 1:
+                        self._deep = max(self._deep, one.end(group) - BEFORE)
                     yield self._hit(*one.span(group), rule.id)
 
     def _hit(self, start: int, end: int, rule: str) -> Hit:
