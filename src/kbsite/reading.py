@@ -134,9 +134,7 @@ def _floor_of(floor: Floor, run: Run) -> bool:
     )
 
 
-def _runs(
-    folder: Path, findings: list[Finding], hiding: Hiding | None
-) -> Iterator[StoredRun]:
+def _runs(folder: Path, findings: list[Finding], hiding: Hiding | None) -> Iterator[StoredRun]:
     if not folder.is_dir():
         message = "no such folder; kbsite.yaml names it under runs"
         findings.append(Finding(Severity.ERROR, str(folder), message))
