@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from bench.harnesses.form import Adapter, Asked, Completion, Extract, Kept, Launch, Program, Said
 from bench.installing import default_prefix, programs
 from bench.providers import Dialect, Provider
@@ -155,8 +157,11 @@ class Trial:
 
 
 def program_of(harness: str) -> Program:
-    """The real CLI, as `make` installs it."""
-    return programs(CLIS)[harness]
+    """The real CLI, as `make` installs it; kimi-cli only where there is a Python for it."""
+    found = programs(CLIS)
+    if harness == "kimi-cli" and harness not in found:
+        pytest.skip("kimi-cli is not installed: it needs a newer Python than is on this machine")
+    return found[harness]
 
 
 def wrong_with(folder: Path) -> list[str]:
