@@ -41,9 +41,9 @@ budgets: $(VENV)/dev.stamp
 	    --check 'doc_cover>=95' --check 'except_silent<=0' --check 'test_ratio>=1'; \
 	else echo "budgets: not measured, $(METRICS) is not here"; fi
 
-# A process more than cores: many tests wait, for a browser, a CLI, or the end of a process.
+# A process for each core: with more, gradings disturb each other and are made again.
 tests: $(VENV)/dev.stamp browser bubblewrap compiler clis
-	$(BIN)/pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
 browser:

@@ -17,10 +17,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
 from tempfile import TemporaryDirectory
 from threading import Event
+from time import sleep
 
 from rich.console import Console
 from rich.table import Table
@@ -132,6 +134,9 @@ def play(one: Session, server: Server, out: Path) -> Path:
     MachineError says what is wrong with a run that cannot go there.
     """
     out.mkdir(parents=True, exist_ok=True)
+    # Made elsewhere, a run does not see whose name is taken here: names tell the second.
+    while any(out.glob(f"{datetime.now(UTC):%Y%m%d_%H%M%S}_*")):
+        sleep(0.1)
     with TemporaryDirectory(dir=out, prefix=".making-") as name:
         ended = run(job(one, server, Path(name)), lambda _: None, Event())
         if ended.reason != one.end_reason:
