@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.harnesses import ADAPTERS  # noqa: E402
 from bench.installing import default_prefix, programs  # noqa: E402
-from bench.sandbox.users import users_of  # noqa: E402
+from bench.sandbox.users import processes_of  # noqa: E402
 from bench.scripted import Server, load_scripts, scripted_provider, serve  # noqa: E402
 from kbsite.store.writing import json_text, write_text  # noqa: E402
 
@@ -165,7 +165,8 @@ def play(harness: str, scenario: str, server: Server, out: Path, budget: float) 
     return Cell(
         harness=harness, scenario=scenario, reason=ended["reason"], detail=ended["detail"],
         exit_code=exit_code(ended["folder"]), seconds=round((over - since).total_seconds(), 1),
-        left=len(left_of(done.pid)), requests=len(server.requests_of(run)), budget=budget,
+        left=len(list(processes_of(done.pid))), requests=len(server.requests_of(run)),
+        budget=budget,
     )  # fmt: skip
 
 
@@ -196,21 +197,6 @@ def exit_code(run: str | None) -> int | None:
         return None
     code: int | None = json.loads((Path(run) / "run.json").read_text())["exit_code"]
     return code
-
-
-def left_of(supervisor: int) -> list[int]:
-    """Processes of the boxes that a supervisor had: each supervisor's have users of their own."""
-    users, found = users_of(supervisor), []
-    for path in Path("/proc").iterdir():
-        if not path.name.isdigit():
-            continue
-        try:
-            owner = path.stat().st_uid
-        except FileNotFoundError:
-            continue
-        if owner in users:
-            found.append(int(path.name))
-    return found
 
 
 def read(out: Path) -> dict[tuple[str, str], Cell]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from bench.preflight import Row as Tried
 
 
+_HEADINGS = ("harness", "version", "MB", "seconds", "check")
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Row:
     """What became of a CLI."""
@@ -37,16 +40,22 @@ def run(given: Given, front: Front) -> int:
     with front.progress("looking what is installed") as told:
         became = install(given["cli"], prefix, told, lock)
         rows = _checked(became, prefix, lock, (given.get("check") or "version", told))
-    if given.get("json"):
-        front.give(json.dumps([_plain(row) for row in rows]))
-    else:
-        front.give(_table(rows))
-    for row in rows:
-        if row.wrong:
-            front.say(f"{row.harness}: {row.wrong}", "bad")
+    _tell(rows, front, as_json=bool(given.get("json")))
     if any(isinstance(one, Failure) for one in became):
         return 3
     return 1 if any(row.wrong for row in rows) else 0
+
+
+def _tell(rows: Sequence[_Row], front: Front, *, as_json: bool) -> None:
+    """Give the rows, and say what is wrong with any of them."""
+    if as_json:
+        front.give(json.dumps([_plain(row) for row in rows]))
+    else:
+        tones = ["bad" if row.wrong else "" for row in rows]
+        front.table(_HEADINGS, [_cells(row) for row in rows], tones)
+    for row in rows:
+        if row.wrong:
+            front.say(f"{row.harness}: {row.wrong}", "bad")
 
 
 def _checked(
@@ -109,26 +118,12 @@ def _plain(row: _Row) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _table(rows: Sequence[_Row]) -> str:
-    """The rows below their headings, in columns."""
-    cells = [("harness", "version", "MB", "seconds", "check")]
-    for row in rows:
-        size, seconds = (_shown(one) for one in (row.megabytes, row.seconds))
-        cells.append((row.harness, row.version, size, seconds, row.check))
-    widths = [max(len(line[column]) for line in cells) for column in range(5)]
-    return "\n".join(_line(line, widths) for line in cells)
+def _cells(row: _Row) -> tuple[str, ...]:
+    return (row.harness, row.version, _shown(row.megabytes), _shown(row.seconds), row.check)
 
 
 def _shown(number: float | None) -> str:
     return "–" if number is None else f"{number:.1f}"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    harness, version, size, seconds, check = cells
-    return (
-        f"{harness:<{widths[0]}}  {version:<{widths[1]}}  {size:>{widths[2]}}  "
-        f"{seconds:>{widths[3]}}  {check}"
-    )
 
 
 INSTALL = Command(

@@ -20,7 +20,7 @@ from bench.running.record import PROXY, own_usage
 from bench.running.run import Job, run
 from bench.running.session import Progress
 from bench.sandbox.processes import family
-from bench.sandbox.users import users_of
+from bench.sandbox.users import processes_of
 from kbsite.model.run import Run
 from kbsite.model.usage import Usage
 from kbsite.store.runs import SOLUTION, read_run
@@ -123,13 +123,7 @@ def _job(
 def processes() -> Iterator[int]:
     """Processes that descend from this one, and those of boxes that it had."""
     yield from (pid for pid in family(os.getpid()) if pid != os.getpid())
-    boxes = users_of(os.getpid())
-    for path in Path("/proc").iterdir():
-        try:
-            if path.name.isdigit() and path.stat().st_uid in boxes:
-                yield int(path.name)
-        except FileNotFoundError:
-            continue
+    yield from processes_of(os.getpid())
 
 
 def _left(before: set[int]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def users_of(owner: int) -> range:
     """All users that boxes of a process can have, where it is root."""
     first = _FIRST + owner % _PROCESSES * _EACH
     return range(first, first + _EACH)
+
+
+def processes_of(starter: int) -> Iterator[int]:
+    """The processes of boxes of a process, by the users that only these have, where it is root."""
+    users = users_of(starter)
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            owner = path.stat().st_uid
+        except FileNotFoundError:
+            continue
+        if owner in users:
+            yield int(path.name)
 
 
 def give_back(user: User) -> None:

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
+from bench.__main__ import main
 from bench.anchors import Anchors
+from bench.cli import bench
 from bench.devices.cpu import Cpu
 from bench.grading.setting import Grade, Setting, Solution, Step
 from bench.problems import GradedProblem
@@ -41,3 +46,24 @@ class Graded:
                    "rounds": setting.rounds, "calls_per_round": setting.calls,
                    "host": dict(setting.device.facts())}  # fmt: skip
         return replace(self.says, metrics=replace(self.says.metrics, **told_of))
+
+
+def shell_of(kind: str, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """One of the two command lines: click's, or that of the standard library."""
+
+    def with_click(*words: str) -> tuple[int, str, str]:
+        done = CliRunner().invoke(bench, words)
+        error = done.exception
+        if error is not None and not isinstance(error, SystemExit):
+            return getattr(error, "exit_code", 99), done.stdout, f"{done.stderr}{error}"
+        return done.exit_code, done.stdout, done.stderr
+
+    def with_argparse(*words: str) -> tuple[int, str, str]:
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return with_click if kind == "click" else with_argparse

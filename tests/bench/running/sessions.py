@@ -19,7 +19,7 @@ from bench.running.run import Job, run
 from bench.running.session import Progress
 from bench.sandbox import best
 from bench.sandbox.box import Sandbox
-from bench.sandbox.users import users_of
+from bench.sandbox.users import processes_of
 from bench.scripted import Server, scripted_provider
 from kbsite.check import check
 
@@ -177,13 +177,4 @@ def texts(folder: Path) -> str:
 
 def left_of(supervisor: int) -> list[str]:
     """Processes of the boxes of a process, by the users that only they have."""
-    users = users_of(supervisor)
-    found = []
-    for path in Path("/proc").iterdir():
-        try:
-            text = (path / "status").read_text() if path.name.isdigit() else ""
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if text and int(text.partition("\nUid:")[2].split()[0]) in users:
-            found.append(text.partition("\n")[0])
-    return found
+    return [f"process {pid}" for pid in processes_of(supervisor)]

@@ -21,7 +21,7 @@ from bench.sandbox.places import gpu_devices, gpu_places, python_places, system_
 from bench.sandbox.plan import Bind, binds, plan_file
 from bench.sandbox.processes import children, family, resident_bytes, status_of
 from bench.sandbox.segments import remove_segments
-from bench.sandbox.users import User, give_back, take_user, users_missing, users_of
+from bench.sandbox.users import User, give_back, processes_of, take_user, users_missing, users_of
 from kbsite.errors import MachineError, UsageError
 
 
@@ -81,6 +81,18 @@ def test_a_plan_with_a_user_namespace_has_one_user() -> None:
     assert (plan["uid"], plan["init_uid"], plan["map_uid"]) == (7, 7, os.getuid())
     assert not plan["change_user"]
     assert plan["rlimits"]["RLIMIT_NPROC"] == 10
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="boxes of other users share theirs")
+def test_processes_of_boxes_are_found_while_they_are_there(tmp_path: Path) -> None:
+    with Namespaces().start(["/bin/sleep", "60"], Box(log=tmp_path / "log")) as started:
+        found = set(processes_of(os.getpid()))
+        below = set(family(os.getpid()))
+
+    assert started.pid in found
+    assert len(found) == 2, "process 1 of the box, and the command"
+    assert found < below
+    assert not found & set(processes_of(os.getpid()))
 
 
 def test_users_are_given_to_one_box_at_a_time() -> None:

@@ -11,11 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from bench import preflight
-from bench.__main__ import main
-from bench.cli import bench
 from bench.harnesses.form import Asked, Launch
 from bench.preflight import Tools as Held
 from bench.providers import Dialect
@@ -29,7 +26,7 @@ from bench.sweeps.states import Outcome, State
 from bench.sweeps.tries import at_work, end
 from bench.sweeps.works import Tools, Work
 from kbsite.errors import MachineError, UsageError
-from tests.bench.commands.shells import Shell
+from tests.bench.commands.shells import Shell, shell_of
 from tests.bench.running.sessions import FAKE, FakeAdapter
 from tests.bench.sweeps.drive import PROVIDERS, TOOLS
 from tests.bench.sweeps.stand_in import JOURNAL
@@ -69,22 +66,7 @@ def _shell(
     monkeypatch.setattr(conduct, "Tools", lambda: TOOLS)
     monkeypatch.setattr(driver, "LOOK_SECONDS", 0.02)
 
-    def with_click(*words: str) -> tuple[int, str, str]:
-        done = CliRunner().invoke(bench, words)
-        error = done.exception
-        if error is not None and not isinstance(error, SystemExit):
-            return getattr(error, "exit_code", 99), done.stdout, f"{done.stderr}{error}"
-        return done.exit_code, done.stdout, done.stderr
-
-    def with_argparse(*words: str) -> tuple[int, str, str]:
-        try:
-            code = main(words)
-        except SystemExit as end:
-            code = int(end.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return with_click if request.param == "click" else with_argparse
+    return shell_of(request.param, capsys)
 
 
 def test_a_sweep_is_planned_run_told_and_not_run_twice(shell: Shell) -> None:
