@@ -116,10 +116,7 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
     findings = [*site.findings, *making.make(tick)]
     output = making.output
     output.write_bytes(REDACTION, json_text(told).encode())
-    if settings.config.search:
-        search.index(shown, output.folder)
-    write_text(output.folder / MARKER, f"{__version__}\n")
-    output.replace()
+    _publish(shown, output)
     marker = (out / MARKER).stat().st_mtime_ns
     made = Record(
         code, frame, chosen, marker, held, making.pages,
@@ -129,7 +126,20 @@ def _built(settings: Settings, tick: Tick | None, *, fresh: bool) -> Built:
     )  # fmt: skip
     write_hidden(out, hiding.found)
     write_record(out, made)
+    output.tidy()
     return Built(out, len(made.pages), made.findings, output.work, made.unmet, made.hidden)
+
+
+def _publish(site: Site, output: Output) -> None:
+    """Let what was made take the place of the site, with an index of its texts if it has one."""
+    output.drop()
+    if site.config.search:
+        output.empty(search.FOLDER)
+        search.index(site, output.folder)
+        output.filled(search.FOLDER)
+    write_text(output.folder / MARKER, f"{__version__}\n")
+    output.filled(MARKER)
+    output.replace()
 
 
 def _same(before: Mapping[str, Input], held: Mapping[str, Input]) -> bool:

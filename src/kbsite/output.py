@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from pathlib import Path
 
 from kbsite.beside import beside
 from kbsite.pages.page import File
+from kbsite.store import spares
 from kbsite.store.files import Stored, digest, gzipped
-from kbsite.store.swapping import put_in_place, recover
+from kbsite.store.swapping import put_in_place, recover, remove
 from kbsite.store.writing import write_bytes, write_pieces
 
 
@@ -32,8 +34,14 @@ class Work:
     """Files that are what they were."""
 
 
-Counts = tuple[int, int]
-"""How many files were written, and how many kept."""
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Files that were put in their places, by path within the site."""
+
+    written: tuple[str, ...] = ()
+    """Those that are new."""
+    kept: tuple[str, ...] = ()
+    """Those that stood there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +74,23 @@ def alone(out: Path) -> Iterator[None]:
 class Output:
     """A folder that takes the place of `out` when it is whole; what did not change is taken over.
 
-    A file that stays is the same file, linked: a build of thousands of runs copies none of them.
+    The folder starts as what the last build left beside the site: a second folder of the same
+    files, linked. So a build touches no more than what changes. Where there is none, it starts
+    empty, and each file that stays is linked.
     """
 
     def __init__(self, out: Path, work: Work) -> None:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
-        self._beside: list[Callable[[], Counts]] = []
+        self._beside: list[Callable[[], Placed]] = []
+        self._placed: set[str] = set()
+        self._fresh: set[str] = set()
+        """Of the placed files those that are not what stands in the site."""
         recover(out)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        remove(self.folder)
+        self._standing = spares.taken_up(out, self.folder)
+        """The files of the site that stands, which are in the folder too; None if it is empty."""
 
     def write(self, file: File) -> None:
         """Put a file in its place; one that comes in pieces, when `settle` is called."""
@@ -88,15 +102,15 @@ class Output:
             work = partial(self._pieces, file)
             self._beside.append(beside(work) if file.large else work)
 
-    def _pieces(self, file: File) -> Counts:
+    def _pieces(self, file: File) -> Placed:
         """Write a file in pieces, or keep the one that stands there if it holds the same."""
-        target = self.folder / file.path
+        target = self._way_to(file.path)
         written = write_pieces(target, file.pieces or ())
         if not self.stand([file.path]) or digest(self.out / file.path) != written:
-            return 1, 0
+            return Placed(written=(file.path,))
         target.unlink()
-        _link(self.out / file.path, target)
-        return 0, 1
+        spares.link(self.out / file.path, target)
+        return Placed(kept=(file.path,))
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Put a file in its place: the one that stands there, if it holds the same."""
@@ -104,23 +118,26 @@ class Output:
         if self.stand([path]) and old.stat().st_size == len(data) and old.read_bytes() == data:
             self.keep([path])
             return
-        write_bytes(self.folder / path, data)
-        self.work.written += 1
+        write_bytes(self._way_to(path), data)
+        self.count(Placed(written=(path,)))
 
-    def copy(self, sources: Sequence[Copy]) -> Counts:
-        """Put copies of files in their places, some of them compressed; how many were new."""
-        kept = 0
+    def copy(self, sources: Sequence[Copy]) -> Placed:
+        """Put copies of files in their places, some of them compressed; to be counted after."""
+        kept, written = [], []
         for source in sources:
-            if source.same and self.stand([source.path]):
-                self._take_over(source.path)
-                kept += 1
-            elif source.compressed:
-                write_bytes(self.folder / source.path, gzipped(source.file))
+            if source.same and self._take_over(source.path):
+                kept.append(source.path)
+                continue
+            written.append(source.path)
+            target = self._way_to(source.path)
+            if source.compressed:
+                write_bytes(target, gzipped(source.file))
             else:
-                target = self.folder / source.path
                 target.parent.mkdir(parents=True, exist_ok=True)
+                # What stands there is a file of the site as well.
+                target.unlink(missing_ok=True)
                 _copy(source.file, target)
-        return len(sources) - kept, kept
+        return Placed(tuple(written), tuple(kept))
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
@@ -128,32 +145,87 @@ class Output:
             return False
         for path in paths:
             self._take_over(path)
-            self.work.kept += 1
+        self.count(Placed(kept=tuple(paths)))
         return True
 
-    def _take_over(self, path: str) -> None:
-        _link(self.out / path, self.folder / path)
+    def _take_over(self, path: str) -> bool:
+        """Take a file over; False where it is not there."""
+        status = _status(f"{self.out}/{path}")
+        if status is None:
+            return False
+        # Two names at least: that in the site, and that in the folder.
+        if self._standing is None or path not in self._standing or status.st_nlink < _NAMES:
+            target = self._way_to(path)
+            target.unlink(missing_ok=True)
+            spares.link(self.out / path, target)
+        return True
+
+    def _way_to(self, path: str) -> Path:
+        """Where a file belongs, without what an earlier build left in its way."""
+        target = self.folder / path
+        if self._standing is not None and path not in self._standing:
+            for folder in [*target.relative_to(self.folder).parents][-2::-1]:
+                above = self.folder / folder
+                if above.is_symlink() or (above.exists() and not above.is_dir()):
+                    above.unlink()
+            if target.is_dir() and not target.is_symlink():
+                remove(target)
+        return target
 
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
-        held = (self.out / path for path in paths)
-        return all(old.is_file() and not old.is_symlink() for old in held)
+        return all(_status(f"{self.out}/{path}") for path in paths)
 
     def settle(self) -> None:
         """Wait for the files that are written beside; what went wrong with one is raised here."""
         waiting, self._beside = self._beside, []
-        for counts in waiting:
-            self.count(counts())
+        for placed in waiting:
+            self.count(placed())
 
-    def count(self, counts: Counts) -> None:
-        """Take down how many files were written and kept."""
-        self.work.written += counts[0]
-        self.work.kept += counts[1]
+    def count(self, placed: Placed) -> None:
+        """Take down what was written and kept."""
+        self.work.written += len(placed.written)
+        self.work.kept += len(placed.kept)
+        self._placed.update(placed.written, placed.kept)
+        self._fresh.update(placed.written)
+
+    def drop(self) -> None:
+        """Take away what nobody has put in its place: it is no part of the site any more."""
+        spares.drop(self.folder, (self._standing or frozenset()) - self._placed)
+
+    def empty(self, folder: str) -> Path:
+        """A folder of the site without what stood in it, for somebody else to fill."""
+        remove(self.folder / folder)
+        return self.folder / folder
+
+    def filled(self, folder: str) -> None:
+        """Take down what somebody else has put in a folder of the site, or at its place."""
+        held = spares.files_below(self.folder, folder)
+        self._placed |= held
+        self._fresh |= held
 
     def replace(self) -> None:
         """Let the folder take the place of the site that stood; until now that was untouched."""
         put_in_place(self.folder, self.out)
-        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Make of the site that stood what the next build starts from."""
+        held = self._standing
+        if held is None:
+            held = spares.files_below(self.folder)
+        spares.lay_aside(self.out, self.folder, held, self._placed, self._fresh)
+
+
+_NAMES = 2
+
+
+def _status(path: str) -> os.stat_result | None:
+    """What the system says of a regular file; None if there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _copy(file: Stored, target: Path) -> None:
@@ -162,24 +234,3 @@ def _copy(file: Stored, target: Path) -> None:
         return
     with file.open() as stream, target.open("wb") as written:
         shutil.copyfileobj(stream, written, 1 << 20)
-
-
-def _link(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        # Only the first file of a folder finds none.
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _link_or_copy(source, target)
-    except OSError:
-        _link_or_copy(source, target)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        return
-    except OSError:
-        # Not every file system knows links.
-        shutil.copyfile(source, target)

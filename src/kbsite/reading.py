@@ -20,13 +20,14 @@ from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
 from kbsite.record import code_digest, read_record
+from kbsite.store import spares
 from kbsite.store.inputs import inputs
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run, run_folders
 from kbsite.store.settings import Settings
 
-MARKER = ".kbsite"
+MARKER = spares.MARKER
 """File that says that a folder was made by a build, so that the next one may replace it."""
 
 RESERVED = {

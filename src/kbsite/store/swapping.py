@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,8 +36,21 @@ def put_in_place(new: Path, place: Path) -> None:
 def recover(place: Path) -> None:
     """Bring back what stood at `place`, where somebody was killed who had put it aside."""
     old = _aside(place)
-    if old.is_dir() and not place.exists():
+    if not old.is_dir():
+        return
+    if place.exists():
+        remove(old)
+    else:
         old.rename(place)
+
+
+def remove(path: Path) -> None:
+    """Take a folder or a file away, if it is there; what cannot be taken away stays."""
+    if path.is_symlink() or not path.is_dir():
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _aside(place: Path) -> Path:

@@ -1,0 +1,147 @@
+"""The spare of a site: a second folder of the same files, linked, that the next build starts from.
+
+A build changes the spare where the site changes, and lets both exchange names. So what it costs
+hangs on what changed, not on the size of the site. The site itself is never written to.
+
+A spare is only ever there whole: whoever works on it gives it another name first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from kbsite.store.swapping import remove
+from kbsite.store.writing import write_bytes
+
+MARKER = ".kbsite"
+"""File that says that a folder was made by a build, so that the next one may replace it."""
+
+
+def spare_path(out: Path) -> Path:
+    """Where the spare of the site in `out` lies."""
+    return out.with_name(f".{out.name}.spare")
+
+
+def _list_path(out: Path) -> Path:
+    return out.with_name(f".{out.name}.spare.list")
+
+
+def taken_up(out: Path, folder: Path) -> frozenset[str] | None:
+    """Let the spare of `out` stand at `folder`; the files that both have, by path.
+
+    None, and an empty folder, where there is no spare that fits the site.
+    """
+    spare = spare_path(out)
+    files = _listed(out)
+    if files is not None:
+        spare.rename(folder)
+        return files
+    remove(spare)
+    folder.mkdir(parents=True)
+    return None
+
+
+def _listed(out: Path) -> frozenset[str] | None:
+    """The files of the spare; None where it is not that of the site that stands."""
+    try:
+        listed, *paths = os.fsdecode(_list_path(out).read_bytes()).split("\0")
+        own, other = os.lstat(out / MARKER), os.lstat(spare_path(out) / MARKER)
+    except OSError:
+        return None
+    same = (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino)
+    return frozenset(paths) if same and listed == _written(own) else None
+
+
+def _written(marker: os.stat_result) -> str:
+    """When the marker of a site was written: no two builds write it at the same time."""
+    return str(marker.st_mtime_ns)
+
+
+def lay_aside(
+    out: Path, folder: Path, held: Collection[str], files: Collection[str], fresh: Collection[str]
+) -> None:
+    """Make `folder`, which holds an earlier site, the spare of the one in `out`.
+
+    `held` is what it holds, `files` what the site does, `fresh` of these what it does not hold, or
+    not so. Where links cannot be had there is no spare.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        earlier = frozenset(held)
+        drop(folder, earlier.difference(files) | earlier.intersection(fresh))
+        made: set[str] = set()
+        for path in sorted(path for path in files if path in fresh or path not in earlier):
+            above = path.rpartition("/")[0]
+            if above not in made:
+                Path(folder, above).mkdir(parents=True, exist_ok=True)
+                made.add(above)
+            os.link(f"{out}/{path}", f"{folder}/{path}")
+        remove(spare_path(out))
+        folder.rename(spare_path(out))
+        listed = [_written(os.lstat(out / MARKER)), *sorted(files)]
+        write_bytes(_list_path(out), os.fsencode("\0".join(listed)))
+    except OSError:
+        # The next build takes longer, and nothing else.
+        remove(folder)
+        remove(spare_path(out))
+
+
+def drop(folder: Path, paths: Iterable[str]) -> None:
+    """Take files away, and the folders that hold nothing any more."""
+    above = set()
+    for path in paths:
+        Path(f"{folder}/{path}").unlink(missing_ok=True)
+        above.add(path.rpartition("/")[0])
+    while above := {path for path in above if path and _emptied(f"{folder}/{path}")}:
+        above = {path.rpartition("/")[0] for path in above}
+
+
+def _emptied(folder: str) -> bool:
+    try:
+        Path(folder).rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def files_below(folder: Path, inside: str = "") -> frozenset[str]:
+    """All files in a folder of `folder`, or the one that is called so, by path; no folders."""
+    if (folder / inside).is_file():
+        return frozenset([inside])
+    found: list[str] = []
+    below = [inside]
+    while below:
+        at = below.pop()
+        try:
+            with os.scandir(folder / at) as entries:
+                for entry in entries:
+                    path = f"{at}/{entry.name}" if at else entry.name
+                    (below if entry.is_dir(follow_symlinks=False) else found).append(path)
+        except FileNotFoundError:
+            continue
+    return frozenset(found)
+
+
+def link(source: Path, target: Path) -> None:
+    """Let a file have a second name, or copy it where the file system knows no links."""
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        # Only the first file of a folder finds none.
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link_or_copy(source, target)
+    except OSError:
+        _link_or_copy(source, target)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return
+    except OSError:
+        # Not every file system knows links.
+        shutil.copyfile(source, target)
