@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kbsite import alarms
+from kbsite import alarms, assets
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
@@ -21,7 +23,7 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.config import Leak
 from kbsite.output import Work
 from kbsite.reading import MARKER
-from kbsite.record import record_path
+from kbsite.standing import record_path
 from kbsite.store.settings import Settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.trees import tree
@@ -382,3 +384,85 @@ def test_what_is_said_of_a_leak_remakes_the_board_and_parses_no_run_without_it(
     assert "demo/index.html" in changed(before, after)
     assert not [p for p in changed(before, after) if p.startswith("problems/") or "_other_" in p]
     assert after == from_nothing(told)
+
+
+# What a build that has nothing to do does not wait for, and what a template is on.
+
+
+def test_a_build_with_nothing_to_do_imports_nothing_that_makes_pages(settings: Settings) -> None:
+    built = build(settings)
+    code = (
+        "import sys; from pathlib import Path; from kbsite.build import build;"
+        "from kbsite.store.settings import read_settings; from kbsite.output import Work;"
+        "assert build(read_settings(Path(sys.argv[1]))).work == Work();"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}), *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, settings.path],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(done.stdout.split())
+
+    assert built.pages
+    assert {"kbsite.build", "msgspec"} <= loaded
+    assert not loaded & {"pandas", "plotly", "jinja2", "pygments", "markdown_it", "kbsite.pages"}
+
+
+@pytest.fixture(name="templates")
+def _templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The templates, to be changed."""
+    for name in ("templates", "static"):
+        shutil.copytree(assets.folder(name), tmp_path / "checkout" / name)
+    monkeypatch.setattr(assets, "CHECKOUT", tmp_path / "checkout")
+    return tmp_path / "checkout" / "templates"
+
+
+@pytest.mark.parametrize(
+    ("template", "parsed"),
+    [
+        ("pages/home.html", 0),
+        ("pages/part.html", 1),
+        ("pages/run.html", 3),
+        ("parts/grade.html", 3),
+    ],
+)
+def test_a_line_of_a_template_remakes_the_pages_that_it_is_on_and_no_other(
+    settings: Settings, templates: Path, template: str, parsed: int
+) -> None:
+    before = tree(build(settings).out)
+    path = templates / template
+    text = path.read_text()
+    anchor = "{% block main %}" if "{% block main %}" in text else text.splitlines()[0]
+    path.write_text(text.replace(anchor, f"{anchor}<!-- a line more -->", 1))
+    built = build(settings)
+    after = tree(built.out)
+
+    assert built.work.parsed == parsed
+    assert changed(before, after)
+    assert changed(before, after) == {
+        path for path in after if b"<!-- a line more -->" in (built.out / path).read_bytes()
+    }
+    assert after == from_nothing(settings)
+
+
+def test_a_line_of_a_style_sheet_remakes_no_page(settings: Settings, templates: Path) -> None:
+    before = tree(build(settings).out)
+    with (templates.parent / "static" / "runs.css").open("a") as stream:
+        stream.write("/* a line more */\n")
+    built = build(settings)
+
+    assert built.work.parsed == 0
+    assert changed(before, tree(built.out)) == {"static/runs.css"}
+    assert tree(built.out) == from_nothing(settings)
+
+
+def test_links_and_empty_folders_count_where_a_build_tells_of_them(settings: Settings) -> None:
+    build(settings)
+    (folder_of(settings, "long") / "link").symlink_to("/nowhere")
+    (settings.runs / "demo" / "20260102_030405_x_y_z.partial").mkdir()
+    built = build(settings)
+
+    assert {"link", "20260102_030405_x_y_z.partial"} == {
+        Path(finding.path).name for finding in built.findings
+    }
+    assert tree(built.out) == from_nothing(settings)

@@ -16,7 +16,8 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.build import build
 from kbsite.model.alarm import Alarm, Level
 from kbsite.reading import evidence, looked_over, lookout_of, read
-from kbsite.record import record_path
+from kbsite.standing import Program, program, record_path
+from kbsite.store.inputs import Input
 from kbsite.store.problems import read_problem
 from kbsite.store.runs import SOLUTION
 from kbsite.store.settings import Settings
@@ -217,7 +218,9 @@ def test_other_code_looks_at_everything(
 ) -> None:
     build(settings)
     SEEN.clear()
-    monkeypatch.setattr("kbsite.build.code_digest", lambda: "other")
+    own = program({}).files
+    other = Program({**own, "other.py": Input(size=0, changed=0, digest="other")})
+    monkeypatch.setattr("kbsite.build.program", lambda _: other)
     build(settings)
 
     assert looked_at() == ["a", "b"]

@@ -11,13 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbsite.beside import beside
-from kbsite.pages.page import File
 from kbsite.store import spares
 from kbsite.store.files import Stored, digest, gzipped
 from kbsite.store.swapping import put_in_place, recover, remove
 from kbsite.store.writing import write_bytes, write_pieces
+
+if TYPE_CHECKING:
+    from kbsite.pages.page import File
 
 
 @dataclass(slots=True)

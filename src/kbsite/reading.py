@@ -19,7 +19,8 @@ from kbsite.model.redaction import Hidden
 from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
-from kbsite.record import code_digest, read_record
+from kbsite.record import read_record
+from kbsite.standing import program, read_standing
 from kbsite.store import spares
 from kbsite.store.inputs import inputs
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
@@ -68,9 +69,11 @@ def evidence(site: Site, stored: StoredRun) -> Evidence:
 
 def lookout_of(settings: Settings) -> Lookout:
     """One that knows what the last build of the site found, where the code is still the same."""
-    before = read_record(settings.out, settings.out / MARKER)
+    before = read_standing(settings.out)
     held = inputs([settings.runs, settings.problems], before.inputs)
-    return Lookout(held, before.noticed if before.code == code_digest() else {})
+    if before.code != program(before.program).code:
+        return Lookout(held)
+    return Lookout(held, read_record(settings.out, before).noticed)
 
 
 def read_noticing(

@@ -1,25 +1,18 @@
-"""What a build made, and of what, so that the next one makes only what changed.
+"""What a build made, page by page, so that the next one makes only what changed.
 
 The record lies beside the site, never in it: a site is the same however it was built.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from kbsite import __version__, assets
 from kbsite.lookout import Noticed
-from kbsite.model.finding import Finding
 from kbsite.model.redaction import Hidden
 from kbsite.pages.page import Made
-from kbsite.store.inputs import Input, digest_of, inputs
-from kbsite.store.writing import write_text
+from kbsite.standing import Standing, read_told, write_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +23,21 @@ class PageRecord:
     """Digest of everything that its files depend on; empty for one that is always made anew."""
     files: dict[str, Made | None]
     """Its files, by path within the site, with what those that can stay alone were made of."""
+    templates: dict[str, str] = field(default_factory=dict)
+    """The digests of the templates that it was made with, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """A build."""
 
-    code: str = ""
-    """Digest of all code, templates and static files."""
-    frame: str = ""
-    """Digest of what stands on every page: the code that made it, titles, boards."""
-    settings: str = ""
-    """Digest of the settings."""
     marker: int = 0
     """When the site's marker was written, nanoseconds since 1970: another site has another."""
-    inputs: dict[str, Input] = field(default_factory=dict)
+    frame: str = ""
+    """Digest of what stands on every page: the code that made it, titles, boards."""
     pages: dict[str, PageRecord] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    unmet: tuple[Finding, ...] = ()
     noticed: dict[str, Noticed] = field(default_factory=dict)
     """What was found in each run, by its id."""
-    hidden: dict[str, int] = field(default_factory=dict)
-    """How many passages of runs are hidden, by rule."""
 
     def file(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of; None where that is not known."""
@@ -59,27 +45,20 @@ class Record:
         return held.files.get(path) if held else None
 
 
-def record_path(out: Path) -> Path:
+def pages_path(out: Path) -> Path:
     """Where the record of the site in `out` lies."""
-    return out.with_name(f".{out.name}.build.json")
+    return out.with_name(f".{out.name}.pages.json")
 
 
-def read_record(out: Path, marker: Path) -> Record:
-    """The record of the site that lies in `out`; an empty one if that is not what it records."""
-    try:
-        held = json.loads(record_path(out).read_text("utf-8"))
-        record = msgspec.convert(held, Record)
-        written = marker.stat().st_mtime_ns
-    except (OSError, ValueError, msgspec.ValidationError):
-        # Nothing is lost without it: the next build makes everything.
-        return Record()
-    return record if record.marker == written else Record()
+def read_record(out: Path, standing: Standing) -> Record:
+    """The record of the site that stands in `out`; an empty one if that is not what it records."""
+    record = read_told(pages_path(out), Record) if standing.program else None
+    return record if record and record.marker == standing.marker else Record()
 
 
 def write_record(out: Path, record: Record) -> None:
     """Write the record of the site in `out`."""
-    # Names of files may hold bytes that are no UTF-8: they stand in ASCII.
-    write_text(record_path(out), json.dumps(msgspec.to_builtins(record)) + "\n")
+    write_told(pages_path(out), record)
 
 
 def hidden_path(out: Path) -> Path:
@@ -89,33 +68,10 @@ def hidden_path(out: Path) -> Path:
 
 def read_hidden(out: Path) -> dict[str, Hidden]:
     """What the last build hid of each run, by its folder; nothing where that cannot be read."""
-    try:
-        held = json.loads(hidden_path(out).read_text("utf-8"))
-        return msgspec.convert(held, dict[str, Hidden])
-    except (OSError, ValueError, msgspec.ValidationError):
-        # Nothing is lost without it: all runs are looked at again.
-        return {}
+    return read_told(hidden_path(out), dict[str, Hidden]) or {}
 
 
 def write_hidden(out: Path, found: Mapping[str, Hidden]) -> None:
     """Write down what is hidden of each run, where it is not what stands there."""
-    text = json.dumps(msgspec.to_builtins(dict(found))) + "\n"
-    path = hidden_path(out)
-    if not path.exists() or path.read_text("utf-8") != text:
-        write_text(path, text)
-
-
-def digest(*parts: object) -> str:
-    """A digest of values: the same for the same values, whichever objects hold them."""
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(repr(part).encode("utf-8", "surrogateescape"))
-        whole.update(b"\0")
-    return whole.hexdigest()
-
-
-def code_digest() -> str:
-    """A digest of all code, templates and static files that make a site."""
-    places = [assets.PACKAGE, assets.folder("templates"), assets.folder("static")]
-    held: Mapping[str, Input] = inputs(places, {})
-    return digest(__version__, digest_of({p: f for p, f in held.items() if "__pycache__" not in p}))
+    if read_hidden(out) != found:
+        write_told(hidden_path(out), dict(found))

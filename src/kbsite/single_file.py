@@ -19,9 +19,9 @@ from urllib.parse import quote
 import jinja2
 
 from kbsite import assets
-from kbsite.build import Templates, environment
 from kbsite.errors import UsageError
 from kbsite.hiding import Hiding, denied_of
+from kbsite.making import Templates, environment
 from kbsite.model.finding import Finding
 from kbsite.packed import Packed, pack
 from kbsite.pages.page import INDEX, Site, run_path

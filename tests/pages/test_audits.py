@@ -15,8 +15,9 @@ import pytest
 from kbsite import alarms
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
-from kbsite.build import Templates, build, environment
+from kbsite.build import build
 from kbsite.lookout import Lookout
+from kbsite.making import Templates, environment
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.proof import Proof, ProofState
 from kbsite.pages import audits, verdicts

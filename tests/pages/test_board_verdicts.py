@@ -13,7 +13,7 @@ import html5lib
 import pytest
 
 from kbsite.boards import board
-from kbsite.build import Templates, environment
+from kbsite.making import Templates, environment
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Audit, Quote, Verdict
 from kbsite.model.board import Attempt, Board

@@ -12,7 +12,8 @@ import pytest
 from kbsite import standings
 from kbsite.alarms import caught
 from kbsite.alarms.kinds import KINDS
-from kbsite.build import Templates, build, environment
+from kbsite.build import build
+from kbsite.making import Templates, environment
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Due

@@ -12,7 +12,7 @@ import pytest
 
 from kbsite.build import build
 from kbsite.output import Work
-from kbsite.record import record_path
+from kbsite.standing import record_path
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.killed import Killed, during_a_build, during_publishing
 from tests.trees import tree

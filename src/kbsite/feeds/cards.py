@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from xml.sax.saxutils import escape
-
-from kbsite.text import banner, visible
 
 EXTRA = "kbsite[cards]"
 WIDTH, HEIGHT = 1200, 630
@@ -88,6 +85,8 @@ def _few(card: Card) -> Sequence[str]:
 
 def _banner(title: str) -> tuple[list[str], int]:
     """The lines of a banner, and how far down they reach."""
+    from kbsite.text import banner  # a build that has nothing to do waits for nothing
+
     lines = banner(title).lines[:8]
     widest = max(map(len, lines), default=1)
     size = max(12, min(34, int((WIDTH - 2 * _EDGE) / (widest * _LETTER))))
@@ -102,6 +101,10 @@ def _line(text: str, y: int, size: int, first: bool) -> str:  # noqa: FBT001
 
 def _text(text: str, y: int, size: int, colour: str) -> str:
     room = int((WIDTH - 2 * _EDGE) / (size * _LETTER))
+    from xml.sax.saxutils import escape
+
+    from kbsite.text import visible
+
     shown = visible(text)
     shown = shown if len(shown) <= room else f"{shown[: room - 1]}…"
     return (

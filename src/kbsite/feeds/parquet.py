@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from kbsite.feeds.table import COLUMNS, NUMBER, TRUTH, WHOLE, Value
+if TYPE_CHECKING:
+    from kbsite.feeds.table import Value
 
 EXTRA = "kbsite[parquet]"
 
@@ -25,6 +27,8 @@ def parquet(held: Sequence[Mapping[str, Value]]) -> bytes:
     from arro3.core import Array, DataType, Table
     from arro3.io import write_parquet
 
+    from kbsite.feeds.table import COLUMNS, NUMBER, TRUTH, WHOLE
+
     kinds = {WHOLE: DataType.int64(), NUMBER: DataType.float64(), TRUTH: DataType.bool()}
     columns = [
         Array([_typed(kind, row[name]) for row in held], kinds.get(kind, DataType.utf8()))
@@ -36,4 +40,6 @@ def parquet(held: Sequence[Mapping[str, Value]]) -> bytes:
 
 
 def _typed(kind: str, value: Value) -> Value:
+    from kbsite.feeds.table import NUMBER
+
     return float(value) if kind == NUMBER and isinstance(value, int) else value

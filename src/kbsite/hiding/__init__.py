@@ -7,7 +7,6 @@ of which none of that changed is not looked at again. No file of a run is ever w
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -18,7 +17,6 @@ from typing import Final
 
 from kbsite import assets
 from kbsite.beside import beside
-from kbsite.errors import InputError
 from kbsite.hiding.files import Seen
 from kbsite.model.config import Allowed, Redact
 from kbsite.model.redaction import Hidden, Span, covered
@@ -27,7 +25,9 @@ from kbsite.redaction.scan import DENIED, Looker
 from kbsite.store.files import Stored, contents
 from kbsite.store.inputs import Input, digest_of, inputs
 from kbsite.store.runs import is_partial, run_folders
-from kbsite.store.settings import Settings
+from kbsite.store.settings import Settings, denied_of
+
+__all__ = ["LONG", "Hiding", "denied_of", "hiding_of", "rules_digest"]
 
 LONG: Final = 8_000_000
 """Bytes of runs from which on a second core looks at half of them."""
@@ -207,23 +207,3 @@ def hiding_of(
     hiding = Hiding(settings.config.redact, denied_of(settings), held, before)
     hiding.look(one for one in run_folders(settings.runs) if not is_partial(one))
     return hiding
-
-
-def denied_of(settings: Settings) -> tuple[bytes, ...]:
-    """The values that are always hidden; InputError where they cannot be had."""
-    rules, home = settings.config.redact, settings.path.parent
-    found = []
-    for name in rules.deny:
-        if name not in os.environ:
-            message = f"names the environment variable {name}, which is not set; set it, or drop it"
-            raise InputError(message, path="kbsite.yaml", key="redact.deny")
-        found.append(os.environb[os.fsencode(name)])
-    for name in rules.deny_files:
-        path = home / Path(name).expanduser()
-        try:
-            lines = path.read_bytes().splitlines()
-        except OSError as error:
-            message = f"cannot be read: {error.strerror}; expected a value a line"
-            raise InputError(message, path=path, key="redact.deny_files") from error
-        found += [line.strip() for line in lines if not line.startswith(b"#")]
-    return tuple(dict.fromkeys(value for value in found if value.strip()))

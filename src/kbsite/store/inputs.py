@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,18 +32,18 @@ class Input:
 def inputs(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
     """Every regular file at or below `places`, by absolute path; without what cannot be read.
 
-    A file of the size and time of `before` is taken to hold what it held, as make does.
+    A file of the size and time of `before` is taken to hold what it held, as make does. What is no
+    file and no folder is there too, and, with a slash, a folder without anything in it: a build
+    tells of some of them, and reads none.
     """
     found = {}
-    for path in _files(places):
+    for path, status in _statuses(places):
+        known = before.get(path)
+        if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
+            found[path] = known
+            continue
         try:
-            status = os.lstat(path)
-            known = before.get(path)
-            if known and (known.size, known.changed) == (status.st_size, status.st_mtime_ns):
-                found[path] = known
-                continue
-            with Path(path).open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = _digest(path, status)
         except OSError:
             # What reads the file says so, and names it.
             continue
@@ -49,24 +51,40 @@ def inputs(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Inp
     return found
 
 
-def _files(places: Iterable[Path]) -> Iterator[str]:
+def _digest(path: str, status: os.stat_result) -> str:
+    if stat.S_ISREG(status.st_mode):
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    if stat.S_ISLNK(status.st_mode):
+        return f"a link to {Path(path).readlink()}"
+    return "a folder" if stat.S_ISDIR(status.st_mode) else "neither a file nor a folder"
+
+
+def _statuses(places: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
+    """What the system says of all that is no folder with something in it."""
     below = []
     for place in places:
-        if place.is_file():
-            yield str(place.absolute())
-        elif place.is_dir():
-            below.append(str(place.absolute()))
+        path = str(place.absolute())
+        if place.is_dir():
+            below.append(path)
+        elif place.is_file():
+            with suppress(OSError):
+                yield path, os.lstat(path)
     while below:
+        folder = below.pop()
         try:
-            with os.scandir(below.pop()) as entries:
+            with os.scandir(folder) as entries:
                 held = list(entries)
+            if not held:
+                yield f"{folder}/", os.lstat(folder)
         except OSError:
             continue
         for entry in held:
             if entry.is_dir(follow_symlinks=False):
                 below.append(entry.path)
-            elif entry.is_file(follow_symlinks=False):
-                yield entry.path
+            else:
+                with suppress(OSError):
+                    yield entry.path, entry.stat(follow_symlinks=False)
 
 
 def digest_of(held: Mapping[str, Input]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.hardware import Hardware
 from kbsite.model.price import PriceTable
 from kbsite.store.hardware import HARDWARE, read_all_hardware
+from kbsite.store.locations import Location, cache_folder, place
+from kbsite.store.parsing import invalid
 from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import yaml_record
 
@@ -30,6 +33,10 @@ class Settings:
     prices: PriceTable = field(default_factory=PriceTable)
     hardware: Mapping[str, Hardware] = field(default_factory=dict)
     """By id."""
+    runs_at: Location | None = None
+    """The bucket that the runs are in; `runs` is their copy on this machine then."""
+    out_at: Location | None = None
+    """The bucket that the site is published to; `out` is where it is built then."""
 
 
 def config_path(start: Path) -> Path:
@@ -45,15 +52,82 @@ def read_settings(path: Path) -> Settings:
     """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
     config = yaml_record(path, Config)
     home = path.parent
-    return Settings(
+    settings = Settings(
         config,
-        runs=home / config.runs,
+        runs=home,
         problems=home / config.problems,
-        out=home / config.out,
+        out=home,
         path=path,
         prices=_prices(config, home),
         hardware=_hardware(config, home),
     )
+    runs, out = (_placed(path, key, getattr(config, key)) for key in ("runs", "out"))
+    return moved(
+        settings,
+        home / runs if isinstance(runs, Path) else runs,
+        home / out if isinstance(out, Path) else out,
+    )
+
+
+def _placed(path: Path, key: str, text: str) -> Path | Location:
+    try:
+        return place(text)
+    except UsageError as error:
+        raise invalid(str(error), path, key=key) from error
+
+
+def moved(
+    settings: Settings, runs: Path | Location | None, out: Path | Location | None
+) -> Settings:
+    """The settings with other places of runs and site; what is None stays.
+
+    What is in a bucket has its copy in a folder of its own in the cache.
+    """
+    storage = settings.config.storage
+    cache = settings.path.parent / storage.cache if storage.cache else cache_folder()
+    if isinstance(runs, Location):
+        folder = runs.folder(cache, storage.endpoint, "runs")
+        settings = replace(settings, runs=folder, runs_at=runs)
+    elif runs is not None:
+        settings = replace(settings, runs=runs, runs_at=None)
+    if isinstance(out, Location):
+        folder = out.folder(cache, storage.endpoint, "site")
+        settings = replace(settings, out=folder, out_at=out)
+    elif out is not None:
+        settings = replace(settings, out=out, out_at=None)
+    return settings
+
+
+def override(
+    settings: Settings, runs: Path | None, problems: Path | None, out: Path | None
+) -> Settings:
+    """The settings with the folders that a command line gives in place of its own."""
+    return replace(
+        settings,
+        runs=runs or settings.runs,
+        problems=problems or settings.problems,
+        out=out or settings.out,
+    )
+
+
+def denied_of(settings: Settings) -> tuple[bytes, ...]:
+    """The values that are always hidden; InputError where they cannot be had."""
+    rules, home = settings.config.redact, settings.path.parent
+    found = []
+    for name in rules.deny:
+        if name not in os.environ:
+            message = f"names the environment variable {name}, which is not set; set it, or drop it"
+            raise InputError(message, path="kbsite.yaml", key="redact.deny")
+        found.append(os.environb[os.fsencode(name)])
+    for name in rules.deny_files:
+        path = home / Path(name).expanduser()
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            message = f"cannot be read: {error.strerror}; expected a value a line"
+            raise InputError(message, path=path, key="redact.deny_files") from error
+        found += [line.strip() for line in lines if not line.startswith(b"#")]
+    return tuple(dict.fromkeys(value for value in found if value.strip()))
 
 
 def read_own_prices(path: Path) -> PriceTable:

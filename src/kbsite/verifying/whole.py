@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from kbsite import __version__, assets
-from kbsite.build import Templates, environment
 from kbsite.check.runs import run_findings
 from kbsite.errors import InputError
 from kbsite.lookout import Tick
+from kbsite.making import Templates, environment
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions

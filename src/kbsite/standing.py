@@ -1,0 +1,147 @@
+"""What stands since the last build: all that the next one has to know to have nothing to do.
+
+It imports little, so that this is known at once. It lies beside the site, never in it: a site is
+the same however it was built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from kbsite import __version__, assets
+from kbsite.model.finding import Finding
+from kbsite.store.inputs import Input, digest_of, inputs
+from kbsite.store.spares import MARKER
+from kbsite.store.writing import write_bytes
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The files that make a site: code, templates, static files."""
+
+    files: Mapping[str, Input]
+
+    @property
+    def code(self) -> str:
+        """A digest of the code, which all pages hang on."""
+        held = {path: file for path, file in self.files.items() if path.endswith(".py")}
+        return digest(__version__, digest_of(held))
+
+    @property
+    def whole(self) -> str:
+        """A digest of all of it."""
+        return digest(__version__, digest_of(self.files))
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """The digest of each template, by its name."""
+        home = f"{assets.folder('templates').absolute()}/"
+        return {
+            path.removeprefix(home): file.digest
+            for path, file in self.files.items()
+            if path.startswith(home)
+        }
+
+
+def program(before: Mapping[str, Input]) -> Program:
+    """The program as it is now; `before` spares reading files that did not change."""
+    places = [assets.PACKAGE, assets.folder("templates"), assets.folder("static")]
+    held = inputs(places, before)
+    return Program({path: file for path, file in held.items() if "__pycache__" not in path})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The site that stands, in short."""
+
+    program: dict[str, Input] = field(default_factory=dict)
+    """The files of the program that made it."""
+    settings: str = ""
+    """Digest of the settings."""
+    marker: int = 0
+    """When the site's marker was written, nanoseconds since 1970: another site has another."""
+    inputs: dict[str, Input] = field(default_factory=dict)
+    pages: int = 0
+    findings: tuple[Finding, ...] = ()
+    unmet: tuple[Finding, ...] = ()
+    hidden: dict[str, int] = field(default_factory=dict)
+    """How many passages of runs are hidden, by rule."""
+
+    @property
+    def code(self) -> str:
+        """A digest of the code that made it; empty where nothing stands."""
+        return Program(self.program).code if self.program else ""
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """The digest of each template, by its name."""
+        return Program(self.program).templates
+
+
+def record_path(out: Path) -> Path:
+    """Where it is told what stands in `out`."""
+    return out.with_name(f".{out.name}.build.json")
+
+
+def read_standing(out: Path) -> Standing:
+    """What stands in `out`; nothing if that is not what is told of it."""
+    standing = read_told(record_path(out), Standing)
+    if standing is None or standing.marker != marker_of(out):
+        return Standing()
+    return standing
+
+
+def write_standing(out: Path, standing: Standing) -> None:
+    """Tell what stands in `out`."""
+    write_told(record_path(out), standing)
+
+
+def marker_of(out: Path) -> int | None:
+    """When the marker of the site in `out` was written; None where there is none."""
+    try:
+        return (out / MARKER).stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+def read_told(path: Path, kind: type[T]) -> T | None:
+    """What a file beside the site tells; None where it tells nothing of that kind.
+
+    Nothing is lost without it: the next build makes everything.
+    """
+    try:
+        data = path.read_bytes()
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.DecodeError:
+            return msgspec.convert(json.loads(data), kind)
+    except (OSError, ValueError, msgspec.ValidationError):
+        return None
+
+
+def write_told(path: Path, value: object) -> None:
+    """Write what `read_told` reads, whole."""
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # Names of files may hold bytes that are no UTF-8: then all stands in ASCII.
+        data = json.dumps(msgspec.to_builtins(value)).encode()
+    write_bytes(path, data)
+
+
+def digest(*parts: object) -> str:
+    """A digest of values: the same for the same values, whichever objects hold them."""
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(repr(part).encode("utf-8", "surrogateescape"))
+        whole.update(b"\0")
+    return whole.hexdigest()
