@@ -44,7 +44,15 @@ def _values(site: Site) -> dict[str, object]:
         "latest": audited[:LATEST],
         "audited": partial(audited_in_short, site),
         "principles": list(principles(site)),
+        "boardless": boardless(site),
     }
+
+
+def boardless(site: Site) -> list[str]:
+    """Ids of the problems that no board leads to: those of the repository, and those of runs."""
+    led_to = {column.problem for board in site.boards for column in board.columns}
+    named = {stored.run.problem for stored in site.every_run} | set(site.problems)
+    return sorted(named - led_to)
 
 
 def _date(stored: StoredRun) -> str:

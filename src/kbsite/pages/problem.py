@@ -14,6 +14,7 @@ from kbsite.model.forbidden import FAMILIES
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Bound, Problem
 from kbsite.pages.page import Page, Site, problem_path, templated
+from kbsite.store.runs import StoredRun
 from kbsite.text import code_lines
 
 _ADDRESS = re.compile(r"https?://[!-~]+")
@@ -129,6 +130,7 @@ def _values(site: Site, problem: str) -> dict[str, object]:
         "is_address": _ADDRESS.fullmatch,
         "reference": code_lines(stored.reference) if stored else [],
         "results": list(_results(site, problem)),
+        "elsewhere": list(_elsewhere(site, problem)),
     }
 
 
@@ -155,3 +157,12 @@ def _results(site: Site, problem: str) -> Iterator[Results]:
                 rows = [row.floors for row in board.floors]
                 floors = [one for row in rows for one in row if one and one.problem == problem]
                 yield Results(board, column, cells, floors)
+
+
+def _elsewhere(site: Site, problem: str) -> Iterator[StoredRun]:
+    """Floor runs of a problem that no board shows: of other hardware, or before it has a board."""
+    rows = (floor for board in site.boards for row in board.floors for floor in row.floors)
+    shown = {floor.run for floor in rows if floor}
+    for stored in site.floor_runs:
+        if stored.run.problem == problem and stored.run.id not in shown:
+            yield stored
