@@ -7,12 +7,19 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
+from kbsite.cli.places import fetched, sent
 from kbsite.cli.progress import progress
-from kbsite.store.settings import Settings
+from kbsite.store.locations import Location, place
+from kbsite.store.settings import Settings, moved
+
+if TYPE_CHECKING:
+    from kbsite.build import Built
+    from kbsite.model.finding import Finding
 
 COLLECT_AFTER = 50_000
 """Objects that are made, and not dropped, before the next search for cycles of them."""
@@ -20,12 +27,13 @@ COLLECT_AFTER = 50_000
 
 @click.command()
 @config_option
-@click.option("--runs", type=FOLDER, help="Folder of the runs.")
+@click.option("--runs", type=place, help="Folder of the runs, or the URL of a bucket.")
 @click.option("--problems", type=FOLDER, help="Folder of the problems.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
-    help="Folder of the site, replaced when all is written; with --single-file, the file.",
+    type=place,
+    help="Folder of the site, replaced when all is written, or the URL of a bucket that it is"
+    " published to; with --single-file, the file.",
 )
 @click.option(
     "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
@@ -37,9 +45,9 @@ COLLECT_AFTER = 50_000
 )
 def build(  # noqa: PLR0913 - each option is an argument
     config: Path | None,
-    runs: Path | None,
+    runs: Path | Location | None,
     problems: Path | None,
-    out: Path | None,
+    out: Path | Location | None,
     *,
     single: str | None,
     search: bool,
@@ -53,24 +61,38 @@ def build(  # noqa: PLR0913 - each option is an argument
     \b
     Example:
       kbsite build --runs runs --out site
+      kbsite build --runs s3://bench.example/runs --out s3://bench.example/site
       kbsite build --single-file runs/mine/20260102_030405_claude_opus_softmax
     """
     from kbsite.build import build as make
     from kbsite.build import override
 
-    chosen = override(settings(config, runs), runs, problems, None if single else out)
+    for hint, path in (("--runs", runs), ("--out", None if single else out)):
+        if isinstance(path, Path) and path.is_file():
+            raise click.BadParameter(f"{path} is a file", param_hint=hint)
+    # Without a kbsite.yaml, a command line that names the runs says enough.
+    held = settings(config, Path() if runs else None)
+    chosen = override(moved(held, runs, None if single else out), None, problems, None)
     if search:
         chosen = replace(chosen, config=replace(chosen.config, search=True))
     if single is not None:
         _single(chosen, single, out, strict=strict)
         return
-    if out is not None and out.is_file():
-        raise click.BadParameter(f"{out} is a file", param_hint="--out")
+    there = fetched(chosen)
     # A build makes many objects and hardly any cycle: looking for those often is a tenth of it.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
     with progress() as tick:
         built = make(chosen, tick, fresh=fresh)
+    _tell(built)
+    told = [*there, *built.findings, *built.unmet]
+    told += _published(chosen, built, publish=not (strict and told))
+    if strict and told:
+        sys.exit(1)
+
+
+def _tell(built: Built) -> None:
+    """Tell what a build found, and what it did."""
     told = [*built.findings, *built.unmet]
     for finding in told:
         tell(finding)
@@ -85,14 +107,25 @@ def build(  # noqa: PLR0913 - each option is an argument
     if built.hidden:
         rules = ", ".join(f"{count} {rule}" for rule, count in built.hidden.items())
         click.echo(f"{sum(built.hidden.values())} passages of runs hidden: {rules}", err=True)
-    click.echo(built.out / "index.html")
-    if strict and told:
-        sys.exit(1)
 
 
-def _single(chosen: Settings, named: str, out: Path | None, *, strict: bool) -> None:
+def _published(chosen: Settings, built: Built, *, publish: bool) -> tuple[Finding, ...]:
+    """Say where the site is, published if it is to be in a bucket; what was found on the way."""
+    if chosen.out_at is None:
+        click.echo(built.out / "index.html")
+    elif publish:
+        return sent(chosen.out_at, built.out, chosen.config.storage.endpoint)
+    else:
+        click.echo(f"not published, for --strict; the site is in {built.out}", err=True)
+    return ()
+
+
+def _single(chosen: Settings, named: str, out: Path | Location | None, *, strict: bool) -> None:
     from kbsite.single_file import write
 
+    if isinstance(out, Location):
+        raise click.BadParameter("a single file is written to a path", param_hint="--out")
+    fetched(chosen)
     written = write(chosen, named, out)
     for finding in written.findings:
         tell(finding)

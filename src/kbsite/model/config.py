@@ -97,6 +97,20 @@ class Redact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """How runs come from a bucket, where `runs` or `out` is the URL of one."""
+
+    endpoint: str = ""
+    """Address of an S3-compatible server; AWS_ENDPOINT_URL counts more."""
+    cache: str = ""
+    """Folder of the copies on this machine; empty: KBSITE_CACHE, or the user's cache folder."""
+    most_file_bytes: int = 2_000_000_000
+    """A run with a larger file is left out."""
+    most_bytes: int = 1_000_000_000_000
+    """More than this is not fetched at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What kbsite.yaml says."""
 
@@ -109,13 +123,15 @@ class Config:
     url: str = ""
     """Where the site will be published; sitemap.xml and cards for links are made only then."""
     runs: str = "runs"
-    """Folder of the runs, from the folder that kbsite.yaml stands in."""
+    """Folder of the runs, from the folder that kbsite.yaml stands in; or the URL of a bucket."""
     problems: str = "problems"
     prices: str = ""
     """File of the prices of models; empty: prices.yaml, if it is there."""
     hardware: str = ""
     """Folder of what hardware can do; empty: bench/hardware, if it is there."""
     out: str = "site"
+    """Folder of the site; or the URL of a bucket that it is published to."""
+    storage: Storage = Storage()
     search: bool = False
     """Whether the texts of all runs can be searched; needs the extra `search`."""
     bundles: bool = False

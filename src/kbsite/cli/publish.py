@@ -1,0 +1,34 @@
+"""`kbsite publish`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kbsite.cli.options import FILE, settings
+from kbsite.cli.places import sent
+from kbsite.errors import UsageError
+from kbsite.store.locations import Location, place
+
+
+@click.command()
+@click.argument("site", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("to", metavar="URL", type=place)
+@click.option("--config", type=FILE, help="kbsite.yaml, where the storage is none of AWS.")
+@click.option("--strict", is_flag=True, help="Exit 1 where a file could not be published.")
+def publish(site: Path, to: Path | Location, config: Path | None, *, strict: bool) -> None:
+    """Let a bucket hold a site that stands in the folder SITE: what changed of it is sent.
+
+    Readers find each page whole at any moment. What kbsite did not publish there is left alone.
+
+    \b
+    Example:
+      kbsite publish site s3://bench.example/hard
+    """
+    if not isinstance(to, Location):
+        raise UsageError(f"{to}: expected the URL of a bucket; `kbsite build --out` writes folders")
+    endpoint = settings(config).config.storage.endpoint if config else ""
+    if sent(to, site, endpoint) and strict:
+        sys.exit(1)

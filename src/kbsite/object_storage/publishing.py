@@ -1,0 +1,221 @@
+"""A site that stands in a folder, published to a bucket: what changed of it, in a careful order.
+
+A reader who comes at any moment, also after a kill, finds each page as it was or as it will be,
+with all that it loads and leads to. The next time goes on where this one ended.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kbsite.errors import UsageError
+from kbsite.model.finding import Finding, Severity
+from kbsite.object_storage.bucket import Bucket
+from kbsite.object_storage.digests import Digests, digests
+from kbsite.object_storage.failures import MissingError
+from kbsite.object_storage.headers import RULES, cache_control, content_type
+from kbsite.object_storage.listing import refusal
+from kbsite.object_storage.manifest import INTENT, MANIFEST, Manifest, Sent, decoded, encoded
+from kbsite.object_storage.order import dropping, sending
+from kbsite.object_storage.provider import Entry
+from kbsite.object_storage.together import together
+from kbsite.output import alone
+from kbsite.reading import MARKER
+from kbsite.store.files import Stored, contents
+
+if TYPE_CHECKING:
+    from kbsite.lookout import Tick
+
+_OWN = (MANIFEST, INTENT)
+_LARGEST = 1_000_000_000
+"""Bytes of a manifest that is read: of several million files."""
+
+
+@dataclass(slots=True)
+class Published:
+    """What was done to publish a site."""
+
+    sent: int = 0
+    sent_bytes: int = 0
+    kept: int = 0
+    """Files that were there already, as they are."""
+    dropped: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+
+def publish(bucket: Bucket, site: Path, tick: Tick | None = None) -> Published:
+    """Let a bucket hold what the site in a folder holds.
+
+    UsageError where `site` is no site, or the bucket holds what kbsite did not publish there;
+    StorageError or UnreachableError where the bucket does not take it: what it held until then is
+    whole, and the next time goes on.
+    """
+    if not (site / MARKER).is_file():
+        raise UsageError(f"{site}: no site; make it with `kbsite build`")
+    with alone(site):
+        return _Publishing(bucket, site).bring(tick)
+
+
+@dataclass(slots=True)
+class _Publishing:
+    """A site on its way."""
+
+    bucket: Bucket
+    site: Path
+    done: Published = field(default_factory=Published)
+
+    def bring(self, tick: Tick | None) -> Published:
+        """Do all of it."""
+        files = self._files()
+        held = digests(files.values(), self.site.with_name(f".{self.site.name}.digests.json"))
+        there = self._listed()
+        manifest, intent = (self._told(there, name) for name in _OWN)
+        self._refuse_foreign(there)
+        before = manifest or Manifest()
+        ours = {*before.files, *(intent.files if intent else ())}
+        gone = [key for key in there if key in ours and key not in files]
+        begun = there[INTENT].written if intent and intent.headers == RULES else float("inf")
+        planned = intent.files if intent else {}
+        wanted = [
+            key for key in files
+            if not _stands(held[key], there.get(key), before)
+            and not _arrived(held[key], there.get(key), planned.get(key), begun)
+        ]  # fmt: skip
+        self._tell_of_foreign(there, ours, files)
+        self.done.kept = len(files) - len(wanted)
+        if wanted or gone or intent or manifest is None:
+            self._write(INTENT, _manifest(held, there, gone))
+            new = [key for key in wanted if key not in there]
+            steps = list(sending(new, [key for key in wanted if key in there]))
+            self._send(steps, files, tick)
+            for step in dropping(gone):
+                self.done.dropped += len(list(_each(self.bucket.drop, step)))
+            self._write(MANIFEST, _manifest(held, self._listed(), ()))
+            self.bucket.drop(INTENT)
+        return self.done
+
+    def _files(self) -> dict[str, Stored]:
+        """The files of the site that can be objects, by name."""
+        files = {}
+        for file in contents(self.site)[0]:
+            why = refusal(file.name)
+            if not why and self.bucket.provider.ambiguous(file.name):
+                why = "it could mean another object"
+            if why:
+                message = f"not published: {why}"
+                path = str(self.site / file.name)
+                self.done.findings.append(Finding(Severity.ERROR, path, message))
+            else:
+                files[file.name] = file
+        return files
+
+    def _listed(self) -> dict[str, Entry]:
+        return {entry.key: entry for entry in self.bucket.entries()}
+
+    def _told(self, there: Mapping[str, Entry], name: str) -> Manifest | None:
+        """What a manifest in the bucket says; None where there is none that can be used."""
+        entry = there.get(name)
+        if entry is None or entry.size > _LARGEST:
+            return None
+        try:
+            return decoded(self.bucket.read(entry))
+        except MissingError:
+            return None
+
+    def _refuse_foreign(self, there: Mapping[str, Entry]) -> None:
+        """Raise where somebody else's objects are: none of them is to be replaced."""
+        if there and not any(name in there for name in _OWN):
+            cure = "choose a prefix under which there is nothing"
+            raise UsageError(f"{self.bucket.url('')}: not published by kbsite, so not used; {cure}")
+
+    def _tell_of_foreign(
+        self, there: Mapping[str, Entry], ours: Collection[str], files: Mapping[str, Stored]
+    ) -> None:
+        known = {*_OWN, *ours, *files}
+        foreign = [key for key in there if key not in known]
+        if foreign:
+            message = f"not published by kbsite, and left alone; one of {len(foreign)} such objects"
+            url = self.bucket.url(foreign[0])
+            self.done.findings.append(Finding(Severity.WARNING, url, message))
+
+    def _send(self, steps: list[list[str]], files: Mapping[str, Stored], tick: Tick | None) -> None:
+        count = sum(len(step) for step in steps)
+
+        def send(key: str) -> None:
+            self.bucket.send(files[key].path, key, content_type(key), cache_control(key))
+
+        for step in steps:
+            for key in _each(send, step):
+                self.done.sent += 1
+                self.done.sent_bytes += files[key].size
+                if tick:
+                    tick(key, self.done.sent, count)
+
+    def _all(
+        self,
+        work: Callable[[str], None],
+        keys: list[str],
+        done: Callable[[str], None] | None = None,
+    ) -> None:
+        """Do all of a step; the first error ends it, and what is under way still ends."""
+        for key, ended in together(work, keys):
+            if isinstance(ended, BaseException):
+                raise ended
+            if done:
+                done(key)
+
+    def _write(self, name: str, manifest: Manifest) -> None:
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.write(encoded(manifest))
+            file.flush()
+            self.bucket.send(Path(file.name), name, "application/json", "no-cache")
+
+
+def _each(work: Callable[[str], None], keys: list[str]) -> Iterator[str]:
+    """The keys of a step for which the work is done; the first error ends the step."""
+    for key, ended in together(work, keys):
+        if isinstance(ended, BaseException):
+            raise ended
+        yield key
+
+
+def _stands(held: Digests, entry: Entry | None, before: Manifest) -> bool:
+    """Whether the bucket holds a file: its manifest says so, and the listing fits that."""
+    told = before.files.get(entry.key) if entry else None
+    return (
+        entry is not None
+        and told is not None
+        and before.headers == RULES
+        and (told.sha256, told.size) == (held.sha256, held.size)
+        and (told.version, told.size) == (entry.version, entry.size)
+    )
+
+
+def _arrived(held: Digests, entry: Entry | None, planned: Sent | None, begun: float) -> bool:
+    """Whether a publishing that was broken off had sent a file.
+
+    It meant to, the object is younger than that, and the bucket tells the right MD5 of it.
+    """
+    return (
+        entry is not None
+        and planned is not None
+        and planned.sha256 == held.sha256
+        and entry.written >= begun
+        and (entry.md5, entry.size) == (held.md5, held.size)
+    )
+
+
+def _manifest(
+    held: Mapping[str, Digests], there: Mapping[str, Entry], gone: Collection[str]
+) -> Manifest:
+    """All files of a site, with the versions of their objects; and what is to be deleted."""
+    leaving = {key: Sent("", there[key].size) for key in gone}
+    staying = {
+        key: Sent(one.sha256, one.size, there[key].version if key in there else "")
+        for key, one in held.items()
+    }
+    return Manifest(files={**leaving, **staying})

@@ -1,0 +1,92 @@
+"""Places that are named by a path or by the URL of a bucket."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from kbsite.errors import UsageError
+
+SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}
+"""What URLs of buckets begin with, and the usual spelling of it."""
+
+CACHE = "KBSITE_CACHE"
+"""The environment variable that names the folder of all that is kept of buckets."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?:::|://)")
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place within a bucket."""
+
+    scheme: str
+    bucket: str
+    prefix: str
+    """What all of its keys begin with, without slashes at its ends; empty for the whole bucket."""
+
+    @property
+    def url(self) -> str:
+        """Its URL, without a slash at its end."""
+        return f"{self.scheme}://{self.path}"
+
+    @property
+    def path(self) -> str:
+        """Bucket and prefix, as fsspec names them."""
+        return f"{self.bucket}/{self.prefix}" if self.prefix else self.bucket
+
+    def folder(self, cache: Path, endpoint: str, name: str) -> Path:
+        """The folder of this machine that holds a copy of it; called `name` for a whole bucket.
+
+        It bears the last part of the prefix as its name, as the folder that it is a copy of did.
+        """
+        short = hashlib.sha256(f"{endpoint}\0{self.url}".encode()).hexdigest()[:12]
+        return cache / f"{self.bucket}-{short}" / (self.prefix.rpartition("/")[2] or name)
+
+
+def place(text: str) -> Path | Location:
+    """The place that a person names: a path, a file:// URL or the URL of a bucket.
+
+    UsageError for any other URL; it does not repeat what may hold credentials.
+    """
+    match = _URL.match(text)
+    if match is None:
+        return Path(text)
+    scheme = match[1].lower()
+    if scheme == "file" and match[0].endswith("://"):
+        return _local(text)
+    if scheme not in SCHEMES or not match[0].endswith("://"):
+        known = ", ".join(f"{name}://" for name in ("s3", "gs", "file"))
+        raise UsageError(f"{match[0]}...: expected a path, or a URL with one of {known}")
+    bucket, _, prefix = text[match.end() :].partition("/")
+    if "@" in bucket or ":" in bucket:
+        message = "a URL holds no credentials and no port: those come from the environment"
+        raise UsageError(f"{scheme}://...: {message}, as docs/storage.md says")
+    if not _BUCKET.fullmatch(bucket):
+        raise UsageError(f"{scheme}://{bucket}: expected the name of a bucket")
+    prefix = prefix.strip("/")
+    parts = prefix.split("/") if prefix else []
+    if any(part in ("", ".", "..") for part in parts) or re.search(r"[?#*\[\]\\\x00-\x1f]", prefix):
+        raise UsageError(f"{scheme}://{bucket}/...: expected names between slashes after it")
+    return Location(SCHEMES[scheme], bucket, prefix)
+
+
+def _local(text: str) -> Path:
+    parts = urlsplit(text)
+    if parts.netloc not in ("", "localhost") or not parts.path:
+        raise UsageError("file://...: expected three slashes before the path, as in file:///data")
+    return Path(unquote(parts.path))
+
+
+def cache_folder() -> Path:
+    """Where copies of buckets are kept, unless kbsite.yaml says so: the user's cache folder."""
+    chosen = os.environ.get(CACHE)
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "kbsite"

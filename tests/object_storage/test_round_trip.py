@@ -1,0 +1,125 @@
+"""Runs from a bucket make the site that runs in a folder make; a bucket holds it byte for byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kbsite.build import build
+from kbsite.cli import kbsite
+from kbsite.errors import UsageError
+from kbsite.store.settings import Settings, read_settings
+from tests.conftest import MakeRun, MakeSettings
+from tests.object_storage.conftest import SECRET, Storage
+
+ROWS = b'{"type": "user", "message": {"content": "begin"}}\n'
+
+
+def command(*words: str) -> Result:
+    return CliRunner().invoke(kbsite, list(words), catch_exceptions=False)
+
+
+@pytest.fixture
+def made(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Settings:
+    """Two runs in a folder, one of them with a large file, and a site beside them."""
+    settings = make_settings(tmp_path)
+    board = settings.runs / "demo"
+    make_run(board, transcript={"stdout.jsonl": ROWS}, audit={})
+    make_run(board, model="other", files={"profile.bin": bytes(1_000_001)})
+    return settings
+
+
+def local(settings: Settings) -> dict[str, bytes]:
+    """A local build, by paths within the site."""
+    out = build(settings).out
+    paths = (path for path in out.rglob("*") if path.is_file())
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_a_site_made_from_a_bucket_and_published_is_the_one_that_folders_make(
+    made: Settings, storage: Storage
+) -> None:
+    storage.put_folder(made.runs, "of/runs")
+    config = str(made.path)
+    runs, out = storage.url("of/runs"), storage.url("site")
+    first = command("build", "--config", config, "--runs", runs, "--out", out)
+    published = storage.held("site")
+    kept = {name: published.pop(name) for name in list(published) if "kbsite-publish" in name}
+
+    assert first.exit_code == 0, first.output
+    assert published == local(made)
+    assert list(kept) == [".kbsite-published.json"]
+    assert first.stdout.splitlines() == [storage.url("site/index.html")]
+    assert SECRET not in first.output
+    assert not any(SECRET.encode() in data for data in (*published.values(), *kept.values()))
+
+
+def test_only_what_changed_comes_and_goes(made: Settings, storage: Storage) -> None:
+    storage.put_folder(made.runs, "runs")
+    text = made.path.read_text()
+    made.path.write_text(f"runs: {storage.url('runs')}\nout: {storage.url('site')}\n{text}")
+    command("build", "--config", str(made.path))
+    storage.service.forget()
+    again = command("build", "--config", str(made.path))
+
+    assert again.exit_code == 0
+    assert storage.service.asked("PUT") == []
+    assert storage.service.asked("DELETE") == []
+    assert storage.service.asked("GET") == ["site/.kbsite-published.json"]
+
+    (audit,) = made.runs.rglob("audit.yaml")
+    audit.write_text(audit.read_text().replace("A. Reader", "B. Reader"))
+    before = storage.held("site")
+    storage.put(f"runs/{audit.relative_to(made.runs).as_posix()}", audit.read_bytes())
+    storage.service.forget()
+    command("build", "--config", str(made.path))
+    sent = [key.removeprefix("site/") for key in storage.service.asked("PUT")]
+    got = storage.service.asked("GET")
+    after = storage.held("site")
+    changed = {key for key in after if after[key] != before.get(key)}
+
+    assert got == [f"runs/{audit.relative_to(made.runs).as_posix()}", "site/.kbsite-published.json"]
+    assert set(sent) == changed | {".kbsite-publishing.json"}
+    assert len(sent) == len(set(sent))
+    assert 3 < len(changed) < len(after) / 2
+    assert sent[0] == ".kbsite-publishing.json"
+    assert sent[-1] == ".kbsite-published.json"
+    assert any(b"B. Reader" in data for data in after.values())
+
+
+def test_settings_name_the_copies_of_buckets(made: Settings, storage: Storage) -> None:
+    text = made.path.read_text()
+    made.path.write_text(f"runs: {storage.url('of/runs')}\nstorage: {{cache: kept}}\n{text}")
+    settings = read_settings(made.path)
+
+    assert settings.runs.name == "runs"
+    assert settings.runs.parent.parent == made.path.parent / "kept"
+    assert settings.runs_at is not None
+    assert settings.out_at is None
+    assert settings.out == made.path.parent / "site"
+
+
+def test_a_strict_build_that_finds_something_is_not_published(
+    made: Settings, storage: Storage
+) -> None:
+    (made.runs / "demo" / "20260101_000000_broken").mkdir()
+    (made.runs / "demo" / "20260101_000000_broken" / "run.json").write_text("{")
+    out = storage.url("site")
+    failed = command("build", "--config", str(made.path), "--out", out, "--strict")
+
+    assert failed.exit_code == 1
+    assert "not published" in failed.stderr
+    assert storage.held("site") == {}
+
+
+def test_publish_sends_a_site_that_stands(made: Settings, storage: Storage) -> None:
+    whole = local(made)
+    first = command("publish", str(made.out), storage.url("site"))
+    held = storage.held("site")
+
+    assert first.exit_code == 0, first.output
+    assert {key: held[key] for key in whole} == whole
+    with pytest.raises(UsageError, match="no site"):
+        command("publish", str(made.runs), storage.url("two"))
