@@ -9,12 +9,15 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 BWRAP ?= $(shell command -v bwrap)
 NPM ?= $(shell command -v npm)
 SIX_CLIS := claude codex opencode gemini qwen kimi-code
+JAVA ?= $(shell command -v java)
+NU := .nu/node_modules/vnu-jar/build/dist/vnu.jar
+NU_VERSION := 26.9.27
 CXX_FOUND := $(shell command -v g++)
 METRICS := ../shared/tools/style_metrics.py
 # What detectors of alarms are shown is data, not code of the tests.
 TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*" -not -path "tests/exploits/*/*")
 
-.PHONY: site test lint types layers budgets tests browser bubblewrap compiler npm clis demo bench format clean
+.PHONY: site test lint types layers budgets tests browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt
@@ -42,7 +45,7 @@ budgets: $(VENV)/dev.stamp
 	else echo "budgets: not measured, $(METRICS) is not here"; fi
 
 # A process for each core: with more, gradings disturb each other and are made again.
-tests: $(VENV)/dev.stamp browser bubblewrap compiler clis
+tests: $(VENV)/dev.stamp browser bubblewrap compiler clis nu
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
@@ -96,6 +99,18 @@ npm:
 	  fi; \
 	fi
 
+# The W3C's checker of HTML, for every page of the own site: `kbsite lint --nu $(NU)`.
+nu: npm
+	@if [ -z "$(JAVA)" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends default-jre-headless; \
+	  else \
+	    echo "Pages are not held against the standard of HTML: install the package default-jre-headless." >&2; \
+	  fi; \
+	fi
+	@test -f $(NU) || npm install --prefix .nu --no-save --no-audit --no-fund --ignore-scripts --silent vnu-jar@$(NU_VERSION)
+
 demo: $(VENV)/dev.stamp clis  ## Let the CLIs make what runs/demo lacks; scripts/demo_runs.py --again all.
 	$(BIN)/python scripts/demo_runs.py
 
@@ -115,7 +130,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(PEERS) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .nu site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/site.stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

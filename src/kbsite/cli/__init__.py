@@ -20,6 +20,10 @@ COMMANDS = {
     "check": ("kbsite.cli.check:check", "Say what is wrong with runs, audits, problems, config."),
     "export": ("kbsite.cli.export:export", "Write runs as others read them."),
     "import": ("kbsite.cli.imports:imports", "Make run directories of what others have written."),
+    "lint": (
+        "kbsite.cli.lint:lint",
+        "Say what is wrong with a built site, before it is published.",
+    ),
     "publish": ("kbsite.cli.publish:publish", "Let a bucket hold a site that stands in a folder."),
     "serve": ("kbsite.cli.serve:serve", "Show the site in a browser, and follow what changes."),
     "verify": ("kbsite.cli.verify:verify", "Derive a site's figures anew from its raw data."),

@@ -1,0 +1,62 @@
+"""`kbsite lint`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
+from kbsite.cli.progress import progress
+from kbsite.errors import MachineError
+from kbsite.model.finding import Severity
+
+
+@click.command()
+@click.argument("site", required=False, type=FOLDER, metavar="[SITE]")
+@config_option
+@click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+@click.option(
+    "--nu",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="VNU.JAR",
+    help="Let the Nu Html Checker, in this file, look at each page too; needs Java.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print findings to stdout, a JSON line each.")
+def lint(
+    site: Path | None, config: Path | None, nu: Path | None, *, strict: bool, as_json: bool
+) -> None:
+    """Say what is wrong with a built site, before it is published.
+
+    Links and places within pages, ids, the Content-Security-Policy of each page, anything loaded
+    from another host, weights against budgets, files that no page leads to, feed and sitemap.
+    SITE is a folder; without it, the one that kbsite.yaml names. Exit 1 on any error.
+
+    \b
+    Example:
+      kbsite lint --strict
+    """
+    try:
+        from kbsite.linting import lint as findings_of
+        from kbsite.linting.nu import nu_findings
+    except ImportError as error:
+        cure = "install it with: pip install 'kbsite[lint]'"
+        raise MachineError(f"`kbsite lint` cannot be used here: {error}; {cure}") from error
+
+    folder = site or settings(config).out
+    seen: Counter[Severity] = Counter()
+    with progress() as tick:
+        for finding in chain(findings_of(folder, tick), nu_findings(folder, nu) if nu else ()):
+            seen[finding.severity] += 1
+            if as_json:
+                click.echo(json.dumps({**asdict(finding), "severity": finding.severity.value}))
+            else:
+                tell(finding)
+    click.echo(tally(seen), err=True)
+    if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
+        sys.exit(1)

@@ -1,0 +1,76 @@
+"""A built site held against what every page of it has to keep: links, ids, policy, weight.
+
+Nothing of the runs is read: what a reader gets is looked at, as it is about to be published.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from kbsite.errors import InputError
+from kbsite.linting import (
+    anchors,
+    foreign,
+    ids,
+    links,
+    listed,
+    orphans,
+    policy,
+    raw_files,
+    weights,
+)
+from kbsite.linting.page_facts import PageFacts
+from kbsite.linting.site import BuiltSite, Unread, read_pages
+from kbsite.lookout import Tick
+from kbsite.model.finding import Finding, Severity
+from kbsite.pages.data import SITE
+from kbsite.pages.page import INDEX
+from kbsite.store.files import Stored, contents
+
+
+class Check(Protocol):
+    """Something that has to hold of a site."""
+
+    def findings(self, site: BuiltSite) -> Iterator[Finding]:
+        """Where it does not hold."""
+        ...
+
+
+CHECKS: list[Check] = [
+    links, anchors, ids, policy, foreign, raw_files, weights, orphans, listed,
+]  # fmt: skip
+
+
+def lint(folder: Path, tick: Tick | None = None) -> Iterator[Finding]:
+    """Everything that is wrong with a built site; paths of findings are those within it.
+
+    InputError where there is none.
+    """
+    held, refused = contents(folder)
+    files = {file.name: file for file in held}
+    if INDEX not in files:
+        message = f"no {INDEX} in it; expected a site, as `kbsite build` makes it"
+        raise InputError(message, path=folder)
+    pages: dict[str, PageFacts] = {}
+    for name, found in read_pages(files, tick):
+        if isinstance(found, Unread):
+            yield Finding(Severity.ERROR, name, found.reason)
+        else:
+            pages[name] = found
+    site = BuiltSite(files, tuple(refused), dict(sorted(pages.items())), _base(files.get(SITE)))
+    for check in CHECKS:
+        yield from check.findings(site)
+
+
+def _base(file: Stored | None) -> str:
+    """Where the site will be published, as its own data say."""
+    try:
+        url = json.loads(file.read())["config"]["url"] if file else ""
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        # `listed` says that the file cannot be used.
+        return ""
+    known = isinstance(url, str) and url.startswith(("https://", "http://"))
+    return f"{url.rstrip('/')}/" if known else ""

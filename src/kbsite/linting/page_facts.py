@@ -1,0 +1,275 @@
+"""What a page says of itself: ids, addresses, what it loads, its policy. Made by one parse.
+
+The parser is lexbor, a browser's: where it and a reader's browser disagreed about what is text and
+what is markup, a page could show this one what it is not. It tells no lines; `line_of` finds them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from html import unescape
+from sys import intern
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from kbsite.linting.css import addresses as css_addresses
+
+
+class Kind(Enum):
+    """What a page loads something as; the value is the directive of a policy that allows it."""
+
+    SCRIPT = "script-src"
+    STYLE = "style-src"
+    IMAGE = "img-src"
+    FRAME = "frame-src"
+    MEDIA = "media-src"
+    FONT = "font-src"
+    OBJECT = "object-src"
+    MANIFEST = "manifest-src"
+    HINT = "connect-src"
+    """What is fetched before anybody asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Something that a page loads by itself."""
+
+    kind: Kind
+    raw: str
+    """The address, as it stands there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a transcript that scripts bring into a run's page."""
+
+    page: str
+    """The address of the page that it stands on, as it stands there."""
+    lines: tuple[tuple[str, int, int], ...]
+    """Prefix of a file, first and last line: the steps from there are on that page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """A page, as far as checks ask for it."""
+
+    size: int
+    elements: int
+    ids: frozenset[str]
+    doubled: tuple[str, ...]
+    """Ids that stand there more than once."""
+    named: tuple[str, ...]
+    """Ids that other elements of the page name: labels, what controls what."""
+    links: tuple[str, ...]
+    bare: tuple[str, ...]
+    """Links that open with access to the page that they stand on: `target` without `noopener`."""
+    loads: tuple[Load, ...]
+    asked: tuple[str, ...]
+    """Addresses that scripts of the page load when they are needed."""
+    parts: tuple[Part, ...]
+    told: tuple[str, ...]
+    """Addresses that are told to other programs: Open Graph, canonical."""
+    policies: tuple[str, ...]
+    early: bool
+    """Whether something is loaded or stands in a script before the policy does."""
+    inline: tuple[tuple[Kind, str], ...]
+    """Hashes of scripts and styles that stand in the page itself."""
+    handlers: tuple[str, ...]
+    """Attributes that are code."""
+    styled: int
+    """Elements with a style of their own."""
+    based: bool
+    """Whether something moves all addresses of the page, or leaves it by itself."""
+
+
+_RELS = {
+    "stylesheet": Kind.STYLE, "icon": Kind.IMAGE, "apple-touch-icon": Kind.IMAGE,
+    "manifest": Kind.MANIFEST, "modulepreload": Kind.SCRIPT, "preload": Kind.HINT,
+    "prefetch": Kind.HINT, "prerender": Kind.HINT, "preconnect": Kind.HINT,
+    "dns-prefetch": Kind.HINT,
+}  # fmt: skip
+_SOURCES = {
+    "script": Kind.SCRIPT, "img": Kind.IMAGE, "iframe": Kind.FRAME, "frame": Kind.FRAME,
+    "audio": Kind.MEDIA, "video": Kind.MEDIA, "source": Kind.MEDIA, "track": Kind.MEDIA,
+    "embed": Kind.OBJECT, "input": Kind.IMAGE,
+}  # fmt: skip
+_DRAWN = {"image": Kind.IMAGE, "use": Kind.IMAGE, "feimage": Kind.IMAGE, "script": Kind.SCRIPT}
+_NAMING = (
+    "for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-details",
+    "headers", "list",
+)  # fmt: skip
+_TOLD = ("og:url", "og:image", "og:audio", "og:video")
+_ASKED = ("data-page", "data-runs", "data-index")
+_RANGE = re.compile(r"(.*?)(\d+)-(\d+)", re.DOTALL)
+_NOT_CODE = re.compile(r"(application|text)/(.*\+)?json|importmap|speculationrules", re.IGNORECASE)
+
+
+class _Reading:
+    """A page, while it is read."""
+
+    def __init__(self) -> None:
+        self.elements = 0
+        self.ids: Counter[str] = Counter()
+        self.named: set[str] = set()
+        self.links: dict[str, None] = {}
+        self.bare: dict[str, None] = {}
+        self.loads: dict[Load, None] = {}
+        self.asked: dict[str, None] = {}
+        self.parts: list[Part] = []
+        self.told: list[str] = []
+        self.policies: list[str] = []
+        self.early = False
+        self.inline: list[tuple[Kind, str]] = []
+        self.handlers: dict[str, None] = {}
+        self.styled = 0
+        self.based = False
+
+    def element(self, node: LexborNode, tag: str) -> None:
+        """Take up one element."""
+        self.elements += 1
+        held = {name: value or "" for name, value in node.attributes.items()}
+        if "id" in held:
+            self.ids[intern(held["id"])] += 1
+        for name in held:
+            if name.startswith("on"):
+                self.handlers[f"{tag} {name}"] = None
+        for name in _NAMING:
+            self.named.update(intern(one) for one in held.get(name, "").split())
+        if "style" in held:
+            self.styled += 1
+            self._of_css(held["style"])
+        for name in _ASKED:
+            if held.get(name):
+                self.asked[intern(held[name])] = None
+        if "data-page" in held and "data-lines" in held:
+            self.parts.append(Part(held["data-page"], tuple(_ranges(held["data-lines"]))))
+        self._loaded(tag, held)
+        self._by_tag(node, tag, held)
+
+    def _by_tag(self, node: LexborNode, tag: str, held: dict[str, str]) -> None:
+        match tag:
+            case "a" | "area" | "form":
+                self._link(held)
+            case "link":
+                self._linked(held)
+            case "meta":
+                self._meta(node, held)
+            case "base":
+                self.based = True
+            case "style":
+                self.inline.append((Kind.STYLE, _hash(node.text())))
+                self._of_css(node.text())
+            case "script" if "src" not in held and not _NOT_CODE.fullmatch(held.get("type", "")):
+                self.inline.append((Kind.SCRIPT, _hash(node.text())))
+
+    def _link(self, held: dict[str, str]) -> None:
+        for name in ("href", "xlink:href", "action", "ping"):
+            if name in held:
+                self.links[intern(held[name])] = None
+        if "target" in held and "noopener" not in held.get("rel", "").split():
+            self.bare[held.get("href", "")] = None
+
+    def _linked(self, held: dict[str, str]) -> None:
+        rels = held.get("rel", "").lower().split()
+        kinds = [_RELS[rel] for rel in rels if rel in _RELS]
+        for kind in kinds:
+            self._load(kind, held.get("href", ""))
+        if not kinds and "href" in held:
+            self.told.append(held["href"])
+
+    def _meta(self, node: LexborNode, held: dict[str, str]) -> None:
+        equivalent = held.get("http-equiv", "").lower()
+        if equivalent == "content-security-policy":
+            self.early = self.early or bool(self.loads or self.inline)
+            parent = node.parent
+            # Elsewhere a browser ignores it.
+            if parent is not None and parent.tag == "head":
+                self.policies.append(held.get("content", ""))
+        elif equivalent == "refresh":
+            self.based = True
+        elif held.get("property") in _TOLD and "://" in held.get("content", ""):
+            self.told.append(held["content"])
+
+    def _loaded(self, tag: str, held: dict[str, str]) -> None:
+        if "src" in held and tag in _SOURCES:
+            self._load(_SOURCES[tag], held["src"])
+        if tag in _DRAWN:
+            for name in ("href", "xlink:href"):
+                if held.get(name) and not held[name].startswith("#"):
+                    self._load(_DRAWN[tag], held[name])
+        for one in held.get("srcset", "").split(","):
+            if one.strip():
+                self._load(Kind.IMAGE, one.split()[0])
+        for name, kind in (("poster", Kind.IMAGE), ("background", Kind.IMAGE)):
+            if held.get(name):
+                self._load(kind, held[name])
+        if tag == "object" and held.get("data"):
+            self._load(Kind.OBJECT, held["data"])
+        if "srcdoc" in held:
+            self.handlers[f"{tag} srcdoc"] = None
+
+    def _of_css(self, text: str) -> None:
+        for one in css_addresses(text):
+            self._load(Kind.STYLE if one.sheet else Kind.IMAGE, one.raw)
+
+    def _load(self, kind: Kind, raw: str) -> None:
+        self.loads[Load(kind, intern(raw))] = None
+
+    def facts(self, size: int) -> PageFacts:
+        """What was taken up."""
+        doubled = tuple(name for name, times in self.ids.items() if times > 1)
+        return PageFacts(
+            size, self.elements, frozenset(self.ids), doubled, tuple(sorted(self.named)),
+            tuple(self.links), tuple(self.bare), tuple(self.loads), tuple(self.asked),
+            tuple(self.parts), tuple(self.told), tuple(self.policies), self.early,
+            tuple(self.inline), tuple(self.handlers), self.styled, self.based,
+        )  # fmt: skip
+
+
+def page_facts(data: bytes) -> PageFacts:
+    """What a page says of itself."""
+    reading = _Reading()
+    for node in LexborHTMLParser(data).css("*"):
+        if node.tag:
+            reading.element(node, node.tag.lower())
+    return reading.facts(len(data))
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
+    for one in text.split():
+        found = _RANGE.fullmatch(one)
+        if found and len(found[2]) < 16 and len(found[3]) < 16:
+            yield intern(found[1]), int(found[2]), int(found[3])
+
+
+_VALUE = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+
+
+def line_of(text: str, value: str, time: int = 1) -> int | None:
+    """The line where an attribute has a value, for the `time`-th time; else where one holds it.
+
+    None where none does.
+    """
+    holding = None
+    for found in _VALUE.finditer(text):
+        own = unescape(found[1] or found[2] or found[3] or "")
+        if own == value and (time := time - 1) == 0:
+            return _line(text, found)
+        if holding is None and value in own:
+            holding = found
+    return _line(text, holding) if holding else None
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.start()) + 1

@@ -1,0 +1,82 @@
+"""A site made by hand, smaller than any that a build makes, for each test to spoil."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from kbsite.linting import lint
+from kbsite.model.finding import Finding
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
+)
+URL = "https://bench.example/hard/"
+RUN = "runs/r/index.html"
+
+
+def page(body: str, *, head: str = "", policy: str | None = POLICY) -> str:
+    """A page of the site."""
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
+    top = f'<!doctype html>\n<html lang="en"><head>\n{meta}{head}</head>\n'
+    return f"{top}<body>\n{body}\n</body></html>\n"
+
+
+STYLED = (
+    '<link rel="stylesheet" href="./static/a.css"><script src="./static/a.js" defer></script>\n'
+)
+LINKS = (
+    '<a href="./runs/r/index.html">run</a> <a href="https://host.example/">away</a>'
+    ' <a href="./data/feed.xml">feed</a> <a href="./data/runs.json">runs</a>'
+    ' <a href="./data/site.json">site</a> <a href="./compare/index.html?runs=r">compare</a>'
+)
+TRANSCRIPT = (
+    '<h1 id="main">run</h1> <a href="#L3">a step</a> <a href="#L30">brought</a>'
+    ' <a href="#L41:2-5">lines</a> <a href="raw/run.json">raw</a>\n'
+    '<ol class="steps"><li id="L3">three</li></ol>\n'
+    '<section data-page="steps-0002.html" data-lines="20-50 agent-1-9">'
+    '<a href="steps-0002.html">more</a></section>'
+)
+ATOM = (
+    '<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>a</id>'
+    f'<link href="{URL}runs/r/index.html"/></entry></feed>\n'
+)
+SITEMAP = (
+    '<?xml version="1.0"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    f"<url><loc>{URL}</loc></url><url><loc>{URL}runs/r/</loc></url></urlset>\n"
+)
+
+SOUND: dict[str, str] = {
+    "index.html": page(LINKS, head=STYLED),
+    "404.html": page('<a href="/hard/">home</a>'),
+    RUN: page(TRANSCRIPT),
+    "runs/r/steps-0002.html": page('<ol><li id="L30">x</li><li id="L40">y</li></ol>'),
+    "runs/r/raw/run.json": "{}",
+    "runs/r/compare.js": 'kbsiteRun({"id":"fetch(\'https://evil.example/\')"})',
+    "compare/index.html": page("compare"),
+    "static/a.css": '@import "b.css"; p { background: url(data:image/png;base64,AA) }',
+    "static/b.css": "/* url(https://host.example/) */ p { color: red }",
+    "static/a.js": "fetch('data.json'); // https://host.example/",
+    "data/feed.xml": ATOM,
+    "data/runs.json": json.dumps({"runs": [{"page": RUN}]}),
+    "data/site.json": json.dumps({"config": {"url": URL}}),
+    "sitemap.xml": SITEMAP,
+    "robots.txt": f"User-agent: *\n\nSitemap: {URL}sitemap.xml\n",
+}
+"""Everything that a check looks at, and nothing wrong."""
+
+
+def written(folder: Path, files: Mapping[str, str]) -> Path:
+    """The folder, with these files in it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return folder
+
+
+def found(folder: Path, files: Mapping[str, str]) -> list[Finding]:
+    """What is wrong with a site of these files."""
+    return list(lint(written(folder, files)))

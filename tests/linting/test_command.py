@@ -1,0 +1,63 @@
+"""`kbsite lint`, as an operator calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kbsite.cli import kbsite
+from kbsite.errors import InputError, UsageError
+from tests.linting.small import LINKS, SOUND, STYLED, page, written
+
+HEAVY = {"notes.txt": "mine"}
+WRONG = {"index.html": page(f'{LINKS}<a href="./gone\x1b[31m.html">x</a>', head=STYLED)}
+
+
+def called(*arguments: str) -> Result:
+    return CliRunner().invoke(kbsite, ["lint", *arguments])
+
+
+def test_a_sound_site_passes(tmp_path: Path) -> None:
+    done = called(str(written(tmp_path, SOUND)), "--strict")
+
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "0 errors, 0 warnings\n")
+
+
+def test_an_error_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
+    done = called(str(written(tmp_path, {**SOUND, **WRONG})))
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith("index.html:7: error: ./gone")
+    assert "\x1b" not in done.stderr
+    assert done.stderr.endswith("1 errors, 0 warnings\n")
+
+
+@pytest.mark.parametrize(("strict", "code"), [((), 0), (("--strict",), 1)])
+def test_warnings_count_when_strict(strict: tuple[str, ...], code: int, tmp_path: Path) -> None:
+    assert called(str(written(tmp_path, {**SOUND, **HEAVY})), *strict).exit_code == code
+
+
+def test_findings_are_json_lines(tmp_path: Path) -> None:
+    done = called(str(written(tmp_path, {**SOUND, **HEAVY})), "--json")
+    (told,) = map(json.loads, done.stdout.splitlines())
+
+    assert (told["severity"], told["path"]) == ("warning", "notes.txt")
+    assert set(told) == {"severity", "path", "message", "line", "key"}
+
+
+def test_without_a_folder_it_is_the_site_of_kbsite_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kbsite.yaml").write_text("title: x\nout: made\n")
+    written(tmp_path / "made", {**SOUND, **HEAVY})
+    monkeypatch.chdir(tmp_path)
+
+    assert "notes.txt" in called().stderr
+
+
+def test_what_is_no_site_is_refused(tmp_path: Path) -> None:
+    assert isinstance(called(str(tmp_path)).exception, InputError)
+    assert called(str(tmp_path / "gone"), "--nope").exit_code == UsageError.exit_code

@@ -1,0 +1,363 @@
+"""Each check finds the defect that is planted for it, at its line, and nothing in a sound site."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from kbsite import linting
+from kbsite.errors import InputError
+from kbsite.linting import CHECKS, lint
+from kbsite.model.finding import Severity
+from tests.linting.small import (
+    ATOM,
+    LINKS,
+    POLICY,
+    RUN,
+    SITEMAP,
+    SOUND,
+    STYLED,
+    TRANSCRIPT,
+    URL,
+    found,
+    page,
+    written,
+)
+
+HASH = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+"""Of nothing."""
+BIG = "".join(f"<p>{number * 7919 % 999_983}" for number in range(60_000))
+HOME = "index.html"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A defect."""
+
+    check: str
+    """The module of CHECKS that has to find it."""
+    files: dict[str, str]
+    path: str
+    """Where it is to be found."""
+    says: str
+    """What the finding says, in parts."""
+    line: int | None = None
+    warning: bool = False
+    more: tuple[str, ...] = field(default=())
+    """Other checks that the same defect concerns."""
+
+
+def home(body: str, **told: str) -> dict[str, str]:
+    """The first page with something added to what it links to."""
+    return {HOME: page(f"{LINKS}\n{body}", head=STYLED, **told)}
+
+
+def loads(element: str) -> Planted:
+    return Planted("foreign", home(element), HOME, "loaded from elsewhere", 8)
+
+
+PLANTED: dict[str, Planted] = {
+    "a link to nothing": Planted("links", home('<a href="./gone.html">x</a>'), HOME, "gone", 8),
+    "a link to nothing, quoted": Planted(
+        "links", home('<a href="./a%20b.html?x=1&amp;y=2">x</a>'), HOME, "leads to a b.html", 8
+    ),
+    "a link from the root": Planted("links", home('<a href="/runs/">x</a>'), HOME, "sub-path", 8),
+    "a link out of the site": Planted("links", home('<a href="../x.html">x</a>'), HOME, "out", 8),
+    "a link that is code": Planted(
+        "links", home('<a href="java\tscript:alert(1)">x</a>'), HOME, "expected a link to http", 8
+    ),
+    "a link with backslashes": Planted(
+        "links", home('<a href="\\\\host.example\\x">x</a>'), HOME, "expected a link to", 8
+    ),
+    "a window that its opener can be led away by": Planted(
+        "links", home('<a target="_blank" href="https://host.example/a">x</a>'), HOME, "noopener", 8
+    ),
+    "a script that is asked for and missing": Planted(
+        "links", home('<div data-runs="./data/gone.js"></div>'), HOME, "data/gone.js", 8
+    ),
+    "an image that is missing": Planted(
+        "links", home('<img src="./a.png" alt="">'), HOME, "a.png", 8
+    ),
+    "a comparison with a run that has nothing": Planted(
+        "links", home('<a href="./compare/index.html?runs=r,gone">x</a>'), HOME, "names gone", 8
+    ),
+    "a home of 404.html elsewhere": Planted(
+        "links", {"404.html": page('<a href="/elsewhere/">home</a>')}, "404.html", "/hard/", 6
+    ),
+    "a place that is not there": Planted(
+        "anchors", home('<a href="#gone">x</a>'), HOME, "no such place", 8
+    ),
+    "a line that no part has": Planted(
+        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#L77">x</a>')}, RUN, "no such place", 9
+    ),
+    "a line of a file that no part has": Planted(
+        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#other-L3">x</a>')}, RUN, "no such place", 9
+    ),
+    "a part whose page lost its steps": Planted(
+        "anchors", {"runs/r/steps-0002.html": page("nothing")}, RUN, "no such place", 6
+    ),
+    "an id that stands twice": Planted(
+        "ids", home('<p id="a">x</p>\n<p id="a">y</p>'), HOME, "each id once", 9
+    ),
+    "a label of nothing": Planted(
+        "ids", home('<section aria-labelledby="gone">x</section>'), HOME, "has this id", 8
+    ),
+    "no policy": Planted("policy", {HOME: page(LINKS, policy=None)}, HOME, "no Content-Security"),
+    "a policy that is no longer in the head": Planted(
+        "policy",
+        {HOME: page(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">{LINKS}',
+                    policy=None)},
+        HOME, "no Content-Security",
+    ),
+    "a policy after what it is for": Planted(
+        "policy",
+        {HOME: page(LINKS, policy=None, head=f'{STYLED}<meta http-equiv="content-security-policy"'
+                                             f' content="{POLICY}">')},
+        HOME, "before its",
+    ),
+    "a policy that lets another host in": Planted(
+        "policy", home("", policy=POLICY.replace("script-src", "script-src https://cdn.example")),
+        HOME, "allows https://cdn.example", 3,
+    ),
+    "a policy that lets code in": Planted(
+        "policy", home("", policy=POLICY.replace("script-src", "script-src 'unsafe-inline'")),
+        HOME, "allows 'unsafe-inline'", 3,
+    ),
+    "a policy that leaves a door open": Planted(
+        "policy", home("", policy=POLICY.replace("base-uri 'none'; ", "")), HOME, "base-uri", 3
+    ),
+    "a policy that stops the styles": Planted(
+        "policy", home("", policy=POLICY.replace("style-src 'self'", "style-src 'none'")),
+        HOME, "style-src lacks 'self'", 3,
+    ),
+    "a policy that stops what a script fetches": Planted(
+        "policy", home("", policy=POLICY.replace("connect-src 'self'", "connect-src 'none'")),
+        HOME, "connect-src lacks 'self'", 3,
+    ),
+    "a policy that stops a style in the page": Planted(
+        "policy", home("<style>p{color:red}</style>"), HOME, "style-src lacks 'sha256-", 3
+    ),
+    "a policy with a hash of something that is gone": Planted(
+        "policy", home("", policy=POLICY.replace("style-src", f"style-src '{HASH}'")),
+        HOME, "take it out", 3,
+    ),
+    "a script in the page": Planted(
+        "policy", home("<script>alert(1)</script>"), HOME, "script-src lacks 'sha256-", 3
+    ),
+    "code in an attribute": Planted("policy", home('<p onclick="x()">x</p>'), HOME, "code in an"),
+    "code in an attribute of what a parser could take for text": Planted(
+        "policy", home("<svg><style><img src=x onerror=alert(1)></style></svg>"), HOME,
+        "code in an", more=("links",),
+    ),
+    "a style attribute": Planted("policy", home('<p style="color:red">x</p>'), HOME, "style attr"),
+    "an image of another host": loads('<img src="https://host.example/a.png" alt="">'),
+    "an image of another host, by its name alone": loads('<img src="//host.example/a.png" alt="">'),
+    "a set of images": loads('<img srcset="https://host.example/a.png 2x" alt="">'),
+    "a script of another host": loads('<script src="https://host.example/a.js"></script>'),
+    "a font that is fetched ahead": loads('<link rel="preload" href="https://host.example/f">'),
+    "a host that is looked up ahead": loads('<link rel="dns-prefetch" href="//host.example">'),
+    "a frame of data": Planted(
+        "foreign", home('<iframe src="data:text/html,x" title="x"></iframe>'), HOME,
+        "loaded from elsewhere", 8, more=("policy",),
+    ),
+    "a base": Planted(
+        "foreign", {HOME: page(LINKS, head='<base href="./">')}, HOME, "a base or a refresh"
+    ),
+    "a refresh": Planted(
+        "foreign", {HOME: page(LINKS, head='<meta http-equiv="Refresh" content="0;url=//x">')},
+        HOME, "a base or a refresh",
+    ),
+    "a card that is not there": Planted(
+        "foreign",
+        {HOME: page(LINKS, head=f'<meta property="og:image" content="{URL}card.png">')},
+        HOME, "told to other programs", 4,
+    ),
+    "a font of a style sheet": Planted(
+        "foreign", {"static/b.css": "@font-face { src: url('https://host.example/f') }"},
+        "static/b.css", "from elsewhere",
+    ),
+    "an address with escapes in a style sheet": Planted(
+        "foreign", {"static/b.css": r"p { background: u\72l(\2f/host.example/f) }"},
+        "static/b.css", "from elsewhere",
+    ),
+    "a style sheet of a style sheet": Planted(
+        "foreign", {"static/b.css": '@import "gone.css";'}, "static/b.css", "static/gone.css"
+    ),
+    "a script that fetches": Planted(
+        "foreign", {"static/a.js": "let a;\nfetch('https://host.example/a')"}, "static/a.js",
+        "elsewhere", 2,
+    ),
+    "a script that imports": Planted(
+        "foreign", {"static/a.js": 'const a = await import("//host.example/a.js");'}, "static/a.js",
+        "elsewhere", 1,
+    ),
+    "data of a run that is code": Planted(
+        "foreign", {"runs/r/compare.js": 'kbsiteRun({"id":"r"});alert(1)'}, "runs/r/compare.js",
+        "data alone",
+    ),
+    "a raw file that is a page": Planted(
+        "raw_files", {"runs/r/raw/a.html": "<script>alert(1)</script>"}, "runs/r/raw/a.html",
+        "may take .html", more=("policy", "orphans"),
+    ),
+    "a page that is too heavy": Planted(
+        "weights", home(BIG), HOME, "expected at most 122,880 on a page", warning=True
+    ),
+    "too many elements on a run's page": Planted(
+        "weights", {RUN: page(TRANSCRIPT + "<i></i>" * 3000)}, RUN, "elements of elements",
+        warning=True,
+    ),
+    "a file that no page leads to": Planted(
+        "orphans", {"notes.txt": "mine"}, "notes.txt", "no page leads here", warning=True
+    ),
+    "a page that only itself leads to": Planted(
+        "orphans", {"a/index.html": page('<a href="index.html">x</a>')}, "a/index.html",
+        "no page leads here", warning=True,
+    ),
+    "an entry of the feed that leads nowhere": Planted(
+        "listed", {"data/feed.xml": ATOM.replace("runs/r/", "runs/gone/")}, "data/feed.xml",
+        "leads to no file",
+    ),
+    "two entries of the feed with one id": Planted(
+        "listed", {"data/feed.xml": ATOM.replace("</feed>", "<entry><id>a</id></entry></feed>")},
+        "data/feed.xml", "two entries",
+    ),
+    "a feed that is cut": Planted(
+        "listed", {"data/feed.xml": ATOM[:-20]}, "data/feed.xml", "no well-formed XML", 2
+    ),
+    "a feed with entities": Planted(
+        "listed", {"data/feed.xml": f"<!DOCTYPE f [<!ENTITY a 'b'>]>{ATOM[21:]}"}, "data/feed.xml",
+        "document type",
+    ),
+    "a sitemap of another host": Planted(
+        "listed", {"sitemap.xml": SITEMAP.replace("bench.example", "other.example")}, "sitemap.xml",
+        "an address below https://bench.example/hard/",
+    ),
+    "a sitemap with a page that is gone": Planted(
+        "listed", {"sitemap.xml": SITEMAP.replace("runs/r/", "runs/gone/")}, "sitemap.xml",
+        "leads to no file",
+    ),
+    "a table with a page that is gone": Planted(
+        "listed", {"data/runs.json": json.dumps({"runs": [{"page": "runs/gone/index.html"}]})},
+        "data/runs.json", "does not have",
+    ),
+    "data that are no JSON": Planted(
+        "listed", {"data/site.json": "{"}, "data/site.json", "no JSON", more=("links", "listed")
+    ),
+}  # fmt: skip
+
+
+def test_nothing_is_wrong_with_a_sound_site(tmp_path: Path) -> None:
+    assert found(tmp_path, SOUND) == []
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
+def test_a_defect_is_found_and_named(planted: Planted, tmp_path: Path) -> None:
+    told = found(tmp_path, {**SOUND, **planted.files})
+    own = [one for one in told if one.path == planted.path and planted.says in one.text]
+
+    assert own, [one.text for one in told]
+    assert own[0].line == planted.line
+    assert own[0].severity is (Severity.WARNING if planted.warning else Severity.ERROR)
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
+def test_only_the_check_that_is_for_it_finds_it(
+    planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [check for check in CHECKS if name_of(check) != planted.check]
+    monkeypatch.setattr(linting, "CHECKS", others)
+    told = found(tmp_path, {**SOUND, **planted.files})
+
+    assert len(others) == len(CHECKS) - 1
+    assert [one for one in told if one.path == planted.path and planted.says in one.text] == []
+    assert bool(told) == bool(planted.more)
+
+
+def name_of(check: object) -> str:
+    return getattr(check, "__name__", "").rpartition(".")[2]
+
+
+def test_each_check_has_a_defect() -> None:
+    assert {name_of(check) for check in CHECKS} == {one.check for one in PLANTED.values()}
+
+
+def test_a_defect_is_all_that_is_told(tmp_path: Path) -> None:
+    told = found(tmp_path, {**SOUND, **PLANTED["a link to nothing"].files})
+
+    assert [(one.path, one.line) for one in told] == [(HOME, 8)]
+
+
+def spoiled() -> Iterator[tuple[str, str]]:
+    yield "deep", "<div>" * 3000
+    yield "formatting that is never closed", "<b><i>" * 300 + "<p>" * 200
+    yield "attributes", "<a " + " ".join(f"x{n}=1" for n in range(3000)) + ">"
+    yield "controls", '\0<a href="\0\x01">\x1b</a>'
+    yield "an address of nothing but noise", '<a href="%zz%ff%00?#%">x</a>'
+    yield "a long address", f'<a href="{"../" * 5000}x">x</a>'
+    yield "an address with brackets", '<a href="http://[::1">x</a>'
+    yield "lines without end", '<section data-page="a" data-lines="9-9999999999999999999999 -">'
+    yield "a line without end", f'<a href="#L{"9" * 5000}">x</a>'
+    yield "ids of nothing", '<p id=""></p><p id=" "></p>'
+    yield "a style sheet that never ends", "<style>@import url(url(url('\"" * 50
+    yield "a set of no images", '<img srcset=", , ,">'
+    yield "a comment that never ends", "<!-- "
+
+
+@pytest.mark.parametrize(
+    "body", [body for _, body in spoiled()], ids=[name for name, _ in spoiled()]
+)
+def test_no_page_stops_the_checks(body: str, tmp_path: Path) -> None:
+    told = found(tmp_path, {**SOUND, "x.html": page(body), "notes.txt": ""})
+
+    assert ("notes.txt", Severity.WARNING) in [(one.path, one.severity) for one in told]
+
+
+def test_what_is_no_page_and_no_file_is_named(tmp_path: Path) -> None:
+    site = written(tmp_path / "site", SOUND)
+    (site / "bytes.html").write_bytes(b"<p>\xff")
+    (tmp_path / "secret.txt").write_text("secret")
+    (site / "link.txt").symlink_to(tmp_path / "secret.txt")
+    os.mkfifo(site / "pipe.html")
+    told = [(one.path, one.message) for one in lint(site) if one.severity is Severity.ERROR]
+
+    assert [path for path, _ in told] == ["bytes.html", "link.txt", "pipe.html"]
+    assert told[0][1].startswith("no UTF-8 at byte 3")
+    assert "symbolic link" in told[1][1]
+
+
+def test_a_name_of_bytes_that_are_no_text_is_a_name(tmp_path: Path) -> None:
+    name = os.fsdecode(b"runs/r/raw/\xff.txt")
+    link = '<a href="./runs/r/raw/%FF.txt">x</a>'
+
+    assert found(tmp_path, {**SOUND, **home(link), name: "x"}) == []
+
+
+def test_a_folder_without_a_site_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape("no index.html in it")):
+        list(lint(tmp_path))
+
+
+def test_many_pages_are_read_on_two_cores_as_on_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = {f"p/{n}.html": page(f'<a href="./{n - 1}.html">x</a>') for n in range(60)}
+    files = {**SOUND, **home('<a href="./p/59.html">x</a>'), **pages}
+    there = found(tmp_path, files)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+
+    assert [one.path for one in there] == ["p/0.html"]
+    assert list(lint(tmp_path)) == there
+
+
+def test_progress_is_told_of_each_page(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    list(lint(written(tmp_path, SOUND), lambda *told: seen.append(told)))
+
+    assert [done for _, done, _ in seen] == [1, 2, 3, 4, 5]
+    assert {count for _, _, count in seen} == {5}
