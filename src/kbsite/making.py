@@ -43,6 +43,7 @@ from kbsite.pages.page import (
 from kbsite.reading import MARKER, read_noticing
 from kbsite.record import (
     PageRecord,
+    Raw,
     Record,
     read_hidden,
     read_record,
@@ -51,6 +52,7 @@ from kbsite.record import (
 )
 from kbsite.standing import Standing, digest, marker_of, write_standing
 from kbsite.store.inputs import Input
+from kbsite.store.known_runs import read_known, write_known
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.settings import Settings
@@ -72,9 +74,9 @@ def make(
     hiding = hiding_of(settings, now.inputs, read_hidden(out) if before.program else {})
     held = hiding.shown()
     ahead: Ahead = {}
-    noticed = known.noticed if before.code == code else {}
-    lookout = Lookout(held, noticed, partial(_read_ahead, ahead))
-    site, seen = read_noticing(settings, lookout, tick, hiding)
+    lookout = _lookout(held, known if before.code == code else Record(), ahead)
+    runs = read_known(out, code)
+    site, seen = read_noticing(settings, lookout, tick, hiding, runs)
     told = redactions(hiding.found, {stored.folder for stored in site.every_run})
     published = _published(site.findings, settings, hiding)
     shown = replace(site, findings=published, redactions=told)
@@ -83,7 +85,7 @@ def make(
     framed = replace(settings.config, leaks=(), redact=Redact())
     frame = digest(code, framed, shown.prices, *shown.frame)
     output = Output(out, Work())
-    making = _Making(shown, before.inputs, known, held, frame, output, ahead, now.templates)
+    making = _Making(shown, before, now, known, held, frame, output, ahead, now.templates)
     findings = [*site.findings, *making.make(tick)]
     output.write_bytes(REDACTION, json_text(told).encode())
     _publish(shown, output)
@@ -97,10 +99,18 @@ def make(
         hidden=counts(told),
     )
     write_hidden(out, hiding.found)
-    write_record(out, Record(standing.marker, frame, making.pages, dict(seen.noticed)))
+    write_known(out, runs)
+    write_record(
+        out,
+        Record(standing.marker, frame, making.pages, dict(seen.noticed), seen.across, making.raw),
+    )
     write_standing(out, standing)
     output.tidy()
     return output.work, standing
+
+
+def _lookout(inputs: Mapping[str, Input], known: Record, ahead: Ahead) -> Lookout:
+    return Lookout(inputs, known.noticed, known.across, partial(_read_ahead, ahead))
 
 
 def _publish(site: Site, output: Output) -> None:
@@ -131,8 +141,8 @@ class _Making:
     """A build at work: what it knows of the last one, and what it has made so far."""
 
     site: Site
-    earlier: Mapping[str, Input]
-    """The inputs of the last build."""
+    earlier: Standing
+    now: Standing
     before: Record
     inputs: Mapping[str, Input]
     frame: str
@@ -142,6 +152,7 @@ class _Making:
     templates: Mapping[str, str]
     """The digest of each template, by its name."""
     pages: dict[str, PageRecord] = field(default_factory=dict)
+    raw: dict[str, Raw] = field(default_factory=dict)
 
     def make(self, tick: Tick | None) -> Iterator[Finding]:
         """Put every file of the site in its place; what could not be made is found."""
@@ -200,22 +211,42 @@ class _Making:
         for path in sorted(static.rglob("*")):
             if path.is_file():
                 name = f"static/{path.relative_to(static).as_posix()}"
-                self.output.write_bytes(name, path.read_bytes())
+                if not self._is_same(path, self.earlier.program, self.now.program, name):
+                    self.output.write_bytes(name, path.read_bytes())
         for name in sorted(SCHEMAS):
             text = json_text(schema(name))
             self.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
 
+    def _is_same(
+        self, path: Path, before: Mapping[str, Input], now: Mapping[str, Input], name: str
+    ) -> bool:
+        """Whether a file of the site is what it was, and kept so."""
+        old, new = before.get(str(path.absolute())), now.get(str(path.absolute()))
+        same = old is not None and new is not None and old.digest == new.digest
+        return same and self.output.keep([name])
+
     def _raw(self) -> Iterator[Copy]:
-        """The runs' own files, as they stand in the site."""
+        """The runs' own files, as they stand in the site, of runs that are not what they were."""
         for stored in self.site.every_run:
-            for file in stored.files:
-                name = str(file.path.absolute())
-                old, new = self.earlier.get(name), self.inputs.get(name)
-                same = old is not None and new is not None and old.says == new.says
-                yield Copy(file, raw_path(stored.run.id, file.name), same)
-                packed = gzip_path(stored.run.id, file)
-                if packed:
-                    yield Copy(file, packed, same, compressed=True)
+            held = self.before.raw.get(stored.run.id)
+            if held and held.says == stored.says and self.output.keep(held.paths):
+                self.raw[stored.run.id] = held
+                continue
+            copies = list(self._copies(stored))
+            if stored.says:
+                paths = tuple(copy.path for copy in copies)
+                self.raw[stored.run.id] = Raw(stored.says, paths)
+            yield from copies
+
+    def _copies(self, stored: StoredRun) -> Iterator[Copy]:
+        for file in stored.files:
+            name = str(file.path.absolute())
+            old, new = self.earlier.inputs.get(name), self.inputs.get(name)
+            same = old is not None and new is not None and old.says == new.says
+            yield Copy(file, raw_path(stored.run.id, file.name), same)
+            packed = gzip_path(stored.run.id, file)
+            if packed:
+                yield Copy(file, packed, same, compressed=True)
 
 
 def _published(

@@ -86,6 +86,7 @@ class Output:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
+        self._at = f"{out}/"
         self._beside: list[Callable[[], Placed]] = []
         self._placed: set[str] = set()
         self._fresh: set[str] = set()
@@ -128,7 +129,7 @@ class Output:
         """Put copies of files in their places, some of them compressed; to be counted after."""
         kept, written = [], []
         for source in sources:
-            if source.same and self._take_over(source.path):
+            if source.same and self._take_over(source.path, _status(f"{self._at}{source.path}")):
                 kept.append(source.path)
                 continue
             written.append(source.path)
@@ -144,16 +145,16 @@ class Output:
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
-        if not self.stand(paths):
+        held = [_status(f"{self._at}{path}") for path in paths]
+        if None in held:
             return False
-        for path in paths:
-            self._take_over(path)
+        for path, status in zip(paths, held, strict=True):
+            self._take_over(path, status)
         self.count(Placed(kept=tuple(paths)))
         return True
 
-    def _take_over(self, path: str) -> bool:
+    def _take_over(self, path: str, status: os.stat_result | None) -> bool:
         """Take a file over; False where it is not there."""
-        status = _status(f"{self.out}/{path}")
         if status is None:
             return False
         # Two names at least: that in the site, and that in the folder.
@@ -177,7 +178,7 @@ class Output:
 
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
-        return all(_status(f"{self.out}/{path}") for path in paths)
+        return all(_status(f"{self._at}{path}") for path in paths)
 
     def settle(self) -> None:
         """Wait for the files that are written beside; what went wrong with one is raised here."""

@@ -15,7 +15,6 @@ from kbsite.model.board import Attempt
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
-from kbsite.model.redaction import Hidden
 from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
@@ -23,9 +22,17 @@ from kbsite.record import read_record
 from kbsite.standing import program, read_standing
 from kbsite.store import spares
 from kbsite.store.inputs import inputs
+from kbsite.store.known_runs import KnownRuns
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import StoredRun, as_findings, read_floors, read_run, run_folders
+from kbsite.store.runs import (
+    StoredRun,
+    as_findings,
+    is_partial,
+    read_floors,
+    read_run,
+    run_folders,
+)
 from kbsite.store.settings import Settings
 
 MARKER = spares.MARKER
@@ -81,10 +88,14 @@ def read_noticing(
     lookout: Lookout | None,
     tick: Tick | None = None,
     hiding: Hiding | None = None,
+    known: KnownRuns | None = None,
 ) -> tuple[Site, Sighting]:
-    """What `read` gives, and what there is for the next lookout to know."""
+    """What `read` gives, and what there is for the next lookout to know.
+
+    Runs that are `known`, and are what they were, are not read; the others are known afterwards.
+    """
     findings: list[Finding] = []
-    runs, floor_runs = _apart(_runs(settings.runs, findings, hiding))
+    runs, floor_runs = _apart(_runs(settings.runs, findings, hiding, known))
     graded = graded_floors(floor_runs)
     problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
     configs = board_configs(settings.config, runs)
@@ -138,7 +149,9 @@ def _floor_of(floor: Floor, run: Run) -> bool:
     )
 
 
-def _runs(folder: Path, findings: list[Finding], hiding: Hiding | None) -> Iterator[StoredRun]:
+def _runs(
+    folder: Path, findings: list[Finding], hiding: Hiding | None, known: KnownRuns | None
+) -> Iterator[StoredRun]:
     if not folder.is_dir():
         message = "no such folder; kbsite.yaml names it under runs"
         findings.append(Finding(Severity.ERROR, str(folder), message))
@@ -146,7 +159,7 @@ def _runs(folder: Path, findings: list[Finding], hiding: Hiding | None) -> Itera
     seen: dict[str, Path] = {}
     for path in run_folders(folder):
         try:
-            stored = read_run(path, hiding.of(path) if hiding else Hidden())
+            stored = _run(path, hiding, known)
         except InvalidFileError as error:
             findings += as_findings(error)
             continue
@@ -158,6 +171,20 @@ def _runs(folder: Path, findings: list[Finding], hiding: Hiding | None) -> Itera
         seen[run_id] = path
         findings += stored.findings
         yield stored
+
+
+def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRun:
+    """The run in a folder, as it is known or as it is read."""
+    if hiding is None or is_partial(path):
+        return read_run(path)
+    hidden = hiding.of(path)
+    held = known.get(path, hidden) if known else None
+    if held is None:
+        says, unaudited = hiding.says(path)
+        held = replace(read_run(path, hidden), says=says, unaudited=unaudited)
+        if known:
+            known.add(held, hidden)
+    return held
 
 
 def _problems(folder: Path, findings: list[Finding]) -> Iterator[StoredProblem]:

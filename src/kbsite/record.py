@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbsite.lookout import Noticed
+from kbsite.lookout import Across, Noticed
 from kbsite.model.redaction import Hidden
 from kbsite.pages.page import Made
-from kbsite.standing import Standing, read_told, write_told
+from kbsite.standing import Standing
+from kbsite.store.told import read_told, write_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,16 @@ class PageRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """The files of a run as they stand in the site."""
+
+    says: str
+    """Digest of what the site shows of them."""
+    paths: tuple[str, ...]
+    """Where they stand."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A build."""
 
@@ -38,6 +49,10 @@ class Record:
     pages: dict[str, PageRecord] = field(default_factory=dict)
     noticed: dict[str, Noticed] = field(default_factory=dict)
     """What was found in each run, by its id."""
+    across: Across = field(default_factory=Across)
+    """What was found by comparing them."""
+    raw: dict[str, Raw] = field(default_factory=dict)
+    """The runs' own files as they stand in the site, by id of run."""
 
     def file(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of; None where that is not known."""

@@ -7,21 +7,15 @@ the same however it was built.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
-
-import msgspec
 
 from kbsite import __version__, assets
 from kbsite.model.finding import Finding
 from kbsite.store.inputs import Input, digest_of, inputs
 from kbsite.store.spares import MARKER
-from kbsite.store.writing import write_bytes
-
-T = TypeVar("T")
+from kbsite.store.told import read_told, write_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,31 +105,6 @@ def marker_of(out: Path) -> int | None:
         return (out / MARKER).stat().st_mtime_ns
     except OSError:
         return None
-
-
-def read_told(path: Path, kind: type[T]) -> T | None:
-    """What a file beside the site tells; None where it tells nothing of that kind.
-
-    Nothing is lost without it: the next build makes everything.
-    """
-    try:
-        data = path.read_bytes()
-        try:
-            return msgspec.json.decode(data, type=kind)
-        except msgspec.DecodeError:
-            return msgspec.convert(json.loads(data), kind)
-    except (OSError, ValueError, msgspec.ValidationError):
-        return None
-
-
-def write_told(path: Path, value: object) -> None:
-    """Write what `read_told` reads, whole."""
-    try:
-        data = msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        # Names of files may hold bytes that are no UTF-8: then all stands in ASCII.
-        data = json.dumps(msgspec.to_builtins(value)).encode()
-    write_bytes(path, data)
 
 
 def digest(*parts: object) -> str:

@@ -23,8 +23,8 @@ from kbsite.model.redaction import Hidden, Span, covered
 from kbsite.redaction.known import Known, Value
 from kbsite.redaction.scan import DENIED, Looker
 from kbsite.store.files import Stored, contents
-from kbsite.store.inputs import Input, digest_of, inputs
-from kbsite.store.runs import is_partial, run_folders
+from kbsite.store.inputs import Below, Input, digest_of, inputs
+from kbsite.store.runs import AUDIT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
 __all__ = ["LONG", "Hiding", "denied_of", "hiding_of", "rules_digest"]
@@ -48,20 +48,36 @@ class Hiding:
 
     def look(self, folders: Iterable[Path]) -> None:
         """Look at runs, half of them on a second core where they are long."""
-        files = {folder: contents(folder)[0] for folder in folders}
-        anew = [folder for folder, held in files.items() if not self._is_known(folder, held)]
+        anew = [folder for folder in folders if not self._is_known(folder)]
+        files = {folder: contents(folder)[0] for folder in anew}
         first = _half(anew, files)
         waited_for = beside(partial(self._looked, first, files)) if first else dict[str, Hidden]
         self.found |= self._looked(anew[len(first) :], files)
         self.found |= waited_for()
 
-    def _is_known(self, folder: Path, files: Sequence[Stored]) -> bool:
+    def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
-        key, held = self._key(files), self.before.get(str(folder))
-        if held is None or not key or held.made_of != key:
+        held = self.before.get(str(folder))
+        if held is None or not held.made_of or held.made_of != self._key(folder):
             return False
         self.found[str(folder)] = held
         return True
+
+    def says(self, folder: Path) -> tuple[str, str]:
+        """Digests of what the site shows of a run's files: of all, and of all but its audit.
+
+        Empty where that is not known.
+        """
+        hidden, shown = self.of(folder), {}
+        for name, one in self._below.of(folder).items():
+            spans = hidden.files.get(name)
+            covered_as = _digest_of_spans(spans) if spans else ""
+            shown[hidden.names.get(name, name)] = replace(one, hidden=covered_as)
+        if not shown:
+            return "", ""
+        whole = digest_of(shown)
+        shown.pop(AUDIT, None)
+        return whole, digest_of(shown)
 
     def of(self, folder: Path) -> Hidden:
         """What is hidden of a run."""
@@ -71,13 +87,15 @@ class Hiding:
 
     def shown(self) -> dict[str, Input]:
         """The files of the runs, with what is hidden of each."""
-        held = {path: replace(one, hidden="") for path, one in self.inputs.items()}
+        held = {
+            path: replace(one, hidden="") if one.hidden else one
+            for path, one in self.inputs.items()
+        }
         for folder, hidden in self.found.items():
             for name, spans in hidden.files.items():
                 path = f"{Path(folder).absolute()}/{name}"
                 if path in held:
-                    digest = hashlib.sha256(repr(spans).encode()).hexdigest()
-                    held[path] = replace(held[path], hidden=digest)
+                    held[path] = replace(held[path], hidden=_digest_of_spans(spans))
         return held
 
     def text(self, text: str) -> str:
@@ -98,16 +116,19 @@ class Hiding:
     ) -> dict[str, Hidden]:
         return {str(one): self._run(one, files[one]) for one in folders}
 
-    def _key(self, files: Sequence[Stored]) -> str:
+    def _key(self, folder: Path) -> str:
         """Digest of all that decides what is hidden of a run; empty where that is not known."""
-        held = {}
-        for file in files:
-            one = self.inputs.get(str(file.path.absolute()))
-            if one is None:
-                return ""
-            held[file.name] = replace(one, hidden="")
-        parts = (self._own, digest_of(held))
-        return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
+        held = self._below.of(folder)
+        if not held:
+            return ""
+        whole = hashlib.sha256(self._own.encode("utf-8", "surrogateescape"))
+        for name, one in held.items():
+            whole.update(f"{one.digest}  {name}\0".encode("utf-8", "surrogateescape"))
+        return whole.hexdigest()
+
+    @cached_property
+    def _below(self) -> Below:
+        return Below(self.inputs)
 
     @cached_property
     def _own(self) -> str:
@@ -116,7 +137,7 @@ class Hiding:
 
     def _run(self, folder: Path, files: Sequence[Stored]) -> Hidden:
         if not self.rules.on:
-            return Hidden(self._key(files))
+            return Hidden(self._key(folder))
         seen, run = Seen(self._looker), f"{folder.parent.name}/{folder.name}"
         for file in files:
             seen.see(file)
@@ -132,7 +153,7 @@ class Hiding:
             if file.name in hidden:
                 before[file.name] = _digest(file)
                 after[file.name] = _digest(replace(file, hidden=hidden[file.name]))
-        return Hidden(self._key(files), hidden, names, before, after)
+        return Hidden(self._key(folder), hidden, names, before, after)
 
     def _kept(self, place: str, name: str, spans: Sequence[Span], seen: Seen) -> Iterator[Span]:
         if not self.rules.allow:
@@ -150,6 +171,10 @@ def _half(folders: Sequence[Path], files: Mapping[Path, Sequence[Stored]]) -> Se
     whole = sum(sizes)
     count = sum(reached <= whole // 2 for reached in accumulate(sizes))
     return folders[:count] if whole >= LONG else ()
+
+
+def _digest_of_spans(spans: Sequence[Span]) -> str:
+    return hashlib.sha256(repr(spans).encode()).hexdigest()
 
 
 def _digest(file: Stored) -> str:

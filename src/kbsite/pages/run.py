@@ -70,13 +70,12 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
     """What the files of a run are made of: its own files, and what they show of other runs."""
     run = stored.run
     board = site.board_of.get(run.id)
-    own = [(file.name, inputs.get(str(file.path.absolute()))) for file in stored.files]
-    rivals = [attempt.run.id for attempt in site.rivals.get(run.id, ())]
     return (
-        [(name, held.says if held else None) for name, held in own],
+        stored.says or _own(stored, inputs),
         [(finding.severity, finding.message) for finding in stored.findings],
         [attempt.run.id for attempt in site.attempts[run.id]],
-        rivals,
+        best_other(site, run.id),
+        run.id in site.rivals,
         board.config if board else None,
         neighbours(board, run.id) if board else None,
         floors_of(site, stored),
@@ -90,6 +89,17 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         site.proofs.get(run.id, ()),
         _leak(site, stored),
     )
+
+
+def _own(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
+    held = [(file.name, inputs.get(str(file.path.absolute()))) for file in stored.files]
+    return [(name, one.says if one else None) for name, one in held]
+
+
+def best_other(site: Site, run_id: str) -> str | None:
+    """The run that a run's page offers to be compared with: the best other one of its problem."""
+    others = (attempt.run.id for attempt in site.rivals.get(run_id, ()))
+    return next((other for other in others if other != run_id), None)
 
 
 def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
@@ -185,6 +195,7 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
         "refusal": _refusal(site, run.id),
         "leak": _leak(site, stored),
+        "rival": best_other(site, run.id),
     }
 
 

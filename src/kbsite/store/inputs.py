@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -85,6 +86,20 @@ def _statuses(places: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
             else:
                 with suppress(OSError):
                     yield entry.path, entry.stat(follow_symlinks=False)
+
+
+class Below:
+    """The files of some folders, found among all inputs."""
+
+    def __init__(self, held: Mapping[str, Input]) -> None:
+        self._held = held
+        self._paths = sorted(held)
+
+    def of(self, folder: Path) -> dict[str, Input]:
+        """What is below a folder, by its path from there."""
+        home = f"{folder.absolute()}/"
+        first, last = bisect_left(self._paths, home), bisect_left(self._paths, f"{home[:-1]}0")
+        return {path[len(home) :]: self._held[path] for path in self._paths[first:last]}
 
 
 def digest_of(held: Mapping[str, Input]) -> str:

@@ -6,6 +6,7 @@ snapshots/, samples.jsonl, check.log, benchmark.log and, written last, manifest.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -55,6 +56,10 @@ class StoredRun:
     audit: Audit | None
     files: tuple[Stored, ...]
     findings: tuple[Finding, ...]
+    says: str = ""
+    """Digest of all that the site shows of its files; empty where that is not known."""
+    unaudited: str = ""
+    """The same without its audit."""
 
     @property
     def transcripts(self) -> list[Stored]:
@@ -83,30 +88,38 @@ def run_folders(runs: Path) -> Iterator[Path]:
 
     None if `runs` is not there.
     """
-    waiting = _folders(runs)
+    waiting = _folders(runs, _names(runs))
     while waiting:
         folder = waiting.pop()
-        if is_run(folder):
+        names = _names(folder)
+        if is_partial(folder) or not _OWN.isdisjoint(names):
             yield folder
         else:
-            waiting += _folders(folder)
+            waiting += _folders(folder, names)
 
 
-def _folders(folder: Path) -> list[Path]:
-    """The folders in a folder, the last one first; no hidden ones, and no links."""
-    if not folder.is_dir():
-        return []
-    return sorted(
-        (path for path in folder.iterdir()
-         if not path.name.startswith(".") and not path.is_symlink() and path.is_dir()),
-        reverse=True,
-    )  # fmt: skip
+_OWN = {RUN, MANIFEST, METRICS, AUDIT}
+"""What a folder is a run's by."""
+
+
+def _names(folder: Path) -> dict[str, bool]:
+    """What is in a folder, by name, with whether it is a folder itself and no link."""
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+    except (NotADirectoryError, FileNotFoundError):
+        return {}
+
+
+def _folders(folder: Path, names: Mapping[str, bool]) -> list[Path]:
+    """The folders in a folder, the last one first; no hidden ones."""
+    below = (name for name, is_folder in names.items() if is_folder and not name.startswith("."))
+    return sorted((folder / name for name in below), reverse=True)
 
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is, or wants to be, a run directory."""
-    own = (folder / name for name in (RUN, MANIFEST, METRICS, AUDIT))
-    return is_partial(folder) or any(path.is_symlink() or path.exists() for path in own)
+    return is_partial(folder) or not _OWN.isdisjoint(_names(folder))
 
 
 def is_partial(folder: Path) -> bool:

@@ -1,0 +1,131 @@
+"""Runs as the last build read them, for the next one to read only those that changed.
+
+What is hidden of a run is hidden here too: a run is known by all that decides that, and by its
+files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from kbsite.model.audit import Audit
+from kbsite.model.finding import Finding
+from kbsite.model.grade import Metrics
+from kbsite.model.redaction import Hidden, Span
+from kbsite.model.run import Run
+from kbsite.store.files import Stored
+from kbsite.store.runs import StoredRun
+from kbsite.store.told import read_told, write_told
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    name: str
+    """What the site calls it."""
+    own: str
+    """What it is called in its folder."""
+    size: int
+    hidden: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A run as it was read."""
+
+    made_of: str
+    """Digest of its files, and of all that decides what is hidden of them."""
+    says: str
+    unaudited: str
+    run: Run
+    metrics: Metrics
+    audit: Audit | None
+    files: tuple[_File, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    code: str
+    """Digest of the code that read them."""
+    runs: dict[str, msgspec.Raw]
+    """By folder."""
+
+
+@dataclass(slots=True)
+class KnownRuns:
+    """What the same code read."""
+
+    code: str
+    """Digest of that code."""
+    told: Mapping[str, msgspec.Raw] = field(default_factory=dict)
+    held: dict[str, tuple[str, StoredRun, msgspec.Raw | None]] = field(default_factory=dict)
+    """Those that were asked for or read, by folder: what of, and how they are told."""
+
+    def get(self, folder: Path, hidden: Hidden) -> StoredRun | None:
+        """A run of which neither a file changed nor what is hidden of it; None if it is another."""
+        held = self.held.get(str(folder))
+        if held is None and str(folder) in self.told:
+            held = self.held[str(folder)] = _taken(folder, self.told[str(folder)])
+        return held[1] if held and hidden.made_of and held[0] == hidden.made_of else None
+
+    def add(self, stored: StoredRun, hidden: Hidden) -> None:
+        """Remember a run that was read, if it comes back as it is."""
+        if not hidden.made_of:
+            return
+        files = tuple(
+            _File(file.name, str(file.path.relative_to(stored.folder)), file.size, file.hidden)
+            for file in stored.files
+        )
+        known = _Known(
+            hidden.made_of, stored.says, stored.unaudited, stored.run, stored.metrics,
+            stored.audit, files, stored.findings,
+        )  # fmt: skip
+        raw = None
+        try:
+            raw = msgspec.Raw(msgspec.json.encode(known))
+            if _taken(stored.folder, raw)[1] != stored:
+                raw = None
+        except (UnicodeEncodeError, msgspec.MsgspecError):
+            # Bytes that are no UTF-8, numbers that JSON does not have: it is read each time.
+            raw = None
+        self.held[str(stored.folder)] = (hidden.made_of, stored, raw)
+
+    def keep(self, folders: Iterable[Path]) -> None:
+        """Forget all other runs."""
+        kept = {str(folder) for folder in folders}
+        self.held = {folder: held for folder, held in self.held.items() if folder in kept}
+        self.told = {}
+
+
+def _taken(folder: Path, raw: msgspec.Raw) -> tuple[str, StoredRun, msgspec.Raw]:
+    known = _DECODER.decode(raw)
+    files = (Stored(one.name, folder / one.own, one.size, one.hidden) for one in known.files)
+    stored = StoredRun(
+        folder=folder, run=known.run, metrics=known.metrics, audit=known.audit,
+        files=tuple(files), findings=known.findings, says=known.says, unaudited=known.unaudited,
+    )  # fmt: skip
+    return known.made_of, stored, raw
+
+
+_DECODER = msgspec.json.Decoder(_Known)
+
+
+def known_path(out: Path) -> Path:
+    """Where it lies what was read of the runs of the site in `out`; no secret is in it."""
+    return out.with_name(f".{out.name}.runs.json")
+
+
+def read_known(out: Path, code: str) -> KnownRuns:
+    """What this code read for the site in `out`; nothing where that cannot be read."""
+    told = read_told(known_path(out), _Told)
+    return KnownRuns(code, told.runs if told and told.code == code else {})
+
+
+def write_known(out: Path, known: KnownRuns) -> None:
+    """Write down what was read."""
+    runs = {folder: raw for folder, (_, _, raw) in known.held.items() if raw is not None}
+    write_told(known_path(out), _Told(known.code, runs))
