@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -27,7 +27,7 @@ PAGES = [
     "compare/index.html",
     "runs/long/steps-0002.html", f"runs/long/text-L{line_of(LONG_ROUND) + 1}-1.html",
 ]  # fmt: skip
-SCHEMES = ("dark", "light")
+SCHEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 WIDTHS = (1400, 390)
 # Both themes and both widths: every kind of page is looked at in all four pairs, each use in two.
 CORNERS = [
