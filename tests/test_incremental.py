@@ -101,7 +101,7 @@ def test_files_that_were_touched_and_not_changed_are_nothing_to_do(settings: Set
     assert build(settings).work == Work(parsed=0, rendered=0, written=0, kept=0)
 
 
-def test_an_appended_line_rewrites_the_last_part_the_run_s_page_and_the_indices(
+def test_an_appended_line_rewrites_the_last_part_and_the_run_s_page_and_makes_no_other(
     settings: Settings,
 ) -> None:
     before = tree(build(settings).out)
@@ -123,16 +123,10 @@ def test_an_appended_line_rewrites_the_last_part_the_run_s_page_and_the_indices(
         f"runs/{name}/raw/transcript/stdout.jsonl",
     }
     assert built.work.parsed == 1
-    # The last part, the run's page, and the pages that stand once on the site.
-    assert built.work.rendered == 2 + indices(built)
+    # The last part, and the run's page: no other page shows what a transcript says.
+    assert built.work.rendered == 2
     assert built.work.written == len(changed(before, after))
     assert after == from_nothing(settings)
-
-
-def indices(built: Built) -> int:
-    """How many pages do not belong to a single run."""
-    pages = [path for path in built.out.rglob("*.html") if path.parent.parent.name != "runs"]
-    return len(pages)
 
 
 def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

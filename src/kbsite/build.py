@@ -18,6 +18,7 @@ from kbsite.store.spares import MARKER
 
 if TYPE_CHECKING:
     from kbsite.lookout import Tick
+    from kbsite.record import Memory
 
 __all__ = ["REDACTION", "Built", "build", "override"]
 
@@ -40,11 +41,18 @@ class Built:
     """How many passages of runs are hidden, by rule."""
 
 
-def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) -> Built:
+def build(
+    settings: Settings,
+    tick: Tick | None = None,
+    *,
+    fresh: bool = False,
+    memory: Memory | None = None,
+) -> Built:
     """Make the site, whole or not at all: what stood at its place stays until all is written.
 
     What did not change since the last build is taken over, unless it is to be made `fresh`. The
-    runs that are looked over are told, then the paths of the pages.
+    runs that are looked over are told, then the paths of the pages. A process that builds again
+    and again has a `memory`, and reads less.
     """
     with alone(settings.out):
         out = settings.out
@@ -64,7 +72,7 @@ def build(settings: Settings, tick: Tick | None = None, *, fresh: bool = False) 
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            work, standing = make(settings, before, now, tick)
+            work, standing = make(settings, before, now, tick, memory)
         return Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
 
 

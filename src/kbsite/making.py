@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +42,13 @@ from kbsite.pages.page import (
 )
 from kbsite.reading import MARKER, read_noticing
 from kbsite.record import (
+    Memory,
     PageRecord,
     Raw,
     Record,
-    read_hidden,
-    read_record,
-    write_hidden,
-    write_record,
 )
-from kbsite.standing import Standing, digest, marker_of, write_standing
+from kbsite.standing import Standing, digest, marker_of
 from kbsite.store.inputs import Input
-from kbsite.store.known_runs import read_known, write_known
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.settings import Settings
@@ -63,19 +59,24 @@ from kbsite.unmet import unmet
 
 
 def make(
-    settings: Settings, before: Standing, now: Standing, tick: Tick | None = None
+    settings: Settings,
+    before: Standing,
+    now: Standing,
+    tick: Tick | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Work, Standing]:
     """Make the site that is `now` to be made; `before` tells what stands. What stands then."""
     out = settings.out
     if settings.config.search:
         search.executable()  # told before the work is done, not after it
-    known = read_record(out, before)
+    memory = memory or Memory()
     code = now.code
-    hiding = hiding_of(settings, now.inputs, read_hidden(out) if before.program else {})
+    memory.recall(out, before, code)
+    known, runs = memory.record, memory.runs
+    hiding = hiding_of(settings, now.inputs, memory.hidden)
     held = hiding.shown()
     ahead: Ahead = {}
     lookout = _lookout(held, known if before.code == code else Record(), ahead)
-    runs = read_known(out, code)
     site, seen = read_noticing(settings, lookout, tick, hiding, runs)
     told = redactions(hiding.found, {stored.folder for stored in site.every_run})
     published = _published(site.findings, settings, hiding)
@@ -98,13 +99,11 @@ def make(
         unmet=(*unmet(site, settings.path), *unwanted(hiding.found)),
         hidden=counts(told),
     )
-    write_hidden(out, hiding.found)
-    write_known(out, runs)
-    write_record(
-        out,
-        Record(standing.marker, frame, making.pages, dict(seen.noticed), seen.across, making.raw),
+    runs.keep(stored.folder for stored in site.every_run)
+    record = Record(
+        standing.marker, frame, making.pages, dict(seen.noticed), seen.across, making.raw
     )
-    write_standing(out, standing)
+    memory.remember(out, standing, record, hiding.found)
     output.tidy()
     return output.work, standing
 
@@ -136,7 +135,7 @@ def _read_ahead(ahead: Ahead, stored: StoredRun) -> None:
         ahead[stored.run.id] = error
 
 
-@dataclass(slots=True)
+@dataclass
 class _Making:
     """A build at work: what it knows of the last one, and what it has made so far."""
 
@@ -176,12 +175,28 @@ class _Making:
         pages = {path: page for path, page in self.before.pages.items() if self._is_current(page)}
         return replace(self.before, pages=pages)
 
+    @cached_property
+    def _whole(self) -> str:
+        """Digest of all that pages without dependencies of their own are made of.
+
+        That is everything but what transcripts say: of them such a page shows what alarms and
+        proofs do. Empty where that is not known.
+        """
+        site = self.site
+        runs = [(stored.run.id, stored.untold) for stored in site.every_run]
+        if not all(untold for _, untold in runs):
+            return ""
+        return digest(
+            self.frame, self.now.settings, runs, site.problems, site.hardware, site.findings,
+            site.redactions, site.alarms, site.proofs, [board.floors for board in site.boards],
+        )  # fmt: skip
+
     def _is_current(self, page: PageRecord) -> bool:
         """Whether a page was made of templates as they are."""
         return all(self.templates.get(name) == held for name, held in page.templates.items())
 
     def _page(self, page: Page, templates: Templates) -> Iterator[Finding]:
-        key = digest(self.frame, page.depends(self.inputs)) if page.depends else ""
+        key = digest(self.frame, page.depends(self.inputs)) if page.depends else self._whole
         old = templates.earlier.pages.get(page.path)
         if key and old and old.key == key and self.output.keep(old.files):
             self.pages[page.path] = old
@@ -213,6 +228,9 @@ class _Making:
                 name = f"static/{path.relative_to(static).as_posix()}"
                 if not self._is_same(path, self.earlier.program, self.now.program, name):
                     self.output.write_bytes(name, path.read_bytes())
+        schemas = [f"data/schema/{name}.schema.json" for name in sorted(SCHEMAS)]
+        if self.earlier.code == self.now.code and self.output.keep(schemas):
+            return
         for name in sorted(SCHEMAS):
             text = json_text(schema(name))
             self.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())

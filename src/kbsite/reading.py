@@ -18,7 +18,7 @@ from kbsite.model.floor import Floor, FloorKind
 from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
-from kbsite.record import read_record
+from kbsite.record import Memory
 from kbsite.standing import program, read_standing
 from kbsite.store import spares
 from kbsite.store.inputs import inputs
@@ -80,7 +80,9 @@ def lookout_of(settings: Settings) -> Lookout:
     held = inputs([settings.runs, settings.problems], before.inputs)
     if before.code != program(before.program).code:
         return Lookout(held)
-    return Lookout(held, read_record(settings.out, before).noticed)
+    memory = Memory()
+    memory.recall(settings.out, before, before.code)
+    return Lookout(held, memory.record.noticed)
 
 
 def read_noticing(
@@ -180,8 +182,9 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
     hidden = hiding.of(path)
     held = known.get(path, hidden) if known else None
     if held is None:
-        says, unaudited = hiding.says(path)
-        held = replace(read_run(path, hidden), says=says, unaudited=unaudited)
+        says, unaudited, untold = hiding.says(path)
+        read = read_run(path, hidden)
+        held = replace(read, says=says, unaudited=unaudited, untold=untold)
         if known:
             known.add(held, hidden)
     return held

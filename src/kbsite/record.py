@@ -12,7 +12,8 @@ from pathlib import Path
 from kbsite.lookout import Across, Noticed
 from kbsite.model.redaction import Hidden
 from kbsite.pages.page import Made
-from kbsite.standing import Standing
+from kbsite.standing import Standing, write_standing
+from kbsite.store.known_runs import KnownRuns, read_known, write_known
 from kbsite.store.told import read_told, write_told
 
 
@@ -60,33 +61,43 @@ class Record:
         return held.files.get(path) if held else None
 
 
-def pages_path(out: Path) -> Path:
-    """Where the record of the site in `out` lies."""
-    return out.with_name(f".{out.name}.pages.json")
+@dataclass(slots=True)
+class Memory:
+    """What is known of the last build: a process that stays need not read it anew."""
+
+    record: Record = field(default_factory=Record)
+    hidden: dict[str, Hidden] = field(default_factory=dict)
+    """What was hidden of each run, by its folder."""
+    runs: KnownRuns = field(default_factory=lambda: KnownRuns(""))
+    _code: str = ""
+    _out: Path | None = None
+
+    def recall(self, out: Path, standing: Standing, code: str) -> None:
+        """Know what stands in `out`, and what of it was read by the code that is now at work."""
+        if not standing.program:
+            self.record, self.hidden, self.runs = Record(), {}, KnownRuns(code)
+            return
+        same = self._out == out and self._code == code
+        if same and self.record.marker == standing.marker:
+            return
+        record = read_told(_path(out, "pages"), Record)
+        fits = record is not None and record.marker == standing.marker
+        self.record = record if record and fits else Record()
+        self.hidden = read_told(_path(out, "hidden"), dict[str, Hidden]) or {}
+        self.runs = read_known(_path(out, "runs"), code)
+
+    def remember(
+        self, out: Path, standing: Standing, record: Record, hidden: Mapping[str, Hidden]
+    ) -> None:
+        """Write down what stands now, last of all that it stands; no secret is in any of it."""
+        if self.hidden != hidden or not _path(out, "hidden").exists():
+            write_told(_path(out, "hidden"), dict(hidden))
+        write_known(_path(out, "runs"), self.runs)
+        write_told(_path(out, "pages"), record)
+        write_standing(out, standing)
+        self.record, self.hidden = record, dict(hidden)
+        self._out, self._code = out, self.runs.code
 
 
-def read_record(out: Path, standing: Standing) -> Record:
-    """The record of the site that stands in `out`; an empty one if that is not what it records."""
-    record = read_told(pages_path(out), Record) if standing.program else None
-    return record if record and record.marker == standing.marker else Record()
-
-
-def write_record(out: Path, record: Record) -> None:
-    """Write the record of the site in `out`."""
-    write_told(pages_path(out), record)
-
-
-def hidden_path(out: Path) -> Path:
-    """Where it lies what is hidden of the runs of the site in `out`; no secret is in it."""
-    return out.with_name(f".{out.name}.hidden.json")
-
-
-def read_hidden(out: Path) -> dict[str, Hidden]:
-    """What the last build hid of each run, by its folder; nothing where that cannot be read."""
-    return read_told(hidden_path(out), dict[str, Hidden]) or {}
-
-
-def write_hidden(out: Path, found: Mapping[str, Hidden]) -> None:
-    """Write down what is hidden of each run, where it is not what stands there."""
-    if read_hidden(out) != found:
-        write_told(hidden_path(out), dict(found))
+def _path(out: Path, name: str) -> Path:
+    return out.with_name(f".{out.name}.{name}.json")

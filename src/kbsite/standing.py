@@ -26,14 +26,10 @@ class Program:
 
     @property
     def code(self) -> str:
-        """A digest of the code, which all pages hang on."""
-        held = {path: file for path, file in self.files.items() if path.endswith(".py")}
+        """A digest of the code, which all pages hang on, and of what it reads."""
+        apart = tuple(f"{assets.folder(name).absolute()}/" for name in ("templates", "static"))
+        held = {path: file for path, file in self.files.items() if not path.startswith(apart)}
         return digest(__version__, digest_of(held))
-
-    @property
-    def whole(self) -> str:
-        """A digest of all of it."""
-        return digest(__version__, digest_of(self.files))
 
     @property
     def templates(self) -> dict[str, str]:

@@ -24,7 +24,7 @@ from kbsite.redaction.known import Known, Value
 from kbsite.redaction.scan import DENIED, Looker
 from kbsite.store.files import Stored, contents
 from kbsite.store.inputs import Below, Input, digest_of, inputs
-from kbsite.store.runs import AUDIT, is_partial, run_folders
+from kbsite.store.runs import AUDIT, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
 __all__ = ["LONG", "Hiding", "denied_of", "hiding_of", "rules_digest"]
@@ -63,10 +63,11 @@ class Hiding:
         self.found[str(folder)] = held
         return True
 
-    def says(self, folder: Path) -> tuple[str, str]:
-        """Digests of what the site shows of a run's files: of all, and of all but its audit.
+    def says(self, folder: Path) -> tuple[str, str, str]:
+        """Digests of what the site shows of a run's files.
 
-        Empty where that is not known.
+        Of all, of all but its audit, and of all but what its transcript says; empty where that is
+        not known.
         """
         hidden, shown = self.of(folder), {}
         for name, one in self._below.of(folder).items():
@@ -74,10 +75,13 @@ class Hiding:
             covered_as = _digest_of_spans(spans) if spans else ""
             shown[hidden.names.get(name, name)] = replace(one, hidden=covered_as)
         if not shown:
-            return "", ""
-        whole = digest_of(shown)
-        shown.pop(AUDIT, None)
-        return whole, digest_of(shown)
+            return "", "", ""
+        untold = {
+            name: replace(one, digest="", hidden="") if name.startswith(TRANSCRIPT) else one
+            for name, one in shown.items()
+        }
+        unaudited = {name: one for name, one in shown.items() if name != AUDIT}
+        return digest_of(shown), digest_of(unaudited), digest_of(untold)
 
     def of(self, folder: Path) -> Hidden:
         """What is hidden of a run."""

@@ -184,7 +184,8 @@ class Page:
     """Makes its files, one at a time; called when they are written, and dropped after."""
     depends: Callable[[Mapping[str, Input]], object] | None = None
     """All that its files depend on beside code, titles and settings, as plain data; given the files
-    that the build reads. A page without this is made anew by every build."""
+    that the build reads. A page without this is made anew whenever anything but a transcript
+    changed: it reads no file of a run."""
 
 
 def templated(path: str, template: str, values: Callable[[], Mapping[str, object]]) -> Page:

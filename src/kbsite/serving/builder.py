@@ -16,12 +16,16 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbsite import assets
 from kbsite.errors import KbsiteError
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from kbsite.record import Memory
 
 _LONGEST = 1 << 26
 """Bytes of an answer at most: a build of a thousand bad runs names all of them."""
@@ -131,13 +135,21 @@ def _outcome(line: bytes) -> Outcome:
     return Outcome(**{**held, "errors": tuple(held["errors"]), "warnings": tuple(held["warnings"])})
 
 
+_memory: Memory | None = None
+"""What this process knows of its last build."""
+
+
 def build_once(source: Source) -> Outcome:
     """Build here and now; what goes wrong is in the outcome."""
+    global _memory  # noqa: PLW0603 - of this process, which does nothing but build
     from kbsite.build import build
+    from kbsite.record import Memory
+
+    _memory = _memory or Memory()
 
     before = time.perf_counter()
     try:
-        built = build(source.settings())
+        built = build(source.settings(), memory=_memory)
     except KbsiteError as error:
         return Outcome(failed=str(error))
     except Exception as error:  # noqa: BLE001 - the next change may mend it; it is told meanwhile

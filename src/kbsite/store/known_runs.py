@@ -40,6 +40,7 @@ class _Known:
     """Digest of its files, and of all that decides what is hidden of them."""
     says: str
     unaudited: str
+    untold: str
     run: Run
     metrics: Metrics
     audit: Audit | None
@@ -81,8 +82,8 @@ class KnownRuns:
             for file in stored.files
         )
         known = _Known(
-            hidden.made_of, stored.says, stored.unaudited, stored.run, stored.metrics,
-            stored.audit, files, stored.findings,
+            hidden.made_of, stored.says, stored.unaudited, stored.untold, stored.run,
+            stored.metrics, stored.audit, files, stored.findings,
         )  # fmt: skip
         raw = None
         try:
@@ -107,6 +108,7 @@ def _taken(folder: Path, raw: msgspec.Raw) -> tuple[str, StoredRun, msgspec.Raw]
     stored = StoredRun(
         folder=folder, run=known.run, metrics=known.metrics, audit=known.audit,
         files=tuple(files), findings=known.findings, says=known.says, unaudited=known.unaudited,
+        untold=known.untold,
     )  # fmt: skip
     return known.made_of, stored, raw
 
@@ -114,18 +116,13 @@ def _taken(folder: Path, raw: msgspec.Raw) -> tuple[str, StoredRun, msgspec.Raw]
 _DECODER = msgspec.json.Decoder(_Known)
 
 
-def known_path(out: Path) -> Path:
-    """Where it lies what was read of the runs of the site in `out`; no secret is in it."""
-    return out.with_name(f".{out.name}.runs.json")
-
-
-def read_known(out: Path, code: str) -> KnownRuns:
-    """What this code read for the site in `out`; nothing where that cannot be read."""
-    told = read_told(known_path(out), _Told)
+def read_known(path: Path, code: str) -> KnownRuns:
+    """What a file tells of runs that this code read; nothing where that cannot be read."""
+    told = read_told(path, _Told)
     return KnownRuns(code, told.runs if told and told.code == code else {})
 
 
-def write_known(out: Path, known: KnownRuns) -> None:
-    """Write down what was read."""
+def write_known(path: Path, known: KnownRuns) -> None:
+    """Write down what was read; no secret is in it."""
     runs = {folder: raw for folder, (_, _, raw) in known.held.items() if raw is not None}
-    write_told(known_path(out), _Told(known.code, runs))
+    write_told(path, _Told(known.code, runs))

@@ -60,6 +60,8 @@ class StoredRun:
     """Digest of all that the site shows of its files; empty where that is not known."""
     unaudited: str = ""
     """The same without its audit."""
+    untold: str = ""
+    """The same without what its transcript says."""
 
     @property
     def transcripts(self) -> list[Stored]:
