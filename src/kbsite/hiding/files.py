@@ -8,10 +8,11 @@ from itertools import islice
 from typing import Final
 
 from kbsite.hiding import archives
+from kbsite.hiding.crowds import Stretch, over, widened
 from kbsite.model.redaction import Span, covered
-from kbsite.redaction.known import Known, Value
+from kbsite.redaction.known import MOST, Known, Value
 from kbsite.redaction.people import People
-from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Looker, merged
+from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Found, Looker, merged
 from kbsite.store.files import Stored
 
 BLOCK: Final = 4 << 20
@@ -24,6 +25,8 @@ class Seen:
 
     looker: Looker
     spans: dict[str, list[Span]] = field(default_factory=dict)
+    crowded: dict[str, list[Stretch]] = field(default_factory=dict)
+    """Where files are too full of what rules find to be looked at."""
     files: dict[str, Stored] = field(default_factory=dict)
     secrets: set[bytes] = field(default_factory=set)
     people: set[bytes] = field(default_factory=set)
@@ -31,7 +34,7 @@ class Seen:
     def see(self, file: Stored) -> None:
         """Look at a file, and at its name."""
         self.files[file.name] = file
-        self.spans[file.name] = merged(_looked(file, self._take))
+        self.spans[file.name], self.crowded[file.name] = _looked(file, self._take)
         name = file.name.encode("utf-8", "surrogateescape")
         self._take(name, 0, len(name))
 
@@ -40,17 +43,20 @@ class Seen:
         if self.secrets or self.people:
             known = Known(Value(value, SEEN) for value in sorted(self.secrets))
             people = People(name for name in sorted(self.people) if len(name) > 2)
-            self.looker = replace(self.looker, again=(known.found, people.found))
+            self.looker = replace(self.looker, again=(known.looked, people.looked))
         for name, file in self.files.items():
-            spans = self.spans[name]
+            spans, crowded = self.spans[name], self.crowded[name]
             if self.looker.again:
-                spans = merged([*spans, *_looked(file, self.looker.look_again)])
+                more, too = _looked(file, self.looker.look_again)
+                spans, crowded = merged([*spans, *more]), [*crowded, *too]
+            if crowded:
+                spans = over(spans, widened(file, crowded))
             self.spans[name] = _lined(file, spans)
 
     def name(self, name: str) -> str:
         """What a file is called on the site."""
         data = name.encode("utf-8", "surrogateescape")
-        spans = [*self.looker.look(data).spans, *self.looker.look_again(data, 0, len(data))]
+        spans = [*self.looker.look(data).spans, *self.looker.look_again(data, 0, len(data)).spans]
         return covered(data, merged(spans)).decode("utf-8", "surrogateescape")
 
     def value(self, name: str, span: Span) -> bytes:
@@ -64,27 +70,30 @@ class Seen:
             stream.seek(span.start)
             return stream.read(end - span.start)
 
-    def _take(self, data: bytes, start: int, end: int) -> list[Span]:
+    def _take(self, data: bytes, start: int, end: int) -> Found:
         found = self.looker.look(data, start, end)
-        self.secrets |= found.secrets
+        if len(self.secrets) < MOST:
+            self.secrets |= found.secrets
         self.people |= found.people
-        return found.spans
+        return found
 
 
-Look = Callable[[bytes, int, int], Sequence[Span]]
+Look = Callable[[bytes, int, int], Found]
 
 
-def _looked(file: Stored, look: Look) -> Iterator[Span]:
-    """What is found in a file; all of it is, where it cannot be told what it holds."""
+def _looked(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
+    """What is found in a file, in order; all of it is, where it cannot be told what it holds.
+
+    And where it is too crowded to be looked at.
+    """
     try:
         with file.path.open("rb") as stream:
             start = stream.read(16)
         if archives.is_archive(start):
-            yield from _within(file, look, whole=not archives.is_zip(start))
-        else:
-            yield from _blocks(file, look)
+            return merged(_within(file, look, whole=not archives.is_zip(start))), []
+        return _blocks(file, look)
     except (OSError, archives.ClosedError):
-        yield Span(0, file.size, ARCHIVE)
+        return [Span(0, file.size, ARCHIVE)], []
 
 
 def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:
@@ -92,20 +101,25 @@ def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:
     for number, (name, data) in enumerate(archives.members(file.path)):
         own = name.encode("utf-8", "surrogateescape")
         found = look(data, 0, len(data))
-        if look(own, 0, len(own)) or (found and whole):
+        if look(own, 0, len(own)).spans or (found.spans and whole) or found.crowded:
             yield Span(0, file.size, ARCHIVE)
-        yield from (replace(span, member=number) for span in found)
+        yield from (replace(span, member=number) for span in found.spans)
 
 
-def _blocks(file: Stored, look: Look) -> Iterator[Span]:
+def _blocks(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
     """What is found in a file, of which a block and what stands around it is held at once."""
+    spans: list[Span] = []
+    crowded: list[Stretch] = []
     with file.path.open("rb") as stream:
         for start in range(0, max(1, file.size), BLOCK):
             base = max(0, start - MARGIN)
             stream.seek(base)
             data = stream.read(start - base + BLOCK + MARGIN)
-            for one in look(data, start - base, min(len(data), start - base + BLOCK)):
-                yield replace(one, start=one.start + base, end=one.end + base)
+            found = look(data, start - base, min(len(data), start - base + BLOCK))
+            spans += [Span(one.start + base, one.end + base, one.rule, one.form)
+                      for one in found.told]  # fmt: skip
+            crowded += [(first + base, last + base) for first, last in found.crowded]
+    return merged(spans), crowded
 
 
 def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
@@ -121,5 +135,5 @@ def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
                     break
                 at += len(piece)
                 line += piece.count(b"\n")
-            lined.append(replace(span, line=line))
+            lined.append(Span(span.start, span.end, span.rule, span.form, line))
     return lined

@@ -25,6 +25,10 @@ class Form(Enum):
     URL = "URL-encoded"
     HEX = "hexadecimal"
     BASE64 = "base64"
+    STRING = "line of JSON"
+    """A string stands there instead."""
+    BLANK = "lines of JSON"
+    """Blanks stand there instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,14 @@ class Hidden:
 
 
 _SEEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")
-_NO_END = re.compile(rb"[^\r\n]")
+
+
+def _all_but_ends(byte: bytes) -> bytes:
+    """A table that makes every byte the same, but those that end lines."""
+    return bytes(old if old in b"\r\n" else byte[0] for old in range(256))
+
+
+_CROSSES, _ZEROS, _BLANKS = (_all_but_ends(byte) for byte in (b"x", b"0", b" "))
 
 
 def cover(span: Span, piece: bytes, offset: int) -> bytes:
@@ -67,14 +78,24 @@ def cover(span: Span, piece: bytes, offset: int) -> bytes:
         case Form.SHAPE:
             return _SEEN.sub(b"x", piece)
         case Form.HEX:
-            return _NO_END.sub(b"0", piece)
+            return piece.translate(_ZEROS)
+        case Form.BLANK:
+            return piece.translate(_BLANKS)
+        case Form.STRING:
+            return _string(piece, offset, span.end - span.start)
         case Form.PLAIN | Form.JSON if span.end - span.start >= len(MARK):
-            mark = MARK[offset : offset + len(piece)].ljust(len(piece), b"x")
+            mark = MARK[offset : offset + len(piece)]
+            rest = piece[len(mark) :].translate(_CROSSES)
+            kept = (old if old in b"\r\n" else new for old, new in zip(piece, mark, strict=False))
+            return bytes(kept) + rest
         case _:
-            mark = b"x" * len(piece)
-    if b"\n" not in piece and b"\r" not in piece:
-        return mark
-    return bytes(old if old in b"\r\n" else new for old, new in zip(piece, mark, strict=True))
+            return piece.translate(_CROSSES)
+
+
+def _string(piece: bytes, offset: int, size: int) -> bytes:
+    """A piece of a line, of which a string is made."""
+    mark = (b'"' + MARK)[offset : offset + len(piece)].ljust(len(piece), b"x")
+    return mark[:-1] + b'"' if piece and offset + len(piece) == size else mark
 
 
 def covered(data: bytes, spans: Sequence[Span], start: int = 0) -> bytes:

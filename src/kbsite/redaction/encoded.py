@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from kbsite.model.redaction import Form
@@ -22,10 +24,17 @@ JSON_GATE: Final = (
 )
 URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9]|2[Dd]|5[Ff])[A-Za-z0-9%_-]"
 
-_ESCAPE: Final = re.compile(rb"\\+u00([0-7][0-9A-Fa-f])|\\+/")
+_ESCAPE: Final = re.compile(rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|/)")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
-_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
-_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+_HEX: Final = b"0123456789abcdefABCDEF"
+_GOES_ON: Final = {
+    Form.BASE64: re.compile(b"[" + re.escape(_BASE64) + b"]*"),
+    Form.HEX: re.compile(b"[" + _HEX + b"]*"),
+}
+GROUP: Final = (0, 2, 3)
+"""Digits of base64 before the first that is all a literal's own, by its place in a group."""
+
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
@@ -35,33 +44,45 @@ class View:
 
     form: Form
     data: bytes
-    starts: tuple[int, ...] | range
-    """Where each of its bytes begins in what was read."""
-    ends: tuple[int, ...] | range
+    start: int
+    """Where it begins in what was read."""
+    end: int
+    escapes: tuple[tuple[int, int, int], ...] = ()
+    """Bytes of what it says that are written otherwise: which, where they begin and end."""
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where a part of what it says is written."""
-        return self.starts[start], self.ends[end - 1]
+        if self.form is Form.HEX:
+            return self.start + 2 * start, self.start + 2 * end
+        if self.form is Form.BASE64:
+            return self.start + start * 8 // 6, self.start - (-end * 8 // 6)
+        return self._after(start), self._after(end - 1, 1)
+
+    def _after(self, at: int, more: int = 0) -> int:
+        """Where one byte of what it says begins; with 1 more, where it ends."""
+        number = bisect_right(self.escapes, at, key=itemgetter(0)) - 1
+        if number < 0:
+            return self.start + at + more
+        escape, first, last = self.escapes[number]
+        if at == escape:
+            return last if more else first
+        return last + at - escape - 1 + more
 
 
 def unescaped(data: bytes, start: int, end: int, form: Form) -> View:
     """A stretch with the escapes of JSON, however often they are escaped, or of URLs resolved."""
-    while start and data[start - 1 : start] in (b"\\", b"%"):
-        start -= 1
+    before = data[max(0, start - 64) : start]
+    start -= len(before) - len(before.rstrip(b"\\%"))
     pattern = _ESCAPE if form is Form.JSON else _PERCENT
-    held, starts, ends, at = bytearray(), list[int](), list[int](), start
+    held, escapes, at = bytearray(), list[tuple[int, int, int]](), start
     for one in pattern.finditer(data, start, end):
-        held += data[at : one.start()]
-        starts += range(at, one.start())
-        ends += range(at + 1, one.start() + 1)
+        first, last = one.span()
+        held += data[at:first]
+        escapes.append((len(held), first, last))
         held.append(int(one[1], 16) if one[1] else ord("/"))
-        starts.append(one.start())
-        ends.append(one.end())
-        at = one.end()
+        at = last
     held += data[at:end]
-    starts += range(at, end)
-    ends += range(at + 1, end + 1)
-    return View(form, bytes(held), tuple(starts), tuple(ends))
+    return View(form, bytes(held), start, end, tuple(escapes))
 
 
 def fragments(literal: bytes) -> Iterator[tuple[bytes, Form, int]]:
@@ -73,7 +94,7 @@ def fragments(literal: bytes) -> Iterator[tuple[bytes, Form, int]]:
     yield literal.hex().upper().encode(), Form.HEX, 0
     for shift in range(3):
         written = base64.b64encode(b"\0" * shift + literal)
-        first, last = (0, 2, 3)[shift], (shift + len(literal)) * 8 // 6
+        first, last = GROUP[shift], (shift + len(literal)) * 8 // 6
         for piece in dict.fromkeys((written[first:last], _safe(written[first:last]))):
             yield piece, Form.BASE64, shift
 
@@ -82,28 +103,23 @@ def _safe(piece: bytes) -> bytes:
     return piece.translate(bytes.maketrans(b"+/", b"-_"))
 
 
-def decoded(data: bytes, at: int, form: Form, shift: int) -> View:
+def decoded(data: bytes, at: int, form: Form, shift: int, room: tuple[int, int]) -> View:
     """The stretch of base64 or hexadecimal digits around a fragment, as the bytes it stands for.
 
-    `at` is where the fragment begins, `shift` what `fragments` says of it.
+    `at` is where the fragment begins, `shift` what `fragments` says of it; `room` is what may be
+    read.
     """
-    alphabet = _BASE64 if form is Form.BASE64 else _HEX
-    first, last = at, at
-    while first > max(0, at - AROUND) and data[first - 1] in alphabet:
-        first -= 1
-    while last < min(len(data), at + AROUND) and data[last] in alphabet:
-        last += 1
+    digits = _BASE64 if form is Form.BASE64 else _HEX
+    least, most = max(0, room[0]), min(len(data), room[1])
+    first = least + len(data[least:at].rstrip(digits)) if least < at else at
+    goes_on = _GOES_ON[form].match(data, at, most)
+    last = goes_on.end() if goes_on else at
     if form is Form.HEX:
         first += (at - first) % 2
-        size = (last - first) // 2
-        held = bytes.fromhex(data[first : first + 2 * size].decode("ascii"))
-        return View(form, held, range(first, first + 2 * size, 2), range(first + 2, last + 2, 2))
-    # The fragment begins with the first digit that is all its own.
-    group = at - (0, 2, 3)[shift]
+        last -= (last - first) % 2
+        return View(form, bytes.fromhex(data[first:last].decode("ascii")), first, last)
+    group = at - GROUP[shift]
     first = max(first, group - (group - first) // 4 * 4) if group >= first else group + 4
-    digits = data[first:last].translate(_STANDARD)
-    digits = digits[: len(digits) - (len(digits) % 4 == 1)]
-    held = base64.b64decode(digits + b"=" * (-len(digits) % 4))
-    starts = tuple(first + number * 8 // 6 for number in range(len(held)))
-    ends = tuple(first + -(-(number + 1) * 8 // 6) for number in range(len(held)))
-    return View(form, held, starts, ends)
+    held = data[first:last].translate(_STANDARD)
+    held = held[: len(held) - (len(held) % 4 == 1)]
+    return View(form, base64.b64decode(held + b"=" * (-len(held) % 4)), first, last)

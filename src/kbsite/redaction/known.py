@@ -6,12 +6,14 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice
 from typing import Final
 from urllib.parse import quote, quote_plus
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
+from kbsite.redaction.crowded import Past
 
 SHORTEST: Final = 4
 """Bytes of a value from which on it is looked for: a shorter one stands everywhere."""
@@ -89,13 +91,25 @@ class Known:
 
     def found(self, data: bytes, start: int, end: int) -> Iterator[Span]:
         """Where a part of some bytes holds one of the values."""
-        for gate in self._gates:
-            at = gate.first(data, start, end)
-            while at >= 0:
-                span = self._at(data, at)
-                if span:
-                    yield span
-                at = gate.first(data, span.end if span else at + 1, end)
+        spans = self.looked(data, start, end, Past())
+        return (span for span in spans if span.start < span.end)
+
+    def looked(self, data: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
+        """The same, in order, and an empty span wherever what begins like a value is none.
+
+        Whoever goes through them may go on further behind, at `past`.
+        """
+        found = (self._found(gate, data, start, end, past) for gate in self._gates)
+        return merge(*found, key=lambda span: span.start)
+
+    def _found(
+        self, gate: Automaton, data: bytes, start: int, end: int, past: Past
+    ) -> Iterator[Span]:
+        at = gate.first(data, start, end)
+        while at >= 0:
+            span = self._at(data, at)
+            yield span or Span(at, at, "")
+            at = gate.first(data, max(span.end if span else at + 1, min(past.at, end)), end)
 
     def _at(self, data: bytes, at: int) -> Span | None:
         """The value that begins at a place."""

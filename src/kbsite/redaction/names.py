@@ -42,12 +42,11 @@ _ADDRESS: Final = re.compile(
     rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,200})@[A-Za-z0-9\[]"
 )
 _COOKIE: Final = re.compile(
-    b"(?i)"
-    + AFTER
-    + rb"(?:set-)?cookie"
-    + _ESCAPES
-    + rb"[\"'`]?\s{0,3}[:=]\s{0,3}([^\r\n]{1,2000})"
+    b"(?i)" + AFTER + rb"(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}(?=[^\r\n])"
 )
+_COOKIE_END: Final = re.compile(rb"[\r\n\"'`]")
+LONGEST_COOKIE: Final = 2000
+"""Bytes of a header in which something is hidden."""
 _CRUMB: Final = re.compile(rb"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})=*")
 _QUOTE: Final = re.compile(rb"[\"'`]")
 _BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
@@ -104,8 +103,23 @@ def _addresses(data: bytes, start: int, end: int) -> Iterator[Found]:
 
 
 def _cookies(data: bytes, start: int, end: int) -> Iterator[Found]:
+    past = closed = start
     for one in _COOKIE.finditer(data, start, end):
-        yield from _crumbs(data, one.start(1), one.end(1))
+        first, most = one.end(), min(len(data), one.end() + LONGEST_COOKIE)
+        if closed <= first:
+            ends = _COOKIE_END.search(data, first + 1, most)
+            closed = ends.start() if ends else most
+        elif closed == past and closed < most and not _COOKIE_END.match(data, closed):
+            ends = _COOKIE_END.search(data, closed, most)
+            closed = ends.start() if ends else most
+        # What begins before the end is hidden whole: nothing of it is an end.
+        for crumb in _CRUMB.finditer(data, max(first, past), min(len(data), closed + 600)):
+            if crumb.start() >= closed:
+                break
+            past = crumb.end()
+            if not is_placeholder(crumb[1]) and len(set(crumb[1])) > 6:
+                yield crumb.start(1), crumb.end(1), "cookie"
+        past = max(past, closed)
 
 
 def _blocks(data: bytes, start: int, end: int) -> Iterator[Found]:
@@ -141,16 +155,11 @@ def _is_secret(name: bytes, value: bytes, *, opened: bool) -> bool:
     return len(value) >= 12 and is_random(value, 3.2)
 
 
-def _crumbs(data: bytes, start: int, end: int) -> Iterator[Found]:
-    quote = _QUOTE.search(data, start + 1, end)
-    for one in _CRUMB.finditer(data, start, quote.start() if quote else end):
-        if not is_placeholder(one[1]) and len(set(one[1])) > 6:
-            yield one.start(1), one.end(1), "cookie"
-
-
 def _block(data: bytes, start: int) -> Iterator[Found]:
     """The lines of a private key, whose ends may be escaped, without those that frame it."""
     most = min(len(data), start + LONGEST_BLOCK)
+    again = _BLOCK.search(data, start, most)
+    most = again.start() if again else most
     closed = _BLOCK_END.search(data, start, most)
     for one in _LINE.finditer(data, start, closed.start() if closed else most):
         first = one.start()

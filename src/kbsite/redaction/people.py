@@ -9,6 +9,7 @@ from typing import Final
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
+from kbsite.redaction.crowded import Past
 
 MOST: Final = 200
 """Persons that are looked for in one run."""
@@ -32,10 +33,16 @@ class People:
         ]
         self._gate = Automaton(sorted(pieces))
 
-    def found(self, data: bytes, start: int, end: int) -> Iterator[Span]:
-        """Where a part of some bytes names one of them."""
-        for at, text in self._gate.find(data, max(0, start - 1), end):
+    def looked(self, data: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
+        """Where a part of some bytes names one of them; empty where it may be any word.
+
+        Whoever goes through them may go on further behind, at `past`.
+        """
+        found = self._gate.next(data, max(0, start - 1), end)
+        while found:
+            at, text = found
             first, last = at + 1, at + len(text) - 1
             before, after = data[max(0, first - 80) : first], data[last : last + 64]
-            if _BEFORE.search(before) or _AFTER.match(after):
-                yield Span(first, last, "home", Form.SHAPE)
+            told = _BEFORE.search(before) or _AFTER.match(after)
+            yield Span(first, last if told else first, "home", Form.SHAPE)
+            found = self._gate.next(data, max(at + len(text), min(past.at, end)), end)

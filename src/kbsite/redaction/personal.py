@@ -5,8 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from heapq import merge
 from typing import Final
 
+from kbsite.model.redaction import Form, Span
+from kbsite.redaction.crowded import Past
 from kbsite.redaction.rules import AFTER, Rule
 
 GENERIC: Final = frozenset(
@@ -97,16 +100,23 @@ def addresses(data: bytes, start: int, end: int, *, private: bool) -> Iterator[F
             yield one.start(), one.end(), "ip"
 
 
-def homes(data: bytes, start: int, end: int) -> Iterator[Found]:
-    """The names of the home folders of persons, which need no automaton to be found."""
-    for literal in _HOMES:
-        at = data.find(literal, start, end)
-        while at >= 0:
-            one = _HOME.match(data, at)
-            name = one[1].rstrip(b".") if one else b""
-            if one and not is_generic(name):
-                yield one.start(1), one.start(1) + len(name), "home"
-            at = data.find(literal, at + 1, end)
+def homes(data: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
+    """The names of the home folders of persons, in order; they need no automaton to be found.
+
+    Whoever goes through them may go on further behind, at `past`.
+    """
+    found = (_homes(data, literal, start, end, past) for literal in _HOMES)
+    return merge(*found, key=lambda span: span.start)
+
+
+def _homes(data: bytes, literal: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
+    at = data.find(literal, start, end)
+    while at >= 0:
+        one = _HOME.match(data, at)
+        name = one[1].rstrip(b".") if one else b""
+        if one and not is_generic(name):
+            yield Span(one.start(1), one.start(1) + len(name), "home", Form.SHAPE)
+        at = data.find(literal, max(at + 1, past.at), end)
 
 
 def is_generic(name: bytes) -> bool:

@@ -39,6 +39,8 @@ class Rule:
     """Beginnings that are looked for in base64 and hexadecimal too; at least four bytes each."""
     begins: bytes = b""
     """What the gate's match begins with; the pattern is asked only then. Empty: always."""
+    told: int = 600
+    """Bytes by which one is known; it may go on."""
 
 
 def _token(
@@ -142,6 +144,6 @@ TOKENS: Final = (
     Rule(
         "jwt", "JSON Web Token", rb"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{8}", (b"eyJ",),
         re.compile(rb"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"),
-        encoded=(b"eyJhbGci",),
+        encoded=(b"eyJhbGci",), told=12_500,
     ),
 )  # fmt: skip

@@ -10,8 +10,10 @@ from typing import Final
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction import library, names, personal
 from kbsite.redaction.automaton import Automaton
+from kbsite.redaction.crowded import AGAIN, AROUND, CHEAP, FREE, Effort, Past, stretch
+from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import (
-    AROUND,
+    GROUP,
     JSON_GATE,
     URL_GATE,
     View,
@@ -43,9 +45,21 @@ _SHORT: Final = 4
 _GOING_ON: Final = 20
 _GOES_ON: Final = rb"[A-Za-z0-9+/_-]{16}"
 
+WIDEST: Final = 8192
+"""Bytes behind a match in which something may begin, where matches follow each other."""
+
+_RULES_OF: Final = {
+    begins: tuple(rule for rule in TOKENS if rule.begins == begins)
+    for begins in dict.fromkeys(rule.begins for rule in TOKENS)
+}
+"""Rules of tokens, by what a match of the automaton begins with that they are asked for."""
+
 RULES: Final[tuple[Rule, ...]] = (*TOKENS, *names.NAMES, *personal.PERSONAL)
 ARCHIVE: Final = "archive"
 """The rule that withholds an archive in which something is to be hidden."""
+
+CROWDED: Final = "crowded"
+"""The rule that hides what is made to fit the rules everywhere."""
 
 DENIED: Final = "denied"
 SEEN: Final = "seen-elsewhere"
@@ -60,6 +74,7 @@ def title(rule: str) -> str:
     own = {
         DENIED: "value of the list of the site",
         SEEN: "what a rule found elsewhere in the run",
+        CROWDED: "lines and strings so full of what rules find that they are hidden whole",
         ARCHIVE: "archive that holds something to be hidden, or that nobody can look into",
     }
     return own.get(rule) or next((one.title for one in RULES if one.id == rule), rule)
@@ -67,7 +82,11 @@ def title(rule: str) -> str:
 
 def must_not_happen(rule: str) -> bool:
     """Whether a strict build fails on what a rule finds."""
-    return rule in (DENIED, SEEN) or any(r.id == rule and r.must_not_happen for r in RULES)
+    return rule in (DENIED, SEEN, CROWDED) or any(r.id == rule and r.must_not_happen for r in RULES)
+
+
+Look = Callable[[bytes, int, int, Past], Iterable[Span]]
+"""What finds something in a part of some bytes, in order."""
 
 
 @dataclass(slots=True)
@@ -75,10 +94,14 @@ class Found:
     """What was found in some bytes."""
 
     spans: list[Span] = field(default_factory=list)
+    told: list[Span] = field(default_factory=list)
+    """Those of them that rules and values told; the rest is what is hidden unseen."""
     secrets: set[bytes] = field(default_factory=set)
     """Values to be looked for in the other files of a run."""
     people: set[bytes] = field(default_factory=set)
     """Names of homes."""
+    crowded: list[tuple[int, int]] = field(default_factory=list)
+    """Where so much was found that the rest is hidden unseen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +111,60 @@ class Looker:
     known: Known = field(default_factory=lambda: Known(()))
     private: bool = False
     """Whether addresses of networks inside are hidden too."""
-    again: tuple[Callable[[bytes, int, int], Iterable[Span]], ...] = ()
+    again: tuple[Look, ...] = ()
     """What finds in a file what other files told."""
 
-    def look_again(self, data: bytes, start: int, end: int) -> list[Span]:
+    def look_again(self, data: bytes, start: int, end: int) -> Found:
         """What other files told, in `data` between `start` and `end`."""
-        room = min(len(data), end + MARGIN // 8)
-        found = [span for look in self.again for span in look(data, start, room)]
-        return [_whole(data, span) for span in found if start <= span.start < end]
+        room, found = min(len(data), end + MARGIN // 8), Found()
+        for look in self.again:
+            found.spans += _bounded(look, data, start, room, found.crowded)
+        _finish(found, data, start, end)
+        return found
 
     def look(self, data: bytes, start: int = 0, end: int | None = None) -> Found:
         """What is to be hidden of `data`, as far as it begins between `start` and `end`.
 
         What stands before and behind, up to MARGIN bytes, is read where it tells what that is.
         """
-        last = len(data) if end is None else end
-        found = Found()
-        hits = list(_Pass(data, self, 0).hits(start, last))
-        for span, value in hits:
+        last, found = len(data) if end is None else end, Found()
+        for span, value in _Pass(data, self, 0, Effort(start), found.crowded).hits(start, last):
             if span.rule in _LEARNT and len(value) >= 8:
                 found.secrets.add(value)
             elif span.rule == "home":
                 found.people.add(value)
-        known = self.known.found(data, start, min(len(data), last + 2048))
-        whole = [*(_whole(data, span) for span, _ in hits), *known]
-        found.spans = merged(span for span in whole if start <= span.start < last)
+            found.spans.append(span)
+        room = min(len(data), last + 2048)
+        found.spans += _bounded(self.known.looked, data, start, room, found.crowded)
+        _finish(found, data, start, last)
         return found
+
+
+def _bounded(
+    look: Look, data: bytes, start: int, end: int, crowded: list[tuple[int, int]]
+) -> Iterator[Span]:
+    """What is found in some bytes, but where there is so much that it is hidden as it stands."""
+    past, hidden, number = Past(), start, 0
+    for span in look(data, start, end, past):
+        if span.start >= hidden:
+            number += 1
+            if number > FREE + (span.start - start) / CHEAP:
+                crowded.append(stretch(data, span.start, end))
+                hidden = crowded[-1][1]
+                # What begins in a stretch may go on behind it.
+                past.at = max(span.start + 1, hidden - AROUND)
+                continue
+        yield span
+
+
+def _finish(found: Found, data: bytes, start: int, end: int) -> None:
+    """Leave what begins between two places, in order."""
+    own = [_whole(data, span) for span in found.spans if span.start < span.end]
+    found.told = merged(span for span in own if start <= span.start < end)
+    crowded = ((max(first, start), min(last, end)) for first, last in found.crowded)
+    found.crowded = [(first, last) for first, last in crowded if first < last]
+    unseen = [Span(first, last, CROWDED) for first, last in found.crowded]
+    found.spans = merged([*found.told, *unseen]) if unseen else found.told
 
 
 Hit = tuple[Span, bytes]
@@ -127,48 +178,79 @@ class _Pass:
     data: bytes
     looker: Looker
     depth: int
-    _rules_until: int = -1
+    effort: Effort
+    crowded: list[tuple[int, int]] = field(default_factory=list)
+    """What is hidden unseen."""
+    _near_until: dict[bytes, int] = field(default_factory=dict)
+    """Up to where rules were asked, by what the match begins with that they are asked for."""
+    _room: int = ROOM
     _at: int = 0
     """Where the automaton is."""
     _deep: int = 0
     """Where what is hidden goes on for a while."""
-    _views_until: dict[Form, int] = field(default_factory=dict)
+    _views_until: dict[tuple[Form, int], int] = field(default_factory=dict)
+    """Up to where a form was read, by its place in a group."""
 
     def hits(self, start: int, end: int) -> Iterator[Hit]:
-        gate, data, written = _gate(), self.data, _fragments()
-        last = min(len(data), end + 256)
-        for first, until, rule in personal.homes(data, max(0, start - 256), last):
-            yield self._hit(first, until, rule)
-        found = gate.next(data, max(0, start - 256), last)
+        gate, last = _gate(), min(len(self.data), end + 256)
+        first = max(0, start - 256)
+        homes = _bounded(personal.homes, self.data, first, last, self.crowded)
+        for span in personal.homes(self.data, first, last, Past()) if self.depth else homes:
+            yield span, self.data[span.start : span.end]
+        found, past = gate.next(self.data, first, last), -1
         while found:
             at, text = found
+            if not self.depth and at >= past and self.effort.is_spent(at):
+                self.crowded.append(stretch(self.data, at, end))
+                # What is told by what stands before it may begin where that ends.
+                past = self.crowded[-1][1]
+                found = gate.next(self.data, past - AGAIN, last) if past < end else None
+                continue
             self._at = at
-            fragment = written.get(text) or (len(text) == _GOING_ON and written.get(text[:_SHORT]))
-            if fragment:
-                yield from self._decoded(at, *fragment)
-            elif text[:1] == b"%":
-                yield from self._unescaped(at, Form.URL)
-            elif text[:2] == b"\\u" or b"\\/" in text:
-                yield from self._unescaped(at, Form.JSON)
-            elif _is_address(text):
-                yield from self._addresses(at, at + len(text))
-            else:
-                yield from self._near(at, at + len(text), text)
+            self.effort.spent += 1
+            yield from self._around(at, text)
             # Deep within what is hidden nothing has to be found once more.
-            found = gate.next(data, max(at + len(text), min(self._deep, last)), last)
+            found = gate.next(self.data, max(at + len(text), min(self._deep, last)), last)
+
+    def _around(self, at: int, text: bytes) -> Iterator[Hit]:
+        """What a match of the automaton tells."""
+        written = _fragments()
+        fragment = written.get(text) or (len(text) == _GOING_ON and written.get(text[:_SHORT]))
+        if fragment:
+            yield from self._decoded(at, *fragment)
+        elif text[:1] == b"%":
+            yield from self._unescaped(at, Form.URL)
+        elif text[:2] == b"\\u" or b"\\/" in text:
+            yield from self._unescaped(at, Form.JSON)
+        elif _is_address(text):
+            yield from self._addresses(at, at + len(text))
+        else:
+            yield from self._near(at, at + len(text), text)
 
     def _near(self, start: int, end: int, text: bytes) -> Iterator[Hit]:
         """All that begins around a match, unless it was looked for there already."""
-        if start < self._rules_until and text[:1] != b".":
-            return
-        first, room = max(0, start - BEFORE), end + ROOM
-        self._rules_until = max(self._rules_until, room - BEFORE)
-        last = min(len(self.data), room + LONGEST)
+        for begins, rules in _RULES_OF.items():
+            until = self._near_until.get(begins, -1)
+            if start < until or not text.startswith(begins):
+                continue
+            # Where one match follows another, less is looked at twice.
+            self._room = min(2 * self._room, WIDEST) if start < until + BEFORE else ROOM
+            first, room = max(0, start - BEFORE), end + self._room
+            self._near_until[begins] = max(until, room - BEFORE)
+            last = min(len(self.data), room + LONGEST)
+            yield from self._tokens(rules, first, room, last)
+            if not begins:
+                yield from self._named(first, min(last, room + 600))
+
+    def _tokens(self, rules: Sequence[Rule], first: int, room: int, last: int) -> Iterator[Hit]:
+        self.effort.read(room - first)
         window = self.data[first : room + 64]
-        for rule in TOKENS if _needed().stands_in(window) else ():
-            if any(need in window for need in rule.needs) and text.startswith(rule.begins):
+        for rule in rules if _needed().stands_in(window) else ():
+            if any(need in window for need in rule.needs):
                 yield from self._token(rule, first, room, last)
-        near = min(last, room + 600)
+
+    def _named(self, first: int, near: int) -> Iterator[Hit]:
+        self.effort.read(near - first)
         for at, until, rule_id in names.found(self.data, first, near):
             yield self._hit(at, until, rule_id)
         for at, until, rule_id in personal.found(self.data, first, near):
@@ -186,39 +268,57 @@ class _Pass:
             yield self._hit(at, until, rule_id)
 
     def _token(self, rule: Rule, first: int, room: int, last: int) -> Iterator[Hit]:
+        near = min(last, room + rule.told)
+        self.effort.read(near - first)
         patterns = (rule.pattern, *(library.patterns(rule.library) if rule.library else ()))
         for pattern in patterns:
-            for one in pattern.finditer(self.data, first, last):
+            for one in pattern.finditer(self.data, first, near):
                 if one.start() >= room:
                     break
-                group = 1 if pattern is rule.pattern and pattern.groups else 0
-                value = one[group]
-                if len(set(value)) >= 8 and (not rule.varied or is_drawn(value)):
-                    if one.start(group) <= self._at + 1:
-                        self._deep = max(self._deep, one.end(group) - BEFORE)
-                    yield self._hit(*one.span(group), rule.id)
+                goes_on = near < last and one.end() == near
+                whole = pattern.match(self.data, one.start(), last) if goes_on else one
+                if whole:
+                    group = 1 if pattern is rule.pattern and pattern.groups else 0
+                    yield from self._drawn(rule, whole[group], *whole.span(group))
+
+    def _drawn(self, rule: Rule, value: bytes, start: int, end: int) -> Iterator[Hit]:
+        """A token, unless it is as little varied as words are."""
+        if len(set(value)) >= 8 and (not rule.varied or is_drawn(value)):
+            if start <= self._at + 1:
+                self._deep = max(self._deep, end - BEFORE)
+            yield self._hit(start, end, rule.id)
 
     def _hit(self, start: int, end: int, rule: str) -> Hit:
+        self.effort.spent += 1
         form = Form.SHAPE if rule in _SHAPED else Form.PLAIN
         return Span(start, end, rule, form), self.data[start:end]
 
     def _unescaped(self, at: int, form: Form) -> Iterator[Hit]:
-        if at < self._views_until.get(form, -1) or self.depth >= DEEPEST:
+        until = self._views_until.get((form, 0), -1)
+        if at < until or self.depth >= DEEPEST:
             return
-        end = min(len(self.data), at + 2 * AROUND)
-        self._views_until[form] = at + AROUND
+        # Where one escape follows another, less is read twice.
+        size = 8 * READ_AT_ONCE if at < until + READ_AT_ONCE else 2 * READ_AT_ONCE
+        end = min(len(self.data), at + size)
+        self._views_until[form, 0] = at + size - READ_AT_ONCE
         yield from self._within(unescaped(self.data, max(0, at - BEFORE), end, form))
 
     def _decoded(self, at: int, form: Form, shift: int) -> Iterator[Hit]:
-        if at < self._views_until.get(form, -1) or self.depth >= DEEPEST:
+        place = (form, (at - GROUP[shift]) % 4 if form is Form.BASE64 else at % 2)
+        until = self._views_until.get(place, -1)
+        if at < until or self.depth >= DEEPEST:
             return
-        view = decoded(self.data, at, form, shift)
-        self._views_until[form] = min(at + AROUND // 2, view.ends[-1] if view.data else at)
+        follows = at < until + READ_AT_ONCE
+        size = (8 if follows else 1) * READ_AT_ONCE
+        first = max(at - READ_AT_ONCE, until - BEFORE) if follows else at - READ_AT_ONCE
+        view = decoded(self.data, at, form, shift, (first, at + size))
+        self._views_until[place] = min(at + size - READ_AT_ONCE // 2, max(view.end, at + 1))
         yield from self._within(view)
 
     def _within(self, view: View) -> Iterator[Hit]:
         """What is found in what a stretch says, where it is written."""
-        inner = _Pass(view.data, self.looker, self.depth + 1)
+        self.effort.read(view.end - view.start)
+        inner = _Pass(view.data, self.looker, self.depth + 1, self.effort)
         for span, value in inner.hits(0, len(view.data)):
             start, end = view.place(span.start, span.end)
             yield Span(start, end, span.rule, view.form), value
@@ -258,7 +358,10 @@ def _gate() -> Automaton:
 
 def _whole(data: bytes, span: Span) -> Span:
     """A span that begins in no escape: half of one would be another."""
-    if span.form not in (Form.PLAIN, Form.SHAPE) or data[span.start - 1 : span.start] != b"\\":
+    if (
+        span.form not in (Form.PLAIN, Form.SHAPE, Form.JSON)
+        or data[span.start - 1 : span.start] != b"\\"
+    ):
         return span
     first = span.start
     while first and data[first - 1 : first] == b"\\":

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from math import log2
 
-_PLACEHOLDER = re.compile(
-    rb"(?i)(?:x{4}|\*{3}|\.{3}|<|\$\{|\{\{|your|example|placeholder|redacted|dummy|change.?me|"
-    rb"insert|secret-?here|token-?here|key-?here|fake|sample|0{8}|1234567|abcdefg|undefined|null|"
-    rb"none|process\.env|environ|getenv|deadbeef|not.?a.?secret)"
+from kbsite.redaction.automaton import Automaton
+
+_PLACEHOLDER = Automaton(
+    [
+        rb"(?i:x{4}|\*{3}|\.{3}|<|\$\{|\{\{|your|example|placeholder|redacted|dummy|change.?me|"
+        rb"insert|secret-?here|token-?here|key-?here|fake|sample|0{8}|1234567|abcdefg|undefined|null|"
+        rb"none|process\.env|environ|getenv|deadbeef|not.?a.?secret)"
+    ]
 )
 _HEX = re.compile(rb"(?:0x)?[0-9a-fA-F]+")
 _UUID = re.compile(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _WORDS = re.compile(rb"[A-Za-z]{2,}[0-9]{0,4}(?:[_./:-]+[A-Za-z]*[0-9]{0,4})*")
-_CHANGES = re.compile(rb"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])")
+_KINDS = bytes(
+    ord("a" if one.islower() else "A" if one.isupper() else "0") if one.isalnum() else ord("_")
+    for one in (chr(byte) if byte < 128 else "_" for byte in range(256))
+)
+_CHANGES = (b"a0", b"A0", b"0a", b"0A", b"aA")
 _HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
 
 
+@lru_cache(256)
 def entropy(value: bytes) -> float:
     """Shannon's entropy of the bytes, in bits a byte."""
     size = len(value)
     return -sum(n / size * log2(n / size) for n in Counter(value).values()) if size else 0.0
 
 
+@lru_cache(256)
 def is_placeholder(value: bytes) -> bool:
     """Whether a value says that it is none."""
-    return bool(_PLACEHOLDER.search(value)) or len(set(value)) < 5
+    return _PLACEHOLDER.stands_in(value) or len(set(value)) < 5
 
 
 def is_hash(value: bytes) -> bool:
@@ -36,7 +47,8 @@ def is_hash(value: bytes) -> bool:
 
 def is_varied(value: bytes) -> bool:
     """Whether letters, digits and cases change as often as they do by chance."""
-    changes = len(_CHANGES.findall(value))
+    kinds = value.translate(_KINDS)
+    changes = sum(map(kinds.count, _CHANGES))
     return changes >= max(2, len(value) // 12) and entropy(value) >= 3.0
 
 
