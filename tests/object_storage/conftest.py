@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from moto.s3.models import s3_backends
 
 from kbsite.object_storage import Bucket, open_bucket
 from kbsite.object_storage.s3 import S3
@@ -33,7 +34,6 @@ class Storage:
         return f"s3://{self.name}/{prefix}"
 
     def at(self, prefix: str) -> Bucket:
-        # One file system for all: making one takes longer than most tests.
         return Bucket(Location("s3", self.name, prefix), S3(), self.files)
 
     def put(self, key: str, data: bytes = b"x") -> None:
@@ -61,6 +61,13 @@ class Storage:
             for entry in place.entries()
         }
 
+    def look(self, prefix: str) -> dict[str, bytes]:
+        """What all objects below a prefix hold, without asking the service for each."""
+        (account,) = s3_backends
+        keys = s3_backends[account]["aws"].buckets[self.name].keys
+        start = f"{prefix}/"
+        return {k.removeprefix(start): keys[k].value for k in list(keys) if k.startswith(start)}
+
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
@@ -70,10 +77,7 @@ def service() -> Iterator[Service]:
     started.stop()
 
 
-@pytest.fixture
-def storage(
-    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Storage]:
+def _environment(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     known = {
@@ -81,12 +85,29 @@ def storage(
         "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_ENDPOINT_URL": service.address, "AWS_MAX_ATTEMPTS": "1",
-        CACHE: str(tmp_path_factory.mktemp("cache")),
     }  # fmt: skip
     for name, value in known.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def files(service: Service) -> Iterator[Any]:
+    """One file system of s3fs for all: making one takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _environment(service, monkeypatch)
+        made = open_bucket(Location("s3", "bucket", "")).filesystem
+        made.call_s3("create_bucket", Bucket="bucket")
+        yield made
+
+
+@pytest.fixture
+def storage(
+    service: Service, files: Any, monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Storage]:  # fmt: skip
+    _environment(service, monkeypatch)
+    monkeypatch.setenv(CACHE, str(tmp_path_factory.mktemp("cache")))
     bucket = f"bucket-{next(_NUMBERS)}"
-    files = open_bucket(Location("s3", bucket, "")).filesystem
     files.call_s3("create_bucket", Bucket=bucket)
     service.forget()
     yield Storage(service, bucket, files)

@@ -71,13 +71,13 @@ def test_only_what_changed_comes_and_goes(made: Settings, storage: Storage) -> N
 
     (audit,) = made.runs.rglob("audit.yaml")
     audit.write_text(audit.read_text().replace("A. Reader", "B. Reader"))
-    before = storage.held("site")
+    before = storage.look("site")
     storage.put(f"runs/{audit.relative_to(made.runs).as_posix()}", audit.read_bytes())
     storage.service.forget()
     command("build", "--config", str(made.path))
     sent = [key.removeprefix("site/") for key in storage.service.asked("PUT")]
     got = storage.service.asked("GET")
-    after = storage.held("site")
+    after = storage.look("site")
     changed = {key for key in after if after[key] != before.get(key)}
 
     assert got == [f"runs/{audit.relative_to(made.runs).as_posix()}", "site/.kbsite-published.json"]
@@ -111,13 +111,13 @@ def test_a_strict_build_that_finds_something_is_not_published(
 
     assert failed.exit_code == 1
     assert "not published" in failed.stderr
-    assert storage.held("site") == {}
+    assert storage.look("site") == {}
 
 
 def test_publish_sends_a_site_that_stands(made: Settings, storage: Storage) -> None:
     whole = local(made)
     first = command("publish", str(made.out), storage.url("site"))
-    held = storage.held("site")
+    held = storage.look("site")
 
     assert first.exit_code == 0, first.output
     assert {key: held[key] for key in whole} == whole

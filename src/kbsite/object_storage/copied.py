@@ -11,7 +11,7 @@ from kbsite.object_storage.provider import Entry
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS copied (
-  key TEXT PRIMARY KEY, size INTEGER, version TEXT, written REAL, changed INTEGER
+  key TEXT PRIMARY KEY, size INTEGER, version TEXT, changed INTEGER
 ) WITHOUT ROWID
 """
 
@@ -23,14 +23,12 @@ class Copy:
     size: int
     version: str
     """The version of the object."""
-    written: float
-    """When the object was written."""
     changed: int
     """When the file was written here, nanoseconds since 1970."""
 
     def is_of(self, entry: Entry) -> bool:
         """Whether an object is still what was copied."""
-        return (self.size, self.version, self.written) == (entry.size, entry.version, entry.written)
+        return (self.size, self.version) == (entry.size, entry.version)
 
     def stands(self, path: Path) -> bool:
         """Whether the file is still what it was when it was copied."""
@@ -60,16 +58,16 @@ class Copies:
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_TABLE)
-        rows = self._connection.execute("SELECT key, size, version, written, changed FROM copied")
+        rows = self._connection.execute("SELECT key, size, version, changed FROM copied")
         self.held: dict[str, Copy] = {key: Copy(*rest) for key, *rest in rows}
 
     def replace(self, gone: Iterable[str], new: Mapping[str, Copy]) -> None:
         """Forget some files and take down others, all at once."""
         old = [(key,) for key in gone]
-        rows = [(key, c.size, c.version, c.written, c.changed) for key, c in new.items()]
+        rows = [(key, c.size, c.version, c.changed) for key, c in new.items()]
         self._connection.execute("BEGIN")
         self._connection.executemany("DELETE FROM copied WHERE key = ?", old)
-        self._connection.executemany("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?)", rows)
         self._connection.execute("COMMIT")
         for (key,) in old:
             self.held.pop(key, None)

@@ -205,7 +205,7 @@ class _Mirroring:
 
     def _waiting(self, entry: Entry) -> Path:
         """Where an object that came waits until it is put in its place."""
-        name = f"{entry.key}\0{entry.version}\0{entry.size}\0{entry.written}"
+        name = f"{entry.key}\0{entry.version}\0{entry.size}"
         return _beside(self.folder, "coming") / hashlib.sha256(name.encode()).hexdigest()
 
     def _install(self, unit: _Unit, known: set[str]) -> None:
@@ -219,7 +219,7 @@ class _Mirroring:
             target.parent.mkdir(parents=True, exist_ok=True)
             _link(source, target)
         copies = {
-            key: Copy(entry.size, entry.version, entry.written, self._changed(new, unit, key))
+            key: Copy(entry.size, entry.version, self._changed(new, unit, key))
             for key, entry in unit.entries.items()
         }
         place.parent.mkdir(parents=True, exist_ok=True)

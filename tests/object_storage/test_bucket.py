@@ -1,0 +1,64 @@
+"""What is needed before a bucket can be asked at all."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kbsite.errors import MachineError, UsageError
+from kbsite.object_storage import PROVIDERS, open_bucket
+from kbsite.object_storage.failures import StorageError, explained
+from kbsite.object_storage.gcs import Gcs
+from kbsite.store.locations import SCHEMES, Location
+
+
+def test_every_scheme_has_a_provider() -> None:
+    assert sorted(provider.scheme for provider in PROVIDERS) == sorted(set(SCHEMES.values()))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "library", "extra"), [("s3", "s3fs", "s3"), ("gs", "gcsfs", "gcs")]
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, library: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MachineError) as raised:
+        open_bucket(Location(scheme, "bench", "runs"))
+    assert f"pip install 'kbsite[{extra}]'" in str(raised.value)
+
+
+def test_an_address_with_credentials_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UsageError, match=r"storage\.endpoint") as raised:
+        open_bucket(Location("s3", "bench", ""), "http://KEY:s3cret@host")
+    assert "s3cret" not in str(raised.value)
+
+
+def test_no_text_of_a_library_is_repeated() -> None:
+    for error in (ValueError("s3cret"), OSError(5, "s3cret"), KeyError("s3cret")):
+        told = explained(error, "s3://bench/x", "AWS_ACCESS_KEY_ID")
+        assert isinstance(told, StorageError)
+        assert "s3cret" not in str(told)
+        assert type(error).__name__ in str(told)
+
+
+def test_objects_of_google_are_listed_with_their_generation() -> None:
+    class Files:
+        """As gcsfs tells of objects: resources of Google's JSON API, names with the bucket."""
+
+        def find(self, place: str, **_: object) -> dict[str, dict[str, object]]:
+            assert place == "bench/runs"
+            held = {
+                "name": "bench/runs/a/run.json", "size": 2, "generation": "1712",
+                "updated": "2026-01-02T03:04:05.678Z", "md5Hash": "mZFLkyvTelC5g8XnyQrpOw==",
+            }  # fmt: skip
+            return {"bench/runs/a/run.json": held, "bench/runs-of-others": {**held, "size": "3"}}
+
+    (entry,) = Gcs().entries(Files(), "bench", "runs/")
+
+    assert (entry.key, entry.size, entry.version) == ("runs/a/run.json", 2, "1712")
+    assert entry.md5 == "99914b932bd37a50b983c5e7c90ae93b"
+    assert entry.written == pytest.approx(1767323045.678)
+    assert Gcs().ambiguous("a#1")
+    assert not Gcs().ambiguous("a/1")

@@ -1,0 +1,292 @@
+"""The copy of a bucket's runs: what is fetched, refused and kept."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from kbsite.errors import InputError, MachineError
+from kbsite.model.config import Storage as Limits
+from kbsite.object_storage import mirror, open_bucket
+from kbsite.object_storage.failures import StorageError, UnreachableError
+from kbsite.object_storage.mirroring import Mirrored
+from kbsite.store.locations import Location
+from tests.object_storage.conftest import SECRET, Storage
+from tests.object_storage.service import Request
+
+FORK = multiprocessing.get_context("fork")
+RUN = {"run.json": b"{}", "transcript/stdout.jsonl": b"one", "manifest.json": b"{}"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "runs"
+
+
+def put_run(storage: Storage, run: str, **changed: bytes) -> None:
+    for name, data in {**RUN, **changed}.items():
+        storage.put(f"runs/{run}/{name}", data)
+
+
+def copied(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def whole(*runs: str) -> dict[str, bytes]:
+    return {f"{run}/{name}": data for run in runs for name, data in RUN.items()}
+
+
+def bring(storage: Storage, folder: Path, limits: Limits | None = None) -> Mirrored:
+    storage.service.requests.clear()
+    return mirror(storage.at("runs"), folder, limits)
+
+
+def test_only_what_changed_is_fetched_and_what_vanished_vanishes(
+    storage: Storage, folder: Path
+) -> None:
+    put_run(storage, "demo/one")
+    put_run(storage, "demo/two")
+    storage.put("runs/demo/floors.json", b"[]")
+    first = bring(storage, folder)
+    assert (first.fetched, first.kept, first.removed) == (7, 0, 0)
+    assert copied(folder) == {**whole("demo/one", "demo/two"), "demo/floors.json": b"[]"}
+
+    storage.put("runs/demo/two/audit.yaml", b"verdict: clean")
+    storage.put("runs/demo/two/run.json", b"[]")  # as long as it was
+    storage.drop("runs/demo/two/transcript/stdout.jsonl")
+    storage.drop("runs/demo/floors.json")
+    for name in RUN:
+        storage.drop(f"runs/demo/one/{name}")
+    second = bring(storage, folder)
+    assert (second.fetched, second.kept, second.removed) == (2, 1, 5)
+    assert sorted(storage.service.asked("GET")) == [
+        "runs/demo/two/audit.yaml", "runs/demo/two/run.json"
+    ]  # fmt: skip
+    assert copied(folder) == {
+        "demo/two/run.json": b"[]", "demo/two/audit.yaml": b"verdict: clean",
+        "demo/two/manifest.json": b"{}",
+    }  # fmt: skip
+    assert sorted(path.name for path in (folder / "demo").iterdir()) == ["two"]
+
+    third = bring(storage, folder)
+    assert (third.fetched, third.kept, third.findings) == (0, 3, [])
+    assert len(storage.service.requests) == 1  # the listing
+
+
+def test_hostile_keys_are_refused_and_told_and_the_rest_is_taken(
+    storage: Storage, folder: Path
+) -> None:
+    put_run(storage, "demo/one")
+    long = "n" * 300
+    hostile = [
+        "../outside", "demo/../../outside", "demo/one/./x", "demo//x", "/etc/passwd",
+        "demo/one/run.json?versionId=abc", f"demo/{long}", "demo/one/run.json/below",
+        "demo/one/folder/",
+    ]  # fmt: skip
+    for key in hostile:
+        storage.put(f"runs/{key}", b"hostile")
+    storage.put("runs/demo/", b"")  # a tool's marker of a folder, which is none of them
+    storage.put("runs/demo/one/link", b"/etc/passwd")
+    odd = "runs/demo/one/\N{SNOWMAN} $(x) \\ \x1b[31m"
+    storage.put(odd, b"odd")
+    done = bring(storage, folder)
+    held = copied(folder)
+
+    assert len(done.findings) == len(hostile)
+    assert {finding.severity.value for finding in done.findings} == {"error"}
+    assert not any("\x1b" in finding.text for finding in done.findings)
+    told = sorted(finding.path.removeprefix(storage.url("runs/")) for finding in done.findings)
+    assert told == sorted(hostile)
+    odd_name = odd.removeprefix("runs/")
+    assert held == {**whole("demo/one"), "demo/one/link": b"/etc/passwd", odd_name: b"odd"}
+    assert not any(path.is_symlink() for path in folder.rglob("*"))
+    outside = list(folder.parent.parent.rglob("outside*"))
+    assert outside == []
+
+
+def test_runs_that_are_still_written_are_left_alone(storage: Storage, folder: Path) -> None:
+    put_run(storage, "demo/one")
+    put_run(storage, "demo/two.partial")
+    put_run(storage, ".trash/old")
+    bring(storage, folder)
+    storage.put("runs/demo/three/run.json", b"{}")
+    storage.drop("runs/demo/one/manifest.json")
+    storage.put("runs/demo/one/run.json", b"half")
+    (one, three) = bring(storage, folder).findings
+
+    assert copied(folder) == whole("demo/one")
+    assert one.path == storage.url("runs/demo/one")
+    assert three.path == storage.url("runs/demo/three")
+    assert "no manifest.json, which is written last" in three.message
+
+
+def test_one_broken_object_leaves_its_run_as_it_was_and_no_other(
+    storage: Storage, folder: Path
+) -> None:
+    for run in ("demo/one", "demo/two"):
+        put_run(storage, run)
+    bring(storage, folder)
+    for run in ("demo/one", "demo/two", "demo/three"):
+        put_run(storage, run, **{"run.json": b"[1]", "solution.py": b"x"})
+
+    def before(request: Request) -> int | None:
+        broken = ("one/solution.py", "three/solution.py")
+        return 403 if request.method == "GET" and request.path.endswith(broken) else None
+
+    storage.service.before = before
+    findings = bring(storage, folder).findings
+    new = {"demo/two/run.json": b"[1]", "demo/two/solution.py": b"x"}
+    assert copied(folder) == {**whole("demo/one", "demo/two"), **new}
+    texts = sorted(finding.text for finding in findings)
+    assert len(texts) == 2
+    assert texts[0].startswith(storage.url("runs/demo/one/solution.py: error: "))
+    assert texts[0].endswith("of demo/one: it stays as it was the last time")
+    assert texts[1].endswith("of demo/three: it is left out")
+
+    storage.service.before = None
+    mended = bring(storage, folder)
+    assert sorted(storage.service.asked("GET")) == [
+        "runs/demo/one/solution.py", "runs/demo/three/solution.py",
+        "runs/demo/three/transcript/stdout.jsonl",
+    ]  # fmt: skip
+    assert mended.findings == []
+    assert len(copied(folder)) == 12
+
+
+def test_what_is_too_large_is_left_out_or_refused(storage: Storage, folder: Path) -> None:
+    put_run(storage, "demo/one")
+    put_run(storage, "demo/two", **{"solution.py": b"x" * 101})
+    (finding,) = bring(storage, folder, Limits(most_file_bytes=100)).findings
+    assert copied(folder) == whole("demo/one")
+    assert "101 bytes; storage.most_file_bytes of kbsite.yaml allows 100" in finding.text
+    with pytest.raises(InputError, match=r"115 bytes; storage\.most_bytes of kbsite\.yaml allows"):
+        bring(storage, folder, Limits(most_bytes=114))
+
+
+def test_what_grows_while_it_is_fetched_is_not_taken(storage: Storage, folder: Path) -> None:
+    put_run(storage, "demo/one")
+    entry = next(one for one in storage.at("runs").entries() if one.key.endswith("stdout.jsonl"))
+    storage.put("runs/demo/one/transcript/stdout.jsonl", b"x" * 1000)
+    target = folder.parent / "target"
+    folder.parent.mkdir()
+    with pytest.raises(StorageError, match="changed while it was fetched"):
+        storage.at("runs").fetch(entry, target)
+    assert not target.exists() or target.stat().st_size == 0
+
+
+def test_what_somebody_wrote_into_the_copy_is_not_lost(storage: Storage, folder: Path) -> None:
+    put_run(storage, "demo/one")
+    bring(storage, folder)
+    (folder / "demo/one/audit.yaml").write_text("mine")
+    (folder / "demo/one/run.json").write_text("mine, too")
+    (folder / "demo/mine").mkdir()
+    (folder / "demo/mine/run.json").write_text("{}")
+    findings = bring(storage, folder).findings
+    aside = sorted(path.read_text() for path in folder.parent.rglob("*.aside/**/*.json.*"))
+
+    assert aside == ["mine, too"]
+    assert "is here alone" in findings[-1].text
+    assert copied(folder)["demo/one/run.json"] == b"{}"
+    assert copied(folder)["demo/mine/run.json"] == b"{}"
+    assert [path.read_text() for path in folder.parent.rglob("audit.yaml*")] == ["mine"]
+
+
+def test_a_killed_fetch_goes_on_and_fetches_nothing_twice(storage: Storage, folder: Path) -> None:
+    for number in range(4):
+        put_run(storage, f"demo/{number}")
+    got: list[str] = []
+    process = FORK.Process(target=_mirror, args=(storage.name, folder))
+
+    def before(request: Request) -> int | None:
+        got.append(request.path)
+        if len(got) == 8 and process.pid:
+            os.kill(process.pid, signal.SIGKILL)
+        return None
+
+    storage.service.before = before
+    process.start()
+    process.join()
+    storage.service.before = None
+    assert process.exitcode == -signal.SIGKILL
+    left = copied(folder)
+    runs = {name.split("/")[1] for name in left}
+    assert all(left.items() >= whole(f"demo/{run}").items() for run in runs)
+
+    bring(storage, folder)
+    assert len(storage.service.asked("GET")) < 12
+    assert copied(folder) == whole(*(f"demo/{number}" for number in range(4)))
+    assert not list(folder.parent.glob("*.coming"))
+
+
+def _mirror(bucket: str, folder: Path) -> None:
+    mirror(open_bucket(Location("s3", bucket, "runs")), folder)
+
+
+def test_a_service_that_goes_away_is_told_and_gone_on_with(
+    storage: Storage, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(storage.files), "retries", 1)
+    for number in range(3):
+        put_run(storage, f"demo/{number}")
+    before = storage.at("runs").entries()
+    port = int(storage.service.address.rpartition(":")[2])
+    storage.service.stop()
+    with pytest.raises(UnreachableError, match="it goes on where this one ended"):
+        list(before)
+    storage.service.start(port)
+    seen: list[str] = []
+
+    def after_five(request: Request) -> int | None:
+        seen.append(request.path)
+        return 503 if len(seen) > 5 else None
+
+    storage.service.before = after_five
+    with pytest.raises(UnreachableError):
+        bring(storage, folder)
+    storage.service.before = None
+    bring(storage, folder)
+    assert len(storage.service.asked("GET")) <= 5
+    assert copied(folder) == whole("demo/0", "demo/1", "demo/2")
+
+
+def test_what_is_not_there_is_told_and_the_copy_stays(storage: Storage, folder: Path) -> None:
+    put_run(storage, "demo/one")
+    bring(storage, folder)
+    for name in RUN:
+        storage.drop(f"runs/demo/one/{name}")
+    with pytest.raises(InputError, match="no objects; expected runs below it"):
+        bring(storage, folder)
+    assert copied(folder) == whole("demo/one")
+    missing = open_bucket(Location("s3", "no-such-bucket", "runs"))
+    with pytest.raises(
+        StorageError, match=r"s3://no-such-bucket/runs: no such bucket .*NoSuchBucket"
+    ):
+        mirror(missing, folder)
+
+
+def test_credentials_that_are_wrong_or_missing_are_told_and_not_shown(
+    storage: Storage, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moto.core import set_initial_no_auth_action_count
+
+    put_run(storage, "demo/one")
+
+    @set_initial_no_auth_action_count(0)
+    def refused() -> str:
+        with pytest.raises(StorageError) as raised:
+            bring(storage, folder)
+        return str(raised.value)
+
+    text = refused()
+    assert "the storage refuses these credentials (InvalidAccessKeyId)" in text
+    assert SECRET not in text
+    assert "name-of-the-test" not in text
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(MachineError, match="no credentials; set AWS_ACCESS_KEY_ID"):
+        mirror(open_bucket(Location("s3", storage.name, "runs")), folder)

@@ -1,0 +1,251 @@
+"""Publishing to a bucket: what is sent, in which order, and what a kill leaves of it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from kbsite.errors import UsageError
+from kbsite.model.finding import Severity
+from kbsite.object_storage import publish
+from kbsite.object_storage.failures import StorageError, UnreachableError
+from kbsite.object_storage.headers import cache_control, content_type
+from kbsite.object_storage.manifest import INTENT, MANIFEST
+from kbsite.object_storage.order import dropping, sending
+from kbsite.reading import MARKER
+from kbsite.serving.paths import type_of
+from tests.object_storage.conftest import SECRET, Storage
+from tests.object_storage.service import Request
+from tests.object_storage.sites import of_one, reached, site_of, write_site
+
+KILLS = int(os.environ.get("KILLS", "4"))
+FORK = multiprocessing.get_context("fork")
+
+
+def files_of(storage: Storage) -> dict[str, bytes]:
+    held = storage.look("site")
+    return {name: data for name, data in held.items() if name not in (MANIFEST, INTENT)}
+
+
+def whole(files: dict[str, str]) -> dict[str, bytes]:
+    return {name: text.encode() for name, text in {**files, MARKER: "1\n"}.items()}
+
+
+def test_the_second_time_sends_what_changed_and_deletes_what_is_gone(
+    tmp_path: Path, storage: Storage
+) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(4)))
+    first = publish(storage.at("site"), site)
+    later = site_of(1, range(1, 5))
+    write_site(site, later)
+    storage.service.forget()
+    second = publish(storage.at("site"), site)
+    sent = [key.removeprefix("site/") for key in storage.service.asked("PUT")]
+    gone = [key.removeprefix("site/") for key in storage.service.asked("DELETE")]
+
+    assert (first.sent, first.kept, first.dropped) == (17, 0, 0)
+    assert (second.sent, second.kept, second.dropped) == (5, 12, 3)
+    assert sent[0] == INTENT
+    assert sent[1] == "runs/4/part.js"
+    assert set(sent[2:4]) == {"runs/4/index.html", "runs/4/part.html"}
+    assert sent[4:] == ["runs/index.html", "index.html", MANIFEST]
+    assert set(gone[:2]) == {"runs/0/index.html", "runs/0/part.html"}
+    assert gone[2:] == ["runs/0/part.js", INTENT]
+    assert files_of(storage) == whole(later)
+
+    storage.service.forget()
+    assert publish(storage.at("site"), site).kept == 17
+    methods = [request.method for request in storage.service.requests]
+    assert methods == ["GET", "GET"]  # the listing and the manifest
+
+
+def test_what_somebody_changed_in_the_bucket_is_mended(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(2)))
+    publish(storage.at("site"), site)
+    storage.put("site/runs/1/part.js", b"// 1 9")  # as long as it was
+    storage.drop("site/static/style.css")
+    again = publish(storage.at("site"), site)
+
+    assert again.sent == 2
+    assert files_of(storage) == whole(site_of(1, range(2)))
+
+
+def test_a_kill_leaves_each_page_old_or_new_and_the_next_time_mends_it(
+    tmp_path: Path, storage: Storage
+) -> None:
+    versions = [site_of(1, range(2), "one"), site_of(2, range(1, 3), "two")]
+    site = write_site(tmp_path / "site", versions[0])
+    publish(storage.at("site"), site)
+    storage.service.forget()
+    write_site(site, versions[1])
+    publish(storage.at("site"), site)
+    requests = len(storage.service.requests)
+    left = set()
+    for number in range(KILLS):
+        target = versions[number % 2]
+        write_site(site, target)
+        at = 3 + number * (requests - 3) // KILLS
+        _publish_and_kill(storage, site, at)
+        held = files_of(storage)
+        left.add(held == whole(target))
+
+        assert of_one(held, versions), (number, at)
+        assert len(reached(held)) >= 10
+        publish(storage.at("site"), site)
+        assert files_of(storage) == whole(target)
+        assert INTENT not in storage.look("site")
+    assert requests >= 20
+    assert False in left
+
+
+def _publish_and_kill(storage: Storage, site: Path, at: int) -> None:
+    """Publish in another process, which is killed when it asks for the `at`-th time."""
+    count = 0
+    process = FORK.Process(target=_publish, args=(storage.name, site))
+
+    def before(_: Request) -> int | None:
+        nonlocal count
+        count += 1
+        if count == at and process.pid:
+            os.kill(process.pid, signal.SIGKILL)
+        return None
+
+    storage.service.before = before
+    process.start()
+    process.join()
+    storage.service.before = None
+
+
+def _publish(bucket: str, site: Path) -> None:
+    from kbsite.object_storage import open_bucket
+    from kbsite.store.locations import Location
+
+    publish(open_bucket(Location("s3", bucket, "site")), site)
+
+
+def test_the_first_time_goes_on_where_a_kill_ended_it(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(6)))
+    _publish_and_kill(storage, site, 15)
+
+    assert reached(files_of(storage)) == set()
+    there = len(files_of(storage))
+    assert there > 5
+    assert publish(storage.at("site"), site).sent <= 23 - there
+    assert files_of(storage) == whole(site_of(1, range(6)))
+
+
+def test_a_service_that_goes_away_is_told_and_gone_on_with(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(storage.files), "retries", 1)
+    site = write_site(tmp_path / "site", site_of(1, range(3)))
+    publish(storage.at("site"), site)
+    write_site(site, site_of(2, range(3)))
+    seen: list[str] = []
+
+    def before(request: Request) -> int | None:
+        seen.append(request.path)
+        return 503 if len(seen) > 6 else None
+
+    storage.service.before = before
+    with pytest.raises(UnreachableError) as raised:
+        publish(storage.at("site"), site)
+    storage.service.before = None
+
+    assert str(raised.value).startswith(storage.url("site/"))
+    assert str(raised.value).endswith("the same command again: it goes on where this one ended")
+    assert of_one(files_of(storage), [site_of(1, range(3)), site_of(2, range(3))])
+    assert publish(storage.at("site"), site).sent < 13
+    assert files_of(storage) == whole(site_of(2, range(3)))
+
+
+def test_objects_of_others_are_left_alone(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)))
+    storage.put("other/theirs.txt")
+    with pytest.raises(UsageError, match="not published by kbsite, so not used"):
+        publish(storage.at("other"), site)
+    publish(storage.at("site"), site)
+    storage.put("site/theirs.txt")
+    (finding,) = publish(storage.at("site"), site).findings
+
+    assert list(storage.look("other")) == ["theirs.txt"]
+    assert "theirs.txt" in files_of(storage)
+    assert finding.severity is Severity.WARNING
+    assert "left alone" in finding.text
+
+
+def test_a_manifest_that_cannot_be_read_costs_sending_all_again(
+    tmp_path: Path, storage: Storage
+) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)))
+    publish(storage.at("site"), site)
+    storage.put(f"site/{MANIFEST}", b"[" * 100_000)
+
+    assert publish(storage.at("site"), site).sent == 8
+    assert publish(storage.at("site"), site).sent == 0
+
+
+def test_a_bucket_that_refuses_is_told(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)))
+    storage.service.before = lambda request: 403 if request.method == "PUT" else None
+    with pytest.raises(StorageError, match="refuses these credentials") as raised:
+        publish(storage.at("site"), site)
+
+    assert SECRET not in repr(raised.value.__context__)
+    assert "AWS_ACCESS_KEY_ID" in str(raised.value)
+
+
+def test_files_are_served_as_what_they_are(tmp_path: Path, storage: Storage) -> None:
+    files = {
+        "index.html": "page", "static/a.css": "", "runs/1/raw/stdout.jsonl": "{}",
+        "runs/1/raw/stdout.jsonl.gz": "packed", "runs/1/raw/é #?x.txt": "odd",
+    }  # fmt: skip
+    publish(storage.at("site"), write_site(tmp_path / "site", files))
+    heads = {name: storage.head(f"site/{name}") for name in files}
+    told = {name: (head["ContentType"], head["CacheControl"]) for name, head in heads.items()}
+
+    assert told["index.html"] == ("text/html; charset=utf-8", "no-cache")
+    assert told["static/a.css"] == ("text/css; charset=utf-8", "no-cache")
+    raw = "public, max-age=300"
+    assert told["runs/1/raw/stdout.jsonl"] == ("text/plain; charset=utf-8", raw)
+    assert told["runs/1/raw/stdout.jsonl.gz"] == ("application/gzip", raw)
+    assert not any("ContentEncoding" in head for head in heads.values())
+
+
+def test_types_are_those_that_the_own_server_tells() -> None:
+    for name in (
+        "a.html", "a.css", "a.js", "a.json", "a.svg", "a.wasm", "a.xml", "a.txt", "a.log", "a.py",
+        "a.yaml", "a.jsonl", "a.md", "a.csv", "a.woff2", "a.gz", "a.zst", "a.png", "a.jpg", "a",
+        "a.pf_fragment", "a.exe", "a.parquet", ".kbsite", "A.HTML", "a.htm", "a.xhtml", "a.pdf",
+    ):  # fmt: skip
+        assert content_type(name) == type_of(Path(name)), name
+    assert cache_control("runs/index.html") == "no-cache"
+
+
+def test_a_name_that_no_key_can_have_is_told_and_left_out(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", {"index.html": "page", "a?versionId=1.txt": "odd"})
+    (site / os.fsdecode(b"\xff.txt")).write_text("no UTF-8")
+    done = publish(storage.at("site"), site)
+
+    assert sorted(finding.message for finding in done.findings) == [
+        "not published: it could mean another object", "not published: it is no UTF-8"
+    ]  # fmt: skip
+    assert set(files_of(storage)) == {"index.html", MARKER}
+
+
+def test_a_page_comes_after_what_it_leads_to_and_goes_before() -> None:
+    steps = list(sending(["index.html", "a/b.html", "a/b.js"], ["c.css", "c/d.html", "404.html"]))
+
+    assert steps == [
+        ["a/b.js"], ["a/b.html"], ["c.css"], ["c/d.html"], ["index.html", "404.html"]
+    ]  # fmt: skip
+    assert list(dropping(["a/b.html", "a/b.js", "x.html"])) == [
+        ["x.html"],
+        ["a/b.html"],
+        ["a/b.js"],
+    ]
+    assert list(dropping([])) == list(sending([], [])) == []
