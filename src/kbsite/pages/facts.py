@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from math import isfinite
 
 from kbsite.text import unmarked
@@ -20,6 +21,7 @@ LONGEST = 800
 """Characters of a summary that are shown in a row: sixty words take half of that."""
 
 
+@lru_cache(maxsize=10_000)
 def in_short(text: str) -> str:
     """A text of an audit as a row or a title shows it: plain, on one line, its beginning only."""
     told = unmarked(text[: 2 * LONGEST])

@@ -144,7 +144,7 @@ def listed(site: Site) -> tuple[ListedRun, ...]:
 def _listed(site: Site, stored: StoredRun) -> ListedRun:
     run, attempt = stored.run, attempt_of(stored)
     spent = site.cost(run)
-    number, count = _attempt(site, stored)
+    number, count = site.places[run.id]
     known = attempt.score is not None and isfinite(attempt.score)
     return ListedRun(
         id=run.id,
@@ -173,10 +173,11 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
     )
 
 
-def _attempt(site: Site, stored: StoredRun) -> tuple[int, int]:
-    """Which attempt of its cell a run is, from 1, and how many there are."""
-    attempts = site.attempts[stored.run.id]
-    return attempts.index(stored) + 1, len(attempts)
+def row_depends(site: Site, stored: StoredRun) -> object:
+    """What a row about a run is made of, wherever it stands: nothing of it is in a transcript."""
+    run = stored.run
+    own = stored.untold or (run, stored.metrics, stored.audit)
+    return run.id, own, board_id(site, stored), run.id in site.board_of, site.places[run.id]
 
 
 def script(
@@ -215,7 +216,7 @@ def _row(site: Site, stored: StoredRun) -> list[object]:
         *scored(stored),
         _finite(seconds),
         facts.duration(seconds),
-        *_attempt(site, stored),
+        *site.places[run.id],
         int(run.id in site.board_of),
         counts(stored),
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
 from kbsite.pages import listing
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site
+from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 
 ROWS = 100
@@ -33,7 +34,14 @@ class Group:
 
 def pages(site: Site) -> Iterator[Page]:
     """The index of runs, and the pages that it goes on with."""
-    yield Page(f"runs/{INDEX}", partial(_files, site))
+    runs = listing.ordered(site)
+    cut = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
+    for number, held in enumerate(cut, start=1):
+        path, files = page_path(number), partial(_files, site, held, number, len(cut))
+        if number == 1:
+            yield Page(path, files)
+        else:
+            yield Page(path, files, partial(_depends, site, held, number, len(cut)))
 
 
 def page_path(number: int) -> str:
@@ -41,22 +49,34 @@ def page_path(number: int) -> str:
     return f"runs/{INDEX}" if number == 1 else f"runs/index/{number}.html"
 
 
-def _files(site: Site, renderer: Renderer) -> Iterator[File]:
-    yield from listing.files(site)
-    runs = listing.ordered(site)
-    cut = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
-    for number, held in enumerate(cut, start=1):
-        values = {
-            "title": "runs" if number == 1 else f"runs, page {number}",
-            "number": number,
-            "numbers": len(cut),
-            "page_path": page_path,
-            "sorts": COLUMNS,
-            "groups": list(_groups(site, held)),
-            "choices": listing.choices(site) if number == 1 else {},
-        }
-        path = page_path(number)
-        yield File(path, renderer.page("pages/runs.html", path, values))
+def _depends(
+    site: Site,
+    held: Sequence[StoredRun],
+    number: int,
+    numbers: int,
+    inputs: Mapping[str, Input],  # noqa: ARG001
+) -> object:
+    rows = [listing.row_depends(site, stored) for stored in held]
+    problems = sorted({stored.run.problem for stored in held})
+    return number, numbers, len(site.runs), rows, [site.problem_title(one) for one in problems]
+
+
+def _files(
+    site: Site, held: Sequence[StoredRun], number: int, numbers: int, renderer: Renderer
+) -> Iterator[File]:
+    if number == 1:
+        yield from listing.files(site)
+    values = {
+        "title": "runs" if number == 1 else f"runs, page {number}",
+        "number": number,
+        "numbers": numbers,
+        "page_path": page_path,
+        "sorts": COLUMNS,
+        "groups": list(_groups(site, held)),
+        "choices": listing.choices(site) if number == 1 else {},
+    }
+    path = page_path(number)
+    yield File(path, renderer.page("pages/runs.html", path, values))
 
 
 def _groups(site: Site, runs: Sequence[StoredRun]) -> Iterator[Group]:

@@ -81,7 +81,7 @@ def lay_aside(
             os.link(f"{out}/{path}", f"{folder}/{path}")
         remove(spare_path(out))
         folder.rename(spare_path(out))
-        listed = [_written(os.lstat(out / MARKER)), *sorted(files)]
+        listed = [_written(os.lstat(out / MARKER)), *files]
         write_bytes(_list_path(out), os.fsencode("\0".join(listed)))
     except OSError:
         # The next build takes longer, and nothing else.
