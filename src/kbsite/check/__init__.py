@@ -8,6 +8,7 @@ from pathlib import Path
 from kbsite.check.known import Known, known
 from kbsite.check.problems import problem_findings, problems_findings
 from kbsite.check.runs import run_findings, runs_findings
+from kbsite.check.secrets import secret_findings
 from kbsite.check.site import site_findings
 from kbsite.check.targets import Kind, Target, target
 from kbsite.errors import UsageError
@@ -35,10 +36,12 @@ def check(paths: Sequence[Path], settings: Settings | None = None) -> Iterator[F
 def _findings(targets: list[Target], settings: Settings | None) -> Iterator[Finding]:
     if not targets and settings is not None:
         yield from site_findings(settings)
+        yield from secret_findings((), settings)
         return
     there = known(settings)
     for one in targets:
         yield from _of(one, there)
+        yield from secret_findings([one], settings)
 
 
 def _of(one: Target, there: Known) -> Iterator[Finding]:
@@ -71,3 +74,4 @@ def _site(path: Path) -> Iterator[Finding]:
         yield from as_findings(error)
         return
     yield from site_findings(settings)
+    yield from secret_findings((), settings)

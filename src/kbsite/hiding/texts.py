@@ -1,0 +1,26 @@
+"""Texts that are published as they are: what would be hidden of them, did they lie in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from kbsite.model.config import Redact
+from kbsite.model.redaction import Span
+from kbsite.redaction.known import Known, Value
+from kbsite.redaction.scan import DENIED, Looker
+
+
+def told_by(data: bytes, place: str, rules: Redact, denied: tuple[bytes, ...]) -> Iterator[Span]:
+    """What rules and the list find in a text, but what is allowed there; `place` as in entries."""
+    looker = Looker(Known(Value(value, DENIED) for value in denied), rules.private_addresses)
+    for span in looker.look(data).spans:
+        value = data[span.start : span.end]
+        if not any(
+            (one.text or one.rule or one.file)
+            and one.text.encode() in (b"", value)
+            and one.rule in ("", span.rule)
+            and (not one.file or fnmatchcase(place, one.file))
+            for one in rules.allow
+        ):
+            yield span
