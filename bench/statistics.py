@@ -2,7 +2,8 @@
 
 Rounds are processes of their own, and differ by more than the calls within one do: so intervals
 come from drawing rounds, and then calls within each drawn round (a hierarchical bootstrap). What
-a clock says can only make a time longer: the slowest one of a round is its time.
+a clock says can only make a time longer: the slowest one of a round is its time, each for as long
+as it shows for sure.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ class RoundTimes:
     wall_ms: ArrayLike
     """Each single call, by the parent's clock, less what an empty call takes."""
     slope_ms: ArrayLike
-    """How much longer a batch took for each call more in it: a figure for each pair of batches."""
+    """How much longer a batch took than a single call, for each call more in it."""
     event_slope_ms: ArrayLike | None = None
     """The same by the clock in the solution's process: held against the parent's, never a time."""
     overhead_ms: float
     """Median of the empty calls."""
     host_ms: float | None = None
     """Median time that solve() kept the host."""
+    late_ms: float = 0.0
+    """By how much `wall_ms` may be too long, which is taken off where it counts as a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,7 @@ def estimate(shapes: Sequence[Sequence[RoundTimes]], *, seed: int, draws: int = 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """The samples of a round, each clock's in order of size."""
+    """The samples of a round, each clock's in order of size; of the parent's what is sure."""
 
     event: Array
     wall: Array
@@ -119,7 +122,7 @@ class _Round:
     def of(cls, times: RoundTimes, where: str) -> _Round:
         clocks = {
             "event": _ordered(times.event_ms, f"{where}: event_ms"),
-            "wall": _ordered(times.wall_ms, f"{where}: wall_ms"),
+            "wall": _ordered(times.wall_ms, f"{where}: wall_ms") - times.late_ms,
             "slope": _ordered(times.slope_ms, f"{where}: slope_ms"),
         }
         ms = max(float(np.median(clock)) for clock in clocks.values())
@@ -185,7 +188,7 @@ def _shape(rounds: Sequence[RoundTimes], sampled: Sequence[_Round], redrawn: Arr
     ms = median(times)
     clocks = Clocks(
         event_ms=_middle([one.event for one in sampled]),
-        wall_ms=_middle([one.wall for one in sampled]),
+        wall_ms=_middle([each.wall_ms for each in rounds]),
         slope_ms=_middle([one.slope for one in sampled]),
         event_slope_ms=_middle_if_any([each.event_slope_ms for each in rounds]),
         overhead_ms=_middle([each.overhead_ms for each in rounds]),
@@ -216,7 +219,8 @@ def _interval(redrawn: Array, value: float) -> tuple[float, float]:
 def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
     """What is wrong between the clocks of a shape, in one sentence; None where they agree.
 
-    They may be apart by the larger part of `agreement`. Beyond it
+    They may be apart by the larger part of `agreement`; over single calls also by as much as the
+    parent's clock may be late. Beyond it
 
     * the parent's clock may not show more than the event clock, for a single call and for one in
       a batch, unless solve() kept the host that long: an event clock that shows less was tampered
@@ -240,10 +244,11 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
         return f"A clock shows no number: {clocks}."
     single = max(event, wall)
     slack = max(agreement.absolute_ms, agreement.relative * max(single, slope))
+    late = max(slack, agreement.late_ms)
     told = "by the parent's clock", "by the clock in the solution's process"
     limits = [
-        (wall, max(event, host), "A single call takes", told, slack),
-        (event, wall, "A single call takes", told[::-1], slack + overhead),
+        (wall, max(event, host), "A single call takes", told, late),
+        (event, wall, "A single call takes", told[::-1], late + overhead),
         (slope, max(inside, host), "A call in a batch takes", told, slack),
         (inside, slope, "A call in a batch takes", told[::-1], slack),
         (slope, max(single, host), "A call takes", ("in a batch", "alone"),

@@ -2,7 +2,8 @@
 
     python scripts/h200_report.py
 
-Reads runs/floors and docs/reports/2026-11-21-h200/, writes docs/reports/2026-11-21-h200.md.
+Reads runs/floors, docs/reports/2026-11-21-h200/ and the table of exploits; writes
+docs/reports/2026-11-21-h200.md.
 """
 
 from __future__ import annotations
@@ -18,12 +19,19 @@ ROOT = Path(__file__).parents[1]
 REPORT = ROOT / "docs" / "reports" / "2026-11-21-h200.md"
 DATA = REPORT.with_suffix("")
 FLOORS = ROOT / "runs" / "floors"
+EXPLOITS = ROOT / "src" / "kbsite" / "exploits.json"
 HARDWARE = "h200-sxm"
 
 DATASHEET = {"copy": 4800.0, "triad": 4800.0, "bf16": 989.5, "fp8": 1979.0}
 GOAL_CV, WORST_CV = 0.003, 0.01
 AGREEMENT = 0.01
-CLOCKS = ("event_ms", "event_slope_ms", "wall_ms", "slope_ms")
+GOALS = {"fp8_gemm": (0.70, 0.95), "bf16_gemm": (0.70, 0.95), "mrope": (0.80, 0.95)}
+"""Between which shares of the datasheet a library floor has to lie, where that is known."""
+
+SECONDS = 120
+"""What a grading of five shapes may take."""
+
+CLOCKS = ("event_ms", "wall_ms", "event_slope_ms", "slope_ms")
 NAMES = {
     "event_ms": "events, single calls", "event_slope_ms": "events, calls in batches",
     "wall_ms": "the grader's clock, single calls", "slope_ms": "the grader's clock, in batches",
@@ -34,26 +42,27 @@ Json = Mapping[str, Any]
 
 def main() -> None:
     """Write the report, and say where it is."""
-    REPORT.write_text(report(DATA, FLOORS), "utf-8")
+    REPORT.write_text(report(DATA, FLOORS, EXPLOITS), "utf-8")
     sys.stdout.write(f"{REPORT}\n")
 
 
-def report(data: Path, floors: Path) -> str:
+def report(data: Path, floors: Path, exploits: Path) -> str:
     """The whole report."""
-    repeats = [(path.stem, read(path)) for path in sorted(data.glob("*-*.json"))]
+    repeats = [(path.stem, read(path)) for path in sorted((data / "gradings").glob("*.json"))]
     runs = list(floor_runs(floors))
     parts = [
         (data / "head.md").read_text("utf-8").strip(),
         "## What the machine reaches\n\n" + anchors(read(data / "anchors.json")),
         "## Library floors\n\n" + (data / "floors.md").read_text("utf-8").strip(),
+        goal_table(runs),
         floor_table(runs),
         apart(runs),
         proof_table(runs),
-        "## From process to process\n\n" + (data / "spread.md").read_text("utf-8").strip(),
+        "## From grading to grading\n\n" + (data / "spread.md").read_text("utf-8").strip(),
         spread_table(repeats),
         verdict(repeats),
         "## Exploits\n\n" + (data / "exploits.md").read_text("utf-8").strip(),
-        exploit_table(read(data / "exploits.json")),
+        exploit_table(read(exploits)),
         (data / "tail.md").read_text("utf-8").strip(),
     ]
     return "\n\n".join(parts) + "\n"
@@ -83,41 +92,62 @@ def anchors(made: Json) -> str:
     return table(("what", "measured", "of the datasheet"), rows)
 
 
+def goal_table(runs: Sequence[tuple[str, Json]]) -> str:
+    """A line for each floor: how thoroughly it was graded, how long that took, what it reached."""
+    rows = []
+    for problem, metrics in runs:
+        took = sum(metrics["stages"].values())
+        low, high = GOALS.get(problem, (0.0, 0.0))
+        reached = metrics["peak_fraction"]
+        met = "met" if low <= reached <= high else "missed"
+        goal = f"{low:.2f} to {high:.2f}: {met}" if problem in GOALS else ""
+        rows.append((
+            problem, f"{metrics['rounds']} x {metrics['calls_per_round']}",
+            str(len(metrics["shapes"])), f"{took:.0f} s", f"{reached:.3f}",
+            "{:.3f} to {:.3f}".format(*metrics["interval"]), goal,
+        ))  # fmt: skip
+    heads = ("problem", "processes x calls", "shapes", "grading took", "peak_fraction", "95 %",
+             "asked for")  # fmt: skip
+    whole = [sum(one["stages"].values()) for _, one in runs if one["calls_per_round"] >= 100]
+    said = (
+        f"A grading to publish (5 processes of 100 calls on each of five shapes) took "
+        f"{max(whole):.0f} s; {SECONDS} s were allowed."
+    )
+    return f"{table(heads, rows)}\n\n{said}"
+
+
 def floor_table(runs: Sequence[tuple[str, Json]]) -> str:
-    """A line for each shape of each floor, and one for the floor."""
+    """A line for each shape of each floor."""
     rows = []
     for problem, metrics in runs:
         for shape in metrics["shapes"]:
-            clocks, fraction = shape["clocks"], shape["peak_fraction"]
+            clocks = shape["clocks"]
             rows.append((
-                problem, shape["shape"], f"{shape['ms'] * 1e3:.0f}", f"{fraction:.3f}",
-                *(f"{clocks[name] * 1e3:.0f}" for name in CLOCKS),
-                f"{disagreement(clocks):.1%}",
+                problem, shape["shape"], f"{shape['ms'] * 1e3:.0f}",
+                f"{shape['peak_fraction']:.3f}", *(f"{clocks[name] * 1e3:.0f}" for name in CLOCKS),
+                f"{of_batches(clocks):.1%}",
             ))  # fmt: skip
-        rows.append((problem, "**all**", "", f"**{metrics['peak_fraction']:.3f}**", *[""] * 5))
-    heads = ("problem", "shape", "time, us", "peak_fraction", "event", "event slope", "wall",
-             "slope", "slowest over event")  # fmt: skip
+    heads = ("problem", "shape", "time, us", "peak_fraction", "event, single", "grader, single",
+             "event, batch", "grader, batch", "apart over batches")  # fmt: skip
     return table(heads, rows)
 
 
-def disagreement(clocks: Json) -> float:
-    """By how much the slowest clock is above the event clock, as a share of that."""
-    return float(max(clocks[name] for name in CLOCKS) / clocks["event_ms"] - 1)
+def of_batches(clocks: Json) -> float:
+    """How far the two clocks are apart over the same batches, as a share of the slower one."""
+    pair = clocks["event_slope_ms"], clocks["slope_ms"]
+    return float((max(pair) - min(pair)) / max(pair))
 
 
 def apart(runs: Sequence[tuple[str, Json]]) -> str:
     """How far clocks were apart over all shapes, in a sentence."""
     clocks = [shape["clocks"] for _, metrics in runs for shape in metrics["shapes"]]
-    slowest = [disagreement(one) for one in clocks]
-    inside = [abs(one["event_slope_ms"] / one["event_ms"] - 1) for one in clocks]
-    above = [(one["wall_ms"] - one["event_ms"]) * 1e3 for one in clocks]
+    batches = [of_batches(one) for one in clocks]
+    late = [(one["wall_ms"] - one["event_ms"]) * 1e3 for one in clocks]
     return (
-        f"Over the {len(clocks)} shapes the slowest clock is {min(slowest):.1%} to "
-        f"{max(slowest):.1%} above the event clock, {median(slowest):.1%} in the median. A single "
-        f"call takes {round(min(above))} to {round(max(above))} us more by the grader's clock "
-        f"than by events. Events of single calls and of calls in batches are {median(inside):.1%} "
-        f"apart in the median; {sum(one <= AGREEMENT for one in inside)} of {len(inside)} within "
-        f"{AGREEMENT:.0%}."
+        f"Over batches both clocks are {min(batches):.1%} to {max(batches):.1%} apart, "
+        f"{median(batches):.1%} in the median; {sum(one <= AGREEMENT for one in batches)} of "
+        f"{len(batches)} shapes are within {AGREEMENT:.0%}. A single call takes {round(min(late))} "
+        f"to {round(max(late))} us more by the grader's clock than by events."
     )
 
 
@@ -132,63 +162,52 @@ def proof_table(runs: Sequence[tuple[str, Json]]) -> str:
     return table(("problem", "proof", "seen"), rows)
 
 
-def process_times(samples: Sequence[Json], clock: str) -> list[float]:
-    """What a clock makes of each process, milliseconds: medians, less those of empty calls."""
-    found = []
-    for one in samples:
-        if one[clock]:
-            off = median(one["overhead_ms"]) if clock == "wall_ms" else 0.0
-            found.append(median(one[clock]) - off)
-    return found
-
-
 def variation(times: Sequence[float]) -> float:
     """Coefficient of variation."""
     return stdev(times) / mean(times)
 
 
-def spread_table(repeats: Sequence[tuple[str, Json]]) -> str:
-    """For each clock, the time and its variation over fresh processes."""
+def spread_table(repeats: Sequence[tuple[str, Sequence[Json]]]) -> str:
+    """For each clock, the time and its variation from grading to grading."""
     rows = []
-    for name, told in repeats:
+    for name, gradings in repeats:
         for clock in CLOCKS:
-            times = process_times(told["samples"], clock)
-            rows.append((name, NAMES[clock], str(len(times)), f"{mean(times) * 1e3:.1f}",
-                         f"{variation(times):.2%}"))  # fmt: skip
-        slowest = slowest_times(told["samples"])
-        rows.append((name, "**slowest, which counts**", str(len(slowest)),
-                     f"{mean(slowest) * 1e3:.1f}", f"{variation(slowest):.2%}"))  # fmt: skip
-    return table(("floor and shape", "clock", "processes", "mean, us", "CV"), rows)
+            times = [one["metrics"]["shapes"][0]["clocks"][clock] for one in gradings]
+            rows.append((name, NAMES[clock], *in_short(times)))
+        rows.append((name, "**the time**", *in_short(times_of(gradings))))
+    return table(("floor and shape", "clock", "gradings", "mean, us", "CV"), rows)
 
 
-def slowest_times(samples: Sequence[Json]) -> list[float]:
-    """The slowest clock of each process, milliseconds."""
-    return [
-        max(max(process_times([one], clock), default=0.0) for clock in CLOCKS if one[clock])
-        for one in samples
+def in_short(times: Sequence[float]) -> tuple[str, str, str]:
+    """How many times, their mean and their variation."""
+    return str(len(times)), f"{mean(times) * 1e3:.1f}", f"{variation(times):.2%}"
+
+
+def times_of(gradings: Sequence[Json]) -> list[float]:
+    """The time of each grading, milliseconds."""
+    return [one["metrics"]["ms"] for one in gradings]
+
+
+def verdict(repeats: Sequence[tuple[str, Sequence[Json]]]) -> str:
+    """Whether the goals for the variation of the time were met."""
+    all_of = [variation(times_of(gradings)) for _, gradings in repeats]
+    met = median(all_of) <= GOAL_CV and max(all_of) <= WORST_CV
+    return (
+        f"Of {len(all_of)} floors: median {median(all_of):.2%}, worst {max(all_of):.2%}. Asked for "
+        f"were a median of {GOAL_CV:.1%} and at worst {WORST_CV:.0%}: {'met' if met else 'missed'} "
+        f"over {min(len(one) for _, one in repeats)} gradings each."
+    )
+
+
+def exploit_table(published: Json) -> str:
+    """What the grader said of each exploit and control on a GPU."""
+    rows = [
+        (one["id"], one["seen"]["cuda"]["outcome"], one["seen"]["cuda"]["dealt"], one["title"])
+        for section in ("exploits", "hostile", "controls")
+        for one in published[section]
+        if "cuda" in one["seen"]
     ]
-
-
-def verdict(repeats: Sequence[tuple[str, Json]]) -> str:
-    """Whether the goals for the variation were met, by the event clock and by the slowest."""
-    found = []
-    for label, times in (
-        ("event clock", [process_times(told["samples"], "event_ms") for _, told in repeats]),
-        ("slowest clock", [slowest_times(told["samples"]) for _, told in repeats]),
-    ):
-        all_of = [variation(one) for one in times]
-        met = median(all_of) <= GOAL_CV and max(all_of) <= WORST_CV
-        found.append(
-            f"* {label}: median {median(all_of):.2%}, worst {max(all_of):.2%}; the goal (median "
-            f"{GOAL_CV:.1%}, worst {WORST_CV:.0%}) is {'met' if met else 'missed'}."
-        )
-    return "\n".join(found)
-
-
-def exploit_table(judged: Sequence[Json]) -> str:
-    """What the grader said of each exploit."""
-    rows = [(one["case"], one["outcome"], one["detail"]) for one in judged]
-    return table(("exploit", "outcome", "in its words"), rows)
+    return table(("case", "outcome", "dealt with", "what it does"), rows)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

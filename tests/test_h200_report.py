@@ -25,15 +25,12 @@ def script() -> ModuleType:
 REPORT = script()
 
 
-def sample(event: float, wall: float = 0.0, slope: float = 0.0) -> dict[str, Any]:
-    return {
-        "event_ms": [event, event], "event_slope_ms": [event], "wall_ms": [wall + 0.4] * 3,
-        "slope_ms": [slope] if slope else [], "overhead_ms": [0.4, 0.4, 9.0],
-    }  # fmt: skip
+def grading(ms: float) -> dict[str, Any]:
+    return {"metrics": {"ms": ms, "shapes": [{"clocks": dict.fromkeys(REPORT.CLOCKS, ms)}]}}
 
 
 def test_the_report_is_what_its_results_make() -> None:
-    made = REPORT.report(REPORT.DATA, REPORT.FLOORS)
+    made = REPORT.report(REPORT.DATA, REPORT.FLOORS, REPORT.EXPLOITS)
     assert REPORT.REPORT.read_text("utf-8") == made
 
 
@@ -53,29 +50,40 @@ def test_a_floor_of_other_hardware_is_left_out(tmp_path: Path) -> None:
     assert [problem for problem, _ in REPORT.floor_runs(tmp_path)] == ["b"]
 
 
-def test_empty_calls_are_taken_off_the_graders_clock_alone() -> None:
-    times = [sample(1.0, wall=1.1), sample(2.0, wall=2.1)]
-    assert REPORT.process_times(times, "wall_ms") == pytest.approx([1.1, 2.1])
-    assert REPORT.process_times(times, "event_ms") == [1.0, 2.0]
-    assert REPORT.process_times(times, "slope_ms") == []
+@pytest.mark.parametrize(("second", "said"), [(1.004, "met"), (1.01, "missed"), (1.1, "missed")])
+def test_goals_are_held_against_the_variation_of_whole_gradings(second: float, said: str) -> None:
+    repeats = [("a", [grading(1.0), grading(second)])]
+    assert f": {said} over 2 gradings each." in REPORT.verdict(repeats)
 
 
-def test_the_slowest_clock_of_each_process_counts() -> None:
-    times = [sample(1.0, wall=1.1, slope=1.2), sample(2.0, wall=1.9)]
-    assert REPORT.slowest_times(times) == pytest.approx([1.2, 2.0])
+def test_the_time_of_a_grading_and_each_of_its_clocks_have_a_line() -> None:
+    lines = REPORT.spread_table([("a", [grading(1.0), grading(1.0)])]).splitlines()
+    assert len(lines) == 2 + len(REPORT.CLOCKS) + 1
+    assert lines[-1] == "| a | **the time** | 2 | 1000.0 | 0.00% |"
 
 
-@pytest.mark.parametrize(("second", "said"), [(1.001, "met"), (1.1, "missed")])
-def test_goals_are_held_against_the_variation(second: float, said: str) -> None:
-    repeats = [("a", {"samples": [sample(1.0, wall=1.0), sample(second, wall=second)]})]
-    lines = REPORT.verdict(repeats).splitlines()
-    assert len(lines) == 2
-    assert all(f"is {said}." in line for line in lines)
+def test_clocks_are_held_against_each_other_over_the_same_batches() -> None:
+    clocks = {"event_ms": 1.0, "event_slope_ms": 0.95, "wall_ms": 1.05, "slope_ms": 1.0}
+    assert REPORT.of_batches(clocks) == pytest.approx(0.05)
 
 
-def test_clocks_are_apart_by_the_slowest_over_the_event_clock() -> None:
-    clocks = {"event_ms": 1.0, "event_slope_ms": 0.9, "wall_ms": 1.05, "slope_ms": 1.02}
-    assert REPORT.disagreement(clocks) == pytest.approx(0.05)
+@pytest.mark.parametrize(("reached", "said"), [(0.72, "met"), (0.69, "missed"), (0.96, "missed")])
+def test_what_was_asked_for_of_a_floor_is_held_against_it(reached: float, said: str) -> None:
+    metrics = {
+        "stages": {"rounds": 60.0, "proofs": 9.6}, "rounds": 5, "calls_per_round": 100,
+        "shapes": [{}], "peak_fraction": reached, "interval": [reached, reached],
+    }  # fmt: skip
+    made = REPORT.goal_table([("fp8_gemm", metrics)])
+    assert f"0.70 to 0.95: {said} |" in made
+    assert "took 70 s" in made
+
+
+def test_only_what_a_gpu_was_shown_is_told_of_exploits() -> None:
+    seen = {"outcome": "PASS", "dealt": "harmless", "grader": "x"}
+    rows = [{"id": "A", "title": "a", "seen": {"cuda": seen}},
+            {"id": "B", "title": "b", "seen": {"cpu": seen}}]  # fmt: skip
+    made = REPORT.exploit_table({"exploits": rows, "hostile": [], "controls": []})
+    assert made.splitlines()[2:] == ["| A | PASS | harmless | a |"]
 
 
 def test_rates_without_a_datasheet_figure_have_no_share() -> None:

@@ -92,6 +92,7 @@ class Cpu:
     probes = 512
     arena_bytes = 512 << 20
     batch_ms = None
+    most_slots = 12
     # A shared machine is disturbed often; what a cheat gains is far more.
     agreement = Agreement(relative=0.3, absolute_ms=0.5, warmer=1.0)
 

@@ -105,7 +105,8 @@ class Cuda:
     name = "cuda"
     line_bytes = 128
     probes = 4096
-    agreement = Agreement(relative=0.02, absolute_ms=0.003)
+    agreement = Agreement(relative=0.02, absolute_ms=0.003, late_ms=0.05)
+    most_slots = 32
     # At its power limit it got slower after tens of milliseconds.
     batch_ms = 10.0
 

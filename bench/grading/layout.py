@@ -20,9 +20,6 @@ ALIGNMENT = 512
 GUARD = 512
 """Bytes beside each tensor that nobody may write to."""
 
-MOST_SLOTS = 12
-"""Calls whose inputs lie in the arena at a time."""
-
 FEWEST_SLOTS = 3
 """So that the outputs of the two calls before are still there."""
 
@@ -92,7 +89,10 @@ def typed(raw: torch.Tensor, place: Place) -> torch.Tensor:
 
 
 def layout(problem: GradedProblem, shape: Shape, device: Device) -> Layout:
-    """The layout of a shape, with as many slots as the device's arena holds, 3 to 12."""
+    """The layout of a shape.
+
+    It has as many slots as the device's arena holds, 3 at least, and as it has calls in a batch.
+    """
     places: list[Place] = []
     end = 0
     for name, tensor in problem.problem.tensors.items():
@@ -100,5 +100,5 @@ def layout(problem: GradedProblem, shape: Shape, device: Device) -> Layout:
         size = prod(sizes) * tensor.dtype.bytes
         places.append(Place(name, tensor.role, TORCH[tensor.dtype], sizes, end, size))
         end = -(-(end + size + GUARD) // ALIGNMENT) * ALIGNMENT
-    slots = max(FEWEST_SLOTS, min(MOST_SLOTS, device.arena_bytes // end))
+    slots = max(FEWEST_SLOTS, min(device.most_slots, device.arena_bytes // end))
     return Layout(tuple(places), end, slots)

@@ -15,7 +15,7 @@ from bench.grading.disclosure import Call, Disclosure
 from bench.grading.failures import Failure
 from bench.grading.layout import FEWEST_SLOTS, Layout, layout
 from bench.grading.process import Process, Reply
-from bench.grading.schedule import Move, schedule
+from bench.grading.schedule import BATCHED, Move, schedule
 from bench.grading.secret import Secret
 from bench.grading.setting import EMPTY_CALLS, HELD_OUT_CALLS, Setting, Step
 from bench.grading.times import NS_PER_MS, Times
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 UNSURE = (Outcome.INCORRECT, Outcome.NONFINITE, Outcome.PRECISION)
 """Outcomes that chance may have had a part in: the same call is made once more."""
+
+BATCHES = 4
+"""Batches of a round on a shape, where their length changes nothing."""
+
+AGAIN = 3
+"""Batches of a round on a shape that are made again, because the hardware had slowed down."""
 
 Told = Callable[[Step], None]
 
@@ -97,21 +103,29 @@ class OnShape:
             moves = [Move((drawn.choice(cases),)) for _ in range(HELD_OUT_CALLS)]
         of = sum(len(move.cases) for move in moves)
         until = monotonic() + setting.patience.shape
+        again = AGAIN
         for move in moves:
             if monotonic() > until:
                 said = f"{times.calls} of {of} calls took more than {setting.patience.shape:g} s"
                 raise Failure(Outcome.TIMEOUT, f"{said} (shape {self._shape.id})")
-            self._move(move, times)
+            if self._move(move, times) and move.batch and again:
+                again -= 1
+                moves.append(move)
+                of += len(move.cases)
             times.calls += len(move.cases)
             self._subject.tell("calling", self._number, self._shape.id, times.calls, of)
         times.errors = self._checker.errors
         return times
 
     def _longest(self) -> int:
-        """The most calls of a batch; by the ceiling: a solution chooses its own speed."""
-        device, slots = self._subject.setting.device, self._layout.slots
+        """The most calls of a batch; by the ceiling: a solution chooses its own speed.
+
+        Where length changes nothing there are several batches: what disturbs one leaves the others.
+        """
+        setting, slots = self._subject.setting, self._layout.slots
+        device = setting.device
         if device.batch_ms is None:
-            return slots
+            return min(slots, int(setting.calls * BATCHED) // BATCHES)
         ms = self._subject.ceiling(self._shape).ceiling_ms
         return max(FEWEST_SLOTS, min(slots, int(device.batch_ms / ms)))
 
@@ -133,7 +147,7 @@ class OnShape:
         patience = self._subject.setting.patience.call
 
         def again() -> None:
-            self._process.ask(worker.BATCH, shape=self._index, slots=slots, seconds=patience)
+            self._process.ask(worker.CALL, shape=self._index, slots=slots, seconds=patience)
 
         return again, len(slots)
 
@@ -166,12 +180,12 @@ class OnShape:
         self._process.ask(worker.SHAPE, shape=self._index, payload=payload,
                           seconds=self._subject.setting.patience.call)  # fmt: skip
 
-    def _move(self, move: Move, times: Times) -> None:
+    def _move(self, move: Move, times: Times) -> bool:
+        """Make a move and note its times; whether the hardware had slowed down."""
         calls = self._calls(move.cases, near=move.near)
         marks = self._marks(calls)
         since = self._disclose(calls)
-        command = worker.CALL if move.pair is None else worker.BATCH
-        reply, wall, seen = self._ask(command, calls, marks)
+        reply, wall, seen = self._ask(worker.CALL, calls, marks)
         snapshots = self._checker.snapshot(calls)
         try:
             self._checker.check(snapshots, marks, seen, self._disclosure.guard)
@@ -180,6 +194,7 @@ class OnShape:
         self._process.quiet()
         slowed = self._watch is not None and self._watch.slowed(since, self._watch.mark())
         times.note(move, reply, wall, slowed=slowed)
+        return slowed
 
     def _disclose(self, calls: Sequence[Call]) -> int:
         """Lay inputs out while nothing of the worker runs; the moment of it, for the watch.

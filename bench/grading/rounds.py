@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.devices import Arena
 from bench.forbidden import FAMILIES, dispatched
 from bench.grading.failures import Failure
-from bench.grading.layout import MOST_SLOTS, layout
+from bench.grading.layout import layout
 from bench.grading.on_shape import OnShape, Subject
 from bench.grading.process import Process
 from bench.grading.setting import Solution
@@ -45,7 +45,7 @@ class Rounds:
         """Memory for all slots of any shape that takes no more than the largest of those told."""
         device = self.subject.setting.device
         found = [layout(self.subject.problem, shape, device) for shape in self.shapes]
-        most = max(one.slot_bytes for one in found) * MOST_SLOTS
+        most = max(one.slot_bytes for one in found) * device.most_slots
         told = max(one.slot_bytes * one.slots for one in found)
         return device.arena(max(told, min(most, device.arena_bytes)))
 

@@ -15,35 +15,36 @@ NEAR = 0.05
 BATCHED = 0.4
 """Share of calls that are made in batches."""
 
-PAIRS = 4
-"""Pairs of a short and a long batch, at most: each is one slope."""
-
 FEWEST_CALLS = 8
-"""Below that there is no room for one pair of batches."""
+"""Below that there is no room for a batch beside single calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing that the worker is asked to do: a single call, or a batch."""
+    """One thing that the worker is asked to do: a single call, or a batch of several."""
 
     cases: tuple[str, ...]
     """The distribution of each call's inputs."""
-    pair: int | None = None
-    """Number of the pair that a batch belongs to; None for a single call."""
     near: bool = False
     """Whether the inputs are to be nearly those of the call before."""
 
+    @property
+    def batch(self) -> bool:
+        """Whether there are several calls in it."""
+        return len(self.cases) > 1
+
 
 def schedule(calls: int, cases: Sequence[str], longest: int, drawn: random.Random) -> list[Move]:
-    """The moves of a round on a shape, `calls` calls or a few more; no batch is over `longest`."""
+    """The moves of a round on a shape, `calls` calls or a few more; no batch is over `longest`.
+
+    Batches are as long as may be: what is uncertain about when one ends is shared by its calls.
+    """
     batched = int(calls * BATCHED)
-    pairs = max(1, min(PAIRS, batched // 6))
-    long = min(longest, max(2, batched // pairs - max(1, batched // pairs // 6)))
-    moves: list[Move] = []
-    for pair in range(pairs):
-        length = drawn.randint(max(2, long - 1), long)
-        short = drawn.randint(1, max(1, length // 4))
-        moves += [Move(_cases(count, cases, drawn), pair) for count in (short, length)]
+    long = max(2, min(longest, batched))
+    moves = [
+        Move(_cases(drawn.randint(max(2, long - 1), long), cases, drawn))
+        for _ in range(max(1, batched // long))
+    ]
     single = max(2, calls - sum(len(move.cases) for move in moves))
     moves += [
         Move(_cases(1, cases, drawn), near=drawn.random() < NEAR and number > 0)

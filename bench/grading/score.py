@@ -45,12 +45,12 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     shapes = _measured(rounds, subject)
     _refuse_unstable(rounds, shapes)
     seed = subject.secret.number("bootstrap") >> 10  # every reader of JSON holds 53 bits
-    found = _estimate([[_times(one, shape) for one in rounds] for shape in shapes], seed)
+    late = subject.setting.device.agreement.late_ms
+    found = _estimate([[_times(one, shape, late) for one in rounds] for shape in shapes], seed)
     limits = [subject.ceiling(shape) for shape in shapes]
     for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
         agreement = _agreement(rounds, shape, subject)
         _refuse(shape, times, limit, agreement)
-        _refuse_dawdling(rounds, shape, times, agreement)
     fraction, interval = found.fraction([limit.ceiling_ms for limit in limits])
     metrics = [
         _metrics(shape, times, limit, [one.shapes[shape.id] for one in rounds])
@@ -62,7 +62,7 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         achievable_fraction=_achievable(metrics),
         ms=found.ms,
         shapes=tuple(metrics),
-        samples=tuple(_samples(one, shape) for shape in shapes for one in rounds),
+        samples=tuple(_samples(one, shape, late) for shape in shapes for one in rounds),
         alarms=tuple(alarms(metrics, subject.setting.library_fraction)),
         bootstrap_seed=seed,
         sentence=_sentence(rounds, fraction, interval),
@@ -80,9 +80,18 @@ def _measured(rounds: Sequence[Round], subject: Subject) -> list[Shape]:
 
 
 def _agreement(rounds: Sequence[Round], shape: Shape, subject: Subject) -> Agreement:
-    """How far clocks may be apart on a shape: what the device allows, or its noise."""
+    """How far clocks may be apart on a shape: what the device allows, or its noise.
+
+    Noise of a move is shared by the calls of a batch.
+    """
     allowed = subject.setting.device.agreement
-    return replace(allowed, absolute_ms=max(allowed.absolute_ms, _noise(rounds, shape)))
+    noise = _noise(rounds, shape)
+    more = min(batch.calls for one in rounds for batch in one.shapes[shape.id].batches) - 1
+    return replace(
+        allowed,
+        absolute_ms=max(allowed.absolute_ms, noise / more),
+        late_ms=max(allowed.late_ms, noise),
+    )
 
 
 def _sentence(rounds: Sequence[Round], fraction: float, interval: tuple[float, float]) -> str:
@@ -100,7 +109,7 @@ def _estimate(shapes: Sequence[Sequence[RoundTimes]], seed: int) -> Estimate:
         raise Failure(Outcome.IMPOSSIBLE_TIME, f"the clocks show no time: {error}") from error
 
 
-def _times(one: Round, shape: Shape) -> RoundTimes:
+def _times(one: Round, shape: Shape, late: float) -> RoundTimes:
     times = one.shapes[shape.id]
     overhead = median(one.empty)
     return RoundTimes(
@@ -110,6 +119,7 @@ def _times(one: Round, shape: Shape) -> RoundTimes:
         event_slope_ms=times.event_slopes,
         overhead_ms=overhead,
         host_ms=median(times.host),
+        late_ms=late,
     )
 
 
@@ -156,19 +166,6 @@ def _refuse(shape: Shape, times: ShapeTimes, limit: Ceilings, agreement: Agreeme
         )
 
 
-def _refuse_dawdling(
-    rounds: Sequence[Round], shape: Shape, times: ShapeTimes, agreement: Agreement
-) -> None:
-    excess = median(one.shapes[shape.id].excess(median(one.empty)) for one in rounds)
-    slack = max(agreement.absolute_ms, agreement.relative * times.ms)
-    if excess > slack:
-        raise Failure(
-            Outcome.CLOCK_MISMATCH,
-            f"Short batches take {excess:.4g} ms longer than as many single calls, expected at "
-            f"most {slack:.3g} ms: that makes the slope look small (shape {shape.id})",
-        )
-
-
 def _metrics(
     shape: Shape, times: ShapeTimes, limit: Ceilings, rounds: Sequence[Times]
 ) -> ShapeMetrics:
@@ -212,12 +209,12 @@ def _worst_of(name: str, errors: Sequence[OutputError]) -> OutputError:
     )
 
 
-def _samples(one: Round, shape: Shape) -> Samples:
+def _samples(one: Round, shape: Shape, late: float) -> Samples:
     times = one.shapes[shape.id]
     overhead = median(one.empty)
     clocks = {
         "event": times.event,
-        "wall": [wall - overhead for wall in times.wall],
+        "wall": [wall - overhead - late for wall in times.wall],
         "slope": times.slopes,
     }
     slowest = max(clocks.values(), key=median)
@@ -230,4 +227,5 @@ def _samples(one: Round, shape: Shape) -> Samples:
         slope_ms=tuple(times.slopes),
         event_slope_ms=tuple(times.event_slopes),
         overhead_ms=one.empty,
+        late_ms=late,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -30,8 +29,7 @@ class Times:
     wall: list[float] = field(default_factory=list)
     """Single calls by the parent's clock, with all that an empty call takes."""
     host: list[float] = field(default_factory=list)
-    batches: dict[int, list[Batch]] = field(default_factory=dict)
-    """The two batches of each pair."""
+    batches: list[Batch] = field(default_factory=list)
     calls: int = 0
     dropped: int = 0
     errors: dict[str, list[OutputError]] = field(default_factory=dict)
@@ -40,39 +38,25 @@ class Times:
         """Add what both clocks said of a move, nanoseconds; not where the hardware had slowed."""
         if slowed:
             self.dropped += len(move.cases)
-        elif move.pair is None:
+        elif move.batch:
+            batch = Batch(len(move.cases), wall / NS_PER_MS, reply.event / NS_PER_MS)
+            self.batches.append(batch)
+        else:
             self.event.append(reply.event / NS_PER_MS)
             self.host.append(reply.host / NS_PER_MS)
             self.wall.append(wall / NS_PER_MS)
-        else:
-            batch = Batch(len(move.cases), wall / NS_PER_MS, reply.event / NS_PER_MS)
-            self.batches.setdefault(move.pair, []).append(batch)
 
     @property
     def slopes(self) -> list[float]:
-        """How much longer the long batch of each pair took, for each call more in it."""
-        return [
-            (long.wall - short.wall) / (long.calls - short.calls) for short, long in self._pairs()
-        ]
+        """How much longer each batch took than a single call, for each call more in it.
+
+        Whatever comes with every move, long or short, is in both and falls out.
+        """
+        single = median(self.wall) if self.wall else 0.0
+        return [(batch.wall - single) / (batch.calls - 1) for batch in self.batches]
 
     @property
     def event_slopes(self) -> list[float]:
         """The same by the clock in the solution's process."""
-        return [
-            (long.event - short.event) / (long.calls - short.calls) for short, long in self._pairs()
-        ]
-
-    def excess(self, overhead: float) -> float:
-        """How much longer short batches took than as many single calls; median of the pairs.
-
-        A batch of one is a single call by another name. Who dawdles in short batches makes slopes
-        too small by a share of that.
-        """
-        single = median(self.wall) - overhead
-        return median(short.wall - overhead - short.calls * single for short, _ in self._pairs())
-
-    def _pairs(self) -> Iterator[tuple[Batch, Batch]]:
-        for pair in self.batches.values():
-            if len(pair) == 2:
-                short, long = sorted(pair, key=lambda batch: batch.calls)
-                yield short, long
+        single = median(self.event) if self.event else 0.0
+        return [(batch.event - single) / (batch.calls - 1) for batch in self.batches]

@@ -36,9 +36,9 @@ UP = struct.Struct("<4sHHQQQ8s24x")
 
 MOST_SLOTS = 40
 
-HELLO, EMPTY, FILES, SHAPE, SETUP, CALL, BATCH, TRACE = range(1, 9)
-"""Commands: open the arena, run nothing, take the solution, lay out a shape, prepare, one call,
-several calls, one call whose operations are listed on standard error."""
+HELLO, EMPTY, FILES, SHAPE, SETUP, CALL, TRACE = range(1, 8)
+"""Commands: open the arena, run nothing, take the solution, lay out a shape, prepare, one call or
+several, one call whose operations are listed on standard error."""
 
 DONE, RAISED, OUT_OF_MEMORY, FORBIDDEN = range(1, 5)
 """Statuses: all went well; the solution raised an error; there was no memory left; an operation
@@ -103,10 +103,11 @@ class CudaClock:
         self._first.record()
 
     def stop(self, started: None) -> int:  # noqa: ARG002 - as a clock on a CPU has it
-        """Nanoseconds between then and the end of all that was queued since."""
+        """Nanoseconds between then and the end of all that was queued since; 0 at least."""
         self._last.record()
         self.wait()
-        return int(self._first.elapsed_time(self._last) * 1e6)
+        # Who changes the stream in between may have the end before the beginning.
+        return max(0, int(self._first.elapsed_time(self._last) * 1e6))
 
     def wait(self) -> None:
         """Return when the whole device is idle, side streams too."""
@@ -248,7 +249,7 @@ class Worker:
                 nothing_on_gpu if self.cuda else nothing,
                 [self.shapes[shape][slot] for slot in slots],
             )
-        elif command in (CALL, BATCH):
+        elif command == CALL:
             return self.run(self.solve, [self.shapes[shape][slot] for slot in slots])
         elif command == SETUP:
             return self.run(self.setup or self.solve, [self.shapes[shape][slots[0]]])

@@ -5,7 +5,7 @@ import functools
 import torch
 
 LIBRARY = (
-    "our own Triton kernel, one pass over each token's heads: torch has no rotary embedding. "
+    "our own Triton kernel, a few tokens and heads at a time: torch has no rotary embedding. "
     "On a CPU the same as eager"
 )
 
@@ -54,35 +54,32 @@ def _kernel():
     @triton.jit
     def both(
         q, k, positions, cos, sin, q_out, k_out, B, T, H, J,
-        HALF: tl.constexpr, TOKENS: tl.constexpr,
+        HALF: tl.constexpr, TOKENS: tl.constexpr, HEADS: tl.constexpr,
     ):  # fmt: skip
-        batch = tl.program_id(1)
-        tokens = tl.program_id(0) * TOKENS + tl.arange(0, TOKENS)
+        group = tl.program_id(0)
+        tokens = tl.program_id(1) * TOKENS + tl.arange(0, TOKENS)
+        batch = tl.program_id(2)
         width = tl.arange(0, HALF)
         axis = (width >= HALF // 4).to(tl.int32) + (width >= HALF // 4 + 3 * HALF // 8).to(tl.int32)
-        inside = (tokens < T)[:, None]
+        known = (tokens < T)[:, None]
         place = positions + (axis[None, :] * B + batch) * T + tokens[:, None]
-        entry = tl.load(place, mask=inside, other=0) * HALF + width[None, :]
-        cosine = tl.load(cos + entry, mask=inside, other=0.0).to(tl.float32)
-        sine = tl.load(sin + entry, mask=inside, other=0.0).to(tl.float32)
-        for head in range(H):
-            line = ((batch * T + tokens) * H + head).to(tl.int64) * (2 * HALF)
-            at = q + line[:, None] + width[None, :]
-            left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
-            right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
-            line = ((batch * H + head) * T + tokens).to(tl.int64) * (2 * HALF)
-            at = q_out + line[:, None] + width[None, :]
-            tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
-            tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
-        for head in range(J):
-            line = ((batch * T + tokens) * J + head).to(tl.int64) * (2 * HALF)
-            at = k + line[:, None] + width[None, :]
-            left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
-            right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
-            line = ((batch * J + head) * T + tokens).to(tl.int64) * (2 * HALF)
-            at = k_out + line[:, None] + width[None, :]
-            tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
-            tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
+        entry = tl.load(place, mask=known, other=0) * HALF + width[None, :]
+        cosine = tl.load(cos + entry, mask=known, other=0.0).to(tl.float32)[:, None, :]
+        sine = tl.load(sin + entry, mask=known, other=0.0).to(tl.float32)[:, None, :]
+        source, target, count, first = q, q_out, H, group * HEADS
+        if first >= H:
+            # Groups behind those of the queries are the keys'.
+            source, target, count, first = k, k_out, J, (group - (H + HEADS - 1) // HEADS) * HEADS
+        heads = first + tl.arange(0, HEADS)
+        inside = ((tokens < T)[:, None] & (heads < count)[None, :])[:, :, None]
+        line = ((batch * T + tokens)[:, None].to(tl.int64) * count + heads[None, :]) * (2 * HALF)
+        at = source + line[:, :, None] + width[None, None, :]
+        left = tl.load(at, mask=inside, other=0.0).to(tl.float32)
+        right = tl.load(at + HALF, mask=inside, other=0.0).to(tl.float32)
+        line = ((batch * count + heads)[None, :].to(tl.int64) * T + tokens[:, None]) * (2 * HALF)
+        at = target + line[:, :, None] + width[None, None, :]
+        tl.store(at, (left * cosine - right * sine).to(tl.bfloat16), mask=inside)
+        tl.store(at + HALF, (right * cosine + left * sine).to(tl.bfloat16), mask=inside)
 
     return both
 
@@ -92,10 +89,11 @@ def library(q, k, positions, cos, sin, q_out, k_out):
     if not q.is_cuda:
         return eager(q, k, positions, cos, sin, q_out, k_out)
     sequences, length, heads, width = q.shape
-    tokens = 16
-    _kernel()[(-(-length // tokens), sequences)](
+    tokens, each = 16, 2
+    groups = -(-heads // each) - (-k.shape[2] // each)
+    _kernel()[(groups, -(-length // tokens), sequences)](
         q, k, positions, cos, sin, q_out, k_out, sequences, length, heads, k.shape[2],
-        HALF=width // 2, TOKENS=tokens, num_warps=4,
+        HALF=width // 2, TOKENS=tokens, HEADS=each, num_warps=4 if width > 64 else 1,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from bench import ceilings, numerics, statistics
 from bench.devices.cpu import Cpu
 from bench.devices.cuda import Cuda
 from bench.devices.gpu_watch import SLOW
-from bench.grading import checks, disclosure, grade, schedule, score, secret, setting
+from bench.grading import checks, disclosure, grade, on_shape, schedule, score, secret, setting
 from kbsite.model.grade import IMPOSSIBLE, Outcome
 
 TEXT = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
@@ -31,7 +31,12 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"{setting.Patience().shape:g} s for all of them",
         f"checked with {setting.HELD_OUT_CALLS} calls",
         f"{schedule.BATCHED:.0%} of the calls".replace("%", " %"),
-        f"up to {schedule.PAIRS} pairs",
+        f"as long as {Cuda.batch_ms:g} ms by the ceiling on a GPU",
+        f"with {Cuda.most_slots} calls at most",
+        f"; {on_shape.BATCHES} of them on a CPU",
+        f"up to {on_shape.AGAIN} batches are made again",
+        f"single calls may be apart by {GPU.late_ms * 1e3:g} us",
+        f"seen up to {GPU.late_ms * 1e3:g} us later for single calls",
         {0.25: "A quarter of all calls"}.get(schedule.STRESS, "no such share"),
         f"{schedule.NEAR:.0%} of the single ones".replace("%", " %"),
         f"one cache line in {disclosure.CANARIES} wrong",
@@ -43,7 +48,7 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"may take {GPU.warmer:.0%} longer than a single one on a GPU".replace("%", " %"),
         {1.0: "and twice as long on a CPU"}.get(CPU.warmer, "no such share"),
         f"below {SLOW:.0%} of the round's usual clock".replace("%", " %"),
-        f"if more than {score.MOST_DROPPED:.0%} of a shape's calls".replace("%", " %"),
+        f"If more than {score.MOST_DROPPED:.0%} of a shape's calls".replace("%", " %"),
         f"made again, {grade.TRIES} times at most",
         f"{statistics.CONFIDENCE:.0%} ones by a hierarchical".replace("%", " %"),
         f"of {statistics.DRAWS} draws",

@@ -291,6 +291,23 @@ def test_a_clock_that_was_tampered_with_is_told(forged: Clocks, words: str) -> N
     assert words in said
 
 
+def test_single_calls_may_be_apart_by_what_the_parents_clock_is_late() -> None:
+    late = replace(GPU, late_ms=0.05)
+
+    assert disagreeing(clocks(0.3, 0.345, 0.3), late) is None
+    assert disagreeing(clocks(0.3, 0.355, 0.3), late) is not None
+    assert disagreeing(clocks(0.3, 0.3, 0.31, inside=0.3), late) is not None
+
+
+def test_of_a_clock_that_may_be_late_only_the_rest_is_a_time() -> None:
+    one = RoundTimes(event_ms=[1.0], wall_ms=[1.25], slope_ms=[1.0], overhead_ms=0.1, late_ms=0.125)
+
+    found = estimate([[one]], seed=0, draws=10)
+
+    assert found.ms == pytest.approx(1.125)
+    assert found.shapes[0].clocks.wall_ms == 1.25
+
+
 @pytest.mark.parametrize("factor", [0.95, 0.9, 0.5, 0.01])
 @pytest.mark.parametrize("ms", [0.1, 0.3, 5.0])
 def test_an_event_clock_that_shrinks_by_5_percent_is_seen_from_100_us_on(

@@ -84,14 +84,17 @@ _MEANS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """The independent clocks of one shape, milliseconds; the slowest of them is the time."""
+    """The independent clocks of one shape, milliseconds; the slowest of them is the time.
+
+    The parent's clock over single calls counts less what it may be late by (Samples.late_ms).
+    """
 
     event_ms: float
     """Median in the solution's process: CUDA events, or its own wall clock on a CPU."""
     wall_ms: float
     """Median by the parent's clock around single calls, less what an empty call takes."""
     slope_ms: float
-    """By the parent's clock: how much longer a batch takes for each call more in it."""
+    """By the parent's clock: how much longer a batch takes than a single call, by calls more."""
     event_slope_ms: float | None = None
     """The slope by the clock in the solution's process."""
     overhead_ms: float

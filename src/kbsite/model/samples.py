@@ -26,12 +26,15 @@ class Samples:
     wall_ms: tuple[float, ...] = ()
     """Each single call by the parent's clock, milliseconds, with what an empty call takes."""
     slope_ms: tuple[float, ...] = ()
-    """By the parent's clock, how much longer a batch took for each call more in it: a figure for
-    each pair of batches, milliseconds."""
+    """By the parent's clock, how much longer each batch took than a single call, for each call more
+    in it, milliseconds."""
     event_slope_ms: tuple[float, ...] = ()
     """The same by the clock in the solution's process, milliseconds."""
     overhead_ms: tuple[float, ...] = ()
     """Each empty call by the parent's clock, milliseconds."""
+    late_ms: float = 0.0
+    """By how much the parent's clock may be late for a single call, milliseconds: so much less of
+    it counts as a time."""
 
     @property
     def clocks(self) -> dict[str, float]:
@@ -47,8 +50,14 @@ class Samples:
 
     @property
     def time_ms(self) -> float:
-        """The time of the round, milliseconds: the slowest clock, else the median of `ms`."""
-        counted = [value for name, value in self.clocks.items() if name in COUNTED]
+        """The time of the round, milliseconds: the slowest clock, else the median of `ms`.
+
+        Each clock counts for as long as it shows for sure.
+        """
+        late = {"wall": self.late_ms}
+        counted = [
+            value - late.get(name, 0.0) for name, value in self.clocks.items() if name in COUNTED
+        ]
         return max(counted, default=median(self.ms))
 
 

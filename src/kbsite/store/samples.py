@@ -91,6 +91,8 @@ def _spreads(file: Stored, line: bytes) -> list[Spread]:
     for key in CLOCKS:
         if not all(map(math.isfinite, getattr(samples, key))):
             raise invalid("expected finite times", file.path, key=key)
+    if not 0 <= samples.late_ms < math.inf:
+        raise invalid("expected 0 or more milliseconds", file.path, key="late_ms")
     # A difference of two times can come out below 0, a time that was read off a clock cannot.
     if samples.time_ms <= 0 or (not samples.clocks and min(samples.ms) <= 0):
         raise invalid("expected times of more than 0", file.path, key="ms")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from bench.grading.disclosure import CANARIES, Call, bytes_of, guarded
-from bench.grading.layout import ALIGNMENT, FEWEST_SLOTS, GUARD, MOST_SLOTS
+from bench.grading.layout import ALIGNMENT, FEWEST_SLOTS, GUARD
 from kbsite.model.problem import Role
-from tests.bench.grading.setups import Parts, parts
+from tests.bench.grading.setups import Parts, Quick, parts
 
 
 def wrong_bytes(made: Parts, slot: int, inputs: dict[str, torch.Tensor]) -> dict[str, int]:
@@ -28,7 +28,7 @@ def test_tensors_of_all_slots_lie_apart_with_guards_between_them() -> None:
         )
         ends = [start + size + GUARD for start, size in taken]
 
-    assert FEWEST_SLOTS <= made.layout.slots <= MOST_SLOTS
+    assert FEWEST_SLOTS <= made.layout.slots <= Quick.most_slots
     assert all(start % ALIGNMENT == 0 for start, _ in taken)
     assert all(end <= start for end, (start, _) in zip(ends, taken[1:], strict=False))
     assert ends[-1] <= made.layout.slot_bytes * made.layout.slots

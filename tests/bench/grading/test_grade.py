@@ -207,8 +207,6 @@ def test_who_takes_all_day_is_told_to_stop() -> None:
 def test_a_mismatch_has_to_show_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[str | None] = ["The clocks disagree.", "The clocks disagree."]
     monkeypatch.setattr("bench.grading.score.disagreeing", lambda *_: answers.pop(0))
-    # What the machine's own noise says is not what is tested here.
-    monkeypatch.setattr("bench.grading.score._refuse_dawdling", lambda *_: None)
     once = graded(HONEST, shapes=("square",), held_out=False)
     answers[:] = [None]
     never = graded(HONEST, shapes=("square",), held_out=False)

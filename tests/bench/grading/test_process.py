@@ -320,3 +320,37 @@ def test_processes_that_take_long_to_let_go_on_are_counted_meanwhile(
         ended = time.perf_counter_ns()
 
     assert began <= started < ended - 100_000_000
+
+
+class Backwards:
+    """A torch whose events end before they began, as where a solution changes the stream."""
+
+    class cuda:
+        class Event:
+            def __init__(self, *, enable_timing: bool) -> None:
+                assert enable_timing
+
+            def record(self) -> None:
+                """Nothing."""
+
+            def elapsed_time(self, other: object) -> float:  # noqa: ARG002
+                return -0.25
+
+    class _C:
+        @staticmethod
+        def _cuda_sleep(cycles: int) -> None:
+            assert cycles > 0
+
+        @staticmethod
+        def _cuda_synchronize() -> None:
+            """Nothing."""
+
+
+def test_an_end_before_the_beginning_is_no_time_and_can_be_told() -> None:
+    clock = worker.CudaClock(Backwards, 10)  # type: ignore[arg-type]
+    clock.gate()
+    clock.start()
+    took = clock.stop(None)
+
+    assert took == 0
+    worker.UP.pack(worker.MAGIC_UP, worker.DONE, 0, took, 0, 0, bytes(8))

@@ -10,7 +10,7 @@ import pytest
 
 from bench.grading import rounds as module
 from bench.grading.grade import silent
-from bench.grading.layout import MOST_SLOTS, layout
+from bench.grading.layout import layout
 from bench.grading.on_shape import Subject
 from bench.grading.rounds import Rounds
 from bench.grading.secret import Secret
@@ -28,7 +28,7 @@ def rounds(arena_bytes: int) -> Rounds:
     return Rounds(Solution({}), subject)
 
 
-@pytest.mark.parametrize("slots", [1, 4, 7, MOST_SLOTS])
+@pytest.mark.parametrize("slots", [1, 4, 7, Quick.most_slots])
 def test_the_arena_holds_every_shape_that_nobody_was_told(slots: int) -> None:
     largest = max(layout(sound(), shape, Quick()).slot_bytes for shape in sound().shapes("cpu"))
     made = rounds((10 * slots + 9) * largest // 10)

@@ -46,12 +46,7 @@ def times(ms: float, *, event: float = 1.0, slope: float = 1.0, inside: float = 
         errors={"y": [OutputError(output="y", largest=0.25, typical=0.1, quantiles={"0.5": 0.02}),
                       OutputError(output="y", largest=0.5, typical=0.05, quantiles={"0.5": 0.04})]},
     )  # fmt: skip
-    found.batches = {
-        0: [
-            Batch(1, ms * slope + 1, ms * inside + 0.5),
-            Batch(9, 9 * ms * slope + 1, 9 * ms * inside + 0.5),
-        ]
-    }
+    found.batches = [Batch(9, ms + 1 + 8 * ms * slope, ms * event + 8 * ms * inside)]
     return found
 
 
@@ -138,26 +133,39 @@ def test_on_a_busy_machine_clocks_are_as_far_apart_as_its_noise() -> None:
     assert score(measured, subject()).ms == pytest.approx(50.0)
 
 
-def test_to_dawdle_in_short_batches_is_a_mismatch() -> None:
+def test_to_dawdle_in_single_calls_makes_the_slope_small_and_is_a_mismatch() -> None:
     measured = rounds(50.0, 50.0, 50.0)
     for one in measured:
         for found in one.shapes.values():
-            short, long = found.batches[0]
-            found.batches[0] = [replace(short, wall=short.wall + 80, event=80.0), long]
+            found.wall = [wall + 80 for wall in found.wall]
 
     assert measured[0].shapes[SHAPES[0].id].slopes == pytest.approx([40.0])
     with pytest.raises(Failure) as caught:
         score(measured, subject())
     assert caught.value.outcome is Outcome.CLOCK_MISMATCH
-    assert "Short batches take 80 ms longer" in caught.value.detail
+    assert "130 ms by the parent's clock, but only 50 ms" in caught.value.detail
 
 
-@pytest.mark.parametrize("calls", [1, 2, 3])
-def test_a_short_batch_takes_what_as_many_single_calls_take(calls: int) -> None:
-    found = times(50.0)
-    found.batches = {0: [Batch(calls, calls * 50.0 + 1, calls * 50.0), Batch(9, 451.0, 450.0)]}
+class Late(Quick):
+    """A device of which the grader's clock may be 2 ms late for a single call."""
 
-    assert found.excess(1.0) == pytest.approx(0.0)
+    agreement = replace(Quick.agreement, late_ms=2.0)
+
+
+@pytest.mark.parametrize(("late", "ms"), [(0.0, 50.0), (1.5, 50.0), (2.0, 50.0), (5.0, 53.0)])
+def test_what_the_parents_clock_may_be_late_by_is_no_time(late: float, ms: float) -> None:
+    measured = rounds(50.0, 50.0, 50.0)
+    for one in measured:
+        for found in one.shapes.values():
+            found.wall = [wall + late for wall in found.wall]
+            found.batches = [replace(batch, wall=batch.wall + late) for batch in found.batches]
+
+    made = score(measured, subject(device=Late()))
+
+    assert made.ms == pytest.approx(ms)
+    assert {one.late_ms for one in made.samples} == {2.0}
+    assert all(one.time_ms == pytest.approx(ms) for one in made.samples)
+    assert all(median(one.ms) == pytest.approx(ms) for one in made.samples)
 
 
 def test_faster_than_physics_is_impossible() -> None:

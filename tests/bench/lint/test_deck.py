@@ -60,6 +60,14 @@ DEFECTS: dict[str, tuple[str, str, str, Edits]] = {
         "prompt.md tells the bounds", "tensors.q_out.bound.relative", "does not say 0.015",
         {"prompt": [("0.015 * |r|", "0.01 * |r|")]},
     ),
+    "bf16_gemm": (
+        "shortcuts are refused", "tensors.y.bound", "x and w in int8",
+        {"problem": [("typical: 0.0045", "typical: 0.05"), ("rms: 0.02", "rms: 0.2")]},
+    ),
+    "vector_add": (
+        "the regime fits the formulas", "shapes[2]", "or the regime latency",
+        {"problem": [("id: small, N: 44040192", "id: small, N: 1048576")]},
+    ),
     "patch_embed": (
         "", "forbidden[2]", "got 'torch.nn.Conv3d('",
         {"problem": [("unfold, matmul]", 'unfold, "torch.nn.Conv3d("]')]},
