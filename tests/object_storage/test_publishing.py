@@ -22,7 +22,7 @@ from tests.object_storage.conftest import SECRET, Storage
 from tests.object_storage.service import Request
 from tests.object_storage.sites import of_one, reached, site_of, write_site
 
-KILLS = int(os.environ.get("KILLS", "4"))
+KILLS = int(os.environ.get("KILLS", "3"))
 FORK = multiprocessing.get_context("fork")
 
 
