@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,10 +18,10 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.many import line, note, write_many
 from kbsite.serving.builder import Outcome, Source
 from kbsite.serving.served import Serving, Told
 
-ROOT = Path(__file__).parents[1]
 _LIMIT = 600.0
 
 
@@ -43,12 +41,12 @@ class Waited:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=2_000)
     parser.add_argument("--times", type=int, default=5, help="Changes of each kind")
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
         home = Path(folder)
-        many(home, options.runs)
+        write_many(home, options.runs)
         held = asyncio.run(waited(home, options.times))
     shown = Table(title=f"kbsite serve --watch, {options.runs} runs: from a change to open pages")
     for heading in ("changed", "pages told", "worst", "of it the build", "rendered", "written"):
@@ -59,20 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Console(width=max(110, Console().width)).print(shown)
 
 
-def many(home: Path, count: int) -> None:
-    """Write the settings and problems of this repository, and its runs so often."""
-    shutil.copytree(ROOT / "problems", home / "problems")
-    (home / "kbsite.yaml").write_text("title: Many runs\n")
-    sources = sorted(path for path in (ROOT / "runs" / "demo").iterdir() if path.is_dir())
-    for number in range(count):
-        source = sources[number % len(sources)]
-        name = f"20260101_{number:06d}_{source.name.split('_', 2)[2]}"
-        run = home / "runs" / "demo" / name
-        shutil.copytree(source, run)
-        told = json.loads((run / "run.json").read_text())
-        (run / "run.json").write_text(json.dumps({**told, "id": name}))
-
-
 async def waited(home: Path, times: int) -> dict[str, Waited]:
     """Serve the site, change it so often in each way, and wait for each."""
     outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
@@ -80,12 +64,12 @@ async def waited(home: Path, times: int) -> dict[str, Waited]:
     served = asyncio.create_task(
         serving.serve(Told(ready=lambda _: None, built=outcomes.put_nowait))
     )
-    runs = sorted((home / "runs" / "demo").iterdir())
+    runs = sorted((home / "runs").glob("*/*"))
     try:
         await asyncio.wait_for(outcomes.get(), _LIMIT)
         return {
             name: await _changes(change, runs[at : at + times], outcomes)
-            for name, change, at in (("an audit", _note, 0), ("a line more", _line, times))
+            for name, change, at in (("an audit", _note, 0), ("a line more", line, times))
         }
     finally:
         serving.end()
@@ -110,14 +94,7 @@ async def _changes(
 
 
 def _note(run: Path) -> None:
-    note = f"verdict: clean\nsummary: Read at {time.time():.3f}.\nauditor: A. Reader\n"
-    (run / "audit.yaml").write_text(f"{note}date: 2026-01-03\n")
-
-
-def _line(run: Path) -> None:
-    log = next(path for path in sorted(run.rglob("*.jsonl")) if "transcript" in path.parts)
-    with log.open("a") as stream:
-        stream.write('{"type": "system", "subtype": "note"}\n')
+    note(run, f"Read at {time.time():.3f}.")
 
 
 if __name__ == "__main__":

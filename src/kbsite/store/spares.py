@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from kbsite.store.swapping import remove
@@ -93,7 +94,11 @@ def drop(folder: Path, paths: Iterable[str]) -> None:
     """Take files away, and the folders that hold nothing any more."""
     above = set()
     for path in paths:
-        Path(f"{folder}/{path}").unlink(missing_ok=True)
+        file = Path(f"{folder}/{path}")
+        # A folder may stand where the file stood, and a file where its folder did.
+        if not file.is_dir():
+            with suppress(NotADirectoryError):
+                file.unlink(missing_ok=True)
         above.add(path.rpartition("/")[0])
     while above := {path for path in above if path and _emptied(f"{folder}/{path}")}:
         above = {path.rpartition("/")[0] for path in above}
@@ -129,11 +134,9 @@ def link(source: Path, target: Path) -> None:
     """Let a file have a second name, or copy it where the file system knows no links."""
     try:
         os.link(source, target)
-    except FileNotFoundError:
+    except OSError:
         # Only the first file of a folder finds none.
         target.parent.mkdir(parents=True, exist_ok=True)
-        _link_or_copy(source, target)
-    except OSError:
         _link_or_copy(source, target)
 
 

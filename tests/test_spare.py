@@ -1,0 +1,198 @@
+"""Builds touch what changes of a site; whatever became of its spare, the site is whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbsite.build import build
+from kbsite.record import Memory
+from kbsite.store import spares
+from kbsite.store.settings import Settings
+from kbsite.store.spares import MARKER, spare_path
+from tests.conftest import MakeRun, MakeSettings
+from tests.test_incremental import CHANGES, from_nothing
+from tests.trees import tree
+
+ROW = b'{"type": "user", "message": {"content": "Begin."}}\n'
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
+    settings = make_settings(tmp_path)
+    for model in ("a", "b", "c"):
+        make_run(settings.runs / "demo", model=model, transcript={"stdout.jsonl": ROW})
+    return settings
+
+
+def note(settings: Settings, text: str) -> None:
+    audit = next(settings.runs.glob("demo/*_a_*")) / "audit.yaml"
+    audit.write_text(f"verdict: clean\nsummary: {text}\nauditor: A. Reader\n")
+
+
+def test_the_spare_has_the_files_of_the_site_and_no_others(settings: Settings) -> None:
+    site = build(settings).out
+    note(settings, "Read.")
+    (settings.runs / "demo" / "floors.json").unlink(missing_ok=True)
+    for round_ in range(3):
+        spare = spare_path(site)
+        assert tree(spare) == tree(site)
+        assert all((site / path).samefile(spare / path) for path in tree(site))
+        note(settings, f"Read again, {round_}.")
+        build(settings)
+
+
+def test_a_small_change_links_no_more_than_it_writes(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    linked: list[str] = []
+    made: list[str] = []
+    link, mkdir = os.link, os.mkdir
+
+    def counted_link(source: Any, target: Any) -> None:
+        linked.append(str(target))
+        link(source, target)
+
+    def counted_mkdir(path: Any, mode: int = 0o777) -> None:
+        mkdir(path, mode)  # fails where there is one
+        made.append(str(path))
+
+    monkeypatch.setattr(os, "link", counted_link)
+    monkeypatch.setattr(os, "mkdir", counted_mkdir)
+    note(settings, "Read.")
+    built = build(settings)
+
+    assert built.work.kept > built.work.written
+    # audit.yaml is new among the raw files of its run; the marker is written by every build.
+    assert len(linked) == built.work.written + 1
+    assert not made
+
+
+def _gone(spare: Path) -> None:
+    shutil.rmtree(spare)
+
+
+def _a_file_less(spare: Path) -> None:
+    next(spare.glob("runs/*_b_*/index.html")).unlink()
+
+
+def _another_marker(spare: Path) -> None:
+    (spare / MARKER).unlink()
+    (spare / MARKER).write_text("stale\n")
+
+
+def _no_list(spare: Path) -> None:
+    next(spare.parent.glob(".*.spare.list")).unlink()
+
+
+def _under_way(spare: Path) -> None:
+    """A build was killed while it worked on it."""
+    spare.rename(spare.with_name("site.partial"))
+    (spare.with_name("site.partial") / "index.html").unlink()
+
+
+@pytest.mark.parametrize(
+    "damage", [_gone, _a_file_less, _another_marker, _no_list, _under_way],
+    ids=lambda damage: damage.__name__.strip("_"),
+)  # fmt: skip
+def test_whatever_became_of_the_spare_the_next_site_is_whole(
+    settings: Settings, damage: Callable[[Path], None]
+) -> None:
+    site = build(settings).out
+    damage(spare_path(site))
+    note(settings, "Read.")
+
+    assert tree(build(settings).out) == from_nothing(settings)
+    assert tree(spare_path(site)) == tree(site)
+
+
+def test_a_site_that_somebody_put_back_is_no_longer_that_of_the_spare(settings: Settings) -> None:
+    site = build(settings).out
+    shutil.copytree(site, site.with_name("kept"))
+    note(settings, "Read.")
+    build(settings)
+    shutil.rmtree(site)
+    site.with_name("kept").rename(site)
+
+    assert tree(build(settings).out) == from_nothing(settings)
+
+
+def test_where_there_are_no_links_there_is_no_spare_and_the_site_is_the_same(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(source: Any, target: Any) -> None:  # noqa: ARG001
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    site = build(settings).out
+    note(settings, "Read.")
+    again = build(settings)
+
+    assert again.work.kept > again.work.written
+    assert not spare_path(site).exists()
+    assert tree(site) == from_nothing(settings)
+
+
+def test_a_file_can_become_a_folder_and_a_folder_a_file(settings: Settings) -> None:
+    run = next(settings.runs.glob("demo/*_b_*"))
+    (run / "files" / "folder.py").mkdir(parents=True)
+    (run / "files" / "folder.py" / "deep.py").write_text("deep = 1\n")
+    (run / "files" / "file.py").write_text("file = 1\n")
+    build(settings)
+    shutil.rmtree(run / "files" / "folder.py")
+    (run / "files" / "folder.py").write_text("now = 'a file'\n")
+    (run / "files" / "file.py").unlink()
+    (run / "files" / "file.py").mkdir()
+    (run / "files" / "file.py" / "deep.py").write_text("now = 'a folder'\n")
+
+    assert tree(build(settings).out) == from_nothing(settings)
+    assert tree(spare_path(settings.out)) == tree(settings.out)
+
+
+def test_folders_that_hold_nothing_any_more_are_gone(tmp_path: Path) -> None:
+    for name in ("a/b/one", "a/b/c/two", "d/three"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    spares.drop(tmp_path, ["a/b/c/two", "d/three", "not/there"])
+
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "a", "a/b", "a/b/one",
+    ]  # fmt: skip
+
+
+# A process that stays.
+
+
+def test_who_remembers_makes_the_same_as_who_reads_anew(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    memory = Memory()
+    make_run(settings.runs / "demo", model="long", transcript={"stdout.jsonl": ROW * 40}, audit={})
+    make_run(settings.runs / "demo", model="short", transcript={"stdout.jsonl": ROW})
+    make_run(settings.runs / "demo", model="other", problem="matmul", transcript={})
+    (settings.runs / "demo" / "floors.json").write_text('{"format": 1, "floors": []}')
+    build(settings, memory=memory)
+    for change in CHANGES:
+        if change.__name__ == "_title":
+            continue  # of a problem, which this site does not have
+        change(settings.runs)
+        assert tree(build(settings, memory=memory).out) == from_nothing(settings), change.__name__
+
+
+def test_a_memory_gives_way_to_what_another_process_built(settings: Settings) -> None:
+    memory = Memory()
+    build(settings, memory=memory)
+    note(settings, "Read.")
+    build(settings)
+    note(settings, "Read again.")
+    built = build(settings, memory=memory)
+
+    assert built.work.parsed == 1
+    assert tree(built.out) == from_nothing(settings)
