@@ -100,12 +100,16 @@ _SOURCES = {
     "embed": Kind.OBJECT, "input": Kind.IMAGE,
 }  # fmt: skip
 _DRAWN = {"image": Kind.IMAGE, "use": Kind.IMAGE, "feimage": Kind.IMAGE, "script": Kind.SCRIPT}
-_NAMING = (
+_NAMING = frozenset({
     "for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-details",
     "headers", "list",
-)  # fmt: skip
+})  # fmt: skip
 _TOLD = ("og:url", "og:image", "og:audio", "og:video")
 _ASKED = ("data-page", "data-runs", "data-index")
+_PLAIN = frozenset({"class", "scope", "role", "datetime", "data-label", "tabindex", "aria-hidden"})
+"""Attributes that name and load nothing."""
+_SPEAKING = frozenset({"style", "script", "base", "meta", "link"})
+"""Elements that say something without any attribute."""
 _RANGE = re.compile(r"(.*?)(\d+)-(\d+)", re.DOTALL)
 _NOT_CODE = re.compile(r"(application|text)/(.*\+)?json|importmap|speculationrules", re.IGNORECASE)
 
@@ -133,20 +137,22 @@ class _Reading:
     def element(self, node: LexborNode, tag: str) -> None:
         """Take up one element."""
         self.elements += 1
-        held = {name: value or "" for name, value in node.attributes.items()}
+        found = node.attributes
+        if found.keys() <= _PLAIN and tag not in _SPEAKING:
+            return  # as nearly all are
+        held = {name: value or "" for name, value in found.items()}
         if "id" in held:
             self.ids[intern(held["id"])] += 1
-        for name in held:
+        for name, value in held.items():
             if name.startswith("on"):
                 self.handlers[f"{tag} {name}"] = None
-        for name in _NAMING:
-            self.named.update(intern(one) for one in held.get(name, "").split())
+            elif name in _NAMING:
+                self.named.update(map(intern, value.split()))
+            elif name in _ASKED and value:
+                self.asked[intern(value)] = None
         if "style" in held:
             self.styled += 1
             self._of_css(held["style"])
-        for name in _ASKED:
-            if held.get(name):
-                self.asked[intern(held[name])] = None
         if "data-page" in held and "data-lines" in held:
             self.parts.append(Part(held["data-page"], tuple(_ranges(held["data-lines"]))))
         self._loaded(tag, held)

@@ -1,0 +1,179 @@
+"""The recipes of deploy/ fit the site that is built: its policy, its names, its commands."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kbsite.cli import COMMANDS
+from kbsite.linting.policy import parsed
+from kbsite.pages import missing
+from kbsite.search import FOLDER
+from kbsite.serving.answers import CSP
+from kbsite.serving.paths import type_of
+
+ROOT = Path(__file__).parents[2]
+RECIPES = ROOT / "deploy"
+SERVERS = ["_headers", "nginx.conf", "Caddyfile"]
+KEPT = "public, max-age=31536000, immutable"
+DOC = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+
+
+def recipe(name: str) -> str:
+    return (RECIPES / name).read_text("utf-8")
+
+
+def rules(text: str) -> dict[str, dict[str, str]]:
+    """The headers of each address in a file of headers."""
+    held: dict[str, dict[str, str]] = {}
+    for line in text.splitlines():
+        if line.startswith("/"):
+            held[line] = {}
+        elif line.startswith("  "):
+            name, _, value = line.strip().partition(": ")
+            held[list(held)[-1]][name] = value
+        else:
+            assert not line or line.startswith("#"), line
+    return held
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_the_policy_is_that_of_the_pages_and_of_404(name: str) -> None:
+    """A browser keeps to the header and the page's own policy: both have to allow what is there."""
+    for_all, worker = map(parsed, re.findall(r'"(default-src [^"]+)"', recipe(name)))
+    if name == "Caddyfile":
+        assert "@worker path /search/pagefind-worker.js" in recipe(name)
+    digest = base64.b64encode(hashlib.sha256(missing.STYLE.encode()).digest()).decode()
+    own = parsed(CSP)
+
+    assert for_all == {**own, "style-src": (*own["style-src"], f"'sha256-{digest}'")}
+    assert worker == {**for_all, "script-src": ("'self'", "'wasm-unsafe-eval'")}
+
+
+def test_a_file_of_headers_says_what_no_page_can_say_of_itself() -> None:
+    policy = parsed(rules(recipe("_headers"))["/*"]["Content-Security-Policy"])
+
+    assert policy == {"frame-ancestors": parsed(CSP)["frame-ancestors"]}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_what_is_named_by_what_it_holds_is_kept_and_nothing_else(name: str) -> None:
+    text = recipe(name)
+
+    assert KEPT in text
+    assert set(re.findall(rf"/{FOLDER}/(\w+)/", text.replace("(?:index|fragment|filter)", "index")))
+    for folder in ("index", "fragment", "filter"):
+        assert folder in text
+    assert "static/" not in text
+
+
+def test_no_header_of_a_file_of_headers_stands_in_two_rules_that_fit_an_address() -> None:
+    """Hosts join such values with a comma."""
+    every = rules(recipe("_headers"))
+    first = every.pop("/*")
+
+    assert len(every) == 3
+    assert [set(held) & set(first) for held in every.values()] == [set()] * 3
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_raw_files_are_shown_as_text_as_kbsite_serve_does(name: str) -> None:
+    text = recipe(name)
+    (listed,) = re.findall(r"text/plain +(txt [\w ]+);|@text path (.+)", text)
+    suffixes = {f".{one.removeprefix('*.')}" for one in "".join(listed).split()}
+
+    assert suffixes == {".txt", ".log", ".py", ".yaml", ".jsonl"}
+    assert {type_of(Path(f"a{suffix}")) for suffix in suffixes} == {"text/plain; charset=utf-8"}
+
+
+def test_nginx_gives_types_as_kbsite_serve_does() -> None:
+    (block,) = re.findall(r"types \{(.*?)\}", recipe("nginx.conf"), re.DOTALL)
+    for kind, suffixes in re.findall(r"(\S+) +([\w ]+);", block):
+        for suffix in suffixes.split():
+            assert type_of(Path(f"a.{suffix}")).partition(";")[0] == kind, suffix
+
+
+def workflow() -> dict[str, Any]:
+    held: dict[str, Any] = yaml.safe_load(recipe("github-pages.yml"))
+    return held
+
+
+def test_the_workflow_checks_before_it_publishes_and_calls_what_there_is() -> None:
+    steps = workflow()["jobs"]["build"]["steps"]
+    called = [step["run"].split() for step in steps if step.get("run", "").startswith("kbsite ")]
+
+    assert [words[1] for words in called] == ["check", "build", "lint"]
+    assert {words[1] for words in called} <= set(COMMANDS)
+    assert all("--strict" in words for words in called)
+    assert steps[-1]["uses"].startswith("actions/upload-pages-artifact@")
+    assert steps[-1]["with"]["path"] in called[1]
+    assert steps[-1]["with"]["path"] in called[2]
+
+
+def test_the_workflow_may_do_no_more_than_it_has_to() -> None:
+    held = workflow()
+
+    assert held["permissions"] == {}
+    assert held["jobs"]["build"]["permissions"] == {"contents": "read", "pages": "read"}
+    assert held["jobs"]["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
+    assert held["jobs"]["deploy"]["needs"] == "build"
+    assert all("uses" in s or "run" in s for job in held["jobs"].values() for s in job["steps"])
+
+
+def test_the_page_about_recipes_names_each_and_only_these() -> None:
+    there = {path.name for path in RECIPES.iterdir()}
+
+    assert set(re.findall(r"deploy/([\w.-]+)", DOC)) - {"md"} >= there
+    assert set(re.findall(r"`deploy/([\w.-]+)`", DOC)) == there
+
+
+def published(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = ["bash", str(RECIPES / "publish.sh"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("folder", ["/srv/a b", "/srv/$(x)", "host:-x", "host:", "/srv/a;b"])
+def test_a_place_that_a_shell_would_read_otherwise_is_refused(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("x")
+    done = published(tmp_path, folder)
+
+    assert done.returncode == 2
+    assert "expected a folder" in done.stderr
+
+
+def test_what_is_no_site_is_not_published(tmp_path: Path) -> None:
+    done = published(tmp_path, tmp_path / "there")
+
+    assert done.returncode == 2
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.skipif(shutil.which("rsync") is None, reason="no rsync on this machine")
+def test_each_release_is_whole_and_takes_the_place_of_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEEP", "2")
+    site, there = tmp_path / "site", tmp_path / "there"
+    (site / "runs").mkdir(parents=True)
+    (site / "runs" / "same.txt").write_text("same")
+    (site / ".kbsite").write_text("1")
+    seen = []
+    for number in range(3):
+        (site / "index.html").write_text(f"page {'x' * number}")
+        assert published(site, there).returncode == 0
+        seen.append((there / "current").resolve())
+        assert (there / "current" / "index.html").read_text() == f"page {'x' * number}"
+
+    assert len(set(seen)) == 3
+    assert set((there / "releases").iterdir()) == set(seen[1:])
+    assert len({(one / "runs" / "same.txt").stat().st_ino for one in seen[1:]}) == 1
+    assert not (there / "current" / ".kbsite").exists()
+    assert [path.name for path in there.iterdir() if path.is_symlink()] == ["current"]
