@@ -6,6 +6,7 @@ PEERS := .venv-bench
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+HEADLESS ?= $(shell command -v chromium-headless-shell || command -v chrome-headless-shell)
 BWRAP ?= $(shell command -v bwrap)
 NPM ?= $(shell command -v npm)
 SIX_CLIS := claude codex opencode gemini qwen kimi-code
@@ -13,17 +14,29 @@ JAVA ?= $(shell command -v java)
 NU := .nu/node_modules/vnu-jar/build/dist/vnu.jar
 NU_VERSION := 26.9.27
 CXX_FOUND := $(shell command -v g++)
+# pip compiles all that it installs, on one core, and most of that is never imported. What is
+# imported in sandboxes, which can write nothing, is compiled here; the rest when it is imported.
+READ_ONLY := torch torchgen functorch numpy setuptools sympy mpmath networkx jinja2 filelock fsspec
+SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 METRICS := ../shared/tools/style_metrics.py
 # What detectors of alarms are shown is data, not code of the tests.
 TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*" -not -path "tests/exploits/*/*")
 
-.PHONY: site test lint types layers budgets tests browser bubblewrap compiler npm nu clis demo bench format clean
+# Hundreds of processes are started from these sources: each would compile them anew without it.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: site test lint types layers budgets collected tests system browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt
 	@echo "The site is made. Open file://$$(cat $(VENV)/built.txt) in a browser."
 
-test: lint types layers budgets tests  ## Everything that CI runs; installs what it needs.
+# The CLIs come over the network, and leave a core to what looks at sources. The tests start after
+# that: what else runs disturbs gradings.
+test:  ## Everything that CI runs; installs what it needs.
+	@$(SIDE_BY_SIDE) system $(VENV)/dev.stamp
+	@$(SIDE_BY_SIDE) clis collected types lint layers budgets
+	@$(MAKE) --no-print-directory tests
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -44,11 +57,24 @@ budgets: $(VENV)/dev.stamp
 	    --check 'doc_cover>=95' --check 'except_silent<=0' --check 'test_ratio>=1'; \
 	else echo "budgets: not measured, $(METRICS) is not here"; fi
 
+# What pytest makes of asserts lies beside the tests then: its processes would all make it anew.
+collected: $(VENV)/dev.stamp
+	@$(BIN)/pytest --collect-only -qq >$(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 2; }
+
 # A process for each core: with more, gradings disturb each other and are made again.
-tests: $(VENV)/dev.stamp browser bubblewrap compiler clis nu
+tests: $(VENV)/dev.stamp system clis
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
+# What the system lacks, one after another: there is one lock for all that install.
+system:
+	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory bubblewrap
+	@$(MAKE) --no-print-directory compiler
+	@$(MAKE) --no-print-directory npm
+	@$(MAKE) --no-print-directory nu
+
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
+# Without its window it opens pages in half of the time; where that cannot be had, the whole does.
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -58,6 +84,11 @@ browser:
 	    echo "The browser tests need Chromium: install the package chromium, or run as root." >&2; \
 	    exit 3; \
 	  fi; \
+	fi
+	@if [ -z "$(HEADLESS)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends chromium-headless-shell || \
+	    echo "There is no package chromium-headless-shell here: the tests take the whole Chromium."; \
 	fi
 
 # A solution may build native code; an honest one that does has to pass.
@@ -139,5 +170,6 @@ $(VENV)/site.stamp: pyproject.toml constraints.txt
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[dev]'
+	$(PIP) --no-compile -e '.[dev]'
+	@cd $(VENV)/lib/python3*/site-packages && ../../../bin/python -m compileall -qq -j 0 -x '/tests?/|/py31[2-9]' $(READ_ONLY) || true
 	@touch $@ $(VENV)/site.stamp
