@@ -72,13 +72,15 @@ def lay_aside(
     try:
         folder.mkdir(exist_ok=True)
         earlier = frozenset(held)
-        drop(folder, earlier.difference(files) | earlier.intersection(fresh))
+        drop(folder, earlier.difference(files))
         made: set[str] = set()
         for path in sorted(path for path in files if path in fresh or path not in earlier):
             above = path.rpartition("/")[0]
             if above not in made:
                 Path(folder, above).mkdir(parents=True, exist_ok=True)
                 made.add(above)
+            if path in earlier:
+                Path(folder, path).unlink()
             os.link(f"{out}/{path}", f"{folder}/{path}")
         remove(spare_path(out))
         folder.rename(spare_path(out))
