@@ -155,6 +155,14 @@ PLANTED: dict[str, Planted] = {
         "policy", home("<svg><style><img src=x onerror=alert(1)></style></svg>"), HOME,
         "code in an", more=("links",),
     ),
+    "a page in an attribute": Planted(
+        "policy", home('<iframe srcdoc="<p>" title="x"></iframe>'), HOME, "code in an"
+    ),
+    "a film's first picture of another host": loads('<video poster="//host.example/a"></video>'),
+    "an object of another host": loads('<object data="https://host.example/a"></object>'),
+    "a place that two sitemaps name": Planted(
+        "listed", {"data/sitemap-1.xml": SITEMAP}, "data/sitemap-1.xml", "stands there twice"
+    ),
     "a style attribute": Planted("policy", home('<p style="color:red">x</p>'), HOME, "style attr"),
     "an image of another host": loads('<img src="https://host.example/a.png" alt="">'),
     "an image of another host, by its name alone": loads('<img src="//host.example/a.png" alt="">'),

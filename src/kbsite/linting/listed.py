@@ -73,19 +73,25 @@ def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
     told = re.findall(r"(?mi)^\s*sitemap:\s*(\S+)", site.text(_ROBOTS))
     for raw in told:
         yield from _there(site, _ROBOTS, raw)
+    places = [p for p in site.files if re.fullmatch(r"data/sitemap-\d+\.xml", p)]
     seen: set[str] = set()
-    for path in [SITEMAP, *(p for p in site.files if re.fullmatch(r"data/sitemap-\d+\.xml", p))]:
+    for path in [SITEMAP, *places]:
         root = _xml(site, path)
         if isinstance(root, Finding):
             yield root
-        if root is None or isinstance(root, Finding):
-            continue
-        for place in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc"):
-            raw = place.text or ""
-            if raw in seen:
-                yield Finding(Severity.ERROR, path, "stands there twice; expected once", key=raw)
-            seen.add(raw)
-            yield from _there(site, path, raw, whole=True)
+        elif root is not None:
+            yield from _places_of(site, path, root, seen)
+
+
+def _places_of(
+    site: BuiltSite, path: str, root: ElementTree.Element, seen: set[str]
+) -> Iterator[Finding]:
+    for place in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc"):
+        raw = place.text or ""
+        if raw in seen:
+            yield Finding(Severity.ERROR, path, "stands there twice; expected once", key=raw)
+        seen.add(raw)
+        yield from _there(site, path, raw, whole=True)
 
 
 def _there(site: BuiltSite, path: str, raw: str, *, whole: bool = False) -> Iterator[Finding]:

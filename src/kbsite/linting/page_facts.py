@@ -100,6 +100,7 @@ _SOURCES = {
     "embed": Kind.OBJECT, "input": Kind.IMAGE,
 }  # fmt: skip
 _DRAWN = {"image": Kind.IMAGE, "use": Kind.IMAGE, "feimage": Kind.IMAGE, "script": Kind.SCRIPT}
+_SHOWN = {"poster": Kind.IMAGE, "background": Kind.IMAGE, "data": Kind.OBJECT}
 _NAMING = frozenset({
     "for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-details",
     "headers", "list",
@@ -141,22 +142,25 @@ class _Reading:
         if found.keys() <= _PLAIN and tag not in _SPEAKING:
             return  # as nearly all are
         held = {name: value or "" for name, value in found.items()}
-        if "id" in held:
-            self.ids[intern(held["id"])] += 1
         for name, value in held.items():
-            if name.startswith("on"):
-                self.handlers[f"{tag} {name}"] = None
-            elif name in _NAMING:
-                self.named.update(map(intern, value.split()))
-            elif name in _ASKED and value:
-                self.asked[intern(value)] = None
-        if "style" in held:
-            self.styled += 1
-            self._of_css(held["style"])
+            self._attribute(tag, name, value)
         if "data-page" in held and "data-lines" in held:
             self.parts.append(Part(held["data-page"], tuple(_ranges(held["data-lines"]))))
         self._loaded(tag, held)
         self._by_tag(node, tag, held)
+
+    def _attribute(self, tag: str, name: str, value: str) -> None:
+        if name == "id":
+            self.ids[intern(value)] += 1
+        elif name.startswith("on") or name == "srcdoc":
+            self.handlers[f"{tag} {name}"] = None
+        elif name in _NAMING:
+            self.named.update(map(intern, value.split()))
+        elif name in _ASKED and value:
+            self.asked[intern(value)] = None
+        elif name == "style":
+            self.styled += 1
+            self._of_css(value)
 
     def _by_tag(self, node: LexborNode, tag: str, held: dict[str, str]) -> None:
         match tag:
@@ -209,16 +213,11 @@ class _Reading:
             for name in ("href", "xlink:href"):
                 if held.get(name) and not held[name].startswith("#"):
                     self._load(_DRAWN[tag], held[name])
-        for one in held.get("srcset", "").split(","):
-            if one.strip():
-                self._load(Kind.IMAGE, one.split()[0])
-        for name, kind in (("poster", Kind.IMAGE), ("background", Kind.IMAGE)):
-            if held.get(name):
+        for one in filter(str.strip, held.get("srcset", "").split(",")):
+            self._load(Kind.IMAGE, one.split()[0])
+        for name, kind in _SHOWN.items():
+            if held.get(name) and (name != "data" or tag == "object"):
                 self._load(kind, held[name])
-        if tag == "object" and held.get("data"):
-            self._load(Kind.OBJECT, held["data"])
-        if "srcdoc" in held:
-            self.handlers[f"{tag} srcdoc"] = None
 
     def _of_css(self, text: str) -> None:
         for one in css_addresses(text):
