@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from kbsite.cli import kbsite
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import InputError, MachineError, UsageError
 from tests.linting.small import LINKS, SOUND, STYLED, page, written
 
 HEAVY = {"notes.txt": "mine"}
@@ -61,3 +62,13 @@ def test_without_a_folder_it_is_the_site_of_kbsite_yaml(
 def test_what_is_no_site_is_refused(tmp_path: Path) -> None:
     assert isinstance(called(str(tmp_path)).exception, InputError)
     assert called(str(tmp_path / "gone"), "--nope").exit_code == UsageError.exit_code
+
+
+def test_without_the_extra_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "kbsite.linting", None)
+    done = called(str(written(tmp_path, SOUND)))
+
+    assert isinstance(done.exception, MachineError)
+    assert "kbsite[lint]" in str(done.exception)
