@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from kbsite.store import spares
 from kbsite.store.settings import Settings
 from kbsite.store.spares import MARKER, spare_path
 from tests.conftest import MakeRun, MakeSettings
-from tests.test_incremental import CHANGES, from_nothing
+from tests.test_incremental import from_nothing
 from tests.trees import tree
 
 ROW = b'{"type": "user", "message": {"content": "Begin."}}\n'
@@ -174,16 +175,37 @@ def test_who_remembers_makes_the_same_as_who_reads_anew(
     settings: Settings, make_run: MakeRun
 ) -> None:
     memory = Memory()
-    make_run(settings.runs / "demo", model="long", transcript={"stdout.jsonl": ROW * 40}, audit={})
-    make_run(settings.runs / "demo", model="short", transcript={"stdout.jsonl": ROW})
-    make_run(settings.runs / "demo", model="other", problem="matmul", transcript={})
-    (settings.runs / "demo" / "floors.json").write_text('{"format": 1, "floors": []}')
     build(settings, memory=memory)
-    for change in CHANGES:
-        if change.__name__ == "_title":
-            continue  # of a problem, which this site does not have
-        change(settings.runs)
-        assert tree(build(settings, memory=memory).out) == from_nothing(settings), change.__name__
+    for change in (_verdict, _denied, _grown):
+        settings = change(settings)
+        built = build(settings, memory=memory)
+        assert built.work.parsed <= 1, change.__name__
+        assert tree(built.out) == from_nothing(settings), change.__name__
+    make_run(settings.runs / "demo", model="new", transcript={"stdout.jsonl": ROW})
+    shutil.rmtree(next(settings.runs.glob("demo/*_b_*")))
+
+    assert tree(build(settings, memory=memory).out) == from_nothing(settings)
+
+
+def _verdict(settings: Settings) -> Settings:
+    note(settings, "Read by Ms Chronophage.")
+    return settings
+
+
+def _denied(settings: Settings) -> Settings:
+    """A value is to be hidden that was shown until now."""
+    (settings.path.parent / "deny.txt").write_text("Chronophage\n")
+    redact = replace(settings.config.redact, deny_files=("deny.txt",))
+    return replace(settings, config=replace(settings.config, redact=redact))
+
+
+def _grown(settings: Settings) -> Settings:
+    assert b"Chronophage" not in b"".join(
+        path.read_bytes() for path in settings.out.rglob("*") if path.is_file()
+    )
+    with next(settings.runs.glob("demo/*_b_*/transcript/stdout.jsonl")).open("ab") as stream:
+        stream.write(ROW)
+    return settings
 
 
 def test_a_memory_gives_way_to_what_another_process_built(settings: Settings) -> None:
