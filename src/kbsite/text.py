@@ -58,7 +58,14 @@ def visible(text: str) -> str:
     # Most text is ASCII with nothing to hide, and this way of asking is ten times as fast.
     if text.isascii() and not text.encode("ascii").translate(None, _ORDINARY):
         return text
-    return _HIDDEN.sub(_sign, text)
+    # Nothing that is hidden is printable: only lines with something else have to be gone through.
+    *ended, last = text.split("\n")
+    seen = [line if line.isprintable() else _shown(f"{line}\n")[:-1] for line in ended]
+    return "\n".join((*seen, last if last.isprintable() else _shown(last)))
+
+
+def _shown(line: str) -> str:
+    return _HIDDEN.sub(_sign, line)
 
 
 def _sign(match: re.Match[str]) -> str:

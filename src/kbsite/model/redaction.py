@@ -100,6 +100,8 @@ def _string(piece: bytes, offset: int, size: int) -> bytes:
 
 def covered(data: bytes, spans: Sequence[Span], start: int = 0) -> bytes:
     """Some bytes of a file, which begin at `start` of it, with what is hidden of them covered."""
+    if not spans:
+        return data
     shown = bytearray(data)
     for span in spans:
         first, last = max(span.start - start, 0), min(span.end - start, len(data))

@@ -19,6 +19,9 @@ from kbsite.store.repacking import repacked
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
+AT_ONCE = 1 << 17
+"""Bytes that are read of a file of which something is covered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -37,7 +40,7 @@ class Stored:
         if not self.hidden:
             return stream
         if self.hidden[0].member < 0:
-            return io.BufferedReader(Covered(stream, self.hidden))
+            return io.BufferedReader(Covered(stream, self.hidden), AT_ONCE)
         with stream:
             return repacked(stream, self.hidden)
 
