@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-bench
+CORPUS := $(wildcard ../shared/corpus)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
@@ -155,6 +156,7 @@ bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with othe
 	@$(BIN)/python -m benchmarks.runner
 	@$(BIN)/python -m benchmarks.watching
 	@$(BIN)/python -m benchmarks.redaction
+	@$(BIN)/python -m benchmarks.cold $(CORPUS)
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

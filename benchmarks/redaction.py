@@ -7,6 +7,8 @@ else it does.
 from __future__ import annotations
 
 import argparse
+import base64
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,9 +48,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--megabytes", type=int, default=20, help="size of the session made here")
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as name:
-        made = Path(name)
+        made, hostile = Path(name) / "session", Path(name) / "hostile line"
+        made.mkdir()
+        hostile.mkdir()
         write_session(made / "session.jsonl", options.megabytes * MEGABYTE)
-        Console().print(table([speed(folder) for folder in (made, *options.folders)]))
+        write_hostile(hostile / "session.jsonl", options.megabytes * MEGABYTE)
+        Console().print(table([speed(folder) for folder in (made, hostile, *options.folders)]))
+
+
+def write_hostile(path: Path, size: int) -> None:
+    """Write one line of JSON of about some bytes, in which rules find something everywhere."""
+    chance = random.Random(3)  # noqa: S311 - it has to be the same each time
+    with path.open("w", encoding="ascii") as out:
+        out.write('{"type": "user", "message": "')
+        for _ in range(size // 40):
+            out.write(f"api_key={base64.b64encode(chance.randbytes(22)).decode()} ")
+        out.write('"}\n')
 
 
 def speed(folder: Path) -> Speed:

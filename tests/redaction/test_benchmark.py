@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from benchmarks.redaction import Speed, main, speed, table
+from benchmarks.redaction import Speed, main, speed, table, write_hostile
+from kbsite.redaction.scan import Looker
 from tests.redaction.secrets import planted
 
 
@@ -39,4 +41,14 @@ def test_it_prints_megabytes_a_second() -> None:
 def test_it_makes_a_session_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--megabytes", "1"])
 
-    assert "redaction" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "redaction" in told
+    assert "hostile line" in told
+
+
+def test_its_hostile_line_is_too_crowded_to_be_looked_at(tmp_path: Path) -> None:
+    write_hostile(tmp_path / "a.jsonl", 400_000)
+    row = (tmp_path / "a.jsonl").read_bytes()
+
+    assert json.loads(row)["type"] == "user"
+    assert Looker().look(row).crowded

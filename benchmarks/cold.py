@@ -1,0 +1,134 @@
+"""What the first build of a site costs: `python -m benchmarks.cold FOLDERS`.
+
+Redaction is on. Built are the transcripts in some folders, many of a megabyte beside another
+program, and runs so small that their pages are what costs. It prints what was measured and judges
+nothing: times hang on the machine and on what else it does; processor time does so less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.builds import Cost, Program, cost
+from benchmarks.session import write_session
+from kbsite.errors import KbsiteError
+from kbsite.importers.transcript import import_transcripts
+
+ROOT = Path(__file__).parents[1]
+PEER = "claude-code-transcripts"
+_MEGABYTE = 1_000_000
+_SMALL = 20_000
+"""Bytes of a session whose pages cost more than its parsing."""
+
+
+@dataclass(frozen=True)
+class Cold:
+    """What was built, and what it cost."""
+
+    name: str
+    runs: int
+    size: int
+    """Bytes of transcripts."""
+    cost: Cost
+    pages: int
+    peer: Cost | None = None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print the table."""
+    options = _options().parse_args(arguments)
+    with TemporaryDirectory() as name:
+        home = Path(name)
+        made = [_sessions(home / "sessions", 20, _MEGABYTE, options.times, options.peers)]
+        made.append(_sessions(home / "small", 200, _SMALL, options.times, None))
+        for folder in options.folders:
+            files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+            made.append(_built(folder.name, home / folder.name, files, options.times))
+    Console(width=max(110, Console().width)).print(table(made))
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, help="folders of transcripts to build")
+    parser.add_argument("--times", type=int, default=2, help="how often each is built")
+    parser.add_argument("--peers", type=Path, default=ROOT / ".venv-bench" / "bin")
+    return parser
+
+
+def _sessions(home: Path, count: int, size: int, times: int, peers: Path | None) -> Cold:
+    """Sessions of the same size: built as one site, and each by the other program."""
+    files = [home / "files" / f"session-{number}.jsonl" for number in range(count)]
+    (home / "files").mkdir(parents=True)
+    for file in files:
+        write_session(file, size)
+    name = f"{count} sessions of {size / _MEGABYTE:g} MB"
+    return _built(name, home, files, times, (peers or home) / PEER)
+
+
+def _built(
+    name: str, home: Path, files: Sequence[Path], times: int, peer: Path | None = None
+) -> Cold:
+    """What a site of some transcripts costs, each a run of its own; others are passed over."""
+    taken = list(_imported(files, home / "runs" / "bench"))
+    own = shutil.which("kbsite", path=str(Path(sys.executable).parent)) or "kbsite"
+    command = [own, "build", "--config", str(ROOT / "kbsite.yaml"), "--runs", str(home / "runs")]
+    built = Program("kbsite", lambda out: [*command, "--out", str(out / "site")], lambda _: None)
+    spent = cost(built, home / "out", times)
+    pages = sum(1 for _ in (home / "out").rglob("*.html"))
+    beside = _peer(peer, taken, home / "peer", times) if peer and peer.exists() else None
+    return Cold(name, len(taken), sum(f.stat().st_size for f in taken), spent, pages, beside)
+
+
+def _imported(files: Sequence[Path], board: Path) -> Iterator[Path]:
+    for file in files:
+        try:
+            import_transcripts([file], board)
+        except (KbsiteError, OSError):
+            continue
+        yield file
+
+
+def _peer(program: Path, files: Sequence[Path], out: Path, times: int) -> Cost:
+    """What the other program costs: a process for each session, as it is called."""
+    script = 'out=$1; shift; for one; do "$0" json "$one" -o "$out/${one##*/}" || exit 1; done'
+    given = ["sh", "-c", script, str(program)]
+    one = Program(PEER, lambda held: [*given, str(held), *map(str, files)], lambda _: None)
+    return cost(one, out, times)
+
+
+def table(built: Sequence[Cold]) -> Table:
+    """What was measured, for a terminal."""
+    shown = Table(title="first builds, redaction on")
+    heads = (
+        "", "runs", "MB", "pages", "wall s", "CPU s", "MB a CPU s", "pages a CPU s", "peak MB",
+        f"wall of {PEER}", "CPU",
+    )  # fmt: skip
+    for head in heads:
+        shown.add_column(head, justify="left" if not head else "right")
+    for one in built:
+        held, peer = one.cost, one.peer
+        ratios = (
+            (f"{held.wall / peer.wall:.2f} x", f"{held.processor / peer.processor:.2f} x")
+            if peer
+            else ("", "")
+        )
+        shown.add_row(
+            one.name, f"{one.runs:,}", f"{one.size / _MEGABYTE:.1f}", f"{one.pages:,}",
+            f"{held.wall:.1f}", f"{held.processor:.1f}",
+            f"{one.size / _MEGABYTE / held.processor:.1f}", f"{one.pages / held.processor:.0f}",
+            f"{held.peak / _MEGABYTE:.0f}", *ratios,
+        )  # fmt: skip
+    return shown
+
+
+if __name__ == "__main__":
+    main()
