@@ -53,7 +53,10 @@ def explained(error: BaseException, url: str, credentials: str) -> KbsiteError:
     if names & _WRONG_ADDRESS or _is_wrong_address(error):
         cure = "correct AWS_ENDPOINT_URL, or `endpoint` under `storage` in kbsite.yaml"
         return MachineError(f"{url}: the address of the storage is none; {cure}")
-    told = f" ({code})" if code else ""
+    return _of_object(error, url, credentials, f" ({code})" if code else "")
+
+
+def _of_object(error: BaseException, url: str, credentials: str, told: str) -> KbsiteError:
     if isinstance(error, FileNotFoundError):
         return MissingError(f"no such bucket or object{told}", path=url)
     if isinstance(error, PermissionError):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 _PAGE = ".html"
 
 
-def _is_page(key: str) -> bool:
-    return key.endswith(_PAGE)
+class _Kinds(NamedTuple):
+    """Files of a site, by name."""
+
+    pages: list[str]
+    rest: list[str]
+    """What pages load."""
 
 
 def _depth(key: str) -> int:
@@ -23,26 +28,32 @@ def sending(new: Iterable[str], changed: Iterable[str]) -> Iterator[list[str]]:
     they load, and pages from the deepest to the first page of the site. So whatever a page leads
     to is there before the page is.
     """
-    fresh, other = sorted(new), sorted(changed)
-    yield from _step(key for key in fresh if not _is_page(key))
-    # The first page that is published is reached from nowhere, and yet is asked for.
-    entry = [key for key in fresh if _is_page(key) and _depth(key) == 0]
-    yield from _step(key for key in fresh if _is_page(key) and _depth(key) > 0)
-    yield from _step(key for key in other if not _is_page(key))
-    pages = sorted([*entry, *(key for key in other if _is_page(key))], key=_depth, reverse=True)
+    fresh, other = _sorted(new), _sorted(changed)
+    # The first pages of a site lead to all others: also where they are new, they come last.
+    first = [key for key in fresh.pages if not _depth(key)]
+    yield from _step(fresh.rest)
+    yield from _step([key for key in fresh.pages if _depth(key)])
+    yield from _step(other.rest)
+    pages = sorted([*first, *other.pages], key=_depth, reverse=True)
     for _, held in groupby(pages, _depth):
         yield list(held)
 
 
-def dropping(gone: Collection[str]) -> Iterator[list[str]]:
+def dropping(gone: Iterable[str]) -> Iterator[list[str]]:
     """The files to delete, in steps: pages, the first ones first, and then what they load."""
-    pages = sorted((key for key in gone if _is_page(key)), key=_depth)
-    for _, held in groupby(pages, _depth):
-        yield list(held)
-    yield from _step(key for key in gone if not _is_page(key))
+    held = _sorted(gone)
+    for _, pages in groupby(sorted(held.pages, key=_depth), _depth):
+        yield list(pages)
+    yield from _step(held.rest)
 
 
-def _step(keys: Iterable[str]) -> Iterator[list[str]]:
-    held = list(keys)
-    if held:
-        yield held
+def _sorted(keys: Iterable[str]) -> _Kinds:
+    kinds = _Kinds([], [])
+    for key in sorted(keys):
+        (kinds.pages if key.endswith(_PAGE) else kinds.rest).append(key)
+    return kinds
+
+
+def _step(keys: list[str]) -> Iterator[list[str]]:
+    if keys:
+        yield keys

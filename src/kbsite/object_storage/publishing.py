@@ -60,6 +60,47 @@ def publish(bucket: Bucket, site: Path, tick: Tick | None = None) -> Published:
         return _Publishing(bucket, site).bring(tick)
 
 
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was published, and what a publishing that was broken off meant to."""
+
+    manifest: Manifest
+    intent: Manifest
+    begun: float
+    """When that was begun, by the clock of the service."""
+    whole: bool
+    """Whether none was broken off."""
+
+    @property
+    def ours(self) -> set[str]:
+        """Every object that was ever published."""
+        return {*self.manifest.files, *self.intent.files}
+
+    def holds(self, held: Digests, entry: Entry | None) -> bool:
+        """Whether the bucket holds a file as it is."""
+        return entry is not None and (self._stands(held, entry) or self._arrived(held, entry))
+
+    def _stands(self, held: Digests, entry: Entry) -> bool:
+        """Whether the manifest says so, and the listing fits that."""
+        told = self.manifest.files.get(entry.key)
+        as_told = told == Sent(held.sha256, held.size, entry.version)
+        return as_told and entry.size == held.size and self.manifest.headers == RULES
+
+    def _arrived(self, held: Digests, entry: Entry) -> bool:
+        """Whether the one that was broken off had sent it.
+
+        It meant to, the object is younger than that, and the bucket tells the right MD5 of it.
+        """
+        meant = self.intent.files.get(entry.key)
+        return (
+            meant is not None
+            and meant.sha256 == held.sha256
+            and self.intent.headers == RULES
+            and entry.written >= self.begun
+            and (entry.md5, entry.size) == (held.md5, held.size)
+        )
+
+
 @dataclass(slots=True)
 class _Publishing:
     """A site on its way."""
@@ -73,30 +114,28 @@ class _Publishing:
         files = self._files()
         held = digests(files.values(), self.site.with_name(f".{self.site.name}.digests.json"))
         there = self._listed()
-        manifest, intent = (self._told(there, name) for name in _OWN)
-        self._refuse_foreign(there)
-        before = manifest or Manifest()
-        ours = {*before.files, *(intent.files if intent else ())}
-        gone = [key for key in there if key in ours and key not in files]
-        begun = there[INTENT].written if intent and intent.headers == RULES else float("inf")
-        planned = intent.files if intent else {}
-        wanted = [
-            key for key in files
-            if not _stands(held[key], there.get(key), before)
-            and not _arrived(held[key], there.get(key), planned.get(key), begun)
-        ]  # fmt: skip
-        self._tell_of_foreign(there, ours, files)
+        before = self._before(there)
+        self._tell_of_foreign(there, before, files)
+        wanted = [key for key in files if not before.holds(held[key], there.get(key))]
+        gone = [key for key in there if key in before.ours and key not in files]
         self.done.kept = len(files) - len(wanted)
-        if wanted or gone or intent or manifest is None:
+        if wanted or gone or not before.whole:
             self._write(INTENT, _manifest(held, there, gone))
-            new = [key for key in wanted if key not in there]
-            steps = list(sending(new, [key for key in wanted if key in there]))
-            self._send(steps, files, tick)
-            for step in dropping(gone):
-                self.done.dropped += len(list(_each(self.bucket.drop, step)))
+            self._send(wanted, there, files, tick)
+            self._drop(gone)
             self._write(MANIFEST, _manifest(held, self._listed(), ()))
             self.bucket.drop(INTENT)
         return self.done
+
+    def _before(self, there: Mapping[str, Entry]) -> _Before:
+        """What was published until now; UsageError where somebody else's objects are."""
+        if there and not any(name in there for name in _OWN):
+            cure = "choose a prefix under which there is nothing"
+            raise UsageError(f"{self.bucket.url('')}: not published by kbsite, so not used; {cure}")
+        manifest, intent = (self._told(there, name) for name in _OWN)
+        whole = manifest is not None and intent is None
+        begun = there[INTENT].written if intent else 0.0
+        return _Before(manifest or Manifest(), intent or Manifest(), begun, whole)
 
     def _files(self) -> dict[str, Stored]:
         """The files of the site that can be objects, by name."""
@@ -126,24 +165,23 @@ class _Publishing:
         except MissingError:
             return None
 
-    def _refuse_foreign(self, there: Mapping[str, Entry]) -> None:
-        """Raise where somebody else's objects are: none of them is to be replaced."""
-        if there and not any(name in there for name in _OWN):
-            cure = "choose a prefix under which there is nothing"
-            raise UsageError(f"{self.bucket.url('')}: not published by kbsite, so not used; {cure}")
-
     def _tell_of_foreign(
-        self, there: Mapping[str, Entry], ours: Collection[str], files: Mapping[str, Stored]
+        self, there: Mapping[str, Entry], before: _Before, files: Mapping[str, Stored]
     ) -> None:
-        known = {*_OWN, *ours, *files}
+        known = {*_OWN, *before.ours, *files}
         foreign = [key for key in there if key not in known]
         if foreign:
             message = f"not published by kbsite, and left alone; one of {len(foreign)} such objects"
             url = self.bucket.url(foreign[0])
             self.done.findings.append(Finding(Severity.WARNING, url, message))
 
-    def _send(self, steps: list[list[str]], files: Mapping[str, Stored], tick: Tick | None) -> None:
-        count = sum(len(step) for step in steps)
+    def _send(
+        self, wanted: list[str], there: Collection[str], files: Mapping[str, Stored],
+        tick: Tick | None,
+    ) -> None:  # fmt: skip
+        new = [key for key in wanted if key not in there]
+        steps = sending(new, [key for key in wanted if key in there])
+        count = len(wanted)
 
         def send(key: str) -> None:
             self.bucket.send(files[key].path, key, content_type(key), cache_control(key))
@@ -168,6 +206,10 @@ class _Publishing:
             if done:
                 done(key)
 
+    def _drop(self, gone: Collection[str]) -> None:
+        for step in dropping(gone):
+            self.done.dropped += len(list(_each(self.bucket.drop, step)))
+
     def _write(self, name: str, manifest: Manifest) -> None:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             file.write(encoded(manifest))
@@ -181,32 +223,6 @@ def _each(work: Callable[[str], None], keys: list[str]) -> Iterator[str]:
         if isinstance(ended, BaseException):
             raise ended
         yield key
-
-
-def _stands(held: Digests, entry: Entry | None, before: Manifest) -> bool:
-    """Whether the bucket holds a file: its manifest says so, and the listing fits that."""
-    told = before.files.get(entry.key) if entry else None
-    return (
-        entry is not None
-        and told is not None
-        and before.headers == RULES
-        and (told.sha256, told.size) == (held.sha256, held.size)
-        and (told.version, told.size) == (entry.version, entry.size)
-    )
-
-
-def _arrived(held: Digests, entry: Entry | None, planned: Sent | None, begun: float) -> bool:
-    """Whether a publishing that was broken off had sent a file.
-
-    It meant to, the object is younger than that, and the bucket tells the right MD5 of it.
-    """
-    return (
-        entry is not None
-        and planned is not None
-        and planned.sha256 == held.sha256
-        and entry.written >= begun
-        and (entry.md5, entry.size) == (held.md5, held.size)
-    )
 
 
 def _manifest(

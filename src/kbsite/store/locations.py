@@ -18,6 +18,8 @@ CACHE = "KBSITE_CACHE"
 """The environment variable that names the folder of all that is kept of buckets."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?:::|://)")
+_ODD = re.compile(r"[?#*\[\]\\\x00-\x1f]")
+"""What libraries for buckets take for more than a letter of a name."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}")
 
 
@@ -63,7 +65,12 @@ def place(text: str) -> Path | Location:
     if scheme not in SCHEMES or not match[0].endswith("://"):
         known = ", ".join(f"{name}://" for name in ("s3", "gs", "file"))
         raise UsageError(f"{match[0]}...: expected a path, or a URL with one of {known}")
-    bucket, _, prefix = text[match.end() :].partition("/")
+    return _in_bucket(scheme, text[match.end() :])
+
+
+def _in_bucket(scheme: str, rest: str) -> Location:
+    """The place that the rest of a URL names."""
+    bucket, _, prefix = rest.partition("/")
     if "@" in bucket or ":" in bucket:
         message = "a URL holds no credentials and no port: those come from the environment"
         raise UsageError(f"{scheme}://...: {message}, as docs/storage.md says")
@@ -71,7 +78,7 @@ def place(text: str) -> Path | Location:
         raise UsageError(f"{scheme}://{bucket}: expected the name of a bucket")
     prefix = prefix.strip("/")
     parts = prefix.split("/") if prefix else []
-    if any(part in ("", ".", "..") for part in parts) or re.search(r"[?#*\[\]\\\x00-\x1f]", prefix):
+    if any(part in ("", ".", "..") for part in parts) or _ODD.search(prefix):
         raise UsageError(f"{scheme}://{bucket}/...: expected names between slashes after it")
     return Location(SCHEMES[scheme], bucket, prefix)
 
