@@ -113,13 +113,17 @@ def test_runs_that_are_still_written_are_left_alone(storage: Storage, folder: Pa
     put_run(storage, "demo/one")
     put_run(storage, "demo/two.partial")
     put_run(storage, ".trash/old")
+    put_run(storage, "demo/.trash/old")
+    storage.put("runs/demo/four.partial/transcript/stdout.jsonl", b"half")
+    storage.put("runs/demo/one/.cache/kept.partial/file", b"within a run")
     bring(storage, folder)
     storage.put("runs/demo/three/run.json", b"{}")
     storage.drop("runs/demo/one/manifest.json")
     storage.put("runs/demo/one/run.json", b"half")
     (one, three) = bring(storage, folder).findings
 
-    assert copied(folder) == whole("demo/one")
+    within = {"demo/one/.cache/kept.partial/file": b"within a run"}
+    assert copied(folder) == {**whole("demo/one"), **within}
     assert one.path == storage.url("runs/demo/one")
     assert three.path == storage.url("runs/demo/three")
     assert "no manifest.json, which is written last" in three.message
@@ -194,6 +198,32 @@ def test_what_somebody_wrote_into_the_copy_is_not_lost(storage: Storage, folder:
     assert copied(folder)["demo/one/run.json"] == b"{}"
     assert copied(folder)["demo/mine/run.json"] == b"{}"
     assert [path.read_text() for path in folder.parent.rglob("audit.yaml*")] == ["mine"]
+
+
+def test_a_copy_of_which_nothing_is_known_any_more_is_fetched_anew_and_not_put_aside(
+    storage: Storage, folder: Path
+) -> None:
+    put_run(storage, "demo/one")
+    storage.put("runs/demo/floors.json", b"[]")
+    bring(storage, folder)
+    (database,) = folder.parent.glob(".*.sqlite")
+    for spoilt in (b"", b"no database" * 100):
+        database.write_bytes(spoilt)
+        done = bring(storage, folder)
+        assert (done.fetched, done.findings) == (4, [])
+        assert copied(folder) == {**whole("demo/one"), "demo/floors.json": b"[]"}
+    assert not list(folder.parent.glob("*.aside"))
+
+
+def test_what_is_in_the_way_here_is_told_and_stops_no_other(storage: Storage, folder: Path) -> None:
+    put_run(storage, "demo/one")
+    put_run(storage, "other/two")
+    folder.mkdir(parents=True)
+    (folder / "demo").write_text("a file of mine")
+    (finding,) = bring(storage, folder).findings
+
+    assert "cannot be put into" in finding.message
+    assert copied(folder) == {**whole("other/two"), "demo": b"a file of mine"}
 
 
 def test_a_killed_fetch_goes_on_and_fetches_nothing_twice(storage: Storage, folder: Path) -> None:

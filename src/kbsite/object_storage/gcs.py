@@ -18,13 +18,11 @@ class Gcs:
     extra = "gcs"
     credentials = "GOOGLE_APPLICATION_CREDENTIALS, or a login of gcloud"
 
-    def filesystem(self, endpoint: str) -> Any:
-        """A file system of gcsfs of its own, that remembers no listing."""
+    def filesystem(self, endpoint: str) -> Any:  # noqa: ARG002 - it is that of an S3 server
+        """A file system of gcsfs of its own; STORAGE_EMULATOR_HOST leads it elsewhere."""
         from gcsfs import GCSFileSystem
 
-        return GCSFileSystem(
-            endpoint_url=endpoint or None, use_listings_cache=False, skip_instance_cache=True
-        )
+        return GCSFileSystem(use_listings_cache=False, skip_instance_cache=True)
 
     def entries(self, filesystem: Any, bucket: str, prefix: str) -> Iterator[Entry]:
         """All objects; gcsfs holds the whole listing meanwhile."""

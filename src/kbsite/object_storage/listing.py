@@ -39,7 +39,7 @@ def listing(bucket: Bucket) -> Listing:
         why = refusal(entry.key) or _ambiguous(bucket, entry.key)
         if why:
             found.findings.append(_refused(bucket, entry.key, why))
-        elif not _is_left_alone(entry.key):
+        else:
             taken[entry.key] = entry
     for key in _in_the_way(taken):
         found.findings.append(_refused(bucket, key, "another object bears the name of its folder"))
@@ -87,10 +87,10 @@ def _is_marker(entry: Entry) -> bool:
     return entry.size == 0 and (entry.key.endswith("/") or not entry.key)
 
 
-def _is_left_alone(key: str) -> bool:
-    """Whether it belongs to a run that is still written, or to something that nobody reads."""
-    folders = key.split("/")[:-1]
-    return any(name.endswith(PARTIAL) for name in folders) or key.startswith(".")
+def _is_left_alone(folder: str) -> bool:
+    """Whether what lies in a folder is a run that is still written, or is hidden."""
+    names = folder.split("/")
+    return any(name.endswith(PARTIAL) or name.startswith(".") for name in names)
 
 
 def _in_the_way(keys: Iterable[str]) -> list[str]:
@@ -112,6 +112,8 @@ def _sort(taken: dict[str, Entry], found: Listing) -> None:
     }
     for key in sorted(taken):
         run = next((folder for folder in above(key) if folder in folders), None)
+        if _is_left_alone(run or key.rpartition("/")[0]):
+            continue
         if run is None:
             found.others[key] = taken[key]
         else:

@@ -6,6 +6,7 @@ never sees one half old and half new. What this machine holds and the bucket nev
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import os
 import shutil
@@ -189,7 +190,7 @@ class _Mirroring:
                 case BaseException() as error:
                     raise error
                 case _:
-                    self._install(unit, known.get(unit.path, {unit.path}))
+                    failed |= not self._put(unit, known.get(unit.path, {unit.path}))
         if not failed:
             shutil.rmtree(coming)
 
@@ -207,6 +208,15 @@ class _Mirroring:
         """Where an object that came waits until it is put in its place."""
         name = f"{entry.key}\0{entry.version}\0{entry.size}"
         return _beside(self.folder, "coming") / hashlib.sha256(name.encode()).hexdigest()
+
+    def _put(self, unit: _Unit, known: set[str]) -> bool:
+        """Install a unit; False, and told, where something on this machine is in its way."""
+        try:
+            self._install(unit, known)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            self._left(unit.path, unit.path, f"cannot be put into {self.folder}: {error.strerror}")
+            return False
+        return True
 
     def _install(self, unit: _Unit, known: set[str]) -> None:
         """Let a unit be what came; what stood there and was not ours is put aside."""
@@ -240,6 +250,9 @@ class _Mirroring:
         """Keep what somebody wrote into the copy, where it is about to be replaced."""
         copy = self.copies.held.get(key)
         if not path.is_file() or (copy is not None and copy.stands(path)):
+            return
+        place = self.folder / key
+        if path != place and place.is_file() and filecmp.cmp(path, place, shallow=False):
             return
         aside = _beside(self.folder, "aside") / f"{key}.{path.stat().st_mtime_ns}"
         aside.parent.mkdir(parents=True, exist_ok=True)

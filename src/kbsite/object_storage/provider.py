@@ -33,7 +33,7 @@ class Provider(Protocol):
     """Where credentials are taken from, for whoever has given none."""
 
     def filesystem(self, endpoint: str) -> Any:
-        """Its fsspec file system, at another address than usual if `endpoint` names one.
+        """Its fsspec file system; `endpoint` is the address of an S3-compatible server, or empty.
 
         ImportError where its library is not installed.
         """
