@@ -154,6 +154,7 @@ bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with othe
 	@$(BIN)/python -m benchmarks.transcripts $(if $(SESSION),--session $(SESSION))
 	@$(BIN)/python -m benchmarks.proxy
 	@$(BIN)/python -m benchmarks.runner
+	@$(BIN)/python -m benchmarks.many
 	@$(BIN)/python -m benchmarks.watching
 	@$(BIN)/python -m benchmarks.redaction
 	@$(BIN)/python -m benchmarks.cold $(CORPUS)
