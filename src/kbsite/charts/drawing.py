@@ -51,13 +51,13 @@ class Scale:
 
 def element(name: str, *content: Markup, **attributes: str | float) -> Markup:
     """An element; `_` in the name of an attribute stands for `-`, and `class_` for `class`."""
-    told = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), plain(_attribute(value)))
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{plain(_attribute(value))}"'
         for key, value in attributes.items()
     )
     inner = Markup("").join(content)
-    # The names are those of the charts themselves, never a run's.
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), told, inner)  # noqa: S704
+    # The names are those of the charts themselves, never a run's; a site has a million elements.
+    return Markup(f"<{name}{told}>{inner}</{name}>")  # noqa: S704
 
 
 def _attribute(value: str | float) -> str:
