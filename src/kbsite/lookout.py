@@ -40,6 +40,8 @@ class Scan:
     alarms: tuple[Alarm, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     failures: tuple[str, ...] = ()
+    prints: str = ""
+    """Digest of the fingerprints; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,9 @@ class Lookout:
 
     def _across(self, noticed: Mapping[str, Noticed], told: list[str]) -> Across:
         """What comparing the runs finds: what it found the last time if they are what they were."""
-        made_of = [(run_id, one.scan.made_of) for run_id, one in sorted(noticed.items())]
-        known = all(scan for _, scan in made_of)
-        key = sha256(repr(made_of).encode("utf-8", "surrogateescape")).hexdigest() if known else ""
+        prints = [(run_id, one.scan.prints) for run_id, one in sorted(noticed.items())]
+        known = all(taken for _, taken in prints)
+        key = _digest(prints) if known else ""
         if key and self.compared.made_of == key:
             return self.compared
         taken = {run_id: one.scan.fingerprints for run_id, one in noticed.items()}
@@ -208,7 +210,11 @@ def _scanned(run: Evidence, made_of: str) -> Scan:
     told: list[str] = []
     found = alarms.scan(run, told)
     taken = alarms.fingerprints(run, told)
-    return Scan(made_of, found, taken, tuple(told))
+    return Scan(made_of, found, taken, tuple(told), "" if told else _digest(taken))
+
+
+def _digest(value: object) -> str:
+    return sha256(repr(value).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _read(stored: StoredRun, made_of: str) -> Reading:

@@ -159,7 +159,8 @@ def _runs(
         findings.append(Finding(Severity.ERROR, str(folder), message))
         return
     seen: dict[str, Path] = {}
-    for path in run_folders(folder):
+    folders = hiding.folders if hiding else None
+    for path in run_folders(folder) if folders is None else folders:
         try:
             stored = _run(path, hiding, known)
         except InvalidFileError as error:

@@ -45,6 +45,8 @@ class Hiding:
     """What was hidden the last time, by folder of the run."""
     found: dict[str, Hidden] = field(default_factory=dict)
     """What is hidden now."""
+    folders: tuple[Path, ...] | None = None
+    """The folders of the runs, in order; None where nobody has looked for all of them."""
 
     def look(self, folders: Iterable[Path]) -> None:
         """Look at runs, half of them on a second core where they are long."""
@@ -233,6 +235,7 @@ def hiding_of(
     settings: Settings, held: Mapping[str, Input], before: Mapping[str, Hidden]
 ) -> Hiding:
     """What is hidden of all runs of a site; `held` and `before` spare looking at what is known."""
-    hiding = Hiding(settings.config.redact, denied_of(settings), held, before)
-    hiding.look(one for one in run_folders(settings.runs) if not is_partial(one))
+    folders = tuple(run_folders(settings.runs))
+    hiding = Hiding(settings.config.redact, denied_of(settings), held, before, folders=folders)
+    hiding.look(one for one in folders if not is_partial(one))
     return hiding

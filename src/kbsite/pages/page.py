@@ -93,6 +93,21 @@ class Site:
         }
 
     @cached_property
+    def refusals(self) -> Mapping[str, str]:
+        """Why the first board that refuses a run does so, by the run's id."""
+        refused = [refusal for board in self.boards for refusal in board.refused]
+        return {refusal.run_id: refusal.reason for refusal in reversed(refused)}
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, int]]:
+        """Which attempt of its cell a run is, from 1, and how many there are, by the run's id."""
+        return {
+            stored.run.id: (number, len(held))
+            for held in {id(held): held for held in self.attempts.values()}.values()
+            for number, stored in enumerate(held, start=1)
+        }
+
+    @cached_property
     def contests(self) -> Sequence[Contest]:
         """The problems with several runs on a board, in the order of boards and decks."""
         found = []

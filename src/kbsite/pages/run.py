@@ -80,7 +80,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         neighbours(board, run.id) if board else None,
         floors_of(site, stored),
         alarms_depend_on(site, stored),
-        _refusal(site, run.id),
+        site.refusals.get(run.id, ""),
         site.problem_title(run.problem),
         run.problem in site.problems,
         run.hardware in site.hardware,
@@ -193,7 +193,7 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "attempts": attempts,
         "board": board,
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
-        "refusal": _refusal(site, run.id),
+        "refusal": site.refusals.get(run.id, ""),
         "leak": _leak(site, stored),
         "rival": best_other(site, run.id),
     }
@@ -212,14 +212,6 @@ def _leak(site: Site, stored: StoredRun) -> Leak | None:
     """What kbsite.yaml says of the leak that a run's audit names."""
     named = stored.audit.leak if stored.audit else ""
     return next((leak for leak in site.config.leaks if named and leak.id == named), None)
-
-
-def _refusal(site: Site, run_id: str) -> str:
-    for board in site.boards:
-        for refusal in board.refused:
-            if refusal.run_id == run_id:
-                return refusal.reason
-    return ""
 
 
 def neighbours(board: Board, run_id: str) -> Neighbours:
