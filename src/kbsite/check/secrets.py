@@ -52,17 +52,7 @@ def secret_findings(targets: Sequence[Target], settings: Settings | None) -> Ite
         yield from look.runs(settings.runs)
         yield from look.problems(settings.problems)
     for one in targets:
-        match one.kind:
-            case Kind.RUN:
-                yield from look.run(one.path)
-            case Kind.RUNS:
-                yield from look.runs(one.path)
-            case Kind.PROBLEM:
-                yield from look.problem(one.path)
-            case Kind.PROBLEMS:
-                yield from look.problems(one.path)
-            case _:
-                pass
+        yield from look.target(one)
 
 
 class _Look:
@@ -70,6 +60,20 @@ class _Look:
 
     def __init__(self, hiding: Hiding) -> None:
         self._hiding = hiding
+
+    def target(self, one: Target) -> Iterator[Finding]:
+        """What there is in a run, a problem, or a folder of some."""
+        match one.kind:
+            case Kind.RUN:
+                yield from self.run(one.path)
+            case Kind.RUNS:
+                yield from self.runs(one.path)
+            case Kind.PROBLEM:
+                yield from self.problem(one.path)
+            case Kind.PROBLEMS:
+                yield from self.problems(one.path)
+            case _:
+                pass
 
     def runs(self, folder: Path) -> Iterator[Finding]:
         """What there is in runs, and in the floors beside them."""
