@@ -6,12 +6,16 @@ import multiprocessing
 import re
 from pathlib import Path
 
+import pytest
+
 from kbsite.object_storage import mirror, open_bucket, publish
 from kbsite.store.locations import Location
 from tests.object_storage.conftest import Storage
 from tests.object_storage.sites import write_site
 
 FORK = multiprocessing.get_context("fork")
+# What is forked here does nothing with the threads of the service.
+pytestmark = pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
 SIZE = 24 << 20
 MOST = 40 << 20
 """Whoever reads such a file at once, and makes the copies of it that the libraries make, needs more

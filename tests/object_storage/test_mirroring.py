@@ -19,6 +19,8 @@ from tests.object_storage.conftest import SECRET, Storage
 from tests.object_storage.service import Request
 
 FORK = multiprocessing.get_context("fork")
+# What is forked here does nothing with the threads of the service.
+pytestmark = pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
 RUN = {"run.json": b"{}", "transcript/stdout.jsonl": b"one", "manifest.json": b"{}"}
 
 

@@ -26,6 +26,10 @@ KILLS = int(os.environ.get("KILLS", "3"))
 FORK = multiprocessing.get_context("fork")
 
 
+# What is forked here does nothing with the threads of the service.
+pytestmark = pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+
+
 def files_of(storage: Storage) -> dict[str, bytes]:
     held = storage.look("site")
     return {name: data for name, data in held.items() if name not in (MANIFEST, INTENT)}
