@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import build as pipeline
+from kbsite import making as pipeline
 from kbsite.build import build, override
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config

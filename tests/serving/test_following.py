@@ -195,7 +195,7 @@ def test_a_builder_that_is_killed_is_told_and_another_one_builds(settings: Setti
 def test_a_failure_of_the_program_is_an_outcome(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failing(_: object) -> None:
+    def failing(_: object, memory: object) -> None:  # noqa: ARG001
         raise ZeroDivisionError("by zero")
 
     monkeypatch.setattr("kbsite.build.build", failing)
