@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -19,21 +20,39 @@ def terminal(text: str) -> Markup:
     if "\x1b[" not in text:
         return content(text)
     pieces: list[str] = []
-    style: set[str] = set()
+    style: frozenset[str] = frozenset()
     end = 0
     for match in _SGR.finditer(text):
         pieces.append(_styled(text[end : match.start()], style))
-        _restyle(style, match[1])
+        codes = match[1]
+        style = _known(style, codes) if len(codes) < _LONG else _restyled(style, codes)
         end = match.end()
     pieces.append(_styled(text[end:], style))
-    return Markup("").join(map(Markup, pieces))
+    return Markup("".join(pieces))  # noqa: S704 - each of them is escaped
 
 
-def _styled(text: str, style: set[str]) -> str:
+def _styled(text: str, style: frozenset[str]) -> str:
     if not text or not style:
-        return str(content(text))
-    names = " ".join(f"a-{name}" for name in sorted(style))
-    return f'<i class="{names}">{content(text)}</i>'
+        return str(content(text)) if text else ""
+    return f'<i class="{_names(style)}">{content(text)}</i>'
+
+
+@lru_cache(256)
+def _names(style: frozenset[str]) -> str:
+    return " ".join(f"a-{name}" for name in sorted(style))
+
+
+def _restyled(style: frozenset[str], codes: str) -> frozenset[str]:
+    held = set(style)
+    _restyle(held, codes)
+    return frozenset(held)
+
+
+_LONG = 20
+"""Characters of a sequence from which on it is some hostile one, and not remembered."""
+
+_known = lru_cache(1024)(_restyled)
+"""The same, remembered: programs write the same few sequences over and over."""
 
 
 def _restyle(style: set[str], codes: str) -> None:
