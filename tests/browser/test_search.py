@@ -19,6 +19,7 @@ from tests.browser.test_accessibility import CORNERS, broken
 from tests.browser.test_hostile import ATTACK, stream
 from tests.browser.witness import Opened, Witness
 from tests.conftest import MakeRun, MakeSettings
+from tests.serving.running import running
 
 pytestmark = pytest.mark.browser
 
@@ -206,6 +207,15 @@ def test_a_hit_opens_the_run_at_its_step(found_at: str, page: Page, witness: Wit
     expect(page.locator("#query")).to_have_value(f"Round {LATE} begins")
     assert witness.errors == []
     assert witness.foreign(found_at) == set()
+
+
+def test_texts_are_searched_under_kbsite_serve_too(searched: Path, page: Page) -> None:
+    """Its answers carry policies, and that of the page stops the worker that searches."""
+    with running(searched) as server:
+        page.goto(f"{server.url}runs/index.html?q=%22Round+{LATE}+begins%22")
+        hits = page.locator("#texts-found").get_by_role("link", name=f"line {line_of(LATE)}")
+        expect(hits).to_have_count(2)
+        expect(page.locator("#texts-told")).to_contain_text("2 pages")
 
 
 def test_filters_narrow_what_is_found_in_texts_too(found_at: str, page: Page) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite.serving.answers import CSP
+from kbsite.serving.answers import CSP, SEARCHING
 from kbsite.store.swapping import put_in_place
 from tests.serving.running import Running, running
 
@@ -30,6 +30,9 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw.mkdir(parents=True)
     (home / "secret.txt").write_text("hidden words")
     (home / "sitemap").mkdir()
+    (site / "search").mkdir()
+    (site / "search" / "pagefind-worker.js").write_text("run()")
+    (site / "a.js").write_text("run()")
     (site / "index.html").write_bytes(PAGE)
     (site / "404.html").write_bytes(MISSING)
     (site / "runs" / "a b" / "index.html").write_bytes(PAGE)
@@ -66,6 +69,16 @@ def test_the_policy_is_that_of_the_site_s_pages_and_no_other() -> None:
     (own,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', base)
 
     assert f"{own}; frame-ancestors 'self'" == CSP
+
+
+def test_the_worker_that_searches_may_run_web_assembly_and_no_other_script_may(
+    server: Running,
+) -> None:
+    worker, other = server.get("/search/pagefind-worker.js"), server.get("/a.js")
+
+    assert worker["Content-Security-Policy"] == SEARCHING
+    assert "script-src 'self' 'wasm-unsafe-eval';" in SEARCHING
+    assert other["Content-Security-Policy"] == CSP
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,10 @@ CSP = (
     " frame-ancestors 'self'"
 )
 """What pages may do, where they do not say so themselves."""
+SEARCHES = "search/pagefind-worker.js"
+"""The script that reads the index of texts, in WebAssembly. It runs in a worker, which goes by the
+policy that its own script comes with, and not by that of the page."""
+SEARCHING = CSP.replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
 WRITTEN = "X-Written"
 """When a file was written, in milliseconds since 1970: Last-Modified knows seconds."""
 _OWN = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"\r\n]*)"')
@@ -62,6 +66,8 @@ class Answers:
         headers = {hdrs.CONTENT_TYPE: type_of(place.file), WRITTEN: _written(place.file)}
         if place.file.suffix == ".html":
             headers[hdrs.CONTENT_SECURITY_POLICY] = _policy(_start(place.file))
+        elif place.file == self.site / SEARCHES:
+            headers[hdrs.CONTENT_SECURITY_POLICY] = SEARCHING
         return _Sent(place.file, headers=headers)
 
     def _missing(self) -> web.Response:
