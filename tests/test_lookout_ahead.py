@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import alarms, build, lookout
+from kbsite import alarms, build, lookout, making
 from kbsite.alarms.evidence import Evidence
 from kbsite.build import override
 from kbsite.lookout import Lookout
@@ -106,7 +106,7 @@ def test_a_transcript_that_cannot_be_read_is_told_on_its_page_and_stops_nothing(
         read.append(harness)
         raise ValueError("cannot be read")
 
-    monkeypatch.setattr(build, "transcript", failing)
+    monkeypatch.setattr(making, "transcript", failing)
     made = build.build(settings)
     told = [finding for finding in made.findings if "cannot be read" in finding.message]
 
