@@ -1,4 +1,4 @@
-"""The problems of the Hard deck as the tests look at them."""
+"""The problems of the Hard deck and the controls, as the tests look at them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kbsite.model.problem import Role
 ROOT = Path(__file__).parents[3]
 
 IDS = (
-    "fp8_gemm", "kahan_softmax", "kda_chunk", "mrope", "paged_attention", "patch_embed",
-    "sonic_moe_swiglu", "topk_bitonic", "w4a16_gemm",
+    "bf16_gemm", "fp8_gemm", "kahan_softmax", "kda_chunk", "mrope", "paged_attention", "patch_embed",
+    "sonic_moe_swiglu", "topk_bitonic", "vector_add", "w4a16_gemm",
 )  # fmt: skip
 
 SEED = 7

@@ -13,6 +13,10 @@ from tests.bench.problems.deck import IDS, ROOT, problem
 HARDWARE = read_all_hardware(ROOT / "bench" / "hardware")
 
 BY_HAND = {
+    # 2 * 8192^3; 2 * 3 * 8192^2
+    ("bf16_gemm", "square"): (1_099_511_627_776, 402_653_184),
+    # 134217728 * 3 * 4
+    ("vector_add", "large"): (0, 1_610_612_736),
     # 2 * 8192^3; 8192^2 * (1 + 1 + 2)
     ("fp8_gemm", "square"): (1_099_511_627_776, 268_435_456),
     # 512 * 128256 * 8

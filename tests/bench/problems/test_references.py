@@ -16,8 +16,12 @@ Array = NDArray[np.float64]
 Plain = Callable[[dict[str, Array], dict[str, int]], dict[str, Array]]
 
 
-def _fp8_gemm(at: dict[str, Array], _: dict[str, int]) -> dict[str, Array]:
+def _gemm(at: dict[str, Array], _: dict[str, int]) -> dict[str, Array]:
     return {"y": np.einsum("mk,nk->mn", at["x"], at["w"], optimize=True)}
+
+
+def _vector_add(at: dict[str, Array], _: dict[str, int]) -> dict[str, Array]:
+    return {"z": at["x"] + at["y"]}
 
 
 def _kahan_softmax(at: dict[str, Array], _: dict[str, int]) -> dict[str, Array]:
@@ -107,7 +111,8 @@ def _w4a16_gemm(at: dict[str, Array], sizes: dict[str, int]) -> dict[str, Array]
 
 
 PLAIN: dict[str, tuple[Plain, float]] = {
-    "fp8_gemm": (_fp8_gemm, 1e-5),
+    "bf16_gemm": (_gemm, 1e-5),
+    "fp8_gemm": (_gemm, 1e-5),
     "kahan_softmax": (_kahan_softmax, 1e-10),
     "kda_chunk": (_kda_chunk, 1e-6),
     "mrope": (_mrope, 1e-6),
@@ -115,6 +120,7 @@ PLAIN: dict[str, tuple[Plain, float]] = {
     "patch_embed": (_patch_embed, 1e-5),
     "sonic_moe_swiglu": (_sonic_moe_swiglu, 1e-5),
     "topk_bitonic": (_topk_bitonic, 0.0),
+    "vector_add": (_vector_add, 0.0),
     "w4a16_gemm": (_w4a16_gemm, 1e-5),
 }
 """A plain formulation of each problem, and by how much of its RMS the reference may differ."""
