@@ -18,7 +18,7 @@ from kbsite import alarms, assets
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
-from kbsite.build import Built, build
+from kbsite.build import build
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.config import Leak
 from kbsite.output import Work
