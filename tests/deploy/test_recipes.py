@@ -18,7 +18,7 @@ from kbsite.linting.policy import parsed
 from kbsite.pages import missing
 from kbsite.search import FOLDER
 from kbsite.serving.answers import CSP
-from kbsite.serving.paths import type_of
+from kbsite.store.media_types import type_of
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "deploy"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from kbsite.serving.paths import place_of, type_of
+from kbsite.serving.paths import place_of
+from kbsite.store.media_types import type_of
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractStreamWriter

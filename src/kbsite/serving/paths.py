@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 import os
 import stat
 from dataclasses import dataclass
@@ -10,21 +9,6 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from kbsite.pages.page import INDEX
-
-BYTES = "application/octet-stream"
-_TEXT = "text/plain; charset=utf-8"
-_TYPES = {
-    ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-    ".json": "application/json", ".svg": "image/svg+xml", ".wasm": "application/wasm",
-    ".xml": "application/xml", ".txt": _TEXT, ".log": _TEXT, ".py": _TEXT, ".yaml": _TEXT,
-    ".jsonl": _TEXT, ".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8",
-    ".woff2": "font/woff2", ".gz": "application/gzip", ".zst": "application/zstd",
-}  # fmt: skip
-"""By suffix; of the rest only pictures are taken to be what they are called."""
-
-_BY_NAME = mimetypes.MimeTypes()
-"""The standard library's own table: what a machine's says differs from machine to machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +42,6 @@ def place_of(site: Path, raw_path: str) -> Place:
     elif _is(path, stat.S_ISDIR):
         return Place(None, folder=True)
     return Place(path) if _is(path, stat.S_ISREG) else NOWHERE
-
-
-def type_of(path: Path) -> str:
-    """The media type of a file, by its name; bytes for what is not known."""
-    suffix = path.suffix.lower()
-    guessed = _BY_NAME.guess_type(f"x{suffix}", strict=True)[0] or BYTES
-    known = guessed if guessed.startswith("image/") else BYTES
-    return _TYPES.get(suffix, known)
 
 
 def _names(raw_path: str) -> list[str] | None:
