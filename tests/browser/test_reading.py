@@ -94,6 +94,19 @@ def test_nothing_is_wider_than_a_phone(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_words_of_heads_are_whole_on_a_phone(
+    served: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    page.goto(f"{served}problems/fp8_gemm/index.html")
+    heads = page.locator(".facts th")
+
+    assert (site / "problems" / "fp8_gemm").is_dir()
+    assert heads.count() > 5
+    # A column of letters is as narrow as two of them.
+    assert heads.evaluate_all("(all) => Math.min(...all.map((th) => th.clientWidth))") > 60
+
+
 def test_a_run_page_is_not_wider_than_a_phone(
     served: str, site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
