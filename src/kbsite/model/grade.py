@@ -94,7 +94,7 @@ class Clocks:
     wall_ms: float
     """Median by the parent's clock around single calls, less what an empty call takes."""
     slope_ms: float
-    """By the parent's clock: how much longer a batch takes than a single call, by calls more."""
+    """By the parent's clock: what each call of a batch beyond the first adds."""
     event_slope_ms: float | None = None
     """The slope by the clock in the solution's process."""
     overhead_ms: float
