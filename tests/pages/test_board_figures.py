@@ -93,7 +93,7 @@ def test_the_table_of_standings_has_all_that_titles_say(page: Any) -> None:
 
 def test_every_drawing_has_a_name_and_its_table(page: Any) -> None:
     figures = list(page.iter("figure"))
-    names = [said(figure.find("h3")) for figure in figures]
+    names = [said(figure.find(".//h3")) for figure in figures]
     assert names == [
         "Scores between floor and ceiling", "Score against time",
         "Score against output tokens", "How the sessions ended", "Score against cost",

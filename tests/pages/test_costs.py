@@ -112,7 +112,7 @@ def test_the_board_holds_scores_against_both_and_marks_estimates(out: Path) -> N
     board = html5lib.parse(text, namespaceHTMLElements=False)
     found = {}
     for figure in board.iter("figure"):
-        if said(figure.find("h3")) == "Score against cost":
+        if said(figure.find(".//h3")) == "Score against cost":
             for row in figure.find(".//tbody").iter("tr"):
                 cells = list(row.iter("td"))
                 found[cells[3].find("a").get("href").split("/")[-2]] = said(cells[2])

@@ -59,10 +59,14 @@ def test_a_run_is_told_of_when_it_is_complete(tmp_path: Path, heard: Queue[str])
     write_text(board / "a.partial" / "transcript" / "stdout.jsonl", "{}")
     (board / "a.partial").rename(board / "a")
     expect(heard, board / "a")
-    until((board / "a" / "transcript").is_dir)
-    write_text(board / "a" / "audit.yaml", "verdict: clean")
-    expect(heard, board / "a" / "audit.yaml")
+    audit = str(board / "a" / "audit.yaml")
 
+    def told() -> bool:
+        # What is written right after the folder came is told with the folder, and no more.
+        write_text(Path(audit), "verdict: clean")
+        return audit in heard.queue
+
+    until(told)
     assert not [path for path in heard.queue if ".partial" in path]
 
 
