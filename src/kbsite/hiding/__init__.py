@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from itertools import accumulate
 from pathlib import Path
@@ -17,8 +16,9 @@ from typing import Final
 
 from kbsite import assets
 from kbsite.beside import beside
+from kbsite.hiding.allowed import allowed
 from kbsite.hiding.files import Seen
-from kbsite.model.config import Allowed, Redact
+from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span, covered
 from kbsite.redaction.known import Known, Value
 from kbsite.redaction.scan import DENIED, Looker
@@ -166,8 +166,7 @@ class Hiding:
             yield from spans
             return
         for span in spans:
-            value = seen.value(name, span)
-            if not any(_allows(one, span, place, value) for one in self.rules.allow):
+            if not allowed(self.rules.allow, span, place, seen.value(name, span)):
                 yield span
 
 
@@ -190,17 +189,6 @@ def _digest(file: Stored) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
     except OSError:
         return ""
-
-
-def _allows(one: Allowed, span: Span, place: str, value: bytes) -> bool:
-    """Whether an entry of the list of what is no secret covers a span; an empty one covers none."""
-    told = bool(one.text or one.rule or one.file)
-    return (
-        told
-        and (not one.text or value == one.text.encode())
-        and (not one.rule or one.rule == span.rule)
-        and (not one.file or fnmatchcase(place, one.file))
-    )
 
 
 def _unique(names: Mapping[str, str]) -> dict[str, str]:

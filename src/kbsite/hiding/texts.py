@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
+from kbsite.hiding.allowed import allowed
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Span
 from kbsite.redaction.known import Known, Value
@@ -16,11 +16,5 @@ def told_by(data: bytes, place: str, rules: Redact, denied: tuple[bytes, ...]) -
     looker = Looker(Known(Value(value, DENIED) for value in denied), rules.private_addresses)
     for span in looker.look(data).spans:
         value = data[span.start : span.end]
-        if not any(
-            (one.text or one.rule or one.file)
-            and one.text.encode() in (b"", value)
-            and one.rule in ("", span.rule)
-            and (not one.file or fnmatchcase(place, one.file))
-            for one in rules.allow
-        ):
+        if not allowed(rules.allow, span, place, value):
             yield span
