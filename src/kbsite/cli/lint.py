@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
-from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
+from kbsite.cli.options import FOLDER, config_option, settings, tally, tell_all
 from kbsite.cli.progress import progress
 from kbsite.errors import MachineError
 from kbsite.model.finding import Severity
@@ -49,14 +46,9 @@ def lint(
         raise MachineError(f"`kbsite lint` cannot be used here: {error}; {cure}") from error
 
     folder = site or settings(config).out
-    seen: Counter[Severity] = Counter()
     with progress() as tick:
-        for finding in chain(findings_of(folder, tick), nu_findings(folder, nu) if nu else ()):
-            seen[finding.severity] += 1
-            if as_json:
-                click.echo(json.dumps({**asdict(finding), "severity": finding.severity.value}))
-            else:
-                tell(finding)
+        found = chain(findings_of(folder, tick), nu_findings(folder, nu) if nu else ())
+        seen = tell_all(found, as_json=as_json)
     click.echo(tally(seen), err=True)
     if seen[Severity.ERROR] or (strict and seen[Severity.WARNING]):
         sys.exit(1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -37,6 +40,18 @@ def tell(finding: Finding) -> None:
     colours = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
     text = finding.text.encode("utf-8", "backslashreplace").decode()
     click.secho(text, err=True, fg=colours[finding.severity])
+
+
+def tell_all(findings: Iterable[Finding], *, as_json: bool) -> Counter[Severity]:
+    """Print findings as they come, as JSON to stdout or as text to stderr; how many there were."""
+    seen: Counter[Severity] = Counter()
+    for finding in findings:
+        seen[finding.severity] += 1
+        if as_json:
+            click.echo(json.dumps({**asdict(finding), "severity": finding.severity.value}))
+        else:
+            tell(finding)
+    return seen
 
 
 def tally(seen: Counter[Severity]) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import click
 
-from kbsite.cli.options import tally, tell
+from kbsite.cli.options import tally, tell_all
 from kbsite.cli.progress import progress
 from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
@@ -37,14 +34,8 @@ def verify(site: str, *, as_json: bool) -> None:
     """
     from kbsite.verifying import verify as findings_of
 
-    seen: Counter[Severity] = Counter()
     with progress() as tick:
-        for finding in findings_of(_place(site), tick):
-            seen[finding.severity] += 1
-            if as_json:
-                click.echo(json.dumps({**asdict(finding), "severity": finding.severity.value}))
-            else:
-                tell(finding)
+        seen = tell_all(findings_of(_place(site), tick), as_json=as_json)
     click.echo(tally(seen), err=True)
     if seen[Severity.ERROR]:
         sys.exit(1)
