@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 GATE_CYCLES = 400_000
 """200 microseconds: longer than it takes to launch what one call launches."""
 
+HOLD_CYCLES = 20_000_000
+"""About as long as a batch."""
+
 PROBE_CYCLES = 200_000
 GATE_OF_PROBE = 200_000
 IDLE_CYCLES = 100_000
@@ -207,7 +210,8 @@ class Cuda:
 
     def told(self) -> Mapping[str, Any]:
         """The device's name, and how long to hide launches; threads are as torch likes them."""
-        return {"device": self.name, "threads": 0, "spin": True, "gate_cycles": GATE_CYCLES}
+        cycles = {"gate_cycles": GATE_CYCLES, "hold_cycles": HOLD_CYCLES}
+        return {"device": self.name, "threads": 0, "spin": True, **cycles}
 
     def nodes(self) -> tuple[Path, ...]:
         """The GPU's and its driver's."""

@@ -18,7 +18,7 @@ from bench.grading.process import Process, Reply
 from bench.grading.schedule import BATCHED, Move, schedule
 from bench.grading.secret import Secret
 from bench.grading.setting import EMPTY_CALLS, HELD_OUT_CALLS, Setting, Step
-from bench.grading.times import NS_PER_MS, Times
+from bench.grading.times import NS_PER_MS, Empty, Held, Times
 from bench.problems import GradedProblem, Oracle, Shape
 from bench.worker import worker
 from kbsite.model.grade import Outcome
@@ -151,17 +151,22 @@ class OnShape:
 
         return again, len(slots)
 
-    def empty(self) -> tuple[float, ...]:
-        """What calls of nothing take by the parent's clock, milliseconds."""
+    def empty(self) -> Empty:
+        """What calls of nothing take; where long batches are made, some take as long."""
         self._lay_out()
-        found = []
-        for _ in range(EMPTY_CALLS):
-            calls = self._calls(("ordinary",), near=False)
-            marks = self._marks(calls)
-            self._disclose(calls)
-            found.append(self._ask(worker.EMPTY, calls, marks)[1] / NS_PER_MS)
-            self._checker.rehearse(calls)
-        return tuple(found)
+        walls = [self._nothing(worker.EMPTY).wall for _ in range(EMPTY_CALLS)]
+        long = self._subject.setting.device.batch_ms is not None
+        held = [self._nothing(worker.HOLD) for _ in range(EMPTY_CALLS if long else 0)]
+        return Empty.of(walls, held)
+
+    def _nothing(self, command: int) -> Held:
+        """A call of nothing, with all that goes before and after one that is graded."""
+        calls = self._calls(("ordinary",), near=False)
+        marks = self._marks(calls)
+        self._disclose(calls)
+        reply, wall, _ = self._ask(command, calls, marks)
+        self._checker.rehearse(calls)
+        return Held(wall / NS_PER_MS, reply.event / NS_PER_MS)
 
     def _tell_worker(self) -> None:
         """Lay the shape out, and have the solution prepare itself with dummy inputs."""

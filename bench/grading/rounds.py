@@ -12,7 +12,7 @@ from bench.grading.layout import layout
 from bench.grading.on_shape import OnShape, Subject
 from bench.grading.process import Process
 from bench.grading.setting import Solution
-from bench.grading.times import Times
+from bench.grading.times import Empty, Times
 from bench.problems import Shape
 from kbsite.model.grade import Outcome
 
@@ -22,8 +22,7 @@ class Round:
     """What a round found."""
 
     number: int
-    empty: tuple[float, ...]
-    """What each empty call took by the parent's clock, milliseconds."""
+    empty: Empty
     shapes: dict[str, Times]
     watched: dict[str, str]
 

@@ -111,11 +111,11 @@ def _estimate(shapes: Sequence[Sequence[RoundTimes]], seed: int) -> Estimate:
 
 def _times(one: Round, shape: Shape, late: float) -> RoundTimes:
     times = one.shapes[shape.id]
-    overhead = median(one.empty)
+    overhead = median(one.empty.wall)
     return RoundTimes(
         event_ms=times.event,
         wall_ms=[wall - overhead for wall in times.wall],
-        slope_ms=times.slopes,
+        slope_ms=times.slopes(one.empty.drift),
         event_slope_ms=times.event_slopes,
         overhead_ms=overhead,
         host_ms=median(times.host),
@@ -127,7 +127,7 @@ def _refuse_unstable(rounds: Sequence[Round], shapes: Sequence[Shape]) -> None:
     for one in rounds:
         for shape in shapes:
             times = one.shapes[shape.id]
-            if times.dropped > MOST_DROPPED * times.calls or not times.slopes or not times.event:
+            if times.dropped > MOST_DROPPED * times.calls or not times.batches or not times.event:
                 raise Failure(
                     Outcome.UNSTABLE_CLOCKS,
                     f"the hardware had slowed down in {times.dropped} of {times.calls} calls "
@@ -143,7 +143,7 @@ def _noise(rounds: Sequence[Round], shape: Shape) -> float:
     which counts.
     """
     return median(
-        _middle_half(one.shapes[shape.id].wall) + _middle_half(one.empty) for one in rounds
+        _middle_half(one.shapes[shape.id].wall) + _middle_half(one.empty.wall) for one in rounds
     )
 
 
@@ -211,11 +211,12 @@ def _worst_of(name: str, errors: Sequence[OutputError]) -> OutputError:
 
 def _samples(one: Round, shape: Shape, late: float) -> Samples:
     times = one.shapes[shape.id]
-    overhead = median(one.empty)
+    overhead = median(one.empty.wall)
+    slopes = times.slopes(one.empty.drift)
     clocks = {
         "event": times.event,
         "wall": [wall - overhead - late for wall in times.wall],
-        "slope": times.slopes,
+        "slope": slopes,
     }
     slowest = max(clocks.values(), key=median)
     return Samples(
@@ -224,8 +225,9 @@ def _samples(one: Round, shape: Shape, late: float) -> Samples:
         ms=tuple(slowest),
         event_ms=tuple(times.event),
         wall_ms=tuple(times.wall),
-        slope_ms=tuple(times.slopes),
+        slope_ms=tuple(slopes),
         event_slope_ms=tuple(times.event_slopes),
-        overhead_ms=one.empty,
+        overhead_ms=one.empty.wall,
         late_ms=late,
+        drift=one.empty.drift,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -10,6 +11,35 @@ from bench.grading.schedule import Move
 from kbsite.model.grade import OutputError
 
 NS_PER_MS = 1e6
+
+MOST_DRIFT = 0.01
+"""Share of a wait that the parent's clock may be late by and that is taken off: 0.003 was seen."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A call of nothing that kept the device busy, by both clocks, milliseconds."""
+
+    wall: float
+    event: float
+
+
+@dataclass(frozen=True)
+class Empty:
+    """What calls of nothing showed before any code of a solution was in the process."""
+
+    wall: tuple[float, ...]
+    """Each by the parent's clock, milliseconds."""
+    drift: float = 0.0
+    """Share of a wait by which the parent's clock is later than after an empty call."""
+
+    @classmethod
+    def of(cls, wall: Sequence[float], held: Sequence[Held]) -> Empty:
+        """From empty calls, and from those that kept the device as busy as a batch does."""
+        overhead = median(wall)
+        late = median([one.wall - one.event for one in held]) - overhead if held else 0.0
+        share = late / median([one.wall for one in held]) if held else 0.0
+        return cls(tuple(wall), min(max(share, 0.0), MOST_DRIFT))
 
 
 @dataclass(frozen=True)
@@ -46,14 +76,15 @@ class Times:
             self.host.append(reply.host / NS_PER_MS)
             self.wall.append(wall / NS_PER_MS)
 
-    @property
-    def slopes(self) -> list[float]:
+    def slopes(self, drift: float) -> list[float]:
         """How much longer each batch took than a single call, for each call more in it.
 
-        Whatever comes with every move, long or short, is in both and falls out.
+        Whatever comes with every move, long or short, is in both and falls out; what the clock is
+        late by for every longer wait is taken off.
         """
         single = median(self.wall) if self.wall else 0.0
-        return [(batch.wall - single) / (batch.calls - 1) for batch in self.batches]
+        sure = 1 - drift
+        return [sure * (batch.wall - single) / (batch.calls - 1) for batch in self.batches]
 
     @property
     def event_slopes(self) -> list[float]:

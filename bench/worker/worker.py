@@ -36,9 +36,10 @@ UP = struct.Struct("<4sHHQQQ8s24x")
 
 MOST_SLOTS = 40
 
-HELLO, EMPTY, FILES, SHAPE, SETUP, CALL, TRACE = range(1, 8)
-"""Commands: open the arena, run nothing, take the solution, lay out a shape, prepare, one call or
-several, one call whose operations are listed on standard error."""
+HELLO, EMPTY, HOLD, FILES, SHAPE, SETUP, CALL, TRACE = range(1, 9)
+"""Commands: open the arena, run nothing, run nothing for as long as a batch, take the solution, lay
+out a shape, prepare, one call or several, one call whose operations are listed on standard error.
+"""
 
 DONE, RAISED, OUT_OF_MEMORY, FORBIDDEN = range(1, 5)
 """Statuses: all went well; the solution raised an error; there was no memory left; an operation
@@ -82,16 +83,20 @@ class Clock:
     def wait(self) -> None:
         """Return when all work is done: it is."""
 
+    def hold(self) -> None:
+        """Nothing: how long a batch is changes nothing on a CPU."""
+
 
 class CudaClock:
     """Times calls on a GPU by events around them, behind a kernel that hides the launches."""
 
-    def __init__(self, torch: ModuleType, gate_cycles: int) -> None:
+    def __init__(self, torch: ModuleType, gate_cycles: int, hold_cycles: int) -> None:
         # Made once: to make an event takes longer than many a kernel.
         self._first, self._last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._sleep = torch._C._cuda_sleep
         self._synchronize = torch._C._cuda_synchronize
         self._cycles = gate_cycles
+        self._held = hold_cycles
 
     def gate(self) -> None:
         """Keep the device busy until the launches of the call are queued."""
@@ -112,6 +117,10 @@ class CudaClock:
     def wait(self) -> None:
         """Return when the whole device is idle, side streams too."""
         self._synchronize()
+
+    def hold(self) -> None:
+        """Keep the device busy for about as long as a batch does."""
+        self._sleep(self._held)
 
 
 class Trap:
@@ -177,10 +186,11 @@ class Worker:
         self.arena = (
             open_cuda(torch, told["arena"]) if self.cuda else open_shared(torch, told["arena"])
         )
-        cycles = told.get("gate_cycles", 0)
-        self.clock: Any = CudaClock(torch, cycles) if self.cuda else Clock()
+        cycles = told.get("gate_cycles", 0), told.get("hold_cycles", 0)
+        self.clock: Any = CudaClock(torch, *cycles) if self.cuda else Clock()
         self.trap = Trap(torch, told["forbidden"], "CUDA" if self.cuda else "CPU")
         self.shapes: dict[int, list[Views]] = {}
+        self.nothing: Solve = nothing_on_gpu if self.cuda else nothing
         self.solve: Solve = nothing
         self.setup: Solve | None = None
 
@@ -245,10 +255,9 @@ class Worker:
         elif command == SHAPE:
             self.lay_out(shape, json.loads(payload))
         elif command == EMPTY:
-            return self.run(
-                nothing_on_gpu if self.cuda else nothing,
-                [self.shapes[shape][slot] for slot in slots],
-            )
+            return self.run(self.nothing, [self.shapes[shape][slot] for slot in slots])
+        elif command == HOLD:
+            return self.run(self.hold, [self.shapes[shape][slot] for slot in slots])
         elif command == CALL:
             return self.run(self.solve, [self.shapes[shape][slot] for slot in slots])
         elif command == SETUP:
@@ -256,6 +265,11 @@ class Worker:
         elif command == TRACE:
             self.trace(self.shapes[shape][slots[0]])
         return (0, 0, 0)
+
+    def hold(self, *tensors: Any) -> None:
+        """The empty call, and the device kept busy."""
+        self.nothing(*tensors)
+        self.clock.hold()
 
     def trace(self, views: Views) -> None:
         """Run one call under torch's profiler and print the names of kernels or operations."""

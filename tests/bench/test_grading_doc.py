@@ -11,7 +11,17 @@ from bench import ceilings, numerics, statistics
 from bench.devices.cpu import Cpu
 from bench.devices.cuda import Cuda
 from bench.devices.gpu_watch import SLOW
-from bench.grading import checks, disclosure, grade, on_shape, schedule, score, secret, setting
+from bench.grading import (
+    checks,
+    disclosure,
+    grade,
+    on_shape,
+    schedule,
+    score,
+    secret,
+    setting,
+    times,
+)  # fmt: skip
 from kbsite.model.grade import IMPOSSIBLE, Outcome
 
 TEXT = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
@@ -37,6 +47,7 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"up to {on_shape.AGAIN} batches are made again",
         f"single calls may be apart by {GPU.late_ms * 1e3:g} us",
         f"seen up to {GPU.late_ms * 1e3:g} us later for single calls",
+        f"drift is {times.MOST_DRIFT:.0%} at most".replace("%", " %"),
         {0.25: "A quarter of all calls"}.get(schedule.STRESS, "no such share"),
         f"{schedule.NEAR:.0%} of the single ones".replace("%", " %"),
         f"one cache line in {disclosure.CANARIES} wrong",

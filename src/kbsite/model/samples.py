@@ -35,6 +35,9 @@ class Samples:
     late_ms: float = 0.0
     """By how much the parent's clock may be late for a single call, milliseconds: so much less of
     it counts as a time."""
+    drift: float = 0.0
+    """Share of a wait by which the parent's clock was late in this process before it held any code
+    of the solution; so much is taken off `slope_ms`."""
 
     @property
     def clocks(self) -> dict[str, float]:

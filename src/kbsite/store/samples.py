@@ -93,6 +93,8 @@ def _spreads(file: Stored, line: bytes) -> list[Spread]:
             raise invalid("expected finite times", file.path, key=key)
     if not 0 <= samples.late_ms < math.inf:
         raise invalid("expected 0 or more milliseconds", file.path, key="late_ms")
+    if not 0 <= samples.drift < 1:
+        raise invalid("expected a share from 0 up to 1", file.path, key="drift")
     # A difference of two times can come out below 0, a time that was read off a clock cannot.
     if samples.time_ms <= 0 or (not samples.clocks and min(samples.ms) <= 0):
         raise invalid("expected times of more than 0", file.path, key="ms")

@@ -347,7 +347,7 @@ class Backwards:
 
 
 def test_an_end_before_the_beginning_is_no_time_and_can_be_told() -> None:
-    clock = worker.CudaClock(Backwards, 10)  # type: ignore[arg-type]
+    clock = worker.CudaClock(Backwards, 10, 10)  # type: ignore[arg-type]
     clock.gate()
     clock.start()
     took = clock.stop(None)
