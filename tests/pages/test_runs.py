@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 import html5lib
 import jsonschema
@@ -16,9 +16,11 @@ import pytest
 
 from kbsite.alarms.kinds import alarm
 from kbsite.build import build
+from kbsite.making import Templates, environment
 from kbsite.model.alarm import Level
 from kbsite.model.listing import Listing
 from kbsite.pages import listing
+from kbsite.pages.run import NEAR, attempts_of, pages
 from kbsite.pages.runs import COLUMNS, ROWS, page_path
 from kbsite.reading import read
 from kbsite.store.problems import read_problem
@@ -207,3 +209,30 @@ def test_no_run_is_not_an_error(tmp_path: Path, make_settings: MakeSettings) -> 
     assert rows(out / "runs/index.html") == []
     assert json.loads((out / "data/runs.json").read_text("utf-8")) == {"format": 1, "runs": []}
     assert handed_over(out)["runs"] == []
+
+
+def test_a_page_links_the_attempts_around_its_own_and_counts_the_others(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    """Pages of a cell of thousands are as long as those of a cell of ten."""
+    settings = make_settings(tmp_path)
+    for number in range(2 * NEAR + 3):
+        make_run(tmp_path / "runs/demo", model="m & <m>", run_id=f"r{number:02}")
+    site = read(settings)
+    near = attempts_of(site, "r12")
+    assert (near.number, near.count) == (13, 23)
+    assert near.near == tuple(f"r{number:02}" for number in range(2, 23))
+    assert len(attempts_of(site, "r00").near) == NEAR + 1
+
+    renderer = Templates(environment(site))
+    [page] = [made for made in pages(site) if made.path == "runs/r12/index.html"]
+    [html] = [file.text for file in page.files(renderer) if file.path == page.path]
+    document = html5lib.parse(html, namespaceHTMLElements=False)
+    [told] = [p for p in document.iter("p") if (p.text or "").startswith("attempts: ")]
+    *others, all_of_them = [str(link.get("href")) for link in told.iter("a")]
+    assert others == [f"../../runs/r{n:02}/index.html" for n in range(2, 23) if n != 12]
+    path, _, query = all_of_them.partition("?")
+    assert path == "../../runs/index.html"
+    asked = {"model": ["m & <m>"], "harness": ["claude"], "problem": ["softmax"]}
+    assert parse_qs(query) == asked
+    assert "2 more are in the list" in "".join(told.itertext())

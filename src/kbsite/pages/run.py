@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -59,6 +59,21 @@ class Neighbours:
     down: str | None = None
 
 
+NEAR = 10
+"""Attempts before a run, and after it, that its page links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Where a run stands among the attempts of its cell."""
+
+    number: int
+    """Which one it is, from 1."""
+    count: int
+    near: Sequence[str]
+    """Those around it and itself, in order, by id: a cell of thousands is listed elsewhere."""
+
+
 def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
     for stored in site.every_run:
@@ -73,7 +88,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
     return (
         stored.says or _own(stored, inputs),
         [(finding.severity, finding.message) for finding in stored.findings],
-        [attempt.run.id for attempt in site.attempts[run.id]],
+        attempts_of(site, run.id),
         best_other(site, run.id),
         run.id in site.rivals,
         board.config if board else None,
@@ -94,6 +109,13 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
 def _own(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
     held = [(file.name, inputs.get(str(file.path.absolute()))) for file in stored.files]
     return [(name, one.says if one else None) for name, one in held]
+
+
+def attempts_of(site: Site, run_id: str) -> Attempts:
+    """Where a run stands among the attempts of its cell, and those that its page links."""
+    number, count = site.places[run_id]
+    near = site.attempts[run_id][max(0, number - 1 - NEAR) : number + NEAR]
+    return Attempts(number, count, tuple(stored.run.id for stored in near))
 
 
 def best_other(site: Site, run_id: str) -> str | None:
@@ -183,14 +205,13 @@ def _charts(
 def _values(site: Site, stored: StoredRun) -> dict[str, object]:
     run = stored.run
     board = site.board_of.get(run.id)
-    attempts = [other.run.id for other in site.attempts[run.id]]
     return {
         "title": f"{run.problem} / {run.contender.label}",
         "stored": stored,
         "run": run,
         "attempt": attempt_of(stored),
         "grade": grade(site, stored),
-        "attempts": attempts,
+        "attempts": attempts_of(site, run.id),
         "board": board,
         "neighbours": neighbours(board, run.id) if board else Neighbours(),
         "refusal": site.refusals.get(run.id, ""),
