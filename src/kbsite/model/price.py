@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
@@ -81,7 +82,7 @@ def _closeness(name: str, model: str) -> int:
     return len(name) + 1 if name == model else -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PriceTable:
     """prices.yaml: the prices of models, each from a day on."""
 
@@ -89,6 +90,16 @@ class PriceTable:
 
     def price(self, model: str, day: date | None) -> Price | None:
         """What a model's tokens cost on a day, the latest known for None; None if nobody says."""
+        if (model, day) not in self._found:
+            self._found[model, day] = self._price(model, day)
+        return self._found[model, day]
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, date | None], Price | None]:
+        """What was asked for already: each page of a run asks some times over."""
+        return {}
+
+    def _price(self, model: str, day: date | None) -> Price | None:
         closest = max((price.names(model) for price in self.prices), default=-1)
         if closest < 0:
             return None
