@@ -22,6 +22,7 @@ from kbsite.model.transcript import Transcript
 from kbsite.output import Copy, Output, Work
 from kbsite.pages import every, facts, social, step_html, steps
 from kbsite.pages.data import REDACTION
+from kbsite.pages.made_once import made_once
 from kbsite.pages.page import (
     LARGE,
     File,
@@ -41,12 +42,7 @@ from kbsite.pages.page import (
     trajectory_path,
 )
 from kbsite.reading import MARKER, read_noticing
-from kbsite.record import (
-    Memory,
-    PageRecord,
-    Raw,
-    Record,
-)
+from kbsite.record import Memory, PageRecord, Raw, Record
 from kbsite.standing import Standing, digest, marker_of
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
@@ -350,6 +346,7 @@ def environment(site: Site) -> Environment:
         attempt_of=attempt_of,
         counts_of=steps.counts,
         finish=step_html.finish,
+        once=made_once(),
         social=social,
         board_path=board_path,
         comparison=comparison,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -313,5 +313,6 @@ def address(path: str, fragment: str = "", *, seen_from: str) -> str:
     return f"{up or './'}{_quoted(path)}" + (f"#{_quoted(fragment)}" if fragment else "")
 
 
+@lru_cache(maxsize=10_000)
 def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogateescape"), safe="/")
