@@ -76,11 +76,12 @@ def make(
     site, seen = read_noticing(settings, lookout, tick, hiding, runs)
     told = redactions(hiding.found, {stored.folder for stored in site.every_run})
     published = _published(site.findings, settings, hiding)
-    shown = replace(site, findings=published, redactions=told)
+    shown = replace(site, findings=published, redactions=told, kept=memory.rows)
     # What a leak is stands on few pages, and those that are kept say that they depend on it; so
     # does what is hidden of a run.
     framed = replace(settings.config, leaks=(), redact=Redact())
     frame = digest(code, framed, shown.prices, *shown.frame)
+    memory.rows.begin(frame)
     output = Output(out, Work())
     making = _Making(shown, before, now, known, held, frame, output, ahead, now.templates)
     findings = [*site.findings, *making.make(tick)]

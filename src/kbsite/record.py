@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kbsite.lookout import Across, Noticed
 from kbsite.model.redaction import Hidden
+from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.page import Made
 from kbsite.standing import Standing, write_standing
 from kbsite.store.known_runs import KnownRuns, read_known, write_known
@@ -69,6 +70,7 @@ class Memory:
     hidden: dict[str, Hidden] = field(default_factory=dict)
     """What was hidden of each run, by its folder."""
     runs: KnownRuns = field(default_factory=lambda: KnownRuns(""))
+    rows: KeptRows = field(default_factory=KeptRows)
     _code: str = ""
     _out: Path | None = None
 

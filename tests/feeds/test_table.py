@@ -29,6 +29,10 @@ def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
+def line(run: ListedRun) -> str:
+    return table.csv_text([table.csv_line(table.row(run))])
+
+
 def parquet_rows(data: bytes) -> list[dict[str, object]]:
     held = read_parquet(io.BytesIO(data)).read_all()
     columns = [held[name].to_pylist() for name in held.column_names]
@@ -36,7 +40,7 @@ def parquet_rows(data: bytes) -> list[dict[str, object]]:
 
 
 def test_each_run_is_a_row_and_what_nobody_knows_is_empty() -> None:
-    (row,) = read(table.csv_text(table.rows([RUN])))
+    (row,) = read(line(RUN))
 
     assert list(row) == list(table.COLUMNS)
     assert row["id"] == "r1"
@@ -50,14 +54,14 @@ def test_each_run_is_a_row_and_what_nobody_knows_is_empty() -> None:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_spreadsheet_runs_what_a_run_is_called(start: str) -> None:
-    (row,) = read(table.csv_text(table.rows([replace(RUN, model=f'{start}HYPERLINK("x")')])))
+    (row,) = read(line(replace(RUN, model=f'{start}HYPERLINK("x")')))
 
     assert not row["model"].startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def test_quotes_commas_and_line_ends_stay_within_a_cell() -> None:
     hostile = 'a",b\nc\x00\u202e\udcff'
-    (row,) = read(table.csv_text(table.rows([replace(RUN, variant=hostile)])))
+    (row,) = read(line(replace(RUN, variant=hostile)))
 
     assert row["variant"].startswith('a",b\nc')
     assert not {"\x00", "\u202e", "\udcff"} & set(row["variant"])
@@ -65,7 +69,7 @@ def test_quotes_commas_and_line_ends_stay_within_a_cell() -> None:
 
 
 def test_a_file_of_parquet_holds_the_same_and_comes_out_the_same() -> None:
-    held = table.rows([RUN, replace(RUN, id="=r2", effort="max", seconds=1.5)])
+    held = [table.row(RUN), table.row(replace(RUN, id="=r2", effort="max", seconds=1.5))]
     data = parquet.parquet(held)
 
     assert data == parquet.parquet(held)

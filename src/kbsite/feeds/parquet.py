@@ -31,7 +31,7 @@ def parquet(held: Sequence[Mapping[str, Value]]) -> bytes:
 
     kinds = {WHOLE: DataType.int64(), NUMBER: DataType.float64(), TRUTH: DataType.bool()}
     columns = [
-        Array([_typed(kind, row[name]) for row in held], kinds.get(kind, DataType.utf8()))
+        Array(_values(name, kind == NUMBER, held), kinds.get(kind, DataType.utf8()))
         for name, kind in COLUMNS.items()
     ]
     out = io.BytesIO()
@@ -39,7 +39,7 @@ def parquet(held: Sequence[Mapping[str, Value]]) -> bytes:
     return out.getvalue()
 
 
-def _typed(kind: str, value: Value) -> Value:
-    from kbsite.feeds.table import NUMBER
-
-    return float(value) if kind == NUMBER and isinstance(value, int) else value
+def _values(name: str, number: bool, held: Sequence[Mapping[str, Value]]) -> list[Value]:  # noqa: FBT001
+    """A column; numbers that are whole in some rows are not in any."""
+    values = [row[name] for row in held]
+    return [float(one) if isinstance(one, int) else one for one in values] if number else values

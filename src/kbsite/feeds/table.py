@@ -13,6 +13,8 @@ from kbsite.text import visible
 
 Value = str | int | float | bool | None
 
+Row = Mapping[str, Value]
+
 TEXT, WHOLE, NUMBER, TRUTH = "text", "whole", "number", "truth"
 
 COLUMNS: Mapping[str, str] = {
@@ -30,12 +32,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a text starts with that a spreadsheet would run."""
 
 
-def rows(runs: Iterable[ListedRun]) -> list[dict[str, Value]]:
-    """A row for each run: the value of each of COLUMNS, texts with what is invisible made plain."""
-    return [_row(run) for run in runs]
-
-
-def _row(run: ListedRun) -> dict[str, Value]:
+def row(run: ListedRun) -> Row:
+    """The value of each of COLUMNS for a run, texts with what is invisible made plain."""
     low, high = run.interval or (None, None)
     held: dict[str, object] = {
         "interval_low": low,
@@ -60,16 +58,22 @@ def _value(value: object) -> Value:
             return visible(str(value))
 
 
-def csv_text(held: Iterable[Mapping[str, Value]]) -> str:
-    """The rows as CSV (RFC 4180), with a first line that names the columns.
+def csv_text(lines: Iterable[str]) -> str:
+    """Lines of CSV (RFC 4180) as a file, with a first line that names the columns."""
+    return "".join([_line(COLUMNS), *lines])
+
+
+def csv_line(row: Row) -> str:
+    """A row as a line of CSV.
 
     A text that a spreadsheet would take for a formula has an apostrophe before it.
     """
+    return _line(_written(row[name]) for name in COLUMNS)
+
+
+def _line(values: Iterable[str]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    for row in held:
-        writer.writerow([_written(row[name]) for name in COLUMNS])
+    csv.writer(out).writerow(values)
     return out.getvalue()
 
 

@@ -96,8 +96,13 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield File(LEADERBOARD, json_text(leaderboard(held)))
     for board, listed in held:
         yield File(board_file(board), json_text(leaderboard([(board, listed)])))
-    rows = table.rows(listing.listed(site))
-    yield File(CSV, table.csv_text(rows))
+    runs = listing.ordered(site)
+    rows = [listing.kept(site, "table", one, partial(_table_row, site, one)) for one in runs]
+    lines = (
+        listing.kept(site, "csv", one, partial(table.csv_line, row))
+        for one, row in zip(runs, rows, strict=True)
+    )
+    yield File(CSV, table.csv_text(lines))
     if parquet.available():
         yield File(PARQUET, data=partial(parquet.parquet, rows))
     yield File(FEED, _feed(site))
@@ -106,6 +111,10 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
         "title": "data", "offers": _offers(site), "covered": covered_rules(site.redactions)
     }  # fmt: skip
     yield File(DATA, renderer.page("pages/data.html", DATA, values))
+
+
+def _table_row(site: Site, stored: StoredRun) -> table.Row:
+    return table.row(listing.one_listed(site, stored))
 
 
 def board_file(board: Board) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +9,7 @@ from math import isfinite
 from statistics import quantiles
 
 from kbsite.model.run import Contender
+from kbsite.pages import listing
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of, run_path
 from kbsite.store.runs import StoredRun
 from kbsite.text import visible
@@ -50,7 +50,11 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
-    yield File(DATA, _script([_row(site, stored) for stored in site.runs]))
+    rows = [
+        listing.kept(site, "explored", stored, partial(_packed, site, stored))
+        for stored in site.runs
+    ]
+    yield File(DATA, f"window.kbsiteExplored=[{','.join(rows)}];\n")
     runs = sorted(site.runs, key=_best_first)
     values = {
         "title": "explore",
@@ -115,14 +119,10 @@ def _row(site: Site, stored: StoredRun) -> dict[str, object]:
     }
 
 
+def _packed(site: Site, stored: StoredRun) -> str:
+    return listing.packed(_row(site, stored))
+
+
 def _known(value: float | None) -> float | None:
     known = value is not None and isfinite(value) and 0 <= value <= LARGEST
     return value if known else None
-
-
-def _script(rows: list[dict[str, object]]) -> str:
-    """A script that hands the runs over, in ASCII and without a character that HTML knows."""
-    text = json.dumps(rows, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return f"window.kbsiteExplored={text};\n"

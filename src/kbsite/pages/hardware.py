@@ -62,10 +62,24 @@ class Use:
 def pages(site: Site) -> Iterator[Page]:
     """One page for each product, and one of all; none where nothing is known of any."""
     if site.hardware:
-        yield templated(PATH, "pages/hardware_index.html", partial(_index, site))
+        held = partial(sorted, site.hardware.items())
+        yield templated(PATH, "pages/hardware_index.html", partial(_index, site), held)
     for name in sorted(site.hardware):
         values = partial(_values, site, name)
-        yield templated(hardware_path(name), "pages/hardware.html", values)
+        depends = partial(_depends, site, name)
+        yield templated(hardware_path(name), "pages/hardware.html", values, depends)
+
+
+def _depends(site: Site, name: str) -> object:
+    used = [
+        (use.board.config.id if use.board else None, len(use.runs), _named(use))
+        for use in _uses(site, name)
+    ]
+    return site.hardware[name], used
+
+
+def _named(use: Use) -> list[str]:
+    return [run.id for run in use.runs[:SHOWN_RUNS]]
 
 
 def _index(site: Site) -> dict[str, object]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 
 from kbsite.model.alarm import Level
@@ -16,7 +17,8 @@ from kbsite.model.audit import Verdict
 from kbsite.model.listing import FORMAT, ListedRun, Listing
 from kbsite.model.status import Status
 from kbsite.pages import facts
-from kbsite.pages.page import File, Site, address, attempt_of, run_key, run_path
+from kbsite.pages.kept_rows import Row
+from kbsite.pages.page import File, Site, address, attempt_of, heaviest, run_key, run_path
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text
 from kbsite.text import visible
@@ -69,7 +71,11 @@ def board_id(site: Site, stored: StoredRun) -> str:
 
 def filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
     """The value that a run has for each filter."""
-    run = stored.run
+    return kept(site, "filters", stored, partial(_filtered_by, site, stored))
+
+
+def _filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
+    run, level = stored.run, heaviest(site.alarms.get(stored.run.id, ()))
     values = {
         "board": board_id(site, stored),
         "model": run.model,
@@ -78,15 +84,9 @@ def filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
         "verdict": stored.audit.verdict.value if stored.audit else UNAUDITED,
         "status": stored.metrics.status.value,
         "cut": "yes" if run.cut else "no",
-        "alarm": heaviest(site, run.id),
+        "alarm": level.value if level else NO_ALARM,
     }
     return {name: visible(value) for name, value in values.items()}
-
-
-def heaviest(site: Site, run_id: str) -> str:
-    """The level of the heaviest alarm of a run."""
-    levels = [alarm.level for alarm in site.alarms.get(run_id, ())]
-    return max(levels, key=lambda level: level.weight).value if levels else NO_ALARM
 
 
 def counts(stored: StoredRun) -> str:
@@ -131,14 +131,41 @@ def words(site: Site) -> dict[str, dict[str, str]]:
 def files(site: Site) -> Iterator[File]:
     """The two files that list all runs."""
     runs = ordered(site)
-    yield File(LISTING, json_text(Listing(format=FORMAT, runs=listed(site))))
-    rows = [_row(site, stored) for stored in runs]
+    yield File(LISTING, _listing([_listed_text(site, stored) for stored in runs]))
+    rows = [kept(site, "script", stored, partial(_script_row, site, stored)) for stored in runs]
     yield File(LISTING_SCRIPT, script(site, runs, FIELDS, rows))
+
+
+def _listing(runs: Sequence[str]) -> str:
+    """What data/runs.json holds: json_text of a Listing, of runs that are JSON already."""
+    whole = json_text(Listing(format=FORMAT, runs=()))
+    return whole.replace("[]", f"[\n    {_NEXT.join(runs)}\n  ]") if runs else whole
+
+
+_NEXT = ",\n    "
+
+
+def _listed_text(site: Site, stored: StoredRun) -> str:
+    def made() -> str:
+        return json_text(one_listed(site, stored)).rstrip().replace("\n", "\n    ")
+
+    return kept(site, "json", stored, made)
+
+
+def kept(site: Site, kind: str, stored: StoredRun, make: Callable[[], Row]) -> Row:
+    """A row about a run, made only where something that it hangs on changed."""
+    run_id = stored.run.id
+    return site.kept.row(kind, run_id, site.rows_depend.get(run_id), make)
 
 
 def listed(site: Site) -> tuple[ListedRun, ...]:
     """Every run as data/runs.json lists it."""
-    return tuple(_listed(site, stored) for stored in ordered(site))
+    return tuple(one_listed(site, stored) for stored in ordered(site))
+
+
+def one_listed(site: Site, stored: StoredRun) -> ListedRun:
+    """A run as data/runs.json lists it."""
+    return kept(site, "listed", stored, partial(_listed, site, stored))
 
 
 def _listed(site: Site, stored: StoredRun) -> ListedRun:
@@ -181,11 +208,11 @@ def row_depends(site: Site, stored: StoredRun) -> object:
 
 
 def script(
-    site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: Sequence[Sequence[object]]
+    site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: Sequence[str]
 ) -> str:
     """A script that hands rows over, in ASCII and without a character that HTML knows.
 
-    Each row has the value of each field; static/runs.js makes a table of them.
+    Each row is a list with the value of each field, `packed`; static/runs.js makes a table of them.
     """
     problems = {visible(p): visible(site.problem_title(p)) for p in {r.run.problem for r in runs}}
     data = {
@@ -194,12 +221,20 @@ def script(
         "problems": dict(sorted(problems.items())),
         "statuses": {s.value: [s.glyph, s.label, s.tone.value, s.sentence] for s in Status},
         "verdicts": {v.value: [v.glyph, v.value, v.tone.value, v.sentence] for v in Verdict},
-        "runs": list(rows),
     }
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return f'kbsiteRuns({packed(data)[:-1]},"runs":[{",".join(rows)}]}});\n'
+
+
+def packed(value: object) -> str:
+    """Plain data as JSON in ASCII, without spaces, and without a character that HTML knows."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return f"kbsiteRuns({text});\n"
+    return text
+
+
+def _script_row(site: Site, stored: StoredRun) -> str:
+    return packed(_row(site, stored))
 
 
 def _row(site: Site, stored: StoredRun) -> list[object]:

@@ -57,9 +57,13 @@ class Question:
 
 def pages(site: Site) -> Iterator[Page]:
     """One page, the same on every site but for the rules of its boards."""
-    yield templated(
-        PATH, "pages/methodology.html", partial(values, site, caught.PATH, exploits.PATH)
-    )
+    shown = partial(values, site, caught.PATH, exploits.PATH)
+    yield templated(PATH, "pages/methodology.html", shown, partial(_depends, site))
+
+
+def _depends(site: Site) -> object:
+    """What the page shows beside code and settings."""
+    return bool(site.hardware), [(board.audits_done, board.audits_due) for board in site.boards]
 
 
 def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, object]:

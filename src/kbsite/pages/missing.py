@@ -18,7 +18,7 @@ STYLE = (
 
 def pages(site: Site) -> Iterator[Page]:
     """The 404 page. A server shows it at any depth, so it needs no other file of the site."""
-    yield templated("404.html", "pages/missing.html", partial(_values, site))
+    yield templated("404.html", "pages/missing.html", partial(_values, site), tuple)
 
 
 def _values(site: Site) -> dict[str, object]:

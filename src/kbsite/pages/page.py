@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import quote
 
-from kbsite.model.alarm import Alarm
+from kbsite.model.alarm import Alarm, Level
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding
@@ -21,6 +21,7 @@ from kbsite.model.proof import Proof
 from kbsite.model.redacted import Redactions
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
+from kbsite.pages.kept_rows import KeptRows
 from kbsite.store.files import Stored
 from kbsite.store.inputs import Input
 from kbsite.store.problems import StoredProblem
@@ -61,6 +62,8 @@ class Site:
     """Runs that no agent made: they have pages, and boards show them as floors."""
     redactions: Redactions = field(default_factory=lambda: Redactions(format=1, files=()))
     """What is covered of the runs."""
+    kept: KeptRows = field(default_factory=KeptRows, compare=False, repr=False)
+    """Rows about runs that need not be made anew."""
 
     @cached_property
     def every_run(self) -> tuple[StoredRun, ...]:
@@ -71,6 +74,14 @@ class Site:
     def by_id(self) -> Mapping[str, StoredRun]:
         """Every run, by id."""
         return {stored.run.id: stored for stored in self.every_run}
+
+    @cached_property
+    def by_problem(self) -> Mapping[str, Sequence[StoredRun]]:
+        """Every run, by its problem."""
+        found: dict[str, list[StoredRun]] = {}
+        for stored in self.every_run:
+            found.setdefault(stored.run.problem, []).append(stored)
+        return found
 
     @cached_property
     def attempts(self) -> Mapping[str, Sequence[StoredRun]]:
@@ -124,6 +135,20 @@ class Site:
         """All runs of a run's problem on its board, the best first; only where there are others."""
         return {a.run.id: held.attempts for held in self.contests for a in held.attempts}
 
+    @cached_property
+    def rows_depend(self) -> Mapping[str, object]:
+        """What a row about a run hangs on, wherever it stands, by the run's id.
+
+        Nothing of it is in a transcript. None for a run of which that is not known.
+        """
+        found: dict[str, object] = {}
+        for stored in self.every_run:
+            run, board = stored.run, self.board_of.get(stored.run.id)
+            on = board.config.id if board else None
+            held = (stored.untold, on, self.places[run.id], heaviest(self.alarms.get(run.id, ())))
+            found[run.id] = held if stored.untold else None
+        return found
+
     def cost(self, run: Run, shown: Transcript | None = None) -> Cost:
         """What a run cost: as its CLI says, and by the site's table of prices."""
         return cost(run, self.prices, shown)
@@ -137,6 +162,11 @@ class Site:
         """The title of a problem; its id if it is not in the repository."""
         stored = self.problems.get(problem)
         return stored.problem.title if stored else problem
+
+
+def heaviest(alarms: Sequence[Alarm]) -> Level | None:
+    """The level of the heaviest of some alarms; None if there is none."""
+    return max((one.level for one in alarms), key=lambda level: level.weight, default=None)
 
 
 def _rank(attempt: Attempt) -> tuple[bool, float, tuple[float, str]]:
@@ -203,13 +233,21 @@ class Page:
     changed: it reads no file of a run."""
 
 
-def templated(path: str, template: str, values: Callable[[], Mapping[str, object]]) -> Page:
-    """A page of one file, made of a template and the values that it shows."""
+def templated(
+    path: str,
+    template: str,
+    values: Callable[[], Mapping[str, object]],
+    depends: Callable[[], object] | None = None,
+) -> Page:
+    """A page of one file, made of a template and the values that it shows.
+
+    `depends` gives all that they depend on; without it they may be of anything.
+    """
 
     def files(renderer: Renderer) -> Iterator[File]:
         yield File(path, renderer.page(template, path, values()))
 
-    return Page(path, files)
+    return Page(path, files, (lambda _: depends()) if depends else None)
 
 
 def attempt_of(stored: StoredRun, alarms: tuple[Alarm, ...] = ()) -> Attempt:

@@ -13,6 +13,7 @@ from kbsite.model.floor import Floor
 from kbsite.model.forbidden import FAMILIES
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Bound, Problem
+from kbsite.pages import listing
 from kbsite.pages.page import Page, Site, problem_path, templated
 from kbsite.store.runs import StoredRun
 from kbsite.text import code_lines
@@ -47,9 +48,31 @@ def pages(site: Site) -> Iterator[Page]:
     named = {column.problem for board in site.boards for column in board.columns}
     named |= {stored.run.problem for stored in site.every_run}
     for problem in sorted(named | set(site.problems)):
-        yield templated(
-            problem_path(problem), "pages/problem.html", partial(_values, site, problem)
+        values, depends = partial(_values, site, problem), partial(_depends, site, problem)
+        yield templated(problem_path(problem), "pages/problem.html", values, depends)
+
+
+def _depends(site: Site, problem: str) -> object:
+    """What the page shows: the problem, its runs, and where they stand on boards."""
+    results = [
+        (
+            held.board.config.id, held.column.tally, [cell.shown.run.id for _, cell in held.cells],
+            [(floor, floor.run in site.by_id) for floor in held.floors],
         )
+        for held in _results(site, problem)
+    ]  # fmt: skip
+    return (
+        site.problems.get(problem),
+        [(name, site.hardware[name]) for name in hardware_of(site, problem)],
+        results,
+        [
+            (held.board.config.id, [attempt.run.id for attempt in held.attempts[:2]])
+            for held in site.contests
+            if held.problem == problem
+        ],
+        [stored.run.id for stored in _elsewhere(site, problem)],
+        [listing.row_depends(site, stored) for stored in site.by_problem.get(problem, ())],
+    )
 
 
 SHAPES = 60

@@ -123,7 +123,7 @@ def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice
 def script(site: Site, rows: Sequence[Judged]) -> File:
     """The file that hands the rows to static/runs.js."""
     runs = [row.stored for row in rows]
-    values = [_row(site, row) for row in rows]
+    values = [listing.packed(_row(site, row)) for row in rows]
     return File(SCRIPT, listing.script(site, runs, FIELDS, values))
 
 
