@@ -44,7 +44,7 @@ from kbsite.pages.page import (
 from kbsite.reading import MARKER, read_noticing
 from kbsite.record import Memory, PageRecord, Raw, Record
 from kbsite.standing import Standing, digest, marker_of
-from kbsite.store.inputs import Input
+from kbsite.store.inputs import Input, changes
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.settings import Settings
@@ -69,7 +69,7 @@ def make(
     code = now.code
     memory.recall(out, before, code)
     known, runs = memory.record, memory.runs
-    hiding = hiding_of(settings, now.inputs, memory.hidden)
+    hiding = hiding_of(settings, now.inputs, memory.hidden, changes(before.inputs, now.inputs))
     held = hiding.shown()
     ahead: Ahead = {}
     lookout = _lookout(held, known if before.code == code else Record(), ahead)
@@ -100,7 +100,7 @@ def make(
     record = Record(
         standing.marker, frame, making.pages, dict(seen.noticed), seen.across, making.raw
     )
-    memory.remember(out, standing, record, hiding.found)
+    memory.remember(out, standing, record, hiding.looked(settings))
     output.tidy()
     return output.work, standing
 

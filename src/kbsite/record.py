@@ -5,12 +5,11 @@ The record lies beside the site, never in it: a site is the same however it was 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kbsite.hiding import Looked
 from kbsite.lookout import Across, Noticed
-from kbsite.model.redaction import Hidden
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.page import Made
 from kbsite.standing import Standing, write_standing
@@ -67,8 +66,8 @@ class Memory:
     """What is known of the last build: a process that stays need not read it anew."""
 
     record: Record = field(default_factory=Record)
-    hidden: dict[str, Hidden] = field(default_factory=dict)
-    """What was hidden of each run, by its folder."""
+    hidden: Looked = field(default_factory=Looked)
+    """What was hidden of each run."""
     runs: KnownRuns = field(default_factory=lambda: KnownRuns(""))
     rows: KeptRows = field(default_factory=KeptRows)
     _code: str = ""
@@ -77,7 +76,7 @@ class Memory:
     def recall(self, out: Path, standing: Standing, code: str) -> None:
         """Know what stands in `out`, and what of it was read by the code that is now at work."""
         if not standing.program:
-            self.record, self.hidden, self.runs = Record(), {}, KnownRuns(code)
+            self.record, self.hidden, self.runs = Record(), Looked(), KnownRuns(code)
             return
         same = self._out == out and self._code == code
         if same and self.record.marker == standing.marker:
@@ -85,19 +84,17 @@ class Memory:
         record = read_told(_path(out, "pages"), Record)
         fits = record is not None and record.marker == standing.marker
         self.record = record if record and fits else Record()
-        self.hidden = read_told(_path(out, "hidden"), dict[str, Hidden]) or {}
+        self.hidden = read_told(_path(out, "hidden"), Looked) or Looked()
         self.runs = read_known(_path(out, "runs"), code)
 
-    def remember(
-        self, out: Path, standing: Standing, record: Record, hidden: Mapping[str, Hidden]
-    ) -> None:
+    def remember(self, out: Path, standing: Standing, record: Record, hidden: Looked) -> None:
         """Write down what stands now, last of all that it stands; no secret is in any of it."""
         if self.hidden != hidden or not _path(out, "hidden").exists():
-            write_told(_path(out, "hidden"), dict(hidden))
+            write_told(_path(out, "hidden"), hidden)
         write_known(_path(out, "runs"), self.runs)
         write_told(_path(out, "pages"), record)
         write_standing(out, standing)
-        self.record, self.hidden = record, dict(hidden)
+        self.record, self.hidden = record, hidden
         self._out, self._code = out, self.runs.code
 
 

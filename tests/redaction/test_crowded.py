@@ -101,7 +101,7 @@ def as_shown(folder: Path, text: str, name: str = "transcript.jsonl") -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     spans = hidden(folder).files.get(name, ())
-    shown = Stored(name, path, path.stat().st_size, spans).read().decode()
+    shown = Stored(name, str(path), path.stat().st_size, spans).read().decode()
     assert [len(line) for line in shown.split("\n")] == [len(line) for line in text.split("\n")]
     return shown
 

@@ -331,9 +331,9 @@ def test_long_runs_are_looked_at_as_well_with_a_second_core(
     for number in range(5):
         log = f"{planted(number, 'npm').text}\n".encode() * (number + 1)
         make_run(settings.runs / "demo", run_id=f"run-{number}", files={"check.log": log})
-    alone = hiding_of(settings, {}, {}).found
+    alone = hiding_of(settings, {}).found
     monkeypatch.setattr(hiding, "LONG", 1)
-    together = hiding_of(settings, {}, {}).found
+    together = hiding_of(settings, {}).found
 
     assert together == alone
     assert [len(together[key].files["check.log"]) for key in sorted(together)] == [1, 2, 3, 4, 5]

@@ -21,7 +21,7 @@ def read(home: Path, *lines: bytes | str | dict[str, object]) -> ReadSamples:
     )  # fmt: skip
     path = home / "samples.jsonl"
     path.write_bytes(data)
-    return read_samples(Stored(path.name, path, len(data)))
+    return read_samples(Stored(path.name, str(path), len(data)))
 
 
 def line(number: int = 1, shape: str = "n=8", *ms: float) -> dict[str, object]:

@@ -39,7 +39,7 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     from kbsite.reading import read
 
     chosen = override(settings(config, runs), runs, None, None)
-    site = read(chosen, hiding=hiding_of(chosen, {}, {}))
+    site = read(chosen, hiding=hiding_of(chosen, {}))
     for finding in site.findings:
         tell(finding)
     count = write_dataset(site, out)

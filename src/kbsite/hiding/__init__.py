@@ -7,7 +7,7 @@ of which none of that changed is not looked at again. No file of a run is ever w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate
@@ -23,14 +23,28 @@ from kbsite.model.redaction import Hidden, Span, covered
 from kbsite.redaction.known import Known, Value
 from kbsite.redaction.scan import DENIED, Looker
 from kbsite.store.files import Stored, contents
-from kbsite.store.inputs import Below, Input, digest_of, inputs
+from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
-__all__ = ["LONG", "Hiding", "denied_of", "hiding_of", "rules_digest"]
+__all__ = ["LONG", "Hiding", "Looked", "denied_of", "hiding_of", "rules_digest"]
 
 LONG: Final = 8_000_000
 """Bytes of runs from which on a second core looks at half of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a build hid of runs, for the next one to know."""
+
+    rules: str = ""
+    """Digest of what decides it beside the runs; empty where that is not known."""
+    runs: str = ""
+    """Where the runs lie."""
+    folders: tuple[str, ...] = ()
+    """Their folders, in order."""
+    hidden: dict[str, Hidden] = field(default_factory=dict)
+    """By folder."""
 
 
 @dataclass
@@ -41,8 +55,10 @@ class Hiding:
     denied: tuple[bytes, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=dict)
     """The files of the runs, by absolute path; a run with others is always looked at."""
-    before: Mapping[str, Hidden] = field(default_factory=dict)
-    """What was hidden the last time, by folder of the run."""
+    before: Looked = Looked()
+    """What was hidden the last time."""
+    touched: Collection[str] | None = None
+    """Folders with a file, at any depth, that is not what it was then; None if nobody knows."""
     found: dict[str, Hidden] = field(default_factory=dict)
     """What is hidden now."""
     folders: tuple[Path, ...] | None = None
@@ -59,11 +75,21 @@ class Hiding:
 
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
-        held = self.before.get(str(folder))
-        if held is None or not held.made_of or held.made_of != self._key(folder):
+        held = self.before.hidden.get(str(folder))
+        if held is None or not held.made_of:
+            return False
+        if self.touched is not None and self.before.rules == self._own:
+            if str(folder) in self.touched:
+                return False
+        elif held.made_of != self._key(folder):
             return False
         self.found[str(folder)] = held
         return True
+
+    def looked(self, settings: Settings) -> Looked:
+        """What there is for the next build to know."""
+        folders = tuple(map(str, self.folders or ()))
+        return Looked(self._own, str(settings.runs), folders, self.found)
 
     def says(self, folder: Path) -> tuple[str, str, str]:
         """Digests of what the site shows of a run's files.
@@ -220,10 +246,20 @@ def rules_digest() -> str:
 
 
 def hiding_of(
-    settings: Settings, held: Mapping[str, Input], before: Mapping[str, Hidden]
+    settings: Settings,
+    held: Mapping[str, Input],
+    before: Looked = Looked(),
+    changes: Changes | None = None,
 ) -> Hiding:
-    """What is hidden of all runs of a site; `held` and `before` spare looking at what is known."""
-    folders = tuple(run_folders(settings.runs))
-    hiding = Hiding(settings.config.redact, denied_of(settings), held, before, folders=folders)
+    """What is hidden of all runs of a site.
+
+    `held`, `before` and what changed since then spare looking at what is known.
+    """
+    same = changes is not None and not changes.elsewhere and before.runs == str(settings.runs)
+    folders = tuple(map(Path, before.folders) if same else run_folders(settings.runs))
+    hiding = Hiding(
+        settings.config.redact, denied_of(settings), held, before,
+        changes.folders if changes else None, folders=folders,
+    )  # fmt: skip
     hiding.look(one for one in folders if not is_partial(one))
     return hiding

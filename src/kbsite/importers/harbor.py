@@ -173,7 +173,7 @@ def _read(source: Path, result: TrialResult) -> tuple[_Read, list[Refused], list
     if odd:
         findings.append(Finding(Severity.WARNING, str(source), odd))
     logged = [
-        Stored(file.name.removeprefix("agent/"), file.path, file.size)
+        Stored(file.name.removeprefix("agent/"), file.at, file.size)
         for file in files
         if file.name.startswith("agent/")
     ]

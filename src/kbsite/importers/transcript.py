@@ -238,7 +238,7 @@ def _laid_out(sources: Sequence[_Source], harness: str) -> list[Stored]:
         placed = next((n for n in _names(form, name) if _covered(form, n)), None)
         if placed is None:
             raise UsageError(f"{source.path.name}: no name for it that {form.id} is read under")
-        found.append(Stored(placed, source.path, source.path.stat().st_size))
+        found.append(Stored(placed, str(source.path), source.path.stat().st_size))
     if len({file.name for file in found}) < len(found):
         raise UsageError("the files' names are too much alike; import them one by one")
     return sorted(found, key=lambda file: file.name)

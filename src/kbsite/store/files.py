@@ -29,10 +29,16 @@ class Stored:
 
     name: str
     """Path within the folder, with forward slashes; bytes that are no UTF-8 as surrogates."""
-    path: Path
+    at: str
+    """Its path."""
     size: int
     hidden: tuple[Span, ...] = ()
     """What is covered wherever the file is read for the site."""
+
+    @property
+    def path(self) -> Path:
+        """Its path; made when it is asked for, since of most files nobody does."""
+        return Path(self.at)
 
     def open(self) -> IO[bytes]:
         """What the file holds, without what is hidden of it; OSError where it cannot be read."""
@@ -87,17 +93,16 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
 
 def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
     """What an entry of a folder is; the name with a slash where it is a folder itself."""
-    path = Path(entry.path)
     try:
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
-            return Refused(name, f"a symbolic link (to {path.readlink()})")
+            return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})")
     except OSError as error:
         return Refused(name, f"cannot be read: {error.strerror}")
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):
-        return Stored(name, path, status.st_size)
+        return Stored(name, entry.path, status.st_size)
     return Refused(name, "neither a file nor a folder")
 
 

@@ -88,6 +88,33 @@ def _statuses(places: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
                     yield entry.path, entry.stat(follow_symlinks=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How files differ from what they were."""
+
+    folders: frozenset[str]
+    """All folders that one of them lies in, at any depth."""
+    elsewhere: bool
+    """Whether there are others than there were."""
+
+
+def changes(before: Mapping[str, Input], now: Mapping[str, Input]) -> Changes:
+    """How the files of a build differ from those of the one before."""
+    paths = {
+        path
+        for path, file in now.items()
+        if (old := before.get(path)) is not file and (old is None or old.digest != file.digest)
+    }
+    gone = before.keys() - now.keys()
+    folders: set[str] = set()
+    for path in paths | gone:
+        above = path.rpartition("/")[0]
+        while above and above not in folders:
+            folders.add(above)
+            above = above.rpartition("/")[0]
+    return Changes(frozenset(folders), bool(gone) or len(now) > len(before))
+
+
 class Below:
     """The files of some folders, found among all inputs."""
 

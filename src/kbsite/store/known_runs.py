@@ -78,7 +78,7 @@ class KnownRuns:
         if not hidden.made_of:
             return
         files = tuple(
-            _File(file.name, str(file.path.relative_to(stored.folder)), file.size, file.hidden)
+            _File(file.name, file.at.removeprefix(f"{stored.folder}/"), file.size, file.hidden)
             for file in stored.files
         )
         known = _Known(
@@ -104,7 +104,8 @@ class KnownRuns:
 
 def _taken(folder: Path, raw: msgspec.Raw) -> tuple[str, StoredRun, msgspec.Raw]:
     known = _DECODER.decode(raw)
-    files = (Stored(one.name, folder / one.own, one.size, one.hidden) for one in known.files)
+    home = str(folder)
+    files = (Stored(one.name, f"{home}/{one.own}", one.size, one.hidden) for one in known.files)
     stored = StoredRun(
         folder=folder, run=known.run, metrics=known.metrics, audit=known.audit,
         files=tuple(files), findings=known.findings, says=known.says, unaudited=known.unaudited,

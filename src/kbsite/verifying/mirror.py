@@ -83,7 +83,7 @@ class Mirror:
         data = self.place.read(raw_path(run_id, name))
         if data is not None:
             self._put(own, run_id, name, data)
-            self._packed(run_id, Stored(name, own / name, len(data)), data)
+            self._packed(run_id, Stored(name, str(own / name), len(data)), data)
 
     def _packed(self, run_id: str, file: Stored, data: bytes) -> None:
         """Say where the compressed copy of a large file is another one."""
