@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 LONGEST = 600
 """Characters of a line from which its words are not compared."""
@@ -45,8 +46,10 @@ class _Line:
 
     def is_like(self, other: _Line) -> bool:
         """Whether half of the words of the longer one stand in both."""
-        shared = sum(map(len, self.words & other.words))
-        return 0 < max(self.letters, other.letters) <= 2 * shared
+        longer, shorter = max(self.letters, other.letters), min(self.letters, other.letters)
+        if not 0 < longer <= 2 * shorter:
+            return False
+        return longer <= 2 * sum(map(len, self.words & other.words))
 
 
 def with_marks(removed: str, added: str) -> tuple[str, str]:
@@ -55,17 +58,23 @@ def with_marks(removed: str, added: str) -> tuple[str, str]:
     Every line starts with the sign of the diff and has a line end.
     """
     sides = removed.split("\n"), added.split("\n")
-    for first, second in _pairs(*([_line(text) for text in side[:-1]] for side in sides)):
+    # A carriage return that belongs to the line end must stay beside it.
+    lines = ([_line(shown[1:].removesuffix("\r")) for shown in side[:-1]] for side in sides)
+    for first, second in _pairs(*lines):
         old, new = changed(first[1].text, second[1].text)
         sides[0][first[0]] = _marked(sides[0][first[0]], old)
         sides[1][second[0]] = _marked(sides[1][second[0]], new)
     return "\n".join(sides[0]), "\n".join(sides[1])
 
 
-def _line(shown: str) -> _Line:
-    # A carriage return that belongs to the line end must stay beside it.
-    text = shown[1:].removesuffix("\r")
-    words = frozenset(_SOLID.findall(text)) if len(text) <= LONGEST else frozenset[str]()
+def _line(text: str) -> _Line:
+    return _short(text) if len(text) <= LONGEST else _Line(text, frozenset(), 0)
+
+
+@lru_cache(1000)
+def _short(text: str) -> _Line:
+    """A line and its words, remembered: what one change adds, a later one often removes."""
+    words = frozenset(_SOLID.findall(text))
     return _Line(text, words, sum(map(len, words)))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from html import escape
 
 from markupsafe import Markup
 
-from kbsite.text import content
+from kbsite.text import content, visible
 
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
@@ -19,27 +20,23 @@ def terminal(text: str) -> Markup:
     """Terminal output: colours and weights of ANSI sequences as spans, all else as plain text."""
     if "\x1b[" not in text:
         return content(text)
-    pieces: list[str] = []
-    style: frozenset[str] = frozenset()
-    end = 0
-    for match in _SGR.finditer(text):
-        pieces.append(_styled(text[end : match.start()], style))
-        codes = match[1]
+    # No sequence holds a sign that is escaped: all is escaped at once, and then taken apart.
+    parts = _SGR.split(escape(text, quote=False))
+    told, sequences = parts[::2], parts[1::2]
+    whole = "".join(told)
+    if "\r" in whole or visible(whole) != whole:
+        told = [visible(piece) for piece in told]
+    pieces, style = told[:1], frozenset[str]()
+    for codes, piece in zip(sequences, told[1:], strict=True):
         style = _known(style, codes) if len(codes) < _LONG else _restyled(style, codes)
-        end = match.end()
-    pieces.append(_styled(text[end:], style))
+        if piece:
+            pieces.append(f"{_opened(style)}{piece}</i>" if style else piece)
     return Markup("".join(pieces))  # noqa: S704 - each of them is escaped
 
 
-def _styled(text: str, style: frozenset[str]) -> str:
-    if not text or not style:
-        return str(content(text)) if text else ""
-    return f'<i class="{_names(style)}">{content(text)}</i>'
-
-
 @lru_cache(256)
-def _names(style: frozenset[str]) -> str:
-    return " ".join(f"a-{name}" for name in sorted(style))
+def _opened(style: frozenset[str]) -> str:
+    return f'<i class="{" ".join(f"a-{name}" for name in sorted(style))}">'
 
 
 def _restyled(style: frozenset[str], codes: str) -> frozenset[str]:
