@@ -10,7 +10,7 @@ from typing import Final
 
 from kbsite.alarms.session import rules
 from kbsite.alarms.session.code import deeds
-from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way
+from kbsite.alarms.session.places import SEEN, SEEN_END, Find, Surroundings, Touch, Way
 from kbsite.alarms.session.shell import Command, commands, inner
 from kbsite.alarms.session.touched import touches, whole
 from kbsite.fold.patches import patched
@@ -89,7 +89,9 @@ class Course:
         """What there is to say of the next call."""
         yield from self._sights(done)
         text = command_text(done.call) if done.call.tool_kind is ToolKind.RUN else done.call.summary
-        self.seen.update(SEEN.findall(f"{text}\n{done.output}"))
+        for told in (text, done.output):
+            if SEEN_END in told:
+                self.seen.update(SEEN.findall(told))
 
     def _sights(self, done: Done) -> Iterator[Sight]:
         call = done.call

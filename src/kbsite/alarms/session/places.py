@@ -50,6 +50,9 @@ GIVEN: Final = re.compile(
 SEEN: Final = re.compile(r"\b(?:check|benchmark|shapes|sota)\.py\b")
 """Those of them that not every problem gives: an agent may make its own where it sees none."""
 
+SEEN_END: Final = ".py"
+"""What such a name ends with: most texts hold it nowhere, which is known at once."""
+
 _INSTALLED = re.compile(
     r"/(?:site|dist)-packages(?:/|$)|/node_modules(?:/|$)|^/usr/(?!local/src|src/app|home)|"
     r"^/opt/(?:conda|venv|rocm|nvidia|miniconda\d?)|/\.?venv/|/lib/python\d|/\.cargo/|/go/pkg/"
