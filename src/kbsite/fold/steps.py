@@ -142,8 +142,10 @@ class Fold:
     def _note_time(self, at: datetime | None) -> None:
         if at is None:
             return
-        self._first = at if self._first is None else min(self._first, at)
-        self._last = at if self._last is None else max(self._last, at)
+        if self._first is None or at < self._first:
+            self._first = at
+        if self._last is None or at > self._last:
+            self._last = at
 
     def _start(self, start: AgentStart) -> None:
         """Take in what ties a sub-agent to a call: the first row that names a call holds."""

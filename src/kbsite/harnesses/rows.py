@@ -40,7 +40,7 @@ class Place:
         return Source(self.file, self.line, self.events - 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     """A JSON object of a transcript, with what its events have in common."""
 
@@ -60,7 +60,9 @@ class Row:
 
     def event(self, kind: type[E], **facts: Any) -> E:
         """An event of this row; `facts` may tell another time or agent."""
-        return kind(**{**self.where(), **facts})
+        facts.setdefault("at", self.at)
+        facts.setdefault("agent", self.agent)
+        return kind(source=self.place.source(), **facts)
 
     def text(self, key: str) -> str:
         """The text under a key; empty where there is none."""

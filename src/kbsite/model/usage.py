@@ -33,15 +33,19 @@ class Usage:
     @property
     def known(self) -> bool:
         """Whether the CLI told anything at all."""
-        return any(getattr(self, field.name) is not None for field in fields(self))
+        return self != _NOTHING
+
+
+_NOTHING = Usage()
+_KINDS = tuple(field.name for field in fields(Usage))
 
 
 def total(usages: Iterable[Usage]) -> Usage:
     """The sum, kind by kind; a kind that nobody tells stays None."""
     held = list(usages)
-    if len(held) == 1:
-        return held[0]
-    return Usage(**{f.name: _sum([getattr(u, f.name) for u in held]) for f in fields(Usage)})
+    if len(held) < 2:
+        return held[0] if held else _NOTHING
+    return Usage(**{kind: _sum([getattr(usage, kind) for usage in held]) for kind in _KINDS})
 
 
 def _sum(values: list[int | None]) -> int | None:

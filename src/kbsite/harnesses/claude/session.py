@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
@@ -23,8 +24,7 @@ _FOREIGN = ("systemPayload", "toolCallResult")
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(NamedTuple):
     """What the rows of an agent say of its session, up to one of them."""
 
     session_id: str = ""
@@ -186,7 +186,7 @@ def _learned(known: _Facts, held: Row) -> _Facts:
         case "api-request-shape":
             shape = mapping(held.value.get("shape"))
             names = (text(mapping(tool).get("name")) for tool in sequence(shape.get("tools")))
-            return replace(known, tools=tuple(filter(None, names)))
+            return known._replace(tools=tuple(filter(None, names)))
         case _:
             pass
     return _Facts(

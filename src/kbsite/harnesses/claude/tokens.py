@@ -34,11 +34,11 @@ def usage(value: object) -> Usage:
     """The counts of one usage object, of a message, a model or a result; input excludes cache."""
     held = mapping(value)
     details = mapping(held.get("output_tokens_details"))
+    told = {**details, **held} if details else held
     found: dict[str, int] = {}
     for key, kind in _KINDS.items():
-        told = count(held.get(key, details.get(key)))
-        if told is not None:
-            found.setdefault(kind, told)
+        if key in told and (counted := count(told[key])) is not None:
+            found.setdefault(kind, counted)
     return Usage(**found)
 
 

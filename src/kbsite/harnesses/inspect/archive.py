@@ -43,7 +43,7 @@ HEADER, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
 _HEADS = [HEADER, START]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Member(Line):
     """A member of an archive, as a line that holds all of it."""
 
