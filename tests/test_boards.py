@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from kbsite.boards import board
 from kbsite.model.audit import Audit, Verdict
 from kbsite.model.board import Attempt, Board, Cell, Row, Tally
-from kbsite.model.config import BoardConfig, Represents
+from kbsite.model.config import BoardConfig, Config, Represents
 from kbsite.model.floor import Floor, FloorKind
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
+from kbsite.pages.page import Neighbours, Site
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 UNATTEMPTED = [Status.INFRA, Status.UNGRADED]
@@ -566,3 +567,23 @@ def test_the_order_of_the_runs_changes_nothing(
 
     assert (one.rows, one.columns, one.hardware) == (other.rows, other.columns, other.hardware)
     assert set(one.refused) == set(other.refused)
+
+
+def test_each_attempt_has_the_runs_shown_nearest_to_its_cell_beside_it() -> None:
+    runs = [
+        attempt(f"{model}-{problem}", model=model, problem=problem, score=score)
+        for model, problem, score in (("a", "p", 0.9), ("a", "r", 0.9), ("b", "q", 0.5))
+    ]
+    again = attempt("b-q-2", model="b", problem="q", score=0.7, started=later(9))
+    low = [attempt(f"c-{problem}", model="c", problem=problem, score=0.1) for problem in "pqr"]
+    held = Site(Config(), (), {}, (board(config("p", "q", "r"), [*runs, again, *low]),), ())
+
+    assert held.neighbours == {
+        "c-p": Neighbours(right="c-q", down="a-p"),
+        "c-q": Neighbours(left="c-p", right="c-r", down="b-q"),
+        "c-r": Neighbours(left="c-q", down="a-r"),
+        "a-p": Neighbours(right="a-r", up="c-p"),
+        "a-r": Neighbours(left="a-p", up="c-r"),
+        "b-q": Neighbours(up="c-q"),
+        "b-q-2": Neighbours(up="c-q"),
+    }

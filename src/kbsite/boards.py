@@ -154,11 +154,11 @@ class _Scores:
 
 
 def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
-    tried: dict[tuple[Contender, str], tuple[Attempt, ...]] = {}
+    held: dict[tuple[Contender, str], list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.run.order):
-        key = (attempt.run.contender, attempt.run.problem)
-        tried[key] = (*tried.get(key, ()), attempt)
-    shown = {key: _shown(held, rule) for key, held in tried.items()}
+        held.setdefault((attempt.run.contender, attempt.run.problem), []).append(attempt)
+    tried = {key: tuple(own) for key, own in held.items()}
+    shown = {key: _shown(own, rule) for key, own in tried.items()}
     # By number: two contenders may have the same label.
     numbers = {who: n for n, who in enumerate(dict.fromkeys(who for who, _ in shown))}
     return _Table(tried, shown, tuple(numbers), _scores(shown, numbers))
@@ -232,9 +232,11 @@ def _rows(
 ) -> tuple[Row, ...]:
     eager = {f.problem: f.peak_fraction for f in floors if f.kind is FloorKind.EAGER}
     sums: dict[Contender, float] = {}
+    shown: dict[Contender, list[Attempt]] = {contender: [] for contender in table.contenders}
+    for (contender, _), attempt in table.shown.items():
+        shown[contender].append(attempt)
     rows = []
-    for number, contender in enumerate(table.contenders):
-        own = [attempt for (who, _), attempt in table.shown.items() if who == contender]
+    for number, (contender, own) in enumerate(shown.items()):
         sums[contender] = table.scores.sums.get(number, 0.0)
         cells = [
             _cell(

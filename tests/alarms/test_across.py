@@ -11,9 +11,18 @@ import pytest
 
 from kbsite.alarms.across import sources
 from kbsite.alarms.across.scores import Scores
-from kbsite.alarms.across.sources import Sources
+from kbsite.alarms.across.sources import Print, Sources
 from kbsite.alarms.across.tokens import tokens
-from kbsite.alarms.across.winnowing import GRAM, MOST, SPACE, WINDOW, limited, marks
+from kbsite.alarms.across.winnowing import (
+    GRAM,
+    MOST,
+    SPACE,
+    WINDOW,
+    limited,
+    marks,
+    packed,
+    unpacked,
+)
 from kbsite.alarms.evidence import Evidence
 from kbsite.model.grade import Metrics
 from kbsite.model.problem import Problem
@@ -205,7 +214,7 @@ def test_too_little_source_is_not_compared(tmp_path: Path) -> None:
 def test_a_fingerprint_is_small_and_plain(tmp_path: Path) -> None:
     taken = Sources().fingerprint(evidence(tmp_path, "a", other_kernel(1, 2000)))
 
-    assert len(taken["marks"]) == MOST
+    assert len(unpacked(str(taken["marks"][0]))) == MOST
     assert all(isinstance(value, str | int | float) for held in taken.values() for value in held)
 
 
@@ -224,7 +233,7 @@ def test_no_run_is_held_against_all_others(monkeypatch: pytest.MonkeyPatch) -> N
     held = {
         f"r{n}": {
             "who": ("p", f"c{n}", float(n), SPACE),
-            "marks": tuple(range(n * 50, n * 50 + 40)),
+            "marks": (packed(range(n * 50, n * 50 + 40)),),
         }
         for n in range(1000)
     }
@@ -325,3 +334,19 @@ def test_the_rounding_of_a_score_is_told_by_its_decimals(
 def test_a_run_without_a_score_is_not_compared(tmp_path: Path) -> None:
     assert Scores().fingerprint(evidence(tmp_path, "a", "", score=None)) == {}
     assert Scores().fingerprint(evidence(tmp_path, "b", "", score=-1.0)) == {}
+
+
+def test_marks_are_compared_in_parts_as_they_are_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = range(7, SPACE, SPACE // 50)
+    held: dict[str, Print] = {
+        f"r{n}": {
+            "who": ("p", f"c{n % 3}", float(n), SPACE),
+            "marks": (packed(sorted({*shared, *range(n, SPACE, SPACE // 30 + n)})),),
+        }
+        for n in range(6)
+    }
+    whole = list(Sources().alarms(held))
+    monkeypatch.setattr(sources, "AT_ONCE", 7)
+
+    assert whole
+    assert list(Sources().alarms(held)) == whole

@@ -15,7 +15,7 @@ from kbsite.alarms import Fingerprint, compare
 from kbsite.alarms.across.scores import LEAST, Scores
 from kbsite.alarms.across.sources import Sources
 from kbsite.alarms.across.tokens import tokens
-from kbsite.alarms.across.winnowing import GRAM, SPACE, WINDOW, marks
+from kbsite.alarms.across.winnowing import GRAM, SPACE, WINDOW, marks, packed
 from tests.alarms.cases import HONEST
 from tests.alarms.test_across import evidence, other_kernel
 
@@ -126,7 +126,7 @@ def prints(made: Made) -> dict[str, tuple[Fingerprint, ...]]:
     for number, (contender, hour, score, start, problem) in enumerate(made):
         source: Fingerprint = {
             "who": (problem, contender, float(hour), SPACE),
-            "marks": tuple(range(start, start + 40)),
+            "marks": (packed(range(start, start + 40)),),
         }
         scored: Fingerprint = {
             "where": (problem, "h", ""), "who": (contender,), "score": (score, 1e-6, 0.0),

@@ -40,6 +40,16 @@ class Contest:
     """At least two, the best first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The runs beside a cell on its board, by id; None at an edge."""
+
+    left: str | None = None
+    right: str | None = None
+    up: str | None = None
+    down: str | None = None
+
+
 @dataclass(frozen=True)
 class Site:
     """All that was read: runs without their transcripts, problems, boards."""
@@ -102,6 +112,11 @@ class Site:
             for _, _, cell in board.cells
             for attempt in cell.attempts
         }
+
+    @cached_property
+    def neighbours(self) -> Mapping[str, Neighbours]:
+        """The runs beside a run on the board that shows it, by the run's id."""
+        return {run_id: held for board in self.boards for run_id, held in _neighbours(board)}
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
@@ -167,6 +182,30 @@ class Site:
 def heaviest(alarms: Sequence[Alarm]) -> Level | None:
     """The level of the heaviest of some alarms; None if there is none."""
     return max((one.level for one in alarms), key=lambda level: level.weight, default=None)
+
+
+def _neighbours(board: Board) -> Iterator[tuple[str, Neighbours]]:
+    """What stands beside each run of a board, by the run's id."""
+    grid = [[cell.shown.run.id if cell else None for cell in row.cells] for row in board.rows]
+    across = [_beside(line) for line in grid]
+    down = [_beside(line) for line in zip(*grid, strict=True)]
+    for y, row in enumerate(board.rows):
+        for x, cell in enumerate(row.cells):
+            for attempt in cell.attempts if cell else ():
+                yield attempt.run.id, Neighbours(*across[y][x], *down[x][y])
+
+
+def _beside(ids: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
+    """For each place of a line the nearest id before it, and the nearest after it."""
+    return list(zip(_passed(ids), [*_passed(ids[::-1])][::-1], strict=True))
+
+
+def _passed(ids: Sequence[str | None]) -> Iterator[str | None]:
+    """For each place of a line the last id before it."""
+    last = None
+    for one in ids:
+        yield last
+        last = one or last
 
 
 def _rank(attempt: Attempt) -> tuple[bool, float, tuple[float, str]]:

@@ -8,7 +8,6 @@ from functools import partial
 
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
-from kbsite.model.board import Board
 from kbsite.model.config import Leak
 from kbsite.model.proof import Proof
 from kbsite.model.run import Run
@@ -28,6 +27,7 @@ from kbsite.pages.page import (
     INDEX,
     LARGE,
     File,
+    Neighbours,
     Page,
     Renderer,
     Site,
@@ -47,16 +47,6 @@ from kbsite.pages.steps import counts
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.trajectories import trajectory
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The runs beside this one on its board, by id; None at an edge."""
-
-    left: str | None = None
-    right: str | None = None
-    up: str | None = None
-    down: str | None = None
 
 
 NEAR = 10
@@ -92,7 +82,7 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         best_other(site, run.id),
         run.id in site.rivals,
         board.config if board else None,
-        neighbours(board, run.id) if board else None,
+        site.neighbours.get(run.id),
         floors_of(site, stored),
         alarms_depend_on(site, stored),
         site.refusals.get(run.id, ""),
@@ -213,7 +203,7 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "grade": grade(site, stored),
         "attempts": attempts_of(site, run.id),
         "board": board,
-        "neighbours": neighbours(board, run.id) if board else Neighbours(),
+        "neighbours": site.neighbours.get(run.id, Neighbours()),
         "refusal": site.refusals.get(run.id, ""),
         "leak": _leak(site, stored),
         "rival": best_other(site, run.id),
@@ -233,23 +223,3 @@ def _leak(site: Site, stored: StoredRun) -> Leak | None:
     """What kbsite.yaml says of the leak that a run's audit names."""
     named = stored.audit.leak if stored.audit else ""
     return next((leak for leak in site.config.leaks if named and leak.id == named), None)
-
-
-def neighbours(board: Board, run_id: str) -> Neighbours:
-    """The runs shown left, right, above and below the cell that a run belongs to."""
-    grid = [[cell.shown.run.id if cell else None for cell in row.cells] for row in board.rows]
-    for y, row in enumerate(board.rows):
-        for x, cell in enumerate(row.cells):
-            if cell and any(attempt.run.id == run_id for attempt in cell.attempts):
-                column = [line[x] for line in grid]
-                return Neighbours(
-                    left=_next(grid[y][:x][::-1]),
-                    right=_next(grid[y][x + 1 :]),
-                    up=_next(column[:y][::-1]),
-                    down=_next(column[y + 1 :]),
-                )
-    return Neighbours()
-
-
-def _next(ids: list[str | None]) -> str | None:
-    return next((run_id for run_id in ids if run_id is not None), None)

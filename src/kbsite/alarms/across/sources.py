@@ -7,6 +7,7 @@ of the smaller source that the other one has too decides. Of two runs the later 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from itertools import combinations
 from typing import Final
 
 from kbsite.alarms.across.tokens import NATIVE, PYTHON, tokens
-from kbsite.alarms.across.winnowing import limited, marks
+from kbsite.alarms.across.winnowing import SPACE, limited, marks, packed, unpacked
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.model.alarm import Alarm, Level
@@ -34,6 +35,9 @@ COMMON: Final = 5
 CROWD: Final = 60
 """Runs from which a mark says nothing, whosever they are."""
 
+AT_ONCE: Final = 200_000
+"""Marks that are told apart at once."""
+
 Print = Mapping[str, tuple[str | int | float, ...]]
 
 
@@ -46,7 +50,8 @@ class _Run:
     started: float
     """Seconds since the epoch; 0 where that is not known."""
     limit: int
-    marks: tuple[int, ...]
+    marks: Sequence[int]
+    """In order of size."""
 
     def size(self, limit: int) -> int:
         """Its marks below a number."""
@@ -89,14 +94,14 @@ class Sources:
             return {}
         run = evidence.stored.run
         started = run.started.timestamp() if run.started else 0.0
-        return {"who": (run.problem, run.contender.label, started, limit), "marks": tuple(held)}
+        return {"who": (run.problem, run.contender.label, started, limit), "marks": (packed(held),)}
 
     def alarms(self, runs: Mapping[str, Print]) -> Iterator[tuple[str, Alarm]]:
         """Each run whose source is another one's too, with the other one that is nearest."""
         problems: dict[str, list[_Run]] = {}
         for run_id, taken in runs.items():
             problem, contender, started, limit = taken["who"]
-            numbers = tuple(int(mark) for mark in taken["marks"])
+            numbers = unpacked(str(taken["marks"][0]))
             one = _Run(run_id, str(contender), float(started), int(limit), numbers)
             problems.setdefault(str(problem), []).append(one)
         for held in problems.values():
@@ -108,7 +113,7 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
     index = _index(runs)
     dull = _dull(index, runs)
     telling = [
-        replace(run, marks=tuple(mark for mark in run.marks if mark not in dull)) if dull else run
+        replace(run, marks=array("I", (m for m in run.marks if m not in dull))) if dull else run
         for run in runs
     ]
     shared: Counter[tuple[int, int]] = Counter()
@@ -125,10 +130,16 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:
 def _index(runs: Sequence[_Run]) -> dict[int, list[int]]:
     """The runs, by their number, that have each mark, without marks that only one has."""
     index: dict[int, list[int]] = {}
-    for number, run in enumerate(runs):
-        for mark in run.marks:
-            index.setdefault(mark, []).append(number)
-    return {mark: numbers for mark, numbers in index.items() if len(numbers) > 1}
+    parts = 1 + sum(len(run.marks) for run in runs) // AT_ONCE
+    for part in range(parts):
+        # Most marks are of one run: a table of all of them at once would be larger than all else.
+        start, end = SPACE * part // parts, SPACE * (part + 1) // parts
+        held: dict[int, list[int]] = {}
+        for number, run in enumerate(runs):
+            for mark in run.marks[run.size(start) : run.size(end)]:
+                held.setdefault(mark, []).append(number)
+        index |= {mark: numbers for mark, numbers in held.items() if len(numbers) > 1}
+    return index
 
 
 def _dull(index: Mapping[int, Sequence[int]], runs: Sequence[_Run]) -> set[int]:

@@ -6,8 +6,10 @@ is kept: two sources that have GRAM + WINDOW - 1 tokens in a row in common share
 
 from __future__ import annotations
 
+import struct
 from array import array
-from collections.abc import Iterable
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -40,6 +42,21 @@ def marks(found: Iterable[str]) -> list[int]:
 def limited(kept: list[int]) -> tuple[list[int], int]:
     """The least of the numbers, at most MOST, and the number below which none is left out."""
     return (kept, SPACE) if len(kept) <= MOST else (kept[:MOST], kept[MOST])
+
+
+def packed(kept: Sequence[int]) -> str:
+    """Numbers as a text, a seventh of what they take in memory."""
+    return b64encode(struct.pack(f"<{len(kept)}I", *kept)).decode()
+
+
+def unpacked(text: str) -> array[int]:
+    """What `packed` was given."""
+    data = b64decode(text)
+    return array("I", struct.unpack(f"<{len(data) // _BYTES}I", data))
+
+
+_BYTES: Final = 4
+"""Of a number below SPACE."""
 
 
 def _hashes(values: array[int]) -> list[int]:
