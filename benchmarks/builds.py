@@ -48,26 +48,42 @@ class Cost:
         return median(self.walls)
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a process took, and those that it started and waited for."""
+
+    wall: float
+    """Seconds."""
+    processor: float
+    """Seconds of processor time."""
+    peak: int
+    """Bytes that the largest of them held at most."""
+    told: str
+    """What it wrote to stderr."""
+
+
 def cost(program: Program, out: Path, times: int) -> Cost:
     """What `program` costs, built `times` over; the output of the last build stays in `out`."""
-    walls, processors, peaks = [], [], []
+    held = []
     for _ in range(times):
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
-        wall, processor, peak = _once(program.command(out))
-        walls.append(wall)
-        processors.append(processor)
-        peaks.append(peak)
+        held.append(spent(program.command(out)))
     html = sum(path.stat().st_size for path in out.rglob("*.html"))
-    return Cost(program.name, tuple(walls), min(processors), min(peaks), html)
+    walls = tuple(one.wall for one in held)
+    processor, peak = min(one.processor for one in held), min(one.peak for one in held)
+    return Cost(program.name, walls, processor, peak, html)
 
 
-def _once(command: Sequence[str]) -> tuple[float, float, int]:
+def spent(command: Sequence[str], started: Callable[[int], object] = lambda _: None) -> Spent:
+    """What a command takes, whose process `started` is told; CalledProcessError where it fails."""
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:  # noqa: S603 - the commands are ours
-        told = process.stderr.read() if process.stderr else b""
+        started(process.pid)
+        told = process.stderr.read().decode() if process.stderr else ""
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - start
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, stderr=told)
-    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+    return Spent(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, told)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +25,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.builds import spent
+from kbsite.store.files import folder_digest
 
 ROOT = Path(__file__).parents[1]
 CAPTURES = ROOT / "tests" / "harnesses" / "captures"
@@ -98,21 +100,18 @@ def costs(home: Path, count: int, times: int) -> dict[str, Cost]:
     return found
 
 
-def built(home: Path) -> Cost:
-    """Build the site in a process of its own; CalledProcessError where that fails."""
+def built(home: Path, *options: str, started: Callable[[int], object] = lambda _: None) -> Cost:
+    """Build the site in a process of its own, which `started` is told.
+
+    CalledProcessError where that fails.
+    """
     command = [sys.executable, "-m", "kbsite", "build", "--config", str(home / "kbsite.yaml")]
-    start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:  # noqa: S603 - the command is ours
-        told = process.stderr.read().decode() if process.stderr else ""
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - start
-    counts = _TOLD.search(told)
-    if process.returncode or counts is None:
-        raise subprocess.CalledProcessError(process.returncode, command, stderr=told)
+    took = spent([*command, *options], started)
+    counts = _TOLD.search(took.told)
+    if counts is None:
+        raise subprocess.CalledProcessError(0, command, stderr=took.told)
     parsed, rendered, written, _ = map(int, counts.groups())
-    processor = used.ru_utime + used.ru_stime
-    return Cost(wall, processor, used.ru_maxrss * 1024, parsed, rendered, written)
+    return Cost(took.wall, took.processor, took.peak, parsed, rendered, written)
 
 
 def write_many(home: Path, count: int) -> None:
@@ -124,44 +123,92 @@ def write_many(home: Path, count: int) -> None:
         write_run(home, number, problems)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which run it is."""
+
+    number: int
+    board: str
+    problem: str
+    harness: str
+    model: str
+
+    @property
+    def started(self) -> datetime:
+        """When it started: no two at once."""
+        return _FIRST + timedelta(seconds=200 * self.number)
+
+    @property
+    def name(self) -> str:
+        """Its id."""
+        return f"{self.started:%Y%m%d_%H%M%S}_{self.harness}_{self.model}_{self.problem}"
+
+
 def write_run(home: Path, number: int, problems: list[str] | None = None) -> Path:
     """Write one run of them, which is returned: cells fill up first, then decks, then boards."""
     held = problems or sorted(path.name for path in (home / "problems").iterdir())
-    sources = {path.name.split("_")[2]: path for path in sorted((ROOT / "runs/demo").iterdir())}
     cell, attempt = divmod(number, _CELLS)
     row, column = divmod(cell, len(held))
     row, board = divmod(row, _BOARDS)
     harness = list(_SESSIONS)[row % len(_SESSIONS)]
-    started = _FIRST + timedelta(seconds=200 * number)
     model = f"model-{row // len(_SESSIONS)}"
-    name = f"{started:%Y%m%d_%H%M%S}_{harness}_{model}_{held[column]}"
-    run = home / "runs" / f"board-{board}" / name
-    shutil.copytree(
-        sources[harness], run, ignore=shutil.ignore_patterns("transcript", "audit.yaml")
-    )
-    for path in _session(CAPTURES / _SESSIONS[harness]):
-        target = run / "transcript" / path.relative_to(CAPTURES / _SESSIONS[harness])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+    place = Place(number, f"board-{board}", held[column], harness, model)
     chance = random.Random(number)  # noqa: S311 - no secret
-    (run / "solution.py").write_text(_solution(chance))
+    run = write_at(home, place, _session(CAPTURES / _SESSIONS[harness]), chance, solution(chance))
+    if attempt == 0:
+        note(run, f"The run of number {number} does what was asked.")
+    return run
+
+
+def write_at(
+    home: Path,
+    place: Place,
+    transcript: Iterable[tuple[str, bytes]],
+    chance: random.Random,
+    solution: str,
+    **said: object,
+) -> Path:
+    """Write the run of a place, which is returned; what the demo's has beside is as it is there.
+
+    `said` stands in its run.json instead of what the demo's says.
+    """
+    run = home / "runs" / place.board / place.name
+    shutil.copytree(
+        _sources()[place.harness], run, ignore=shutil.ignore_patterns("transcript", "audit.yaml")
+    )
+    for name, data in transcript:
+        target = run / "transcript" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    (run / "solution.py").write_text(solution)
+    ended = place.started + timedelta(seconds=chance.randrange(20, 110))
     told = json.loads((run / "run.json").read_text())
     told |= {
-        "id": name, "board": run.parent.name, "problem": held[column], "problem_hash": None,
-        "model": model, "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "ended": f"{started + timedelta(seconds=chance.randrange(20, 110)):%Y-%m-%dT%H:%M:%SZ}",
+        "id": place.name, "board": place.board, "problem": place.problem, "model": place.model,
+        "problem_hash": _hash(home / "problems" / place.problem),
+        "started": f"{place.started:%Y-%m-%dT%H:%M:%SZ}",
+        "ended": f"{ended:%Y-%m-%dT%H:%M:%SZ}", **said,
     }  # fmt: skip
     _write(run / "run.json", told)
     _write(run / "metrics.json", _metrics(chance))
-    if attempt == 0:
-        note(run, f"The run of number {number} does what was asked.")
     hashes = {
         path.relative_to(run).as_posix(): sha256(path.read_bytes()).hexdigest()
         for path in sorted(run.rglob("*"))
-        if path.is_file() and path.name not in ("audit.yaml", "manifest.json")
+        if path.is_file() and path.name != "manifest.json"
     }
     _write(run / "manifest.json", {"format": 1, "files": hashes})
     return run
+
+
+@cache
+def _hash(problem: Path) -> str:
+    return folder_digest(problem)
+
+
+@cache
+def _sources() -> dict[str, Path]:
+    """A run of the demo of each harness; its last one."""
+    return {path.name.split("_")[2]: path for path in sorted((ROOT / "runs/demo").iterdir())}
 
 
 def note(run: Path, summary: str) -> None:
@@ -178,14 +225,15 @@ def line(run: Path) -> None:
         stream.write('{"type": "system", "subtype": "note"}\n')
 
 
-def _session(folder: Path) -> Iterator[Path]:
+def _session(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.stat().st_size <= _LONGEST:
-            yield path
+            yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
-def _solution(chance: random.Random) -> str:
-    names = [f"{chance.choice('abcdefgh')}{chance.randrange(100)}" for _ in range(24)]
+def solution(chance: random.Random, length: int = 24) -> str:
+    """A solution of so many lines, and two; no two are the same."""
+    names = [f"{chance.choice('abcdefgh')}{chance.randrange(100)}" for _ in range(length)]
     lines = ["def solve(x):"]
     for at, name in enumerate(names):
         left, sign = chance.choice(["x", *names[:at]]), chance.choice("+-*/")

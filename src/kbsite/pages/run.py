@@ -48,7 +48,6 @@ from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.trajectories import trajectory
 
-
 NEAR = 10
 """Attempts before a run, and after it, that its page links."""
 
