@@ -49,6 +49,7 @@ class GpuWatch:
         self._told = told
         self._moments: list[Moment] = []
         self._strangers: dict[int, str] = {}
+        self._seen: set[int] = set()
         # In a container the driver may count processes otherwise than we do.
         self._knows_us = told is not None and os.getpid() in told.processes()
 
@@ -57,7 +58,10 @@ class GpuWatch:
         look = self._told.look() if self._told else None
         self._moments.append(Moment(self._clock(), look))
         if self._told and self._knows_us:
-            self._strangers |= strangers(self._told.processes())
+            # To find out who started a process takes milliseconds.
+            new = [pid for pid in self._told.processes() if pid not in self._seen]
+            self._strangers |= strangers(new) if new else {}
+            self._seen.update(new)
         return len(self._moments) - 1
 
     def slowed(self, since: int, until: int) -> bool:

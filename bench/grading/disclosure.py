@@ -31,15 +31,6 @@ class Call:
     """As they were drawn; nobody but the grader can write to them."""
 
 
-@dataclass(frozen=True)
-class _Canary:
-    """Lines of an input that are still wrong."""
-
-    lines: torch.Tensor
-    where: torch.Tensor
-    right: torch.Tensor
-
-
 class Disclosure:
     """What lies in the arena for the calls of one move."""
 
@@ -50,7 +41,11 @@ class Disclosure:
         self._layout = layout
         self._device = device
         self._generator = generator
-        self._canaries: list[_Canary] = []
+        self._lines = _lines_of(arena.bytes, device.line_bytes)
+        self._wrong: list[tuple[torch.Tensor, torch.Tensor]] = []
+        """Which lines of the arena are wrong, and what belongs there."""
+        self._short: list[tuple[torch.Tensor, torch.Tensor]] = []
+        """The same of tensors that are shorter than a line."""
         # Whoever reads beyond a tensor finds numbers that are far too large, in every format.
         self.guard = LARGE + self._number(8) + 128 * self._number(2)
 
@@ -69,25 +64,32 @@ class Disclosure:
             for place in layout.inputs:
                 raw = layout.raw(arena, call.slot, place)
                 raw.copy_(bytes_of(call.inputs[place.name]))
-                self._spoil(raw)
+                self._spoil(raw, call.slot * layout.slot_bytes + place.offset)
+        self._wrong = [_together(self._wrong)] if self._wrong else []
         self._device.flush()
         self._device.synchronize()
 
     def reveal(self) -> None:
-        """Set right what is wrong; the go has to follow at once."""
-        for canary in self._canaries:
-            canary.lines[canary.where] = canary.right
-        self._canaries = []
+        """Set right what is wrong, in all slots at once; the go has to follow at once."""
+        for where, right in self._wrong:
+            self._lines[where] = right
+        for raw, right in self._short:
+            raw.copy_(right)
+        self._wrong, self._short = [], []
         self._device.synchronize()
 
-    def _spoil(self, raw: torch.Tensor) -> None:
+    def _spoil(self, raw: torch.Tensor, start: int) -> None:
+        """Make some lines wrong of a tensor that begins at a byte of the arena."""
         import torch
 
-        width = min(self._device.line_bytes, raw.numel())
-        if not width:
-            return
+        width = self._device.line_bytes
         count = raw.numel() // width
-        lines = raw[: count * width].view(count, width)
+        if not count:
+            self._short.append((raw, raw.clone()))
+            raw ^= _WRONG
+            return
+        first = start // width
+        lines = self._lines[first : first + count]
         where, elsewhere = torch.randint(
             count, (2, max(1, count // CANARIES)), generator=self._generator, device=raw.device
         )
@@ -95,13 +97,31 @@ class Disclosure:
         # What comes from another place looks like any other line, and cannot be undone.
         same = (other == right).all(dim=1, keepdim=True)
         lines[where] = torch.where(same, right ^ _WRONG, other)
-        self._canaries.append(_Canary(lines, where, right))
+        self._wrong.append((where + first, right))
 
     def _number(self, most: int) -> int:
         import torch
 
         drawn = torch.randint(most, (1,), generator=self._generator, device=self._generator.device)
         return int(drawn.item())
+
+
+def _lines_of(arena: torch.Tensor, width: int) -> torch.Tensor:
+    """The lines of an arena, (lines, words): eight bytes are moved at a time."""
+    import torch
+
+    count = arena.numel() // width
+    return arena[: count * width].view(torch.int64).view(count, -1)
+
+
+def _together(
+    parts: Sequence[tuple[torch.Tensor, torch.Tensor]],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same lines as one list: to set them right then takes no longer for a batch."""
+    import torch
+
+    where, right = zip(*parts, strict=True)
+    return torch.cat(where), torch.cat(right)
 
 
 def bytes_of(tensor: torch.Tensor) -> torch.Tensor:

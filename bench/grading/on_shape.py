@@ -17,7 +17,7 @@ from bench.grading.layout import FEWEST_SLOTS, Layout, layout
 from bench.grading.process import Process, Reply
 from bench.grading.schedule import BATCHED, Move, schedule
 from bench.grading.secret import Secret
-from bench.grading.setting import EMPTY_CALLS, HELD_OUT_CALLS, Setting, Step
+from bench.grading.setting import EMPTY_CALLS, HELD_CALLS, HELD_OUT_CALLS, Setting, Step
 from bench.grading.times import NS_PER_MS, Empty, Held, Times
 from bench.problems import GradedProblem, Oracle, Shape
 from bench.worker import worker
@@ -156,7 +156,7 @@ class OnShape:
         self._lay_out()
         walls = [self._nothing(worker.EMPTY).wall for _ in range(EMPTY_CALLS)]
         long = self._subject.setting.device.batch_ms is not None
-        held = [self._nothing(worker.HOLD) for _ in range(EMPTY_CALLS if long else 0)]
+        held = [self._nothing(worker.HOLD) for _ in range(HELD_CALLS if long else 0)]
         return Empty.of(walls, held)
 
     def _nothing(self, command: int) -> Held:

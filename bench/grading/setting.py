@@ -27,6 +27,9 @@ HELD_OUT_CALLS = 2
 EMPTY_CALLS = 20
 """Calls of nothing that a round begins with."""
 
+HELD_CALLS = 10
+"""Calls after them that keep a GPU busy for as long as a batch does."""
+
 
 @dataclass(frozen=True)
 class Solution:

@@ -36,6 +36,7 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"A secret of {secret.BYTES * 8} bits",
         f"There are {setting.ROUNDS} rounds, each a fresh process",
         f"begins with {setting.EMPTY_CALLS} empty calls",
+        f"On a GPU {setting.HELD_CALLS} more keep it busy",
         f"at most {setting.Patience().setup:g} s",
         f"Then there are {setting.CALLS} calls",
         f"{setting.Patience().shape:g} s for all of them",

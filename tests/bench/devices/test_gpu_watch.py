@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -138,6 +139,19 @@ def test_a_process_of_somebody_else_is_an_intruder_even_when_it_left(stranger: i
     watch.mark()
     gpu.pids.remove(stranger)
     watch.mark()
+    assert watch.intruder() == f"process {stranger} (sleep)"
+
+
+def test_each_process_is_traced_once_and_one_that_comes_later_too(stranger: int) -> None:
+    gpu = Gpu([os.getpid()])
+    watch = GpuWatch(lambda: 1980.0, gpu)
+    watch.mark()
+    with patch("bench.devices.gpu_watch.strangers", side_effect=strangers) as traced:
+        watch.mark()
+        gpu.pids.append(stranger)
+        watch.mark()
+        watch.mark()
+    assert [call.args for call in traced.call_args_list] == [([stranger],)]
     assert watch.intruder() == f"process {stranger} (sleep)"
 
 
