@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from kbsite.beside import beside
+from kbsite import beside as module
+from kbsite.beside import beside, one_core
 from kbsite.fold.steps import Fold
 from kbsite.model.event import Message, Role, Source
 from kbsite.pages.long_text import LongTexts
@@ -20,7 +22,7 @@ from kbsite.pages.steps import Item, items
 def _cores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """A machine of one core, where all is done here, and one of two."""
     cores: int = request.param
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(module, "cores", lambda: cores)
     return cores
 
 
@@ -65,6 +67,36 @@ def test_nothing_of_the_copy_s_own_state_comes_back() -> None:
 
     assert beside(work)() == 1
     assert held == []
+
+
+def test_where_one_core_is_to_work_and_where_no_process_can_be_made_it_is_done_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 2)
+    with one_core():
+        assert beside(os.getpid)() == os.getpid()
+    assert beside(os.getpid)() != os.getpid()
+
+    def refused() -> int:
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(os, "fork", refused)
+    assert beside(os.getpid)() == os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems tell only what there is")
+@pytest.mark.parametrize(
+    ("quota", "expected"),
+    [("max 100000", 4), ("150000 100000", 2), ("1000 100000", 1), ("900000 100000", 4), ("", 4)],
+)
+def test_cores_are_those_that_the_process_may_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, expected: int
+) -> None:
+    (tmp_path / "cpu.max").write_text(quota)
+    monkeypatch.setattr(module, "QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 7})
+
+    assert module.cores() == expected
 
 
 def row(number: int) -> list[Item]:

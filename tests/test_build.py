@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kbsite import making as pipeline
+from kbsite import rendering
 from kbsite.build import build, override
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config
@@ -88,7 +89,7 @@ def test_a_page_that_cannot_be_made_says_so_and_the_rest_is_built(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr(pipeline, "transcript", broken)
+    monkeypatch.setattr(rendering, "transcript", broken)
     built = build(settings)
     page = (built.out / "runs" / run.name / "index.html").read_text("utf-8")
 

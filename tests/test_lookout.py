@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,8 @@ from kbsite import alarms, lookout
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.build import build
+from kbsite.engines import copies
+from kbsite.engines.copies import Copies
 from kbsite.model.alarm import Alarm, Level
 from kbsite.reading import evidence, looked_over, lookout_of, read
 from kbsite.standing import Program, program, record_path
@@ -310,14 +311,13 @@ def test_quotes_that_cannot_be_proven_are_told(
 def test_many_runs_are_looked_over_alike_with_a_second_core_and_without(
     settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(lookout.FEW):
+    for number in range(6):
         make_run(settings.runs / "demo", model=f"m{number}", files={"notes.txt": b"n"})
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(copies, "LEAST", 1)
     alone = read(settings, lookout_of(settings))
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    beside = read(settings, lookout_of(settings))
+    beside = read(settings, replace(lookout_of(settings), engine=Copies(2)))
 
-    assert len(alone.alarms) == lookout.FEW + 2
+    assert len(alone.alarms) == 8
     assert beside.alarms == alone.alarms
     assert list(beside.alarms) == list(alone.alarms)
 
@@ -352,19 +352,6 @@ def test_each_run_that_is_looked_over_is_told_and_none_that_was_before(
     third = make_run(settings.runs / "demo", model="c", files={"notes.txt": b"n"})
     read(settings, lookout_of(settings), tick)
     assert told == [(third.name, 1, 1)]
-
-
-def test_what_the_other_core_does_meanwhile_counts_too(
-    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(lookout.FEW - 1):
-        make_run(settings.runs / "demo", model=f"m{number}", files={"notes.txt": b"n"})
-    told: list[tuple[str, int, int]] = []
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    read(settings, lookout_of(settings), lambda *one: told.append(one))
-
-    assert [done for _, done, _ in told] == [1, 3, 5, 7, 9]
-    assert {whole for _, _, whole in told} == {9}
 
 
 def test_a_run_with_one_file_that_is_not_known_is_looked_at_again(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""While one core looks a long run over, the other one reads its transcript, once and for all."""
+"""While one core looks a long run over, another one reads its transcript, once and for all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import alarms, build, lookout, making
+from kbsite import alarms, build, lookout, rendering
 from kbsite.alarms.evidence import Evidence
-from kbsite.build import override
+from kbsite.engines import Here, copies
+from kbsite.engines.copies import Copies
 from kbsite.lookout import Lookout
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import StoredRun, read_run
-from kbsite.store.settings import Settings
+from kbsite.store.settings import Settings, override
 from tests.browser.long_session import session
 from tests.conftest import MakeRun, MakeSettings
 from tests.trees import tree
@@ -41,15 +42,15 @@ def _settings(
     make_run(settings.runs / "demo", run_id="a", transcript={LOG: session()})
     make_run(settings.runs / "demo", run_id="b")
     monkeypatch.setattr(lookout, "LONG", 1000)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(copies, "LEAST", 1000)
     return settings
 
 
 def runs_of(settings: Settings) -> list[Evidence]:
-    return [Evidence(read_run(settings.runs / "demo" / name), None, None) for name in "ab"]
+    return [Evidence(read_run(settings.runs / "demo" / name), None, None) for name in "ba"]
 
 
-def test_the_first_of_a_few_runs_is_taken_up_while_another_process_looks_at_all(
+def test_the_longest_run_is_taken_up_by_a_core_that_has_none_to_look_over(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alarms, "DETECTORS", (Watcher(),))
@@ -59,38 +60,36 @@ def test_the_first_of_a_few_runs_is_taken_up_while_another_process_looks_at_all(
     def meanwhile(stored: StoredRun) -> None:
         taken.append(stored.run.id)
 
-    seen = Lookout(meanwhile=meanwhile).look(
+    seen = Lookout(engine=Copies(3), meanwhile=meanwhile).look(
         runs_of(settings), lambda name, done, whole: told.append((name, done, whole))
     )
     saw = {run: found[0].saw.split(" in ") for run, found in seen.alarms.items()}
 
     assert taken == ["a"]
-    assert told == [("a", 1, 2), ("b", 2, 2)]
+    assert {name for name, _, _ in told} == {"a", "b"}
+    assert [(done, whole) for _, done, whole in told] == [(1, 2), (2, 2)]
     assert {run: name for run, (name, _) in saw.items()} == {"a": "a", "b": "b"}
     assert str(os.getpid()) not in {process for _, process in saw.values()}
 
 
-@pytest.mark.parametrize(("long", "few"), [(10_000_000, lookout.FEW), (1000, 1)])
-def test_short_runs_and_many_are_looked_over_before_anything_else(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, long: int, few: int
+@pytest.mark.parametrize(("long", "jobs"), [(10_000_000, 3), (1000, 2)])
+def test_a_short_run_and_one_of_many_are_looked_over_before_anything_else(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, long: int, jobs: int
 ) -> None:
     monkeypatch.setattr(lookout, "LONG", long)
-    monkeypatch.setattr(lookout, "FEW", few)
 
     def meanwhile(stored: StoredRun) -> None:
         raise AssertionError(stored.run.id)
 
-    seen = Lookout(meanwhile=meanwhile).look(runs_of(settings))
+    seen = Lookout(engine=Copies(jobs), meanwhile=meanwhile).look(runs_of(settings))
 
     assert set(seen.noticed) == {"a", "b"}
 
 
-def test_the_site_is_the_same_and_the_transcript_read_once(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ahead = build.build(override(settings, None, None, settings.out.with_name("ahead")))
-    monkeypatch.setattr(lookout, "LONG", 10_000_000)
-    after = build.build(settings)
+def test_the_site_is_the_same_and_the_transcript_read_once(settings: Settings) -> None:
+    chosen = override(settings, None, None, settings.out.with_name("ahead"))
+    ahead = build.build(chosen, engine=Copies(3))
+    after = build.build(settings, engine=Here())
 
     assert tree(ahead.out) == tree(after.out)
     assert (ahead.work, ahead.findings) == (after.work, after.findings)
@@ -106,10 +105,11 @@ def test_a_transcript_that_cannot_be_read_is_told_on_its_page_and_stops_nothing(
         read.append(harness)
         raise ValueError("cannot be read")
 
-    monkeypatch.setattr(making, "transcript", failing)
-    made = build.build(settings)
+    monkeypatch.setattr(rendering, "transcript", failing)
+    made = build.build(settings, engine=Copies(3))
     told = [finding for finding in made.findings if "cannot be read" in finding.message]
 
     assert [finding.path for finding in told] == ["runs/a/index.html", "runs/b/index.html"]
-    assert len(read) == 2
+    # That of the long one was read ahead, here; the other one where its page is made.
+    assert len(read) == 1
     assert (made.out / "runs" / "b" / "index.html").is_file()

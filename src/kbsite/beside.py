@@ -1,13 +1,50 @@
-"""Work beside the work: in a copy of this process, on a second core."""
+"""Work beside the work: in a copy of this process, on another core."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
-from collections.abc import Callable
-from typing import TypeVar
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 T = TypeVar("T")
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    held = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    # A container may be allowed less time than that of the processors that it sees.
+    with suppress(OSError, ValueError):
+        allowed, period = QUOTA.read_text().split()
+        held = min(held, -(-int(allowed) // int(period)))
+    return max(1, held)
+
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def can_copy() -> bool:
+    """Whether this system can make a copy of a process."""
+    return hasattr(os, "fork")
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """While this holds, no work is done beside the work."""
+    before = _ONE_CORE.set(True)
+    try:
+        yield
+    finally:
+        _ONE_CORE.reset(before)
+
+
+_ONE_CORE: ContextVar[bool] = ContextVar("_ONE_CORE", default=False)
 
 
 def beside(work: Callable[[], T]) -> Callable[[], T]:
@@ -16,17 +53,19 @@ def beside(work: Callable[[], T]) -> Callable[[], T]:
     The work changes nothing but files: a copy of this process does it, and is gone. Where there is
     no second core, no way to make a copy, or the copy fails, it is done here when it is waited for.
     """
-    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2:
+    if _ONE_CORE.get() or not can_copy() or cores() < 2:
         return work
-    told, telling = os.pipe()
-    _AWAITED.add(told)
-    copy = os.fork()
-    if copy == 0:
-        _done(work, telling)
-    os.close(telling)
+
+    def telling(stream: BinaryIO) -> None:
+        pickle.dump(work(), stream, pickle.HIGHEST_PROTOCOL)
+
+    try:
+        copy, told = copied(telling)
+    except OSError:
+        return work
 
     def waited_for() -> T:
-        _AWAITED.discard(told)
+        OWN.discard(told)
         with os.fdopen(told, "rb") as stream:
             answer = stream.read()
         _, status = os.waitpid(copy, 0)
@@ -38,20 +77,60 @@ def beside(work: Callable[[], T]) -> Callable[[], T]:
     return waited_for
 
 
-_AWAITED: set[int] = set()
-"""Pipes that this process reads answers from."""
+OWN: set[int] = set()
+"""Ends of pipes that are this process's alone: a copy of it closes them.
+
+Held open there, they would keep that copy and others waiting for somebody who was killed.
+"""
 
 
-def _done(work: Callable[[], object], telling: int) -> None:
-    """Do the work, tell what it gave and end: nothing that a process does at its end is done."""
+def copied(work: Callable[[BinaryIO], object]) -> tuple[int, int]:
+    """Let a copy of this process do some work, which tells into a pipe; its id, and the other end.
+
+    It ends when the work does, with 0 unless something was raised, and when this process does.
+    OSError where the system makes no more processes.
+    """
+    told, telling = os.pipe()
+    OWN.add(told)
+    here = os.getpid()
+    try:
+        copy = os.fork()
+    except OSError:
+        OWN.discard(told)
+        os.close(told)
+        os.close(telling)
+        raise
+    if copy == 0:
+        _done(work, telling, here)
+    os.close(telling)
+    return copy, told
+
+
+def _done(work: Callable[[BinaryIO], object], telling: int, parent: int) -> None:
+    """Do the work and end: nothing that a process does at its end is done."""
     status = 1
     try:
-        # Held open here, they would keep this copy and others waiting for a reader who was killed.
-        for told in _AWAITED:
-            os.close(told)
+        _end_with(parent)
+        for end in OWN:
+            os.close(end)
+        OWN.clear()
+        OWN.add(telling)
         with os.fdopen(telling, "wb") as stream:
-            pickle.dump(work(), stream, pickle.HIGHEST_PROTOCOL)
+            work(stream)
         status = 0
     finally:
-        # Whatever went wrong, the work is done again where it is waited for, and fails there.
+        # What went wrong is known by the status.
         os._exit(status)
+
+
+_WHEN_THE_PARENT_ENDS = 1
+"""What prctl of Linux calls PR_SET_PDEATHSIG."""
+
+
+def _end_with(parent: int) -> None:
+    """End when the process ends that made this one, where the system can see to that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_WHEN_THE_PARENT_ENDS, signal.SIGKILL)
+        if os.getppid() != parent:
+            # It has ended already.
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbsite import feeds
+from kbsite.engines import Engine, engine_of
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
 from kbsite.output import Work, alone
@@ -47,13 +48,17 @@ def build(
     *,
     fresh: bool = False,
     memory: Memory | None = None,
+    engine: Engine | None = None,
 ) -> Built:
     """Make the site, whole or not at all: what stood at its place stays until all is written.
 
     What did not change since the last build is taken over, unless it is to be made `fresh`. The
     runs that are looked over are told, then the paths of the pages. A process that builds again
-    and again has a `memory`, and reads less.
+    and again has a `memory`, and reads less. As many processes do it as kbsite.yaml says, or
+    another `engine`: what comes out is the same.
     """
+    jobs = settings.config.jobs
+    settings = replace(settings, config=replace(settings.config, jobs=0))
     with alone(settings.out):
         out = settings.out
         if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
@@ -72,7 +77,9 @@ def build(
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            work, standing = make(settings, before, now, tick, memory)
+            work, standing = make(
+                settings, before, now, engine or engine_of(otherwise=jobs), tick, memory
+            )
         return Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 
 from kbsite import alarms
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
-from kbsite.beside import beside
+from kbsite.engines import Engine, Here, Lost
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.proof import Proof
@@ -23,9 +22,6 @@ from kbsite.store.runs import AUDIT, StoredRun
 
 Tick = Callable[[str, int, int], None]
 """Told what has been done, how many things are done, and how many there are."""
-
-FEW = 8
-"""Runs that are looked over sooner than a copy of the process is made to look over half."""
 
 LONG = 1_000_000
 """Bytes of transcripts that take long enough to have something else done meanwhile."""
@@ -97,8 +93,10 @@ class Lookout:
     """What the same code found the last time."""
     compared: Across = Across()
     """What comparing all runs found the last time."""
+    engine: Engine = field(default_factory=Here)
+    """Who looks."""
     meanwhile: Callable[[StoredRun], None] | None = None
-    """What this core does with the first of a few runs while the other one looks them over."""
+    """What a core that has no run to look over does with a long one of those that others have."""
 
     def look(self, runs: Sequence[Evidence], tick: Tick | None = None) -> Sighting:
         """What there is to find in the runs of a site; each that is looked over is told."""
@@ -129,7 +127,8 @@ class Lookout:
         key = _digest(prints) if known else ""
         if key and self.compared.made_of == key:
             return self.compared
-        taken = {run_id: one.scan.fingerprints for run_id, one in noticed.items()}
+        looked = {run_id: one.scan for run_id, one in noticed.items() if one.scan.fingerprints}
+        taken = {run_id: scan.fingerprints for run_id, scan in looked.items()}
         found = dict(alarms.compare(taken, told))
         return Across("" if told else key, found)
 
@@ -143,13 +142,22 @@ class Lookout:
             found[run.stored.run.id] = held
             if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
                 anew.append(_Work(run, held, scan, reading))
-        if self.meanwhile and len(anew) <= FEW and _size(anew) >= LONG:
-            looking = beside(partial(_done, anew))
-            self.meanwhile(anew[0].run.stored)
-            return found | _told(looking(), tick)
-        half = len(anew) // 2 if len(anew) > FEW else 0
-        done = beside(partial(_done, anew[:half])) if half else dict[str, Noticed]
-        return found | _done(anew[half:], tick, len(anew)) | done()
+        looked: dict[str, Noticed] = {}
+
+        def told(number: int, given: Noticed | Lost) -> None:
+            run_id = anew[number].run.stored.run.id
+            looked[run_id] = _unlooked(given) if isinstance(given, Lost) else given
+            if tick:
+                tick(run_id, len(looked), len(anew))
+
+        def meanwhile(cores: int) -> None:
+            longest = max(anew, key=_size)
+            if self.meanwhile and cores and _size(longest) >= LONG:
+                self.meanwhile(longest.run.stored)
+
+        weights = [_LEAST + _size(work) // _FASTER for work in anew]
+        self.engine.each(_noticed, anew, weights, told, meanwhile)
+        return found | looked
 
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
@@ -180,30 +188,28 @@ class _Work:
     reading: str
 
 
-def _size(works: Sequence[_Work]) -> int:
-    return sum(file.size for work in works for file in work.run.stored.transcripts)
+def _size(work: _Work) -> int:
+    return sum(file.size for file in work.run.stored.transcripts)
 
 
-def _told(found: dict[str, Noticed], tick: Tick | None) -> dict[str, Noticed]:
-    for done, run_id in enumerate(found, start=1):
-        if tick:
-            tick(run_id, done, len(found))
-    return found
+_LEAST, _FASTER = 20_000, 4
+"""What the rest of a run weighs, and how much faster transcripts are looked over than shown."""
 
 
-def _done(works: Sequence[_Work], tick: Tick | None = None, whole: int = 0) -> dict[str, Noticed]:
-    """What is found now. The other core does as many meanwhile: `whole` counts them too."""
-    found = {}
-    for done, work in enumerate(works, start=1):
-        scan, reading = work.held.scan, work.held.reading
-        if not work.scan or scan.made_of != work.scan:
-            scan = _scanned(work.run, work.scan)
-        if not work.reading or reading.made_of != work.reading:
-            reading = _read(work.run.stored, work.reading)
-        found[work.run.stored.run.id] = Noticed(scan, reading)
-        if tick:
-            tick(work.run.stored.run.id, done * whole // len(works), whole)
-    return found
+def _noticed(work: _Work) -> Noticed:
+    """What is found in a run now."""
+    scan, reading = work.held.scan, work.held.reading
+    if not work.scan or scan.made_of != work.scan:
+        scan = _scanned(work.run, work.scan)
+    if not work.reading or reading.made_of != work.reading:
+        reading = _read(work.run.stored, work.reading)
+    return Noticed(scan, reading)
+
+
+def _unlooked(lost: Lost) -> Noticed:
+    """What is known of a run that nobody could look over; the next build tries again."""
+    why = f"the process that looked it over was {lost.why}"
+    return Noticed(Scan("", failures=(why,)), Reading("", failures=(why,)))
 
 
 def _scanned(run: Evidence, made_of: str) -> Scan:

@@ -6,8 +6,9 @@ import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Work:
-    """What a build had to do."""
+    """What a build had to do, the same however many processes did it."""
 
     parsed: int = 0
     """Transcripts that were read."""
@@ -62,8 +63,8 @@ class Copy:
 def alone(out: Path) -> Iterator[None]:
     """Keeps other builds of the same site waiting.
 
-    Copies of a process that do work beside it hold on to this after it was killed: what they still
-    write is not taken for the next build's.
+    Copies of a process that work for it hold on to this until they are gone, even after it was
+    killed: what they still write is not taken for the next build's.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(out.with_name(f".{out.name}.build.lock"), os.O_RDWR | os.O_CREAT, 0o644)
@@ -96,6 +97,17 @@ class Output:
         self._standing = spares.taken_up(out, self.folder)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
 
+    def apart(self) -> Output:
+        """The same folder, to put files in with an account of its own: `placed` and `work`."""
+        own = copy(self)
+        own.work, own._beside, own._placed, own._fresh = Work(), [], set(), set()
+        return own
+
+    @property
+    def placed(self) -> Placed:
+        """What was put in its place so far."""
+        return Placed(tuple(self._fresh), tuple(self._placed - self._fresh))
+
     def write(self, file: File) -> None:
         """Put a file in its place; one that comes in pieces, when `settle` is called."""
         if file.stays:
@@ -125,8 +137,8 @@ class Output:
         write_bytes(self._way_to(path), data)
         self.count(Placed(written=(path,)))
 
-    def copy(self, sources: Sequence[Copy]) -> Placed:
-        """Put copies of files in their places, some of them compressed; to be counted after."""
+    def copy(self, sources: Iterable[Copy]) -> None:
+        """Put copies of files in their places, some of them compressed."""
         kept, written = [], []
         for source in sources:
             if source.same and self._take_over(source.path, _status(f"{self._at}{source.path}")):
@@ -141,7 +153,7 @@ class Output:
                 # What stands there is a file of the site as well.
                 target.unlink(missing_ok=True)
                 _copy(source.file, target)
-        return Placed(tuple(written), tuple(kept))
+        self.count(Placed(tuple(written), tuple(kept)))
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
@@ -181,10 +193,16 @@ class Output:
         return all(_status(f"{self._at}{path}") for path in paths)
 
     def settle(self) -> None:
-        """Wait for the files that are written beside; what went wrong with one is raised here."""
+        """Wait for the files that are written beside; what went wrong first is raised at last."""
         waiting, self._beside = self._beside, []
+        wrong: list[Exception] = []
         for placed in waiting:
-            self.count(placed())
+            try:
+                self.count(placed())
+            except Exception as error:  # noqa: BLE001 - the others are waited for as well
+                wrong.append(error)
+        if wrong:
+            raise wrong[0]
 
     def count(self, placed: Placed) -> None:
         """Take down what was written and kept."""
@@ -193,9 +211,14 @@ class Output:
         self._placed.update(placed.written, placed.kept)
         self._fresh.update(placed.written)
 
-    def drop(self) -> None:
-        """Take away what nobody has put in its place: it is no part of the site any more."""
-        spares.drop(self.folder, (self._standing or frozenset()) - self._placed)
+    def drop(self, *, astray: bool = False) -> None:
+        """Take away what nobody has put in its place: it is no part of the site any more.
+
+        Nobody knows what that is where somebody was killed who wrote: then the folder is gone
+        through for what is `astray`.
+        """
+        held = spares.files_below(self.folder) if astray else self._standing or frozenset()
+        spares.drop(self.folder, held - self._placed)
 
     def empty(self, folder: str) -> Path:
         """A folder of the site without what stood in it, for somebody else to fill."""

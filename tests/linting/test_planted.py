@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import linting
+from kbsite import beside, linting
 from kbsite.errors import InputError
 from kbsite.linting import CHECKS, lint
 from kbsite.model.finding import Severity
@@ -357,7 +357,7 @@ def test_many_pages_are_read_on_two_cores_as_on_one(
     pages = {f"p/{n}.html": page(f'<a href="./{n - 1}.html">x</a>') for n in range(60)}
     files = {**SOUND, **home('<a href="./p/59.html">x</a>'), **pages}
     there = found(tmp_path, files)
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(beside, "cores", lambda: 1)
 
     assert [one.path for one in there] == ["p/0.html"]
     assert list(lint(tmp_path)) == there

@@ -17,13 +17,13 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
 from kbsite.build import build
 from kbsite.lookout import Lookout
-from kbsite.making import Templates, environment
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.proof import Proof, ProofState
 from kbsite.pages import audits, verdicts
 from kbsite.pages.leaks import leaks
 from kbsite.pages.page import Site
 from kbsite.reading import read
+from kbsite.rendering import Templates, environment
 from tests.conftest import MakeRun, MakeSettings
 
 HOSTILE = "x'><script>alert(1)</script>&amp;\u202e"

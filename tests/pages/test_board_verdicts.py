@@ -13,7 +13,6 @@ import html5lib
 import pytest
 
 from kbsite.boards import board
-from kbsite.making import Templates, environment
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Audit, Quote, Verdict
 from kbsite.model.board import Attempt, Board
@@ -27,6 +26,7 @@ from kbsite.pages.cited import LONGEST, SHOWN, cited, unproven
 from kbsite.pages.leaks import QUOTED, leaks
 from kbsite.pages.page import Site
 from kbsite.proofs import proofs
+from kbsite.rendering import Templates, environment
 from kbsite.store.runs import read_run
 from tests.conftest import MakeRun
 from tests.test_boards import CLEAN, attempt, config, later

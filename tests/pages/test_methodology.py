@@ -13,7 +13,6 @@ from kbsite import standings
 from kbsite.alarms import caught
 from kbsite.alarms.kinds import KINDS
 from kbsite.build import build
-from kbsite.making import Templates, environment
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Due
@@ -25,6 +24,7 @@ from kbsite.model.status import Status
 from kbsite.pages import methodology
 from kbsite.pages.page import Site
 from kbsite.reading import read
+from kbsite.rendering import Templates, environment
 from kbsite.store.records import InvalidFileError
 from tests.conftest import MakeRun, MakeSettings
 

@@ -16,13 +16,13 @@ import pytest
 
 from kbsite.alarms.kinds import alarm
 from kbsite.build import build
-from kbsite.making import Templates, environment
 from kbsite.model.alarm import Level
 from kbsite.model.listing import Listing
 from kbsite.pages import listing
 from kbsite.pages.run import NEAR, attempts_of, pages
 from kbsite.pages.runs import COLUMNS, ROWS, page_path
 from kbsite.reading import read
+from kbsite.rendering import Templates, environment
 from kbsite.store.problems import read_problem
 from tests.conftest import MakeRun, MakeSettings
 

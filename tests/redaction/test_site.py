@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from kbsite import hiding, single_file
+from kbsite import single_file
 from kbsite.build import REDACTION, Built, build
+from kbsite.engines import Here, copies
+from kbsite.engines.copies import Copies
 from kbsite.errors import InputError
 from kbsite.hiding import Hiding, denied_of, hiding_of
 from kbsite.model.config import Allowed, Redact
@@ -331,9 +333,10 @@ def test_long_runs_are_looked_at_as_well_with_a_second_core(
     for number in range(5):
         log = f"{planted(number, 'npm').text}\n".encode() * (number + 1)
         make_run(settings.runs / "demo", run_id=f"run-{number}", files={"check.log": log})
-    alone = hiding_of(settings, {}).found
-    monkeypatch.setattr(hiding, "LONG", 1)
-    together = hiding_of(settings, {}).found
+    alone = hiding_of(settings, {}, engine=Here()).found
+    monkeypatch.setattr(copies, "LEAST", 1)
+    together = hiding_of(settings, {}, engine=Copies(2)).found
 
     assert together == alone
+    assert list(together) == list(alone)
     assert [len(together[key].files["check.log"]) for key in sorted(together)] == [1, 2, 3, 4, 5]

@@ -39,6 +39,13 @@ COLLECT_AFTER = 50_000
     "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
 )
 @click.option("--search", is_flag=True, help="Make all texts searchable; needs kbsite[search].")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Build with N processes; otherwise as KBSITE_JOBS or kbsite.yaml say, else one a core.",
+)
 @click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
 @click.option(
     "--strict", is_flag=True, help="Exit 1 on any warning too, such as a due audit that is missing."
@@ -51,6 +58,7 @@ def build(  # noqa: PLR0913 - each option is an argument
     *,
     single: str | None,
     search: bool,
+    jobs: int,
     fresh: bool,
     strict: bool,
 ) -> None:
@@ -66,6 +74,7 @@ def build(  # noqa: PLR0913 - each option is an argument
     """
     from kbsite.build import build as make
     from kbsite.build import override
+    from kbsite.engines import engine_of
 
     for hint, path in (("--runs", runs), ("--out", None if single else out)):
         if isinstance(path, Path) and path.is_file():
@@ -83,7 +92,8 @@ def build(  # noqa: PLR0913 - each option is an argument
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
     with progress() as tick:
-        built = make(chosen, tick, fresh=fresh)
+        engine = engine_of(jobs, chosen.config.jobs)
+        built = make(chosen, tick, fresh=fresh, engine=engine)
     _tell(built)
     told = [*there, *built.findings, *built.unmet]
     told += _published(chosen, built, publish=not (strict and told))

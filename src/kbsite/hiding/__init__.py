@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import accumulate
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from kbsite import assets
-from kbsite.beside import beside
+from kbsite.engines import Engine, Lost, engine_of
+from kbsite.errors import MachineError
 from kbsite.hiding.allowed import allowed
 from kbsite.hiding.files import Seen
 from kbsite.model.config import Redact
@@ -27,10 +27,10 @@ from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
-__all__ = ["LONG", "Hiding", "Looked", "denied_of", "hiding_of", "rules_digest"]
+__all__ = ["Hiding", "Looked", "denied_of", "hiding_of", "rules_digest"]
 
-LONG: Final = 8_000_000
-"""Bytes of runs from which on a second core looks at half of them."""
+_FASTER: Final = 20
+"""How much faster files are looked at than shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,27 @@ class Hiding:
     """What is hidden now."""
     folders: tuple[Path, ...] | None = None
     """The folders of the runs, in order; None where nobody has looked for all of them."""
+    engine: Engine = field(default_factory=engine_of)
+    """Who looks."""
 
     def look(self, folders: Iterable[Path]) -> None:
-        """Look at runs, half of them on a second core where they are long."""
+        """Look at runs; MachineError where that could not be done."""
         anew = [folder for folder in folders if not self._is_known(folder)]
+        if not anew:
+            return
         files = {folder: contents(folder)[0] for folder in anew}
-        first = _half(anew, files)
-        waited_for = beside(partial(self._looked, first, files)) if first else dict[str, Hidden]
-        self.found |= self._looked(anew[len(first) :], files)
-        self.found |= waited_for()
+
+        def told(number: int, given: Hidden | Lost) -> None:
+            folder = anew[number]
+            if isinstance(given, Lost):
+                raise MachineError(f"{folder}: nobody could look for what is to hide: {given.why}")
+            self.found[str(folder)] = given
+
+        weights = [sum(file.size for file in files[folder]) // _FASTER for folder in anew]
+        self.engine.each(lambda folder: self._run(folder, files[folder]), anew, weights, told)
+        # Told in whatever order, it is found in that of the folders.
+        found = {str(folder): self.found.pop(str(folder)) for folder in anew}
+        self.found |= found
 
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
@@ -143,11 +155,6 @@ class Hiding:
             Known(Value(value, DENIED) for value in self.denied), self.rules.private_addresses
         )
 
-    def _looked(
-        self, folders: Sequence[Path], files: Mapping[Path, list[Stored]]
-    ) -> dict[str, Hidden]:
-        return {str(one): self._run(one, files[one]) for one in folders}
-
     def _key(self, folder: Path) -> str:
         """Digest of all that decides what is hidden of a run; empty where that is not known."""
         held = self._below.of(folder)
@@ -196,14 +203,6 @@ class Hiding:
                 yield span
 
 
-def _half(folders: Sequence[Path], files: Mapping[Path, Sequence[Stored]]) -> Sequence[Path]:
-    """The first folders that hold half of the bytes; none where that is not worth a copy."""
-    sizes = [sum(file.size for file in files[folder]) for folder in folders]
-    whole = sum(sizes)
-    count = sum(reached <= whole // 2 for reached in accumulate(sizes))
-    return folders[:count] if whole >= LONG else ()
-
-
 def _digest_of_spans(spans: Sequence[Span]) -> str:
     return hashlib.sha256(repr(spans).encode()).hexdigest()
 
@@ -250,8 +249,9 @@ def hiding_of(
     held: Mapping[str, Input],
     before: Looked = Looked(),
     changes: Changes | None = None,
+    engine: Engine | None = None,
 ) -> Hiding:
-    """What is hidden of all runs of a site.
+    """What is hidden of all runs of a site; as many processes look as build, or another `engine`.
 
     `held`, `before` and what changed since then spare looking at what is known.
     """
@@ -260,6 +260,7 @@ def hiding_of(
     hiding = Hiding(
         settings.config.redact, denied_of(settings), held, before,
         changes.folders if changes else None, folders=folders,
+        engine=engine or engine_of(otherwise=settings.config.jobs),
     )  # fmt: skip
     hiding.look(one for one in folders if not is_partial(one))
     return hiding

@@ -134,6 +134,8 @@ class Config:
     storage: Storage = Storage()
     search: bool = False
     """Whether the texts of all runs can be searched; needs the extra `search`."""
+    jobs: int = 0
+    """How many processes build; 0: KBSITE_JOBS, else one for each core that may be used."""
     bundles: bool = False
     """Whether each run can be downloaded as one archive; needs the extra `bundles`."""
     boards: tuple[BoardConfig, ...] = ()

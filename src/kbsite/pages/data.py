@@ -77,7 +77,7 @@ def _bundles(site: Site) -> Iterator[Page]:
         )
     for stored in site.every_run:
         path = bundle_path(stored.run.id)
-        yield Page(path, partial(_bundle, stored), partial(_bundled, stored))
+        yield Page(path, partial(_bundle, stored), partial(_bundled, stored), stored)
 
 
 def _bundle(stored: StoredRun, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001

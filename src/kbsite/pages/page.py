@@ -270,6 +270,8 @@ class Page:
     """All that its files depend on beside code, titles and settings, as plain data; given the files
     that the build reads. A page without this is made anew whenever anything but a transcript
     changed: it reads no file of a run."""
+    run: StoredRun | None = None
+    """The run whose files it reads, if it reads any."""
 
 
 def templated(

@@ -67,7 +67,7 @@ def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
     for stored in site.every_run:
         files, depends = partial(_files, site, stored), partial(_depends, site, stored)
-        yield Page(run_path(stored.run.id), files, depends)
+        yield Page(run_path(stored.run.id), files, depends, stored)
 
 
 def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> object:

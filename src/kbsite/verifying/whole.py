@@ -12,13 +12,13 @@ from kbsite import __version__, assets
 from kbsite.check.runs import run_findings
 from kbsite.errors import InputError
 from kbsite.lookout import Tick
-from kbsite.making import Templates, environment
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions
 from kbsite.pages import every
 from kbsite.pages.data import SITE
 from kbsite.pages.page import File, Page, Site
+from kbsite.rendering import Templates, environment
 from kbsite.store.files import contents
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record

@@ -1,0 +1,163 @@
+"""Templates turned into pages, with everything that all of them may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from kbsite import __version__, assets, text
+from kbsite.model.transcript import Transcript
+from kbsite.output import Output
+from kbsite.pages import facts, social, step_html, steps
+from kbsite.pages.made_once import made_once
+from kbsite.pages.page import (
+    Made,
+    Site,
+    address,
+    attempt_of,
+    board_path,
+    comparison,
+    gzip_path,
+    hardware_path,
+    markdown_path,
+    problem_path,
+    raw_path,
+    run_path,
+    trajectory_path,
+)
+from kbsite.record import Record
+from kbsite.store.runs import StoredRun
+from kbsite.store.schema import SCHEMAS
+from kbsite.terminal import terminal
+from kbsite.transcripts import transcript
+
+Ahead = dict[str, Transcript | Exception | None]
+"""Transcripts that were read before their page is made, by id of run, or why one cannot be read."""
+
+
+def read_ahead(ahead: Ahead, stored: StoredRun) -> None:
+    """Read the transcript of a run before its page is made."""
+    try:
+        ahead[stored.run.id] = transcript(stored.run.harness, stored.transcripts)
+    except Exception as error:  # noqa: BLE001 - raised where the page is made, and told there
+        ahead[stored.run.id] = error
+
+
+def _compiled() -> jinja2.BytecodeCache | None:
+    """Where compiled templates are kept between builds: a folder that only this user can write."""
+    try:
+        return jinja2.FileSystemBytecodeCache()
+    except (OSError, RuntimeError):
+        # Templates are compiled anew then, which takes a tenth of building a short session.
+        return None
+
+
+class Environment(jinja2.Environment):
+    """Templates, and which of them are used."""
+
+    used: set[str]
+
+    def get_template(
+        self,
+        name: str | jinja2.Template,
+        parent: str | None = None,
+        globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - jinja2 calls it so
+    ) -> jinja2.Template:
+        """A template; each one that another one includes, extends or imports comes by here."""
+        found = super().get_template(name, parent, globals)
+        if found.name:
+            self.used.add(found.name)
+        return found
+
+
+def environment(site: Site) -> Environment:
+    """Templates, with everything that all of them may use. Autoescape is on, always."""
+    env = Environment(
+        loader=jinja2.FileSystemLoader(assets.folder("templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=_compiled(),
+    )
+    env.used = set()
+    env.filters.update(
+        visible=text.visible,
+        content=text.content,
+        markdown=text.markdown,
+        terminal=terminal,
+        json=lambda value: text.visible(value if isinstance(value, str) else text.json(value)),
+        diff=text.diff,
+        rendered=Markup,
+        picture=lambda image: text.picture(image.media_type, image.data, image.url),
+        in_short=facts.in_short,
+        score=facts.score,
+        percent=facts.percent,
+        count=facts.count,
+        duration=facts.duration,
+        elapsed=facts.elapsed,
+        moment=facts.moment,
+        money=facts.money,
+        size=facts.size,
+    )
+    env.globals.update(
+        site=site,
+        version=__version__,
+        schemas=sorted(SCHEMAS),
+        attempt_of=attempt_of,
+        counts_of=steps.counts,
+        finish=step_html.finish,
+        once=made_once(),
+        social=social,
+        board_path=board_path,
+        comparison=comparison,
+        run_path=run_path,
+        problem_path=problem_path,
+        hardware_path=hardware_path,
+        raw_path=raw_path,
+        gzip_path=gzip_path,
+        markdown_path=markdown_path,
+        trajectory_path=trajectory_path,
+    )
+    return env
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The templates, as pages call them, and what they need to know of the last build."""
+
+    env: Environment
+    earlier: Record = field(default_factory=Record)
+    output: Output | None = None
+    """Where the site is written; None where single pages are made."""
+    ahead: Ahead = field(default_factory=dict)
+
+    def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
+        """A whole page that stands at `path`; addresses in it are seen from there."""
+        if self.output:
+            self.output.work.rendered += 1
+        url = partial(address, seen_from=path)
+        return self.env.get_template(template).render(url=url, **values)
+
+    def transcript(self, stored: StoredRun) -> Transcript | None:
+        """The transcript of a run, read for this build; None if it has none to show."""
+        if self.output:
+            self.output.work.parsed += 1
+        if stored.run.id not in self.ahead:
+            read_ahead(self.ahead, stored)
+        held = self.ahead.pop(stored.run.id)
+        if isinstance(held, Exception):
+            raise held
+        return held
+
+    def made(self, path: str, page: str) -> Made | None:
+        """What a file of a page was made of the last time; None if it cannot stay as it is."""
+        held = self.earlier.file(path, page)
+        if held is None or self.output is None or not self.output.stand([path, *held.others]):
+            return None
+        return held
