@@ -1,8 +1,8 @@
 // The page that compares runs. Without this file it lists the runs that can be compared.
 //
 // What a run is compared by comes from a script beside the run's page, which hands it to kbsiteRun:
-// from disk a page can load nothing else. Only scripts of runs that this page lists are loaded, and
-// whatever they hold is checked, and shown as text.
+// from disk a page can load nothing else. Only scripts of runs that this page lists, or the list of
+// runs where that is longer, are loaded, and whatever they hold is checked, and shown as text.
 "use strict";
 
 (() => {
@@ -33,6 +33,54 @@
 
   const known = new Map();
   for (const link of document.querySelectorAll(".contest a.run")) known.set(idOf(link), link);
+
+  // The page lists the best runs of a problem; a script has them all, for whoever asks for others.
+  const placeOf = (board, problem) => `${board}/${problem}`;
+  const longer = new Map([...document.querySelectorAll(".contest[data-all-of]")].map(
+    (contest) => [placeOf(contest.dataset.allOf, contest.dataset.problem), contest]));
+  const others = new Map();
+  let listed = null;
+
+  function listAll() {
+    listed ??= new Promise((resolve) => {
+      window.kbsiteRuns = (data) => {
+        for (const held of data.runs) addRun(Object.fromEntries(data.fields.map((name, at) => [name, held[at]])), data);
+      };
+      const script = document.createElement("script");
+      for (const end of ["load", "error"]) script.addEventListener(end, resolve);
+      script.src = choosing.dataset.runs;
+      document.head.append(script);
+    });
+    return listed;
+  }
+
+  function addRun(run, data) {
+    const contest = longer.get(placeOf(run.board, run.problem));
+    if (!contest || !run.shown || known.has(plain(run.key))) return;
+    const who = `${run.harness} · ${run.model}${run.effort && ` [${run.effort}]`}${run.variant && ` (${run.variant})`}`;
+    const label = run.attempts > 1 ? `${who}, attempt ${run.attempt} of ${run.attempts}` : who;
+    const link = element("a", { class: "run", href: `${choosing.dataset.root}runs/${run.key}/index.html` }, label);
+    const marks = [run.told || data.statuses[run.status][1], data.verdicts[run.verdict]?.slice(0, 2).join(" ") ?? ""];
+    known.set(plain(run.key), link);
+    if (!others.has(contest)) others.set(contest, []);
+    others.get(contest).push(element("li", {}, link, ` ${marks.join(" ")}`));
+  }
+
+  async function unfold(contest) {
+    await listAll();
+    const found = others.get(contest) ?? [];
+    others.delete(contest);
+    contest.querySelector("ul").append(...found);
+    contest.querySelector(".rest")?.remove();
+    arm(contest);
+    return found[0];
+  }
+
+  function offerAll(contest) {
+    const made = element("button", { type: "button" }, "list all of them here");
+    made.addEventListener("click", async () => (await unfold(contest))?.querySelector("input").focus());
+    contest.querySelector(".rest").append(" ", made);
+  }
 
   let chosen = [];
 
@@ -355,6 +403,11 @@
     if (location.search === shown) return;
     shown = location.search;
     const turn = (turns += 1);
+    if (longer.size && asked().some((key) => !known.has(key))) {
+      told.textContent = "loading …";
+      await listAll();
+      if (turn !== turns) return;
+    }
     chosen = asked().filter((key) => known.has(key)).slice(0, MOST);
     tick();
     told.textContent = chosen.length ? "loading …" : "";
@@ -371,8 +424,13 @@
 
   // Choosing ------------------------------------------------------------------------------------------
 
-  function open(keys) {
-    for (const key of keys) known.get(key).closest("details").open = true;
+  async function open(keys) {
+    for (const key of keys) {
+      const link = known.get(key);
+      const folded = [...others].find(([, items]) => items.some((item) => item.contains(link)));
+      if (folded) await unfold(folded[0]);
+      link.closest("details").open = true;
+    }
   }
 
   function box(link) {
@@ -387,8 +445,7 @@
   }
 
   function arm(contest) {
-    if (contest.querySelector("input")) return;
-    for (const link of contest.querySelectorAll("a.run")) box(link);
+    for (const link of contest.querySelectorAll("li > a.run:first-child")) box(link);
     tick();
   }
 
@@ -419,6 +476,7 @@
   for (const contest of document.querySelectorAll(".contest")) {
     if (contest.open) arm(contest);
     contest.addEventListener("toggle", () => contest.open && arm(contest));
+    if (contest.dataset.allOf) offerAll(contest);
   }
   document.getElementById("show").addEventListener("click", () => {
     history.pushState(null, "", `?runs=${chosen.map((key) => written(known.get(key))).join(",")}`);

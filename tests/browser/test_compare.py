@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from kbsite.build import build
+from kbsite.build import build, override
+from kbsite.pages import compare
 from kbsite.pages.page import run_key
+from kbsite.store.settings import CONFIG, read_settings
 from tests.browser.conftest import Open, opening
 from tests.browser.test_hostile import ATTACK, ATTACKS, stream
 from tests.browser.witness import Witness
@@ -269,6 +271,35 @@ def test_hostile_runs_are_shown_as_text(
     assert witness.dialogs == []
     assert witness.errors == []
     assert witness.foreign(f"{contest.as_uri()}/") == set()
+
+
+def test_runs_that_the_page_does_not_list_are_found_where_they_are_asked_for(
+    contest: Path,
+    tmp_path: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compare, "LISTED", 2)
+    settings = override(read_settings(contest.parent / CONFIG), None, None, tmp_path / "site")
+    start = f"{build(settings).out.as_uri()}/"
+    page = context_of(bypass_csp=True).new_page()  # text has to hold without the policy
+    witness.watch(page)
+    page.goto(f"{start}compare/index.html")
+    softmax = page.locator("details.contest", has_text="softmax")
+    softmax.locator("summary").click()
+    expect(softmax.get_by_role("checkbox")).to_have_count(2)
+    softmax.get_by_role("button", name="list all of them here").click()
+    expect(softmax.get_by_role("checkbox")).to_have_count(5)
+    expect(softmax.get_by_role("checkbox").nth(2)).to_be_focused()
+    assert all(attack in softmax.inner_text() for attack in ATTACKS)
+
+    page.goto(f"{start}{side_by_side('hasty', 'lost')}")
+    expect(page.locator("#facts")).to_be_visible()
+    assert cells(page, "score") == [".500", "none"]
+    page.goto(f"{start}{side_by_side('lost')}")
+    expect(page.get_by_role("checkbox", name="choose claude · lost")).to_be_checked()
+    assert (witness.errors, witness.dialogs, witness.foreign(start)) == ([], [], set())
 
 
 def test_data_that_are_not_what_they_should_be_break_nothing(

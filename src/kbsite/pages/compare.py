@@ -10,6 +10,9 @@ from kbsite.pages.compared import label
 from kbsite.pages.page import COMPARE, Page, Site, templated
 from kbsite.trajectories.phases import Phase
 
+LISTED = 20
+"""Runs of a problem that the page lists, the best ones: its script finds the others."""
+
 
 def pages(site: Site) -> Iterator[Page]:
     """One page, which shows the runs that its address names."""
@@ -24,8 +27,8 @@ def _depends(site: Site) -> object:
     ]
 
 
-def _all_shown(site: Site, attempts: Sequence[Attempt]) -> list[object]:
-    return [_shown(site, attempt) for attempt in attempts]
+def _all_shown(site: Site, attempts: Sequence[Attempt]) -> object:
+    return len(attempts), [_shown(site, attempt) for attempt in attempts[:LISTED]]
 
 
 def _shown(site: Site, attempt: Attempt) -> object:
@@ -42,4 +45,5 @@ def _values(site: Site) -> dict[str, object]:
         "title": "compare runs",
         "phases": [phase.value for phase in Phase],
         "label": partial(label, site),
+        "listed": LISTED,
     }
