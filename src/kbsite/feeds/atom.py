@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from html import escape
 from uuid import NAMESPACE_URL, uuid5
-from xml.sax.saxutils import escape, quoteattr
 
 from kbsite.text import visible
 
@@ -92,8 +92,8 @@ def _written(when: datetime) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(visible(" ".join(text.split())))
+    return escape(visible(" ".join(text.split())), quote=False)
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(visible(text))
+    return f'"{escape(visible(" ".join(text.split())))}"'

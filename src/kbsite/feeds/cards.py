@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -101,13 +102,11 @@ def _line(text: str, y: int, size: int, first: bool) -> str:  # noqa: FBT001
 
 def _text(text: str, y: int, size: int, colour: str) -> str:
     room = int((WIDTH - 2 * _EDGE) / (size * _LETTER))
-    from xml.sax.saxutils import escape
-
     from kbsite.text import visible
 
     shown = visible(text)
     shown = shown if len(shown) <= room else f"{shown[: room - 1]}…"
     return (
         f'<text x="{_EDGE}" y="{y}" font-size="{size}" fill="{colour}" xml:space="preserve">'
-        f"{escape(shown)}</text>"
+        f"{escape(shown, quote=False)}</text>"
     )

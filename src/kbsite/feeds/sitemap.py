@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
+from html import escape
 
 MOST = 50_000
 """Addresses in a file, by the protocol of sitemaps."""
@@ -23,7 +23,8 @@ def sitemaps(addresses: Sequence[str], base: str) -> dict[str, str]:
 
 
 def _listed(outer: str, inner: str, addresses: Sequence[str]) -> str:
-    lines = [f"<{inner}><loc>{escape(address)}</loc></{inner}>" for address in addresses]
+    named = [escape(address, quote=False) for address in addresses]
+    lines = [f"<{inner}><loc>{address}</loc></{inner}>" for address in named]
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     head = f'<?xml version="1.0" encoding="utf-8"?>\n<{outer} xmlns="{namespace}">\n'
     return head + "".join(f"{line}\n" for line in lines) + f"</{outer}>\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import textwrap
+import sys
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -96,10 +96,8 @@ def _describe(part: dict[str, Any], name: str) -> None:
 @cache
 def attribute_docs(kind: type) -> dict[str, str]:
     """The docstrings that stand under the fields of a record, by field."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     found = {}
-    for field, after in pairwise(body):
+    for field, after in pairwise(_classes(kind.__module__)[kind.__name__].body):
         if (
             isinstance(field, ast.AnnAssign)
             and isinstance(field.target, ast.Name)
@@ -108,3 +106,10 @@ def attribute_docs(kind: type) -> dict[str, str]:
         ):
             found[field.target.id] = inspect.cleandoc(str(after.value.value))
     return found
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The classes of a module by name; its source is read once for all of them."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {held.name: held for held in tree.body if isinstance(held, ast.ClassDef)}
