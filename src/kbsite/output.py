@@ -18,7 +18,7 @@ from kbsite.beside import beside
 from kbsite.store import spares
 from kbsite.store.files import Stored, digest, gzipped
 from kbsite.store.swapping import put_in_place, recover, remove
-from kbsite.store.writing import write_bytes, write_pieces
+from kbsite.store.writing import write_new, write_pieces
 
 if TYPE_CHECKING:
     from kbsite.pages.page import File
@@ -134,7 +134,7 @@ class Output:
         if self.stand([path]) and old.stat().st_size == len(data) and old.read_bytes() == data:
             self.keep([path])
             return
-        write_bytes(self._way_to(path), data)
+        write_new(self._way_to(path), data)
         self.count(Placed(written=(path,)))
 
     def copy(self, sources: Iterable[Copy]) -> None:
@@ -147,12 +147,14 @@ class Output:
             written.append(source.path)
             target = self._way_to(source.path)
             if source.compressed:
-                write_bytes(target, gzipped(source.file))
+                write_new(target, gzipped(source.file))
             else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                # What stands there is a file of the site as well.
-                target.unlink(missing_ok=True)
-                _copy(source.file, target)
+                try:
+                    _copy(source.file, target)
+                except FileNotFoundError:
+                    # Only the first file of a folder finds none.
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    _copy(source.file, target)
         self.count(Placed(tuple(written), tuple(kept)))
 
     def keep(self, paths: Collection[str]) -> bool:
@@ -256,6 +258,8 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _copy(file: Stored, target: Path) -> None:
+    # What stands there is a file of the site as well.
+    target.unlink(missing_ok=True)
     if not file.hidden:
         shutil.copyfile(file.path, target, follow_symlinks=False)
         return

@@ -73,15 +73,15 @@ def lay_aside(
         folder.mkdir(exist_ok=True)
         earlier = frozenset(held)
         drop(folder, earlier.difference(files))
-        made: set[str] = set()
         for path in sorted(path for path in files if path in fresh or path not in earlier):
-            above = path.rpartition("/")[0]
-            if above not in made:
-                Path(folder, above).mkdir(parents=True, exist_ok=True)
-                made.add(above)
             if path in earlier:
                 Path(folder, path).unlink()
-            os.link(f"{out}/{path}", f"{folder}/{path}")
+            try:
+                os.link(f"{out}/{path}", f"{folder}/{path}")
+            except FileNotFoundError:
+                # Only the first file of a folder finds none.
+                Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
+                os.link(f"{out}/{path}", f"{folder}/{path}")
         remove(spare_path(out))
         folder.rename(spare_path(out))
         listed = [_written(os.lstat(out / MARKER)), *files]

@@ -28,18 +28,51 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file into a folder that nobody sees before it is whole.
+
+    What stands in its place may have other names, as the files of a spare have: it is taken away,
+    and never written to.
+    """
+    descriptor = _new(path)
+    try:
+        _write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
 def write_pieces(path: Path, pieces: Iterable[str]) -> str:
-    """Write UTF-8 text that comes in pieces, whole; its SHA-256, in hexadecimal."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
+    """Write UTF-8 text that comes in pieces, as `write_new` does; its SHA-256, in hexadecimal."""
     digest = hashlib.sha256()
-    with partial.open("wb") as stream:
+    descriptor = _new(path)
+    try:
         for text in _together(pieces):
             data = text.encode("utf-8")
             digest.update(data)
-            stream.write(data)
-    partial.replace(path)
+            _write(descriptor, data)
+    finally:
+        os.close(descriptor)
     return digest.hexdigest()
+
+
+def _new(path: Path) -> int:
+    """A descriptor to write a new file with; its folders are made where they are missing."""
+    try:
+        return os.open(path, _NEW, 0o666)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        path.unlink()
+    return os.open(path, _NEW, 0o666)
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def _together(pieces: Iterable[str]) -> Iterator[str]:
