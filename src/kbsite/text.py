@@ -60,8 +60,14 @@ def visible(text: str) -> str:
         return text
     # Nothing that is hidden is printable: only lines with something else have to be gone through.
     *ended, last = text.split("\n")
-    seen = [line if line.isprintable() else _shown(f"{line}\n")[:-1] for line in ended]
-    return "\n".join((*seen, last if last.isprintable() else _shown(last)))
+    seen = [
+        line if _is_plain(line.removesuffix("\r")) else _shown(f"{line}\n")[:-1] for line in ended
+    ]
+    return "\n".join((*seen, last if _is_plain(last) else _shown(last)))
+
+
+def _is_plain(line: str) -> bool:
+    return line.isprintable() or line.replace("\t", "").isprintable()
 
 
 def _shown(line: str) -> str:
