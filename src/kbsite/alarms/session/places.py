@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -121,6 +121,8 @@ class Surroundings:
     """The folder that it began in; empty where that is not known."""
     run_id: str = ""
     session_id: str = ""
+    _found: dict[str, Find | None] = field(default_factory=dict, repr=False, compare=False)
+    """What there is to say of a path that is read: sessions read the same few again and again."""
 
     def inside(self, path: str) -> bool:
         """Whether a path leads into the workspace; also one of which nothing tells."""
@@ -133,9 +135,13 @@ class Surroundings:
 
     def find(self, touch: Touch) -> Find | None:
         """What there is to say of a file that was read or listed; None if nothing."""
-        path = touch.path
         if touch.way in (Way.WRITTEN, Way.REMOVED):
             return None
+        if touch.path not in self._found:
+            self._found[touch.path] = self._find(touch.path)
+        return self._found[touch.path]
+
+    def _find(self, path: str) -> Find | None:
         found = _secret(path) or self._session_store(path) or self._other_process(path)
         if found or _INSTALLED.search(path):
             return found
