@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from kbsite.model.event import Event, Finish, Malformed, Session, ToolResult
 from kbsite.model.usage import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(NamedTuple):
     """One line of a diff."""
 
     sign: str
