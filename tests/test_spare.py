@@ -171,20 +171,52 @@ def test_folders_that_hold_nothing_any_more_are_gone(tmp_path: Path) -> None:
 # A process that stays.
 
 
+@pytest.mark.parametrize("heard", [False, True])
 def test_who_remembers_makes_the_same_as_who_reads_anew(
-    settings: Settings, make_run: MakeRun
+    settings: Settings, make_run: MakeRun, heard: bool
 ) -> None:
     memory = Memory()
     build(settings, memory=memory)
-    for change in (_verdict, _denied, _grown):
+    for change, changed in (
+        (_verdict, "demo/*_a_*/audit.yaml"), (_denied, ""),
+        (_grown, "demo/*_b_*/transcript/stdout.jsonl"),
+    ):  # fmt: skip
         settings = change(settings)
+        memory.hear([*map(str, settings.runs.glob(changed))] if heard and changed else None)
         built = build(settings, memory=memory)
+        assert memory.named == (heard and bool(changed))
         assert built.work.parsed <= 1, change.__name__
         assert tree(built.out) == from_nothing(settings), change.__name__
-    make_run(settings.runs / "demo", model="new", transcript={"stdout.jsonl": ROW})
-    shutil.rmtree(next(settings.runs.glob("demo/*_b_*")))
+    new = make_run(settings.runs / "demo", model="new", transcript={"stdout.jsonl": ROW})
+    old = next(settings.runs.glob("demo/*_b_*"))
+    shutil.rmtree(old)
+    memory.hear([str(new), str(old)] if heard else None)
 
     assert tree(build(settings, memory=memory).out) == from_nothing(settings)
+
+
+def test_who_hears_what_changed_looks_at_nothing_else_until_it_looks_at_everything(
+    settings: Settings,
+) -> None:
+    memory = Memory()
+    build(settings, memory=memory)
+    gone = next(settings.out.glob("runs/*_b_*/raw/run.json"))
+    gone.unlink()
+    _verdict(settings)
+    next(settings.runs.glob("demo/*_b_*/transcript/stdout.jsonl")).write_bytes(ROW * 3)
+    memory.hear([str(next(settings.runs.glob("demo/*_a_*/audit.yaml")))])
+
+    assert build(settings, memory=memory).work.parsed == 1
+    assert build(settings, memory=memory).work.parsed == 1
+    assert gone.exists()
+    assert tree(settings.out) == from_nothing(settings)
+    gone.unlink()
+    memory.hear([])
+    build(settings, memory=memory)
+    assert not gone.exists()
+    memory.hear(None)
+    build(settings, memory=memory)
+    assert tree(settings.out) == from_nothing(settings)
 
 
 def _verdict(settings: Settings) -> Settings:

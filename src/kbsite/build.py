@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,13 +49,14 @@ def build(
     fresh: bool = False,
     memory: Memory | None = None,
     engine: Engine | None = None,
+    told: Callable[[Built], None] | None = None,
 ) -> Built:
     """Make the site, whole or not at all: what stood at its place stays until all is written.
 
     What did not change since the last build is taken over, unless it is to be made `fresh`. The
     runs that are looked over are told, then the paths of the pages. A process that builds again
     and again has a `memory`, and reads less. As many processes do it as kbsite.yaml says, or
-    another `engine`: what comes out is the same.
+    another `engine`: what comes out is the same. What was built is `told` as soon as it stands.
     """
     jobs = settings.config.jobs
     settings = replace(settings, config=replace(settings.config, jobs=0))
@@ -65,22 +66,36 @@ def build(
             raise UsageError(
                 f"{out}: not made by kbsite, so not replaced; empty it or choose --out"
             )
-        before = Standing() if fresh else read_standing(out)
+        places = [settings.runs, settings.problems]
+        if memory and fresh:
+            memory.hear(None)
+        since = memory.since(out, places) if memory else None
+        before, heard = since or (Standing() if fresh else read_standing(out), None)
         now = Standing(
-            program=dict(program(before.program).files),
+            program=dict(program(before.program, heard).files),
             settings=digest(settings, *denied_of(settings), feeds.installed()),
-            inputs=inputs([settings.runs, settings.problems], before.inputs),
+            inputs=inputs(places, before.inputs, heard),
         )
-        if before.program and _same(before, now):
+        tidy = None
+        looks_again = memory is not None and memory.owes_a_look and heard is None
+        if before.program and _same(before, now) and not looks_again:
             work, standing = Work(), before
         else:
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            work, standing = make(
+            output, standing = make(
                 settings, before, now, engine or engine_of(otherwise=jobs), tick, memory
             )
-        return Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
+            work, tidy = output.work, output.tidy
+        if memory:
+            memory.looked(out, places, standing)
+        built = Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
+        if told:
+            told(built)
+        if tidy:
+            tidy()
+        return built
 
 
 def _same(before: Standing, now: Standing) -> bool:

@@ -39,8 +39,11 @@ def make(
     engine: Engine,
     tick: Tick | None = None,
     memory: Memory | None = None,
-) -> tuple[Work, Standing]:
-    """Make the site that is `now` to be made; `before` tells what stands. What stands then."""
+) -> tuple[Output, Standing]:
+    """Make the site that is `now` to be made; `before` tells what stands. What stands then.
+
+    The output is still to be tidied.
+    """
     out = settings.out
     if settings.config.search:
         search.executable()  # told before the work is done, not after it
@@ -63,7 +66,7 @@ def make(
     framed = replace(settings.config, leaks=(), redact=Redact())
     frame = digest(code, framed, shown.prices, *shown.frame)
     memory.rows.begin(frame)
-    output = Output(out, Work())
+    output = Output(out, Work(), trusts=memory.named)
     earlier = _earlier(known, frame, now.templates)
     prepared = Prepared(shown, held, frame, earlier, output, ahead, now.templates)
     making = _Making(prepared, before, now, known.raw, engine, stays)
@@ -84,8 +87,7 @@ def make(
         standing.marker, frame, making.pages, dict(seen.noticed), seen.across, making.raw
     )
     memory.remember(out, standing, record, hiding.looked(settings))
-    output.tidy()
-    return output.work, standing
+    return output, standing
 
 
 def _earlier(before: Record, frame: str, templates: Mapping[str, str]) -> Record:

@@ -81,9 +81,12 @@ class Output:
     The folder starts as what the last build left beside the site: a second folder of the same
     files, linked. So a build touches no more than what changes. Where there is none, it starts
     empty, and each file that stays is linked.
+
+    One that `trusts` takes it that nobody else touches the site and the folder: it does not look
+    whether each file that stays is there.
     """
 
-    def __init__(self, out: Path, work: Work) -> None:
+    def __init__(self, out: Path, work: Work, *, trusts: bool = False) -> None:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
@@ -96,6 +99,7 @@ class Output:
         remove(self.folder)
         self._standing = spares.taken_up(out, self.folder)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
+        self._trusted = self._standing if trusts and self._standing else frozenset[str]()
 
     def apart(self) -> Output:
         """The same folder, to put files in with an account of its own: `placed` and `work`."""
@@ -159,6 +163,9 @@ class Output:
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
+        if self._trusted.issuperset(paths):
+            self.count(Placed(kept=tuple(paths)))
+            return True
         held = [_status(f"{self._at}{path}") for path in paths]
         if None in held:
             return False

@@ -5,6 +5,7 @@ The record lies beside the site, never in it: a site is the same however it was 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from kbsite.hiding import Looked
 from kbsite.lookout import Across, Noticed
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.page import Made
-from kbsite.standing import Standing, write_standing
+from kbsite.standing import Standing, marker_of, write_standing
 from kbsite.store.known_runs import KnownRuns, read_known, write_known
 from kbsite.store.told import read_told, write_told
 
@@ -70,8 +71,39 @@ class Memory:
     """What was hidden of each run."""
     runs: KnownRuns = field(default_factory=lambda: KnownRuns(""))
     rows: KeptRows = field(default_factory=KeptRows)
+    named: bool = False
+    """Whether the build that is under way looks at nothing but what it heard of."""
+    owes_a_look: bool = False
+    """Whether a build since the last that looked at everything did so."""
     _code: str = ""
     _out: Path | None = None
+    _standing: Standing = field(default_factory=Standing)
+    _places: list[Path] = field(default_factory=list)
+    _heard: set[str] | None = None
+    _told: bool = False
+
+    def hear(self, paths: Collection[str] | None) -> None:
+        """Take down which files have changed; None where nobody knows, so that all are looked at.
+
+        Whoever tells has to tell of every one since the last build that looked.
+        """
+        self._told = True
+        if paths is None:
+            self._heard = None
+        elif self._heard is not None:
+            self._heard |= set(paths)
+
+    def since(self, out: Path, places: list[Path]) -> tuple[Standing, Collection[str]] | None:
+        """What stands, and the files that alone can have changed since; None where any can."""
+        standing, heard = self._standing, self._heard if self._told else None
+        same = self._out == out and self._places == places and standing.program
+        self.named = bool(same) and heard is not None and marker_of(out) == standing.marker
+        return (standing, heard) if self.named and heard is not None else None
+
+    def looked(self, out: Path, places: list[Path], standing: Standing) -> None:
+        """Know what stands now, since the build that looked has ended well."""
+        self._out, self._places, self._standing = out, places, standing
+        self._heard, self._told, self.owes_a_look = set(), False, self.named
 
     def recall(self, out: Path, standing: Standing, code: str) -> None:
         """Know what stands in `out`, and what of it was read by the code that is now at work."""

@@ -7,7 +7,7 @@ the same however it was built.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,10 +42,13 @@ class Program:
         }
 
 
-def program(before: Mapping[str, Input]) -> Program:
-    """The program as it is now; `before` spares reading files that did not change."""
+def program(before: Mapping[str, Input], heard: Collection[str] | None = None) -> Program:
+    """The program as it is now; `before` spares reading files that did not change.
+
+    With `heard`, files that did not are not even looked at: `kbsite.store.inputs.inputs`.
+    """
     places = [assets.PACKAGE, assets.folder("templates"), assets.folder("static")]
-    held = inputs(places, before)
+    held = inputs(places, before, heard)
     return Program({path: file for path, file in held.items() if "__pycache__" not in path})
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kbsite.serving import served
 from kbsite.serving.builder import Builder, Outcome, Source, build_once
 from kbsite.serving.live import Live
 from kbsite.store.settings import Settings
@@ -80,6 +81,18 @@ def test_the_site_follows_audits_runs_settings_and_templates_stay_apart(
     write_text(settings.path, settings.path.read_text().replace("A site", "Another site"))
     until(lambda: b"Another site" in server.get("/").body)
     assert b"/-/live.js" not in b"".join(p.read_bytes() for p in settings.out.rglob("*.html"))
+
+
+def test_what_nobody_tells_of_is_found_once_there_is_peace(
+    settings: Settings, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "_LOOK_AGAIN", 0.05)
+    with running(settings.out, Source(settings.path)) as server:
+        server.built()
+        (run / "transcript" / "notes~").write_text("An editor's copy is a file of the run too.")
+        write_text(run / "audit.yaml", (run / "audit.yaml").read_text().replace("adds", "sums"))
+
+        until(lambda: server.get(f"/runs/{run.name}/raw/transcript/notes~.txt").status == 200)
 
 
 def test_a_broken_audit_is_told_and_mended(run: Path, server: Running) -> None:
@@ -195,7 +208,7 @@ def test_a_builder_that_is_killed_is_told_and_another_one_builds(settings: Setti
 def test_a_failure_of_the_program_is_an_outcome(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failing(_: object, memory: object) -> None:  # noqa: ARG001
+    def failing(_: object, **_asked: object) -> None:
         raise ZeroDivisionError("by zero")
 
     monkeypatch.setattr("kbsite.build.build", failing)

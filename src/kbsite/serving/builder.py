@@ -13,7 +13,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.store.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from kbsite.build import Built
     from kbsite.record import Memory
 
 _LONGEST = 1 << 26
@@ -93,15 +94,18 @@ class Builder:
     source: Source
     _process: asyncio.subprocess.Process | None = field(default=None, init=False)
 
-    async def build(self) -> Outcome:
-        """Build, and wait for what comes of it."""
+    async def build(self, changed: Collection[str] | None = None) -> Outcome:
+        """Build, and wait for what comes of it.
+
+        `changed` are all files that have changed since the last build began; None where any may.
+        """
         process = self._process
         if process is None or process.returncode is not None:
             process = self._process = await self._started()
         assert process.stdin
         assert process.stdout
         try:
-            process.stdin.write(b"build\n")
+            process.stdin.write(f"{json.dumps(changed and sorted(changed))}\n".encode())
             await process.stdin.drain()
             line = await process.stdout.readline()
         except ConnectionError:
@@ -139,28 +143,49 @@ _memory: Memory | None = None
 """What this process knows of its last build."""
 
 
-def build_once(source: Source) -> Outcome:
-    """Build here and now; what goes wrong is in the outcome."""
+def build_once(
+    source: Source,
+    changed: Collection[str] | None = None,
+    told: Callable[[Outcome], None] = lambda _: None,
+) -> Outcome:
+    """Build here and now; what goes wrong is in the outcome.
+
+    It is `told` as soon as the site stands: what is left to do is for the next build.
+    """
     global _memory  # noqa: PLW0603 - of this process, which does nothing but build
     from kbsite.build import build
     from kbsite.record import Memory
 
     _memory = _memory or Memory()
-
+    _memory.hear(changed)
     before = time.perf_counter()
+    outcome: Outcome | None = None
+
+    def stands(built: Built) -> None:
+        nonlocal outcome
+        outcome = _came_of(built, time.perf_counter() - before)
+        told(outcome)
+
     try:
-        built = build(source.settings(), memory=_memory)
+        build(source.settings(), memory=_memory, told=stands)
     except KbsiteError as error:
-        return Outcome(failed=str(error))
+        failed = str(error)
     except Exception as error:  # noqa: BLE001 - the next change may mend it; it is told meanwhile
         traceback.print_exc()
-        return Outcome(failed=f"{type(error).__name__}: {error}")
+        failed = f"{type(error).__name__}: {error}"
+    if outcome is None:
+        outcome = Outcome(failed=failed)
+        told(outcome)
+    return outcome
+
+
+def _came_of(built: Built, seconds: float) -> Outcome:
     found = [*built.findings, *built.unmet]
     work = built.work
     return Outcome(
         errors=_texts(found, Severity.ERROR), warnings=_texts(found, Severity.WARNING),
         pages=built.pages, rendered=work.rendered, written=work.written,
-        seconds=time.perf_counter() - before,
+        seconds=seconds,
     )  # fmt: skip
 
 
@@ -169,7 +194,10 @@ def _texts(found: list[Finding], severity: Severity) -> tuple[str, ...]:
     return tuple(text.encode("utf-8", "backslashreplace").decode() for text in chosen)
 
 
-def main(build: Callable[[Source], Outcome] = build_once) -> None:
+Build = Callable[[Source, Collection[str] | None, Callable[[Outcome], None]], object]
+
+
+def main(build: Build = build_once) -> None:
     """Build whenever a line says so, until there are no more."""
     held = json.loads(sys.argv[1])
     source = Source(**{name: value and Path(value) for name, value in held.items()})
@@ -177,9 +205,13 @@ def main(build: Callable[[Source], Outcome] = build_once) -> None:
     # Whatever prints goes to the terminal: the answers have their pipe for themselves.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
-        for _ in sys.stdin:
-            answers.write(json.dumps(asdict(build(source))) + "\n")
+
+        def answer(outcome: Outcome) -> None:
+            answers.write(json.dumps(asdict(outcome)) + "\n")
             answers.flush()
+
+        for line in sys.stdin:
+            build(source, json.loads(line), answer)
 
 
 if __name__ == "__main__":

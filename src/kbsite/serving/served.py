@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,8 @@ _PATIENCE = 1.0
 _WEIGHT = 0.5
 """Of the time that a build took, how long it rests before the next: a run that grows all the time
 leaves the machine to others."""
+_LOOK_AGAIN = 5.0
+"""Seconds without a change after which all files are looked at: a system tells of most changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ async def _follow(source: Source, live: Live, told: Told) -> None:
         while True:
             with watched(places, changes.add):
                 # What changed while nobody watched is in this build.
-                await _build(builder, live, told)
+                told.built(await _build(builder, live))
                 places = await _while_same(places, source, builder, changes, live, told)
     finally:
         await builder.stop()
@@ -117,24 +119,36 @@ async def _follow(source: Source, live: Live, told: Told) -> None:
 async def _while_same(
     places: list[Path], source: Source, builder: Builder, changes: Changes, live: Live, told: Told
 ) -> list[Path]:
-    """Build whenever something changes, until the site is made of other places; those."""
+    """Build whenever something changes, until the site is made of other places; those.
+
+    Builds look at what changed alone, and once there is peace one looks at everything.
+    """
+    looked = True
     while True:
-        changed = await changes.wait()
+        changed = await changes.wait(None if looked else _LOOK_AGAIN)
         if _is_code(changed):
             await builder.stop()
         now = source.places()
         if now != places:
             return now
-        outcome = await _build(builder, live, told)
+        last = live.outcome
+        outcome = await _build(builder, live, changed or None)
+        # Who looks again, and finds what was told, says nothing.
+        if changed or outcome.written or last is None or _says(outcome) != _says(last):
+            told.built(outcome)
+        looked = not changed
         await asyncio.sleep(outcome.seconds * _WEIGHT)
 
 
-async def _build(builder: Builder, live: Live, told: Told) -> Outcome:
+async def _build(builder: Builder, live: Live, changed: Collection[str] | None = None) -> Outcome:
     live.building()
-    outcome = await builder.build()
+    outcome = await builder.build(changed)
     live.built(outcome)
-    told.built(outcome)
     return outcome
+
+
+def _says(outcome: Outcome) -> tuple[object, ...]:
+    return outcome.failed, outcome.errors, outcome.warnings
 
 
 def _is_code(changed: Iterable[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from threading import Thread
 
@@ -42,9 +42,13 @@ class Changes:
         self._paths.add(path)
         self._changed.set()
 
-    async def wait(self) -> frozenset[str]:
-        """The files that have changed, when they are quiet or have been unquiet for long."""
-        await self._changed.wait()
+    async def wait(self, patience: float | None = None) -> frozenset[str]:
+        """The files that have changed, when they are quiet or have been unquiet for long.
+
+        None of them where nothing has changed for as many seconds as there is `patience`.
+        """
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), patience)
         end = self._loop.time() + LONGEST
         count = 0
         while count < len(self._paths) and self._loop.time() < end:

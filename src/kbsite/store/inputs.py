@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,15 +30,62 @@ class Input:
         return f"{self.digest}{self.hidden}"
 
 
-def inputs(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
+def inputs(
+    places: Collection[Path], before: Mapping[str, Input], heard: Collection[str] | None = None
+) -> dict[str, Input]:
     """Every regular file at or below `places`, by absolute path; without what cannot be read.
 
     A file of the size and time of `before` is taken to hold what it held, as make does. What is no
     file and no folder is there too, and, with a slash, a folder without anything in it: a build
     tells of some of them, and reads none.
+
+    With `heard`, only what lies at or below those paths can be another than `before`, or stand
+    beside them; nothing else is looked at.
     """
+    if heard is None:
+        return _looked(_statuses(places), before)
+    again = _again([str(place.absolute()) for place in places], before, heard)
+    if again is None:
+        return _looked(_statuses(places), before)
+    below = tuple(f"{path}/" for path in again)
+    kept = {
+        path: file
+        for path, file in before.items()
+        if path not in again and not path.startswith(below)
+    }
+    return kept | _looked(_at_or_below(again), before)
+
+
+def _again(
+    places: Collection[str], before: Mapping[str, Input], heard: Collection[str]
+) -> set[str] | None:
+    """What has to be looked at; None where that is everything."""
+    again: set[str] = set()
+    ours = [path for path in heard if path.startswith(tuple(f"{place}/" for place in places))]
+    if any(path in places for path in heard):
+        return None
+    for above in {path.rpartition("/")[0] for path in ours}:
+        try:
+            names = set(os.listdir(above))  # noqa: PTH208 - names alone
+        except OSError:
+            return None
+        known = {
+            path[len(above) + 1 :].partition("/")[0]
+            for path in before
+            if path.startswith(f"{above}/")
+        }
+        # Of what is called so while it is written nobody tells when it goes.
+        again |= {f"{above}/{name}" for name in names ^ known}
+        if not names:
+            again.add(above)
+    return again.union(ours)
+
+
+def _looked(
+    statuses: Iterable[tuple[str, os.stat_result]], before: Mapping[str, Input]
+) -> dict[str, Input]:
     found = {}
-    for path, status in _statuses(places):
+    for path, status in statuses:
         known = before.get(path)
         if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
             found[path] = known
@@ -63,14 +110,34 @@ def _digest(path: str, status: os.stat_result) -> str:
 
 def _statuses(places: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
     """What the system says of all that is no folder with something in it."""
-    below = []
+    folders = []
     for place in places:
         path = str(place.absolute())
         if place.is_dir():
-            below.append(path)
+            folders.append(path)
         elif place.is_file():
             with suppress(OSError):
                 yield path, os.lstat(path)
+    yield from _below(folders)
+
+
+def _at_or_below(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """The same, where a link is no place but a link."""
+    folders = []
+    for path in paths:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            folders.append(path)
+        else:
+            yield path, status
+    yield from _below(folders)
+
+
+def _below(folders: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    below = list(folders)
     while below:
         folder = below.pop()
         try:
