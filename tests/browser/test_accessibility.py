@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
+from tests.browser.axe import EVERY, OF_COLOURS, broken, open_all, violations
 from tests.browser.full_site import full_site
 from tests.browser.long_session import LONG_ROUND, line_of
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
@@ -20,7 +20,6 @@ pytestmark = pytest.mark.browser
 
 STATIC = Path(__file__).parents[2] / "static"
 
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 PAGES = [
     "index.html", "demo/index.html", "runs/index.html", "explore/index.html", "404.html",
     "audits/index.html", "methodology/index.html", "data/index.html",
@@ -38,7 +37,6 @@ CORNERS = [
                  id=f"{scheme}-{width}")
     for scheme, width in zip(SCHEMES, WIDTHS, strict=True)
 ]  # fmt: skip
-# Scanlines lie over everything, so axe would call every contrast of text unknown.
 WHITE = "rgb(255, 255, 255)"
 # Text of a closed details element that paper would leave out.
 UNSEEN = """() => [...document.querySelectorAll("main details:not([open]) > :not(summary)")]
@@ -49,10 +47,6 @@ FOCUSED = """() => {
     const style = getComputedStyle(held);
     return [held.tagName, `${style.outlineStyle} ${style.outlineWidth}`];
 }"""
-EVERY = {"type": "tag", "values": RULES}
-OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
-"""The rules that look at colours: those that a theme can break while another one does not."""
-NO_SCANLINES = "body::after { display: none !important }"
 
 
 @pytest.fixture(scope="session", name="full")
@@ -63,25 +57,6 @@ def _full(
     return full_site(
         tmp_path_factory.mktemp("full"), make_run, make_settings, make_problem, make_floors
     )
-
-
-def broken(page: Page, asked: Mapping[str, Any] = EVERY) -> list[str]:
-    """Each of the rules that the page breaks, with where and why."""
-    page.add_style_tag(content=NO_SCANLINES)
-    if page.evaluate("!window.axe"):
-        page.evaluate(AXE_SCRIPT)
-    found: dict[str, Any] = page.evaluate(
-        "(asked) => axe.run(asked)", {"runOnly": asked, "resultTypes": ["violations"]}
-    )
-    return [
-        f"{page.url}: {rule['id']}: {node['html'][:200]}: {node['failureSummary']}"
-        for rule in found["violations"]
-        for node in rule["nodes"][:3]
-    ]
-
-
-def open_all(page: Page) -> None:
-    page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
 
 
 def looks(page: Path) -> set[tuple[str, str]]:
@@ -139,6 +114,26 @@ def test_a_fault_would_be_found(full: Path, context_of: functools.partial[Browse
     page.add_style_tag(content="main p { color: #030 }")
 
     assert any("color-contrast" in fault for fault in broken(page))
+
+
+@pytest.mark.parametrize("fault", ["td { color: #777 }", "tr:nth-child(5) td { color: #888 }"])
+def test_no_fault_is_lost_where_what_looks_alike_is_asked_about_once(
+    fault: str, full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, color_scheme="light").new_page()
+    page.goto((full / "audits" / "index.html").as_uri())
+    page.add_style_tag(content=fault)
+    some, every = (
+        [
+            node["any"][0]["data"]
+            for rule in violations(page, OF_COLOURS, everywhere=everywhere)
+            for node in rule["nodes"]
+        ]
+        for everywhere in (False, True)
+    )
+
+    assert {json.dumps(one) for one in some} == {json.dumps(one) for one in every}
+    assert 0 < len(some) < len(every)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -13,8 +13,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.build import build
 from kbsite.model.config import Leak
 from kbsite.store.settings import Settings
+from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open, opening
-from tests.browser.test_accessibility import CORNERS, broken, open_all
+from tests.browser.test_accessibility import CORNERS
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from kbsite.build import build
-from tests.browser.test_accessibility import CORNERS, CUT, broken, open_all
+from tests.browser.axe import broken, open_all
+from tests.browser.test_accessibility import CORNERS, CUT
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version

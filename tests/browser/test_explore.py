@@ -14,8 +14,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from kbsite.store.problems import read_problem
+from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open, opening
-from tests.browser.test_accessibility import broken, open_all
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 

@@ -13,9 +13,10 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from kbsite.pages.runs import ROWS
+from tests.browser.axe import broken
 from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.browser.server import serving
-from tests.browser.test_accessibility import CORNERS, broken
+from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK, stream
 from tests.browser.witness import Opened, Witness
 from tests.conftest import MakeRun, MakeSettings

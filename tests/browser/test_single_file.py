@@ -15,10 +15,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.single_file import write
 from kbsite.store.settings import CONFIG, read_settings
 from tests.browser import test_getting_around, test_transcript
+from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
 from tests.browser.long_session import LONG, LONG_ROUND, QUOTED, ROUNDS, line_of
 from tests.browser.server import serving
-from tests.browser.test_accessibility import CORNERS, broken, open_all
+from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACKS, _hostile
 from tests.browser.witness import Witness
 from tests.unpacking import carried

@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
+from tests.browser.axe import broken, open_all
 from tests.browser.server import serving
-from tests.browser.test_accessibility import CORNERS, broken, open_all
+from tests.browser.test_accessibility import CORNERS
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version
