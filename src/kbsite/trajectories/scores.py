@@ -27,16 +27,16 @@ LONGEST = 400
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,2})?)"
 _MARKS = ("PASS", "FAIL:", "peak_fraction", "RESULT:", "speedup")
-_END = r"[ \t]*(?=[\r\n]|\Z)"
+_BEGINNINGS = ("PASS", "FAIL:", "peak_fraction:", "shape=", "RESULT:", "speedup")
+"""What these lines begin with: few others do, and that is asked sooner than they are matched."""
+_END = r"[ \t]*\Z"
 _LINE = re.compile(
-    rf"(?:\A|(?<=[\r\n]))(?:"
     rf"(?P<passed>PASS){_END}"
-    r"|(?P<failed>FAIL:[^\r\n]*)"
+    r"|(?P<failed>FAIL:.*)"
     rf"|(?P<peak>peak_fraction:[ \t]*{_NUMBER}){_END}"
-    rf"|(?P<shape>shape=[^\r\n]{{0,200}}?[ \t]solution_peak_fraction=[ \t]*{_NUMBER}){_END}"
+    rf"|(?P<shape>shape=.{{0,200}}?[ \t]solution_peak_fraction=[ \t]*{_NUMBER}){_END}"
     rf"|(?P<result>RESULT:[ \t]*(?:OK|LOW)){_END}"
     rf"|(?P<speedup>speedup[ \t]*[:=][ \t]*{_NUMBER}x?){_END}"
-    r")"
 )
 
 
@@ -82,7 +82,10 @@ class _Benchmark:
 
 def _scores(text: str) -> Iterator[Score]:
     held = _Benchmark()
-    for match in _LINE.finditer(text):
+    for told in text.replace("\r", "\n").split("\n"):
+        match = _LINE.match(told) if told.startswith(_BEGINNINGS) else None
+        if match is None:
+            continue
         name, line = match.lastgroup or "", match[0].strip()[:LONGEST]
         check = name in ("passed", "failed")
         # A benchmark prints its shapes, then its headline, then its judgement, each at most once.
