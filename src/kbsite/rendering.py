@@ -74,6 +74,10 @@ class Environment(jinja2.Environment):
             self.used.add(found.name)
         return found
 
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """What a template knows: the same for all, so none pays for a map of its own over it."""
+        return super().make_globals(d) if d else self.globals
+
 
 def environment(site: Site) -> Environment:
     """Templates, with everything that all of them may use. Autoescape is on, always."""
@@ -83,6 +87,8 @@ def environment(site: Site) -> Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # What changes while a site is made is seen by the next build.
+        auto_reload=False,
         bytecode_cache=_compiled(),
     )
     env.used = set()

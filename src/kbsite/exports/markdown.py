@@ -382,10 +382,12 @@ def shown(text: str) -> str:
     if ordinary(text):
         return text
     text = whole(text).replace("\r\n", "\n")
-    odd = {char for char in set(text) if char not in "\n\t" and category(char) in _ODD}
-    table = {ord(char): f"\\u{ord(char):04x}" if ord(char) > 255 else f"\\x{ord(char):02x}"
-             for char in odd}  # fmt: skip
-    return text.translate(table)
+    # There are few of them, in a text and at all, and a table is asked for every character.
+    for char in set(text):
+        if char not in "\n\t" and category(char) in _ODD:
+            code = ord(char)
+            text = text.replace(char, f"\\u{code:04x}" if code > 255 else f"\\x{code:02x}")
+    return text
 
 
 _ODD = frozenset({"Cc", "Cf", "Zl", "Zp"})
