@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks.builds import Cost, Program, cost
 from benchmarks.moving import WORD, movings
-from benchmarks.opening import Opening, openings
+from benchmarks.opening import CHROMIUM, Opening, openings
 from benchmarks.session import PROBES, write_session
 from benchmarks.transcripts import building, moving, opening, safety
 from kbsite.build import build, override
@@ -24,6 +24,7 @@ from kbsite.importers.transcript import import_transcripts
 from kbsite.store.runs import read_run
 from kbsite.store.settings import CONFIG, read_settings
 from kbsite.transcripts import transcript
+from tests.browser.conftest import SHELLS
 
 MB = 1_000_000
 T = TypeVar("T")
@@ -125,6 +126,13 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(chosen).out / "runs" / run.name / "index.html"
 
 
+@pytest.fixture(name="shell")
+def _shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chromium without its window, where there is one: it opens the same pages in half the time."""
+    monkeypatch.setattr("benchmarks.opening.CHROMIUM", (*SHELLS, *CHROMIUM))
+
+
+@pytest.mark.usefixtures("shell")
 def test_a_page_that_executes_its_transcript_is_told_from_one_that_does_not(
     site: Path, tmp_path: Path
 ) -> None:
@@ -142,6 +150,7 @@ def test_a_page_that_executes_its_transcript_is_told_from_one_that_does_not(
     assert ours.elements <= 3_000
 
 
+@pytest.mark.usefixtures("shell")
 def test_moving_finds_every_hit_and_lands_on_the_steps_that_are_linked(site: Path) -> None:
     session = (site.parent / "raw").rglob("*.jsonl")
     said = next(session).read_text().casefold().count(WORD)

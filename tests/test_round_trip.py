@@ -129,7 +129,7 @@ class Shown:
     def says(self, text: str) -> bool:
         """Whether it holds a text to the last character, as it is, within JSON, or in a diff."""
         forms = spellings(text)
-        if any(form in self.text for form in forms):
+        if any(form in self.text for form in dict.fromkeys(forms)):
             return True
         lines = forms[1].strip("\n")
         return any(lines in side for side in self.sides) or self._patches(lines)
@@ -301,8 +301,10 @@ def _check_rows(
             account.rows += 1
             if _FILLER.fullmatch(text) or any(step.says(text) for step in near):
                 continue
-            here = near or list(pages.steps.values())
-            if not pages.every.says(text) and not any(step.tells(text) for step in here):
+            # All steps of a run are long: they are looked at where the step at hand says nothing.
+            if any(step.tells(text) for step in near) or pages.every.says(text):
+                continue
+            if near or not any(step.tells(text) for step in pages.steps.values()):
                 account.lost.append(f"{file.path} line {line} raw: {text[:200]!r}")
 
 

@@ -320,8 +320,8 @@ def test_the_line_of_a_key_in_four_megabytes_is_found() -> None:
     many = ",\n".join(f'"key {n}": {{"a": [1, "{{,\\""]}}' for n in range(110_000))
     text = f'{{\n{many},\n"last":\n{{"a": [0,\n5]}}}}'
     assert 3_000_000 < len(text) < LIMIT_BYTES
-    assert line_of(text, ".last.a[1]") == 110_004
-    assert lines_of(text, [".last", ".key 3.a", ".no.such"]) == [110_002, 5, None]
+    keys = [".last.a[1]", ".last", ".key 3.a", ".no.such"]
+    assert lines_of(text, keys) == [110_004, 110_002, 5, None]
 
 
 @pytest.mark.parametrize(
