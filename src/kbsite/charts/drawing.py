@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from markupsafe import Markup, escape
 
@@ -63,7 +63,18 @@ def _called(key: str) -> str:
 
 
 def _attribute(value: str | float) -> str:
-    return plain(value) if isinstance(value, str) else coordinate(value)
+    return _word(value) if isinstance(value, str) else coordinate(value)
+
+
+def _word(text: str) -> Markup:
+    """`plain`, for what is mostly a class or a word that stands in every chart."""
+    return _short(text) if len(text) <= _SHORT else plain(text)
+
+
+_SHORT = 40
+"""Letters of the longest word that is remembered."""
+
+_short = lru_cache(maxsize=1000)(plain)
 
 
 def _together(content: Iterable[str], between: str = "") -> str:
@@ -96,7 +107,7 @@ def picture(title: str, description: str, content: Iterable[Markup], height: int
 
 def label(text: str, x: float, y: float, *, anchor: str = "middle") -> Markup:
     """Words in a picture; `anchor` is start, middle or end."""
-    return element("text", plain(text), x=x, y=y, text_anchor=anchor, class_="chart-label")
+    return element("text", _word(text), x=x, y=y, text_anchor=anchor, class_="chart-label")
 
 
 def line(x: tuple[float, float], y: tuple[float, float], style: str) -> Markup:
@@ -174,7 +185,7 @@ def table(
         told = plain(f"… {len(body) - ROWS} more; {rest} …")
         gap = element("tr", element("td", told, colspan=str(len(heads))))
         body = [*body[: ROWS // 2], gap, *body[len(body) - ROWS // 2 :]]
-    head = element("tr", *(element("th", plain(name), scope="col") for name in heads))
+    head = element("tr", *(element("th", _word(name), scope="col") for name in heads))
     return element(
         "table",
         element("caption", plain(caption)),
