@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
 
 from kbsite.store.inputs import changes, inputs
+from kbsite.store.swapping import remove
 from kbsite.store.writing import write_text
 
 
@@ -32,27 +32,41 @@ def test_who_looks_where_something_changed_knows_what_who_looks_everywhere_does(
 def _changed(home: Path, chance: random.Random, text: str) -> Path:
     """Change something; its path."""
     every = [path for path in sorted(home.rglob("*")) if path.parent != home]
-    path = chance.choice(every) if every else home / "runs" / "a"
-    match chance.randrange(6):
-        case 0 if path.is_file():
-            path.write_text(text * chance.randrange(9))
-        case 1:
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        case 2 if path.is_dir() and not path.is_symlink():
-            # What is called so until it is whole is told of by its last name alone.
-            write_text(path / "new.partial" / "x" / "y", text)
-            path = (path / "new.partial").rename(path / f"new {text}")
-        case 3:
-            path = path.parent / f"empty {text}"
-            path.mkdir(exist_ok=True)
-        case 4:
-            path = path.parent / f"link {text}"
-            path.unlink(missing_ok=True)
-            path.symlink_to(home)
-        case _:
-            path = path.parent / f"file {text}"
-            path.write_text(text)
+    change = chance.choice([_written, _taken_away, _completed, _emptied, _linked, _added])
+    return change(chance.choice(every) if every else home / "runs" / "a", text)
+
+
+def _written(path: Path, text: str) -> Path:
+    if path.is_file() and not path.is_symlink():
+        path.write_text(text * 3)
     return path
+
+
+def _taken_away(path: Path, _: str) -> Path:
+    remove(path)
+    return path
+
+
+def _completed(path: Path, text: str) -> Path:
+    """What is called so until it is whole is told of by its last name alone."""
+    write_text(path.parent / "new.partial" / "x" / "y", text)
+    return (path.parent / "new.partial").rename(path.parent / f"new {text}")
+
+
+def _emptied(path: Path, text: str) -> Path:
+    (path.parent / f"empty {text}").mkdir(parents=True, exist_ok=True)
+    return path.parent / f"empty {text}"
+
+
+def _linked(path: Path, text: str) -> Path:
+    (path.parent / f"link {text}").unlink(missing_ok=True)
+    (path.parent / f"link {text}").symlink_to(path)
+    return path.parent / f"link {text}"
+
+
+def _added(path: Path, text: str) -> Path:
+    write_text(path.parent / f"file {text}", text)
+    return path.parent / f"file {text}"
 
 
 def test_a_folder_counts_as_changed_where_anything_in_it_did(tmp_path: Path) -> None:
