@@ -61,41 +61,54 @@ def build(
     jobs = settings.config.jobs
     settings = replace(settings, config=replace(settings.config, jobs=0))
     with alone(settings.out):
-        out = settings.out
-        if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
-            raise UsageError(
-                f"{out}: not made by kbsite, so not replaced; empty it or choose --out"
-            )
-        places = [settings.runs, settings.problems]
-        if memory and fresh:
-            memory.hear(None)
-        since = memory.since(out, places) if memory else None
-        before, heard = since or (Standing() if fresh else read_standing(out), None)
-        now = Standing(
-            program=dict(program(before.program, heard).files),
-            settings=digest(settings, *denied_of(settings), feeds.installed()),
-            inputs=inputs(places, before.inputs, heard),
-        )
-        tidy = None
-        looks_again = memory is not None and memory.owes_a_look and heard is None
-        if before.program and _same(before, now) and not looks_again:
-            work, standing = Work(), before
+        _refuse_another_s(settings.out)
+        before, now, again = _standings(settings, memory, fresh=fresh)
+        if before.program and _same(before, now) and not again:
+            output, standing = None, before
         else:
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            output, standing = make(
-                settings, before, now, engine or engine_of(otherwise=jobs), tick, memory
-            )
-            work, tidy = output.work, output.tidy
+            chosen = engine or engine_of(otherwise=jobs)
+            output, standing = make(settings, before, now, chosen, tick, memory)
         if memory:
-            memory.looked(out, places, standing)
-        built = Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
+            memory.looked(settings.out, _places(settings), standing)
+        built = _built(settings.out, standing, output.work if output else Work())
         if told:
             told(built)
-        if tidy:
-            tidy()
+        if output:
+            output.tidy()
         return built
+
+
+def _places(settings: Settings) -> list[Path]:
+    return [settings.runs, settings.problems]
+
+
+def _standings(
+    settings: Settings, memory: Memory | None, *, fresh: bool
+) -> tuple[Standing, Standing, bool]:
+    """What stands, what is to stand, and whether to go over it though both are the same."""
+    if memory and fresh:
+        memory.hear(None)
+    since = memory.since(settings.out, _places(settings)) if memory else None
+    before, heard = since or (Standing() if fresh else read_standing(settings.out), None)
+    now = Standing(
+        program=dict(program(before.program, heard).files),
+        settings=digest(settings, *denied_of(settings), feeds.installed()),
+        inputs=inputs(_places(settings), before.inputs, heard),
+    )
+    return before, now, memory is not None and memory.owes_a_look and heard is None
+
+
+def _refuse_another_s(out: Path) -> None:
+    """Raise UsageError where a folder holds what no build made."""
+    if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
+        raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")
+
+
+def _built(out: Path, standing: Standing, work: Work) -> Built:
+    return Built(out, standing.pages, standing.findings, work, standing.unmet, standing.hidden)
 
 
 def _same(before: Standing, now: Standing) -> bool:

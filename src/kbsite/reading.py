@@ -99,7 +99,9 @@ def read_noticing(
     findings: list[Finding] = []
     runs, floor_runs = _apart(_runs(settings.runs, findings, hiding, known))
     graded = graded_floors(floor_runs)
-    problems = {stored.id: stored for stored in _problems(settings.problems, findings)}
+    problems = {
+        stored.id: stored for stored in _problems(settings.problems, findings, hiding, known)
+    }
     configs = board_configs(settings.config, runs)
     floors = [[*_floors(settings.runs, config, findings), *graded] for config in configs]
     seen = Sighting()
@@ -191,10 +193,18 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
     return held
 
 
-def _problems(folder: Path, findings: list[Finding]) -> Iterator[StoredProblem]:
+def _problems(
+    folder: Path, findings: list[Finding], hiding: Hiding | None, known: KnownRuns | None
+) -> Iterator[StoredProblem]:
+    touched = hiding.touched if hiding else None
     for path in problem_folders(folder):
+        held = known.problems.pop(str(path), None) if known else None
         try:
-            yield read_problem(path)
+            if held is None or touched is None or str(path.absolute()) in touched:
+                held = read_problem(path)
+            if known:
+                known.problems[str(path)] = held
+            yield held
         except InvalidFileError as error:
             findings += as_findings(error)
 

@@ -22,8 +22,9 @@ def redactions(hidden: Mapping[str, Hidden], published: Collection[Path]) -> Red
     Of the runs in the folders `published` alone.
     """
     files = []
+    folders = set(map(str, published))
     for folder, one in sorted(hidden.items()):
-        for name, spans in sorted(one.files.items()) if Path(folder) in published else ():
+        for name, spans in sorted(one.files.items()) if folder in folders else ():
             rules = sorted({span.rule for span in spans})
             by_rule = {rule: [span.line for span in spans if span.rule == rule] for rule in rules}
             files.append(

@@ -60,25 +60,25 @@ def _again(
     places: Collection[str], before: Mapping[str, Input], heard: Collection[str]
 ) -> set[str] | None:
     """What has to be looked at; None where that is everything."""
-    again: set[str] = set()
-    ours = [path for path in heard if path.startswith(tuple(f"{place}/" for place in places))]
     if any(path in places for path in heard):
         return None
-    for above in {path.rpartition("/")[0] for path in ours}:
-        try:
-            names = set(os.listdir(above))  # noqa: PTH208 - names alone
-        except OSError:
-            return None
-        known = {
-            path[len(above) + 1 :].partition("/")[0]
-            for path in before
-            if path.startswith(f"{above}/")
-        }
-        # Of what is called so while it is written nobody tells when it goes.
-        again |= {f"{above}/{name}" for name in names ^ known}
-        if not names:
-            again.add(above)
-    return again.union(ours)
+    within = tuple(f"{place}/" for place in places)
+    ours = {path for path in heard if path.startswith(within)}
+    again = set(ours)
+    try:
+        for above in {path.rpartition("/")[0] for path in ours}:
+            again |= _others(above, before)
+    except OSError:
+        return None
+    return again
+
+
+def _others(folder: str, before: Mapping[str, Input]) -> set[str]:
+    """What came to a folder or went: of what is called so while it is written nobody tells."""
+    names, home = set(os.listdir(folder)), f"{folder}/"  # noqa: PTH208 - names alone
+    known = {path[len(home) :].partition("/")[0] for path in before if path.startswith(home)}
+    others = {f"{home}{name}" for name in names ^ known}
+    return others if names else {*others, folder}
 
 
 def _looked(

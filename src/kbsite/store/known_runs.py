@@ -18,6 +18,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden, Span
 from kbsite.model.run import Run
 from kbsite.store.files import Stored
+from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 from kbsite.store.told import read_told, write_told
 
@@ -65,6 +66,8 @@ class KnownRuns:
     told: Mapping[str, msgspec.Raw] = field(default_factory=dict)
     held: dict[str, tuple[str, StoredRun, msgspec.Raw | None]] = field(default_factory=dict)
     """Those that were asked for or read, by folder: what of, and how they are told."""
+    problems: dict[str, StoredProblem] = field(default_factory=dict)
+    """Problems that this process read, by folder."""
 
     def get(self, folder: Path, hidden: Hidden) -> StoredRun | None:
         """A run of which neither a file changed nor what is hidden of it; None if it is another."""
