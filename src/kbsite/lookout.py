@@ -95,8 +95,8 @@ class Lookout:
     """What comparing all runs found the last time."""
     engine: Engine = field(default_factory=Here)
     """Who looks."""
-    meanwhile: Callable[[StoredRun], None] | None = None
-    """What a core that has no run to look over does with a long one of those that others have."""
+    meanwhile: Callable[[StoredRun | None], None] | None = None
+    """What there is to do while others look; with a long run that they have, if a core is left."""
 
     def look(self, runs: Sequence[Evidence], tick: Tick | None = None) -> Sighting:
         """What there is to find in the runs of a site; each that is looked over is told."""
@@ -152,9 +152,12 @@ class Lookout:
 
         def meanwhile(cores: int) -> None:
             longest = max(anew, key=_size)
-            if self.meanwhile and cores and _size(longest) >= LONG:
-                self.meanwhile(longest.run.stored)
+            if self.meanwhile:
+                taken = cores and _size(longest) >= LONG
+                self.meanwhile(longest.run.stored if taken else None)
 
+        if anew:
+            alarms.load()
         weights = [_LEAST + _size(work) // _FASTER for work in anew]
         self.engine.each(_noticed, anew, weights, told, meanwhile)
         return found | looked
@@ -192,7 +195,7 @@ def _size(work: _Work) -> int:
     return sum(file.size for file in work.run.stored.transcripts)
 
 
-_LEAST, _FASTER = 20_000, 4
+_LEAST, _FASTER = 6_000, 4
 """What the rest of a run weighs, and how much faster transcripts are looked over than shown."""
 
 

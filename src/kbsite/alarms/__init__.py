@@ -87,6 +87,12 @@ if not TYPE_CHECKING:  # which knows both
         return held
 
 
+def load() -> None:
+    """Load what looks at runs, once for all copies of this process that do."""
+    for name in _LISTS:
+        getattr(_this, name)
+
+
 def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:
     """What all detectors find in one run, what weighs most first.
 

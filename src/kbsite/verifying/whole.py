@@ -15,8 +15,8 @@ from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions
-from kbsite.pages import every
 from kbsite.pages.data import SITE
+from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
 from kbsite.rendering import Templates, environment
 from kbsite.store.files import contents

@@ -1,0 +1,186 @@
+"""All pages of a site, made or kept, and the files that stand beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+from kbsite import assets
+from kbsite.engines import Engine, Here, Lost
+from kbsite.errors import MachineError
+from kbsite.lookout import Tick
+from kbsite.model.finding import Finding
+from kbsite.output import Copy
+from kbsite.pages.data import REDACTION
+from kbsite.pages.kinds import every
+from kbsite.pages.page import Page, gzip_path, raw_path
+from kbsite.record import PageRecord, Raw, Record
+from kbsite.standing import Standing, digest
+from kbsite.store.inputs import Input
+from kbsite.store.runs import StoredRun
+from kbsite.store.schema import SCHEMAS, schema
+from kbsite.store.writing import json_text
+from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page, do
+
+
+def still_right(before: Record, frame: str, templates: Mapping[str, str]) -> Record:
+    """What the last build made that can be what this one makes."""
+    if before.frame != frame:
+        return Record()
+    pages = {
+        path: page
+        for path, page in before.pages.items()
+        if all(templates.get(name) == held for name, held in page.templates.items())
+    }
+    return replace(before, pages=pages)
+
+
+@dataclass
+class PageMaking:
+    """A build at work: what it knows of the last one, and what it has made so far."""
+
+    prepared: Prepared
+    earlier: Standing
+    now: Standing
+    copied: Mapping[str, Raw]
+    """The runs' own files as they stand in the site, by id of run."""
+    engine: Engine
+    stays: bool
+    """Whether this process builds again: pages about several runs it makes itself, and knows more
+    of them then."""
+    pages: dict[str, PageRecord] = field(default_factory=dict)
+    raw: dict[str, Raw] = field(default_factory=dict)
+    astray: bool = False
+    """Whether somebody was killed who wrote files that nobody has counted."""
+
+    def make(self, tick: Tick | None) -> list[Finding]:
+        """Put every file of the site in its place; what could not be made."""
+        self._copy_static()
+        pages = list(every(self.prepared.site))
+        found: dict[str, tuple[Finding, ...]] = {}
+
+        def ready(path: str, page: PageRecord) -> None:
+            self.pages[path] = page
+            if tick:
+                tick(path, len(self.pages), len(pages))
+
+        def told(task: Task, done: Done) -> None:
+            if isinstance(task, MakePage) and done.record:
+                found[task.page.path] = done.findings
+                ready(task.page.path, done.record)
+
+        tasks: list[Task] = [*self._anew(pages, ready), *self._copied()]
+        spread = [task for task in tasks if task.run or not self.stays]
+        if self.stays:
+            self._do(Here(), [task for task in tasks if not task.run], told)
+        self._do(self.engine, spread, told)
+        told_of = json_text(self.prepared.site.redactions)
+        self.prepared.output.write_bytes(REDACTION, told_of.encode())
+        # They came in any order: what is told of them stands in that of the pages.
+        self.pages = {page.path: self.pages[page.path] for page in pages}
+        return [one for page in pages for one in found.get(page.path, ())]
+
+    def _anew(
+        self, pages: Sequence[Page], ready: Callable[[str, PageRecord], None]
+    ) -> Iterator[MakePage]:
+        """The pages that have to be made; the others stay, and are ready."""
+        for page in pages:
+            key, old = self._key(page), self.prepared.earlier.pages.get(page.path)
+            if key and old and old.key == key and self.prepared.output.keep(old.files):
+                ready(page.path, old)
+            else:
+                yield MakePage(page, key)
+
+    def _key(self, page: Page) -> str | None:
+        """Digest of all that a page depends on; None where it is first told when it is made."""
+        if page.depends is None:
+            return self._whole
+        return self.prepared.key(page) if page.path in self.prepared.earlier.pages else None
+
+    def _do(
+        self, engine: Engine, tasks: Sequence[Task], told: Callable[[Task, Done], None]
+    ) -> None:
+        """Let tasks be done; of one that is lost, tell what there is in its place."""
+
+        def given(number: int, held: Done | Lost) -> None:
+            task = tasks[number]
+            done = self._without(task, held) if isinstance(held, Lost) else held
+            output = self.prepared.output
+            output.count(done.placed)
+            output.work.parsed += done.parsed
+            output.work.rendered += done.rendered
+            told(task, done)
+
+        weights = [self.prepared.weight(task) for task in tasks]
+        engine.each(partial(do, self.prepared), tasks, weights, given)
+
+    def _without(self, task: Task, lost: Lost) -> Done:
+        why = f"the process that did this was {lost.why}"
+        if isinstance(task, CopyFiles):
+            raise MachineError(f"{task.run.run.id}: its files cannot be copied: {why}")
+        self.astray = True
+        return broken_page(self.prepared, task, why)
+
+    @cached_property
+    def _whole(self) -> str:
+        """Digest of all that pages without dependencies of their own are made of.
+
+        That is everything but what transcripts say: of them such a page shows what alarms and
+        proofs do. Empty where that is not known.
+        """
+        site = self.prepared.site
+        runs = [(stored.run.id, stored.untold) for stored in site.every_run]
+        if not all(untold for _, untold in runs):
+            return ""
+        return digest(
+            self.prepared.frame, self.now.settings, runs, site.problems, site.hardware,
+            site.findings, site.redactions, site.alarms, site.proofs,
+            [board.floors for board in site.boards],
+        )  # fmt: skip
+
+    def _copy_static(self) -> None:
+        static = assets.folder("static")
+        for path in sorted(static.rglob("*")):
+            if path.is_file():
+                name = f"static/{path.relative_to(static).as_posix()}"
+                if not self._is_same(path, self.earlier.program, self.now.program, name):
+                    self.prepared.output.write_bytes(name, path.read_bytes())
+        schemas = [f"data/schema/{name}.schema.json" for name in sorted(SCHEMAS)]
+        if self.earlier.code == self.now.code and self.prepared.output.keep(schemas):
+            return
+        for name in sorted(SCHEMAS):
+            text = json_text(schema(name))
+            self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
+
+    def _is_same(
+        self, path: Path, before: Mapping[str, Input], now: Mapping[str, Input], name: str
+    ) -> bool:
+        """Whether a file of the site is what it was, and kept so."""
+        old, new = before.get(str(path.absolute())), now.get(str(path.absolute()))
+        same = old is not None and new is not None and old.digest == new.digest
+        return same and self.prepared.output.keep([name])
+
+    def _copied(self) -> Iterator[CopyFiles]:
+        """The runs' own files, as they stand in the site, of runs that are not what they were."""
+        for stored in self.prepared.site.every_run:
+            held = self.copied.get(stored.run.id)
+            if held and held.says == stored.says and self.prepared.output.keep(held.paths):
+                self.raw[stored.run.id] = held
+                continue
+            copies = tuple(self._copies(stored))
+            if stored.says:
+                paths = tuple(copy.path for copy in copies)
+                self.raw[stored.run.id] = Raw(stored.says, paths)
+            yield CopyFiles(stored, copies)
+
+    def _copies(self, stored: StoredRun) -> Iterator[Copy]:
+        for file in stored.files:
+            name = str(file.path.absolute())
+            old, new = self.earlier.inputs.get(name), self.prepared.inputs.get(name)
+            same = old is not None and new is not None and old.says == new.says
+            yield Copy(file, raw_path(stored.run.id, file.name), same)
+            packed = gzip_path(stored.run.id, file)
+            if packed:
+                yield Copy(file, packed, same, compressed=True)

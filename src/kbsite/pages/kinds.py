@@ -1,0 +1,45 @@
+"""The kinds of pages: one module each, listed in ALL.
+
+A new kind of page is a module that fits PageModule, a template, and its name in ALL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from kbsite.pages import (
+    audits,
+    board,
+    compare,
+    data,
+    explore,
+    hardware,
+    home,
+    methodology,
+    missing,
+    problem,
+    run,
+    runs,
+)
+from kbsite.pages.page import Page, Site
+
+
+class PageModule(Protocol):
+    """A kind of page."""
+
+    def pages(self, site: Site) -> Iterator[Page]:
+        """The pages of this kind, made one at a time: a run's page holds its whole transcript."""
+        ...
+
+
+ALL: list[PageModule] = [
+    home, board, run, runs, audits, compare, explore, problem, hardware, methodology, data,
+    missing,
+]  # fmt: skip
+
+
+def every(site: Site) -> Iterator[Page]:
+    """All pages of the site, in order of kind."""
+    for module in ALL:
+        yield from module.pages(site)
