@@ -1,8 +1,9 @@
 """What the first build of a site costs: `python -m benchmarks.cold FOLDERS`.
 
 Redaction is on. Built are the transcripts in some folders, many of a megabyte beside another
-program, and runs so small that their pages are what costs. It prints what was measured and judges
-nothing: times hang on the machine and on what else it does; processor time does so less.
+program, and runs so small that their pages are what costs: by one process, and by two. It prints
+what was measured and judges nothing: times hang on the machine and on what else it does, those of
+two processes most of all; processor time does so less.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class Cold:
     size: int
     """Bytes of transcripts."""
     cost: Cost
+    """By one process."""
+    two: Cost
+    """By two."""
     pages: int
     peer: Cost | None = None
 
@@ -53,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for folder in options.folders:
             files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
             made.append(_built(folder.name, home / folder.name, files, options.times))
-    Console(width=max(110, Console().width)).print(table(made))
+    Console(width=max(150, Console().width)).print(table(made))
 
 
 def _options() -> argparse.ArgumentParser:
@@ -81,11 +85,17 @@ def _built(
     taken = list(_imported(files, home / "runs" / "bench"))
     own = shutil.which("kbsite", path=str(Path(sys.executable).parent)) or "kbsite"
     command = [own, "build", "--config", str(ROOT / "kbsite.yaml"), "--runs", str(home / "runs")]
-    built = Program("kbsite", lambda out: [*command, "--out", str(out / "site")], lambda _: None)
-    spent = cost(built, home / "out", times)
+    spent = _spent([*command, "--jobs", "1"], home / "out", times)
+    two = _spent([*command, "--jobs", "2"], home / "out", times)
     pages = sum(1 for _ in (home / "out").rglob("*.html"))
     beside = _peer(peer, taken, home / "peer", times) if peer and peer.exists() else None
-    return Cold(name, len(taken), sum(f.stat().st_size for f in taken), spent, pages, beside)
+    size = sum(file.stat().st_size for file in taken)
+    return Cold(name, len(taken), size, spent, two, pages, beside)
+
+
+def _spent(command: Sequence[str], out: Path, times: int) -> Cost:
+    given = Program("kbsite", lambda out: [*command, "--out", str(out / "site")], lambda _: None)
+    return cost(given, out, times)
 
 
 def _imported(files: Sequence[Path], board: Path) -> Iterator[Path]:
@@ -110,14 +120,14 @@ def table(built: Sequence[Cold]) -> Table:
     shown = Table(title="first builds, redaction on")
     heads = (
         "", "runs", "MB", "pages", "wall s", "CPU s", "MB a CPU s", "pages a CPU s", "peak MB",
-        f"wall of {PEER}", "CPU",
+        "two jobs: as fast", "their CPU", f"their wall, of {PEER}", "CPU",
     )  # fmt: skip
     for head in heads:
         shown.add_column(head, justify="left" if not head else "right")
     for one in built:
-        held, peer = one.cost, one.peer
+        held, two, peer = one.cost, one.two, one.peer
         ratios = (
-            (f"{held.wall / peer.wall:.2f} x", f"{held.processor / peer.processor:.2f} x")
+            (f"{two.wall / peer.wall:.2f} x", f"{two.processor / peer.processor:.2f} x")
             if peer
             else ("", "")
         )
@@ -125,7 +135,8 @@ def table(built: Sequence[Cold]) -> Table:
             one.name, f"{one.runs:,}", f"{one.size / _MEGABYTE:.1f}", f"{one.pages:,}",
             f"{held.wall:.1f}", f"{held.processor:.1f}",
             f"{one.size / _MEGABYTE / held.processor:.1f}", f"{one.pages / held.processor:.0f}",
-            f"{held.peak / _MEGABYTE:.0f}", *ratios,
+            f"{max(held.peak, two.peak) / _MEGABYTE:.0f}", f"{held.wall / two.wall:.2f} x",
+            f"{two.processor / held.processor:.2f} x", *ratios,
         )  # fmt: skip
     return shown
 

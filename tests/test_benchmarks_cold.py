@@ -27,13 +27,15 @@ def test_what_is_no_transcript_is_passed_over_and_the_rest_is_built(tmp_path: Pa
 
 
 def test_it_prints_megabytes_and_pages_a_second_and_its_part_of_a_peers_time() -> None:
-    own = Cost("kbsite", (4.0,), 5.0, 90_000_000, 1)
+    own = Cost("kbsite", (7.0,), 5.0, 90_000_000, 1)
+    two = Cost("kbsite", (4.0,), 5.5, 60_000_000, 1)
     peer = Cost("other", (8.0,), 20.0, 1, 1)
-    console = Console(width=160, file=StringIO())
+    console = Console(width=200, file=StringIO())
     with console.capture() as captured:
-        console.print(table([Cold("some", 20, 60_000_000, own, 2500, peer)]))
+        console.print(table([Cold("some", 20, 60_000_000, own, two, 2500, peer)]))
     row = captured.get().splitlines()[-2]
 
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
-        "some", "20", "60.0", "2,500", "4.0", "5.0", "12.0", "500", "90", "0.50 x", "0.25 x"
+        "some", "20", "60.0", "2,500", "7.0", "5.0", "12.0", "500", "90",
+        "1.75 x", "1.10 x", "0.50 x", "0.28 x",
     ]  # fmt: skip

@@ -221,7 +221,7 @@ def test_other_code_looks_at_everything(
     SEEN.clear()
     own = program({}).files
     other = Program({**own, "other.py": Input(size=0, changed=0, digest="other")})
-    monkeypatch.setattr("kbsite.build.program", lambda _: other)
+    monkeypatch.setattr("kbsite.build.program", lambda *_: other)
     build(settings)
 
     assert looked_at() == ["a", "b"]
