@@ -6,7 +6,6 @@ ends no line and begins none: lines, offsets and syntax stay what they were.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -61,14 +60,13 @@ class Hidden:
     """SHA-256 of what the site shows of them."""
 
 
-_SEEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")
-
-
 def _all_but_ends(byte: bytes) -> bytes:
     """A table that makes every byte the same, but those that end lines."""
     return bytes(old if old in b"\r\n" else byte[0] for old in range(256))
 
 
+_SHAPE = bytes(ord("x") if old > 0x7F or chr(old).isalnum() else old for old in range(256))
+"""A table that makes letters, digits and all beyond ASCII the same."""
 _CROSSES, _ZEROS, _BLANKS = (_all_but_ends(byte) for byte in (b"x", b"0", b" "))
 
 
@@ -76,7 +74,7 @@ def cover(span: Span, piece: bytes, offset: int) -> bytes:
     """What stands in place of `piece`, which begins `offset` bytes into a span; as long as it."""
     match span.form:
         case Form.SHAPE:
-            return _SEEN.sub(b"x", piece)
+            return piece.translate(_SHAPE)
         case Form.HEX:
             return piece.translate(_ZEROS)
         case Form.BLANK:
