@@ -75,10 +75,17 @@ def cost(program: Program, out: Path, times: int) -> Cost:
     return Cost(program.name, walls, processor, peak, html)
 
 
+_NOT_KEPT = "PYTHONDONTWRITEBYTECODE"
+
+
 def spent(command: Sequence[str], started: Callable[[int], object] = lambda _: None) -> Spent:
     """What a command takes, whose process `started` is told; CalledProcessError where it fails."""
+    # What is installed is compiled once, and not by each process.
+    held = {name: value for name, value in os.environ.items() if name != _NOT_KEPT}
     start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:  # noqa: S603 - the commands are ours
+    with subprocess.Popen(  # noqa: S603 - the commands are ours
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=held
+    ) as process:
         started(process.pid)
         told = process.stderr.read().decode() if process.stderr else ""
         _, status, used = os.wait4(process.pid, 0)
