@@ -136,6 +136,17 @@ def test_one_run_by_itself_is_looked_over_and_no_other(settings: Settings) -> No
     assert list(site.alarms) == [site.runs[0].run.id]
 
 
+def test_what_detectors_read_of_a_run_is_not_kept_when_they_are_done(settings: Settings) -> None:
+    site = read(settings)
+    seen = [evidence(site, stored) for stored in site.runs]
+    lookout.Lookout().look(seen)
+
+    assert SEEN
+    assert [set(vars(one)) & {"sources", "transcript"} or one.shared for one in seen] == [
+        {} for _ in seen
+    ]
+
+
 def test_a_run_is_seen_with_its_problem_and_the_eager_floor_of_its_hardware(
     settings: Settings, make_floors: MakeFloors
 ) -> None:

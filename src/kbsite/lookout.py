@@ -6,7 +6,7 @@ A run is looked over again when what it was looked over for has changed, and onl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from kbsite import alarms
@@ -217,6 +217,8 @@ def _unlooked(lost: Lost) -> Noticed:
 
 def _scanned(run: Evidence, made_of: str) -> Scan:
     told: list[str] = []
+    # A view of its own: what detectors make of a run goes when they are done with it.
+    run = replace(run, shared={})
     found = alarms.scan(run, told)
     taken = alarms.fingerprints(run, told)
     return Scan(made_of, found, taken, tuple(told), "" if told else _digest(taken))
