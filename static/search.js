@@ -33,6 +33,11 @@
     return engine;
   }
 
+  // Whoever is about to ask waits for less: the index is on its way before the first letter.
+  document.getElementById("query").addEventListener("focus", () => {
+    if (location.protocol !== "file:") load().catch(() => {});
+  }, { once: true });
+
   document.addEventListener("kbsite:asked", ({ detail }) => ask(detail));
 
   async function ask({ query, filters }) {
