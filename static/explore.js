@@ -15,7 +15,10 @@
   };
   // What is drawn at first is what there are figures of: runs that nobody graded have no score.
   const known = (names) => names.find((name) => runs.some((run) => run[name] != null)) ?? names[0];
-  const DEFAULTS = { chart: "against", x: known(["time", "cost"]), y: known(["score", "output"]), by: "harness", board: "", problem: "" };
+  // So many points are drawn at once; of more, those of the first board are drawn at first.
+  const MANY = 2500;
+  const board = runs.length > MANY ? runs[0].board : "";
+  const DEFAULTS = { chart: "against", x: known(["time", "cost"]), y: known(["score", "output"]), by: "harness", board, problem: "" };
   const FLAGS = ["logx", "logy"];
   const COLOURS = ["green", "yellow", "cyan", "magenta", "blue", "red", "white", "warn"];
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon"];

@@ -208,3 +208,23 @@ def test_no_other_page_loads_the_program_that_draws(
         page.goto((folder / name).as_uri())
 
     assert not [address for address in witness.addresses if "vendor" in address]
+
+
+def test_of_very_many_runs_those_of_a_board_are_drawn_until_a_reader_asks_for_all(
+    folder: Path, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    context = context_of()
+    context.add_init_script("""let held; Object.defineProperty(window, "kbsiteExplored", {
+        get: () => held, set: (runs) => { held = Array.from({ length: 2501 }, (_, at) =>
+          ({ ...runs.at(-1), board: at % 500 ? "Z" : "A" })); } })""")
+    page = context.new_page()
+    witness.watch(page)
+    page.goto(f"{folder.as_uri()}/explore/index.html")
+    expect(page.locator("#told")).to_contain_text("6 runs; 2495 have no such figures")
+    assert page.locator("#ask-board").input_value() == "A"
+    page.select_option("#ask-board", "")
+    expect(page.locator("#told")).to_contain_text("2501 runs")
+    assert page.url.endswith("?board=")
+    page.reload()
+    expect(page.locator("#told")).to_contain_text("2501 runs")
+    assert witness.errors == []
