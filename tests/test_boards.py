@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbsite.boards import board
+from kbsite import boards
+from kbsite.boards import KnownScores, board
 from kbsite.model.audit import Audit, Verdict
 from kbsite.model.board import Attempt, Board, Cell, Row, Tally
 from kbsite.model.config import BoardConfig, Config, Represents
@@ -587,3 +589,21 @@ def test_each_attempt_has_the_runs_shown_nearest_to_its_cell_beside_it() -> None
         "b-q": Neighbours(up="c-q"),
         "b-q-2": Neighbours(up="c-q"),
     }
+
+
+def test_cells_that_are_what_they_were_are_not_compared_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    attempts = [attempt("a", score=0.5), attempt("b", model="other", score=0.7)]
+    known: KnownScores = {}
+    first = board(config("p"), attempts, known=known)
+    compared = boards._compared
+    monkeypatch.setattr(boards, "_compared", lambda _: pytest.fail("compared again"))
+
+    assert board(config("p"), attempts, known=known) == first
+    monkeypatch.setattr(boards, "_compared", compared)
+    better = [
+        attempts[0],
+        replace(attempts[1], metrics=replace(attempts[1].metrics, peak_fraction=0.1)),
+    ]
+    assert board(config("p"), better, known=known) == board(config("p"), better)

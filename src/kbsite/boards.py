@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import TypeVar
 
 from kbsite.model.board import (
@@ -19,6 +20,7 @@ from kbsite.model.board import (
     FloorRow,
     Refusal,
     Row,
+    Scores,
     Tally,
 )
 from kbsite.model.config import BoardConfig, Represents
@@ -34,8 +36,11 @@ def board(
     attempts: Sequence[Attempt],
     floors: Iterable[Floor] = (),
     problem_hashes: Mapping[str, str] | None = None,
+    known: KnownScores | None = None,
 ) -> Board:
     """The board that `attempts` make. `problem_hashes` holds the problems as they are today.
+
+    What is `known` is not compared again; what the board needs of it is last in it afterwards.
 
     Runs whose problem hash, hardware or budget is not the board's are refused and named.
     """
@@ -44,7 +49,7 @@ def board(
     kept, refused = _sorted_out(config, attempts, common)
     named = config.deck or sorted({attempt.run.problem for attempt in kept})
     deck = tuple(dict.fromkeys(named))
-    table = _table(kept, config.represents)
+    table = _table(kept, config.represents, {} if known is None else known)
     columns = _columns(table, deck)
     held = [floor for floor in floors if floor.problem in deck and _floor_fits(floor, common)]
     return Board(
@@ -57,6 +62,10 @@ def board(
         floors=_floor_rows(held, deck),
         refused=tuple(refused),
     )
+
+
+KnownScores = dict[str, Scores]
+"""What comparing cells said, by the digest of the cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +149,10 @@ class _Table:
     shown: Mapping[tuple[Contender, str], Attempt]
     contenders: tuple[Contender, ...]
     """In order of their first runs."""
-    scores: _Scores
+    scores: Scores
 
 
-@dataclass(frozen=True, slots=True)
-class _Scores:
-    """What comparing the scores that count says; nothing where no cell has one."""
-
-    best: Mapping[str, int] = field(default_factory=dict)
-    """The number of the best cell of each problem; of equals the first."""
-    sums: Mapping[int, float] = field(default_factory=dict)
-    """The sum of the scores of each contender, by its number."""
-
-
-def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
+def _table(attempts: Sequence[Attempt], rule: Represents, known: KnownScores) -> _Table:
     held: dict[tuple[Contender, str], list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.run.order):
         held.setdefault((attempt.run.contender, attempt.run.problem), []).append(attempt)
@@ -161,29 +160,38 @@ def _table(attempts: Sequence[Attempt], rule: Represents) -> _Table:
     shown = {key: _shown(own, rule) for key, own in tried.items()}
     # By number: two contenders may have the same label.
     numbers = {who: n for n, who in enumerate(dict.fromkeys(who for who, _ in shown))}
-    return _Table(tried, shown, tuple(numbers), _scores(shown, numbers))
+    return _Table(tried, shown, tuple(numbers), _scores(shown, numbers, known))
 
 
 def _scores(
-    shown: Mapping[tuple[Contender, str], Attempt], numbers: Mapping[Contender, int]
-) -> _Scores:
+    shown: Mapping[tuple[Contender, str], Attempt],
+    numbers: Mapping[Contender, int],
+    known: KnownScores,
+) -> Scores:
     held = [attempt.counted_score for attempt in shown.values()]
     if all(score is None for score in held):
-        return _Scores()
+        return Scores()
+    cells = [(numbers[who], problem, shown[who, problem].counted_score) for who, problem in shown]
+    made_of = sha256(repr(cells).encode("utf-8", "surrogateescape")).hexdigest()
+    known[made_of] = found = known.pop(made_of, None) or _compared(cells)
+    return found
+
+
+def _compared(cells: Sequence[tuple[int, str, float | None]]) -> Scores:
     # It takes longer to import than many a site takes to build.
     import pandas as pd
 
     figures = pd.DataFrame(
         {
-            "contender": [numbers[contender] for contender, _ in shown],
-            "problem": [problem for _, problem in shown],
-            "score": pd.Series(held, dtype=float),
+            "contender": [contender for contender, _, _ in cells],
+            "problem": [problem for _, problem, _ in cells],
+            "score": pd.Series([score for _, _, score in cells], dtype=float),
         }
     )
     scored = figures.dropna(subset=["score"])
     best = scored.groupby("problem")["score"].idxmax()
     sums = figures.groupby("contender")["score"].sum()
-    return _Scores(
+    return Scores(
         best={str(problem): int(cell) for problem, cell in best.items()},
         sums={int(str(number)): float(total) for number, total in sums.items()},
     )

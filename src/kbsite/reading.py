@@ -110,10 +110,12 @@ def read_noticing(
         seen = lookout.look([_evidence(stored, problems, eager) for stored in runs], tick)
     findings += seen.findings
     hashes = {stored.id: stored.hash for stored in problems.values()}
-    boards = []
+    boards, scores = [], known.scores if known else {}
     for config, held in zip(configs, floors, strict=True):
         mine = [stored for stored in runs if _on(config, stored, settings.runs)]
-        boards.append(board(config, _attempts(mine, seen), held, hashes))
+        boards.append(board(config, _attempts(mine, seen), held, hashes, scores))
+    if known:
+        known.scores = dict(list(scores.items())[-len(configs) :])
     site = Site(
         settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
         alarms=seen.alarms, proofs=seen.proofs, hardware=settings.hardware,

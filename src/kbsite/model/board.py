@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kbsite.model.alarm import Alarm, Level
@@ -127,6 +127,16 @@ class Column:
     problem: str
     tally: Tally
     best: Attempt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What comparing the scores that count says; nothing where no cell has one."""
+
+    best: Mapping[str, int] = field(default_factory=dict)
+    """The number of the best cell of each problem; of equals the first."""
+    sums: Mapping[int, float] = field(default_factory=dict)
+    """The sum of the scores of each contender, by its number."""
 
 
 @dataclass(frozen=True, slots=True)

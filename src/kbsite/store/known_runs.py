@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from kbsite.model.audit import Audit
+from kbsite.model.board import Scores
 from kbsite.model.finding import Finding
 from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden, Span
@@ -55,6 +56,7 @@ class _Told:
     """Digest of the code that read them."""
     runs: dict[str, msgspec.Raw]
     """By folder."""
+    scores: dict[str, Scores] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class KnownRuns:
     told: Mapping[str, msgspec.Raw] = field(default_factory=dict)
     held: dict[str, tuple[str, StoredRun, msgspec.Raw | None]] = field(default_factory=dict)
     """Those that were asked for or read, by folder: what of, and how they are told."""
+    scores: dict[str, Scores] = field(default_factory=dict)
+    """What comparing the cells of a board said the last time, by digest of those."""
     problems: dict[str, StoredProblem] = field(default_factory=dict)
     """Problems that this process read, by folder."""
 
@@ -123,10 +127,12 @@ _DECODER = msgspec.json.Decoder(_Known)
 def read_known(path: Path, code: str) -> KnownRuns:
     """What a file tells of runs that this code read; nothing where that cannot be read."""
     told = read_told(path, _Told)
-    return KnownRuns(code, told.runs if told and told.code == code else {})
+    if told is None or told.code != code:
+        return KnownRuns(code)
+    return KnownRuns(code, told.runs, scores=told.scores)
 
 
 def write_known(path: Path, known: KnownRuns) -> None:
     """Write down what was read; no secret is in it."""
     runs = {folder: raw for folder, (_, _, raw) in known.held.items() if raw is not None}
-    write_told(path, _Told(known.code, runs))
+    write_told(path, _Told(known.code, runs, known.scores))
