@@ -29,7 +29,7 @@ from kbsite.store.settings import Settings, denied_of
 
 __all__ = ["Hiding", "Looked", "denied_of", "hiding_of", "rules_digest"]
 
-_FASTER, _A_FILE = 20, 300
+_FASTER, _A_FILE = 20, 500
 """How much faster files are looked at than shown, and what each weighs beside."""
 
 
