@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kbsite.alarms.evidence import Evidence
-from kbsite.boards import board
+from kbsite.boards import KnownScores, board
 from kbsite.errors import InputError
 from kbsite.hiding import Hiding
 from kbsite.lookout import Lookout, Sighting, Tick
-from kbsite.model.board import Attempt
+from kbsite.model.board import Attempt, Board
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
@@ -110,18 +110,24 @@ def read_noticing(
         seen = lookout.look([_evidence(stored, problems, eager) for stored in runs], tick)
     findings += seen.findings
     hashes = {stored.id: stored.hash for stored in problems.values()}
-    boards, scores = [], known.scores if known else {}
+    boards: list[Board] = []
+    scores = _scores_of(known)
     for config, held in zip(configs, floors, strict=True):
         mine = [stored for stored in runs if _on(config, stored, settings.runs)]
         boards.append(board(config, _attempts(mine, seen), held, hashes, scores))
-    if known:
-        known.scores = dict(list(scores.items())[-len(configs) :])
+    for made_of in [*scores][: -len(configs)]:
+        del scores[made_of]
     site = Site(
         settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
         alarms=seen.alarms, proofs=seen.proofs, hardware=settings.hardware,
         floor_runs=floor_runs,
     )  # fmt: skip
     return site, seen
+
+
+def _scores_of(known: KnownRuns | None) -> KnownScores:
+    """What is known of cells of boards, for boards to add to; what they ask for is last in it."""
+    return known.scores if known else {}
 
 
 def _apart(every: Iterable[StoredRun]) -> tuple[tuple[StoredRun, ...], tuple[StoredRun, ...]]:
