@@ -87,7 +87,7 @@ def _built(
     command = [own, "build", "--config", str(ROOT / "kbsite.yaml"), "--runs", str(home / "runs")]
     spent = _spent([*command, "--jobs", "1"], home / "out", times)
     two = _spent([*command, "--jobs", "2"], home / "out", times)
-    pages = sum(1 for _ in (home / "out").rglob("*.html"))
+    pages = sum(1 for _ in (home / "out" / "site").rglob("*.html"))
     beside = _peer(peer, taken, home / "peer", times) if peer and peer.exists() else None
     size = sum(file.stat().st_size for file in taken)
     return Cold(name, len(taken), size, spent, two, pages, beside)
