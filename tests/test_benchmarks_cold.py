@@ -21,7 +21,7 @@ def test_what_is_no_transcript_is_passed_over_and_the_rest_is_built(tmp_path: Pa
 
     assert (held.runs, held.size) == (1, files[0].stat().st_size)
     assert (tmp_path / "out" / "site" / "index.html").is_file()
-    assert held.pages == len(list((tmp_path / "out").rglob("*.html")))
+    assert held.pages == len(list((tmp_path / "out" / "site").rglob("*.html")))
     assert held.cost.processor > 0
     assert held.peer is None
 

@@ -113,8 +113,12 @@ def reset(connection: socket.socket) -> None:
 
 
 def head(status: str = "200 OK", **headers: str) -> bytes:
-    """A status line and headers; `_` in their names stands for `-`."""
-    lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()]
+    """A status line and headers; `_` in their names stands for `-`.
+
+    A raw provider is gone after its answer, and says so: else somebody may ask it for more.
+    """
+    told = {"connection": "close", **headers}
+    lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items()]
     return f"HTTP/1.1 {status}\r\n{''.join(lines)}\r\n".encode()
 
 
