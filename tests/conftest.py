@@ -29,6 +29,10 @@ hypothesis.settings.register_profile("desk", deadline=None)
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
+# Other tests have the other cores, and a copy of a process that holds all tests is dear. What
+# copies do is asked where it is the question, and where builds are killed.
+os.environ.setdefault("KBSITE_JOBS", "1")
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:

@@ -20,6 +20,11 @@ from tests.trees import tree
 KILLS = int(os.environ.get("KILLS", "6"))
 
 
+@pytest.fixture(autouse=True)
+def _processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBSITE_JOBS", "2")
+
+
 def test_a_killed_build_leaves_the_old_site_or_the_new_one(
     tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
 ) -> None:
