@@ -111,13 +111,20 @@ def dying(times: int, place: Path) -> Callable[..., None]:
     return work
 
 
+def built_with_deaths(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, times: int
+) -> tuple[dict[str, str], Built]:
+    """The site as it is when nobody dies, and then built anew by two of whom some are killed."""
+    monkeypatch.setattr(rendering, "transcript", dying(0, settings.out.parent))
+    _, whole, _ = made(settings, Here())
+    monkeypatch.setattr(rendering, "transcript", dying(times, settings.out.parent))
+    return whole, build(settings, engine=Copies(2))
+
+
 def test_a_page_whose_process_was_killed_once_is_made_by_another(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rendering, "transcript", dying(0, settings.out.parent))
-    _, whole, _ = made(settings, Here())
-    monkeypatch.setattr(rendering, "transcript", dying(1, settings.out.parent))
-    build(settings, engine=Copies(2))
+    whole, _ = built_with_deaths(settings, monkeypatch, 1)
 
     assert (settings.out.parent / "killed-0").exists()
     assert tree(settings.out) == whole
@@ -126,10 +133,7 @@ def test_a_page_whose_process_was_killed_once_is_made_by_another(
 def test_a_page_whose_processes_are_killed_says_so_and_the_others_are_whole(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rendering, "transcript", dying(0, settings.out.parent))
-    _, whole, _ = made(settings, Here())
-    monkeypatch.setattr(rendering, "transcript", dying(9, settings.out.parent))
-    built = build(settings, engine=Copies(2))
+    whole, built = built_with_deaths(settings, monkeypatch, 9)
     told = [one for one in built.findings if "killed (SIGKILL)" in one.message]
     site = tree(settings.out)
 

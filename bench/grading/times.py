@@ -36,9 +36,10 @@ class Empty:
     @classmethod
     def of(cls, wall: Sequence[float], held: Sequence[Held]) -> Empty:
         """From empty calls, and from those that kept the device as busy as a batch does."""
-        overhead = median(wall)
-        late = median([one.wall - one.event for one in held]) - overhead if held else 0.0
-        share = late / median([one.wall for one in held]) if held else 0.0
+        if not held:
+            return cls(tuple(wall))
+        late = median([one.wall - one.event for one in held]) - median(wall)
+        share = late / median([one.wall for one in held])
         return cls(tuple(wall), min(max(share, 0.0), MOST_DRIFT))
 
 

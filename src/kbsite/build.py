@@ -61,7 +61,7 @@ def build(
     jobs = settings.config.jobs
     settings = replace(settings, config=replace(settings.config, jobs=0))
     with alone(settings.out):
-        _refuse_another_s(settings.out)
+        _refuse_foreign(settings.out)
         before, now, again = _standings(settings, memory, fresh=fresh)
         if before.program and _same(before, now) and not again:
             output, standing = None, before
@@ -101,7 +101,7 @@ def _standings(
     return before, now, memory is not None and memory.owes_a_look and heard is None
 
 
-def _refuse_another_s(out: Path) -> None:
+def _refuse_foreign(out: Path) -> None:
     """Raise UsageError where a folder holds what no build made."""
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")

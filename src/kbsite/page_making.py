@@ -18,7 +18,6 @@ from kbsite.pages.kinds import every
 from kbsite.pages.page import Page, gzip_path, raw_path
 from kbsite.record import PageRecord, Raw, Record
 from kbsite.standing import Standing, digest
-from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.writing import json_text
@@ -145,7 +144,7 @@ class PageMaking:
         for path in sorted(static.rglob("*")):
             if path.is_file():
                 name = f"static/{path.relative_to(static).as_posix()}"
-                if not self._is_same(path, self.earlier.program, self.now.program, name):
+                if not self._is_same(path, name):
                     self.prepared.output.write_bytes(name, path.read_bytes())
         schemas = [f"data/schema/{name}.schema.json" for name in sorted(SCHEMAS)]
         if self.earlier.code == self.now.code and self.prepared.output.keep(schemas):
@@ -154,11 +153,10 @@ class PageMaking:
             text = json_text(schema(name))
             self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
 
-    def _is_same(
-        self, path: Path, before: Mapping[str, Input], now: Mapping[str, Input], name: str
-    ) -> bool:
-        """Whether a file of the site is what it was, and kept so."""
-        old, new = before.get(str(path.absolute())), now.get(str(path.absolute()))
+    def _is_same(self, path: Path, name: str) -> bool:
+        """Whether a file of the program is what it was, and kept so in the site."""
+        held = str(path.absolute())
+        old, new = self.earlier.program.get(held), self.now.program.get(held)
         same = old is not None and new is not None and old.digest == new.digest
         return same and self.prepared.output.keep([name])
 
