@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kbsite.model.forbidden import FAMILIES, Family
 
-__all__ = ["FAMILIES", "Family", "dispatched", "families_of", "family_of_kernel",
+__all__ = ["FAMILIES", "Family", "dispatched", "families_of", "family_of_code", "family_of_kernel",
            "forbidden_kernels", "forbidden_operations", "plain_name"]  # fmt: skip
 
 
@@ -38,6 +38,15 @@ def family_of_kernel(kernel: str, families: Iterable[str]) -> str | None:
     """The first of these families that a kernel of this name belongs to."""
     for key in families:
         if any(re.search(pattern, kernel) for pattern in FAMILIES[key].kernels):
+            return key
+    return None
+
+
+def family_of_code(file: str, function: str | None, families: Iterable[str]) -> str | None:
+    """The first of these families that a function of a library's file does the work of."""
+    said = f"{file}:{function or ''}"
+    for key in families:
+        if any(re.search(pattern, said) for pattern in FAMILIES[key].code):
             return key
     return None
 

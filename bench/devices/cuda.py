@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 GATE_CYCLES = 400_000
 """200 microseconds: longer than it takes to launch what one call launches."""
 
-HOLD_CYCLES = 20_000_000
-"""About as long as a batch."""
+HOLD_CYCLES = 2_000_000
+"""A millisecond: about a tenth of the longest batch."""
 
 PROBE_CYCLES = 200_000
 GATE_OF_PROBE = 200_000

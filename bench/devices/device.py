@@ -167,7 +167,7 @@ class Device(Protocol):
         """What a worker has to know.
 
         `device`, `threads`, whether it is to `spin` while it waits for a command, and for a GPU the
-        `gate_cycles` that hide launches and the `hold_cycles` that last as long as a batch.
+        `gate_cycles` that hide launches and the `hold_cycles` that keep it busy for a while.
         """
         ...
 

@@ -20,6 +20,7 @@ from bench.grading.rounds import Round, Rounds
 from bench.grading.score import Scored, score
 from bench.grading.secret import Secret
 from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
+from bench.grading.stops import Stops
 from bench.problems import GradedProblem
 from bench.sandbox import self_test
 from bench.sandbox.box import Proven, Sandbox
@@ -108,7 +109,9 @@ def _graded(
     with run.stage("isolation"):
         told(Step(stage="testing the sandbox", round=0, rounds=setting.rounds))
         run.proven = _proven(setting.sandbox)
-    rounds = Rounds(solution, Subject(problem, problem.oracle(), setting, run.secret, told))
+    stops = Stops.of(problem.problem.forbidden, setting.device.name)
+    subject = Subject(problem, problem.oracle(), setting, run.secret, told, stops)
+    rounds = Rounds(solution, subject)
     if not rounds.shapes:
         raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")
     arena = rounds.arena()
@@ -121,12 +124,13 @@ def _graded(
             # Another program may have got in the way; what is done on purpose happens again.
             run.repeats += 1
             scored = _measured(run, rounds, arena, folder)
+        run.proofs = stops.proofs()
         if setting.trace:
             with run.stage("proofs"):
                 told(Step(stage="proving the work", round=setting.rounds, rounds=setting.rounds))
                 log = folder / "proof.log"
                 run.logs.append(log)
-                run.proofs = prove(rounds, arena, log)
+                run.proofs = (*prove(rounds, arena, log), *run.proofs)
     finally:
         arena.close()
     return scored
@@ -147,6 +151,9 @@ def _measured(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
             _round(run, rounds, number, arena, folder)
             for number in range(first, first + setting.rounds)
         ]
+    built = sum(one.building for one in run.rounds)
+    run.stages["rounds"] -= built
+    run.stages["build"] = run.stages.get("build", 0.0) + built
     with run.stage("score"):
         return score(run.rounds, rounds.subject)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from time import monotonic, perf_counter_ns
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from bench.ceilings import Ceilings, ceilings
@@ -17,8 +18,16 @@ from bench.grading.layout import FEWEST_SLOTS, Layout, layout
 from bench.grading.process import Process, Reply
 from bench.grading.schedule import BATCHED, Move, schedule
 from bench.grading.secret import Secret
-from bench.grading.setting import EMPTY_CALLS, HELD_CALLS, HELD_OUT_CALLS, Setting, Step
-from bench.grading.times import NS_PER_MS, Empty, Held, Times
+from bench.grading.setting import (
+    EMPTY_CALLS,
+    HELD_CALLS,
+    HELD_OUT_CALLS,
+    HELD_TIMES,
+    Setting,
+    Step,
+)
+from bench.grading.stops import Stops, promptly
+from bench.grading.times import NS_PER_MS, Empty, Held, Lateness, Times
 from bench.problems import GradedProblem, Oracle, Shape
 from bench.worker import worker
 from kbsite.model.grade import Outcome
@@ -31,6 +40,8 @@ UNSURE = (Outcome.INCORRECT, Outcome.NONFINITE, Outcome.PRECISION)
 
 BATCHES = 4
 """Batches of a round on a shape, where their length changes nothing."""
+
+MS_PER_SECOND = 1e3
 
 AGAIN = 3
 """Batches of a round on a shape that are made again, because the hardware had slowed down."""
@@ -47,6 +58,7 @@ class Subject:
     setting: Setting
     secret: Secret
     told: Told
+    stops: Stops = field(default_factory=lambda: Stops(()))
 
     def ceiling(self, shape: Shape) -> Ceilings:
         """The least times of a shape here."""
@@ -61,6 +73,20 @@ class Subject:
         """Say where the grading stands."""
         self.told(Step(stage=stage, round=number, rounds=self.setting.rounds, shape=shape,
                        done=done, of=of))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command came to."""
+
+    reply: Reply
+    wall: int
+    """How long it took by our clock, nanoseconds."""
+    marks: Marks
+    seen: torch.Tensor
+    """What was there of the outputs right after."""
+    since: int
+    """The moment when all had been laid out, for the watch."""
 
 
 class OnShape:
@@ -90,15 +116,15 @@ class OnShape:
         self._drawn = 0
         self._last: Call | None = None
 
-    def measure(self, *, scored: bool) -> Times:
-        """All calls of the shape; a shape that is not scored gets few."""
+    def measure(self, *, scored: bool, stopped: int = 0) -> Times:
+        """All calls of the shape; one that is not scored gets few, and none that are stopped."""
         setting = self._subject.setting
         self._tell_worker()
         times = Times()
         drawn = self._subject.secret.random("schedule", self._number, self._index)
         cases = self._subject.problem.problem.cases or (self._subject.case,)
         if scored:
-            moves = schedule(setting.calls, cases, self._longest(), drawn)
+            moves = schedule(setting.calls, cases, self._longest(), drawn, stopped)
         else:
             moves = [Move((drawn.choice(cases),)) for _ in range(HELD_OUT_CALLS)]
         of = sum(len(move.cases) for move in moves)
@@ -133,10 +159,7 @@ class OnShape:
         """One call whose operations the worker lists in its log; it has to be right too."""
         self._tell_worker()
         calls = self._calls((self._subject.case,), near=False)
-        marks = self._marks(calls)
-        self._disclose(calls)
-        _, _, seen = self._ask(worker.TRACE, calls, marks)
-        self._checker.check(self._checker.snapshot(calls), marks, seen, self._disclosure.guard)
+        self._check(calls, self._ask(worker.TRACE, calls))
 
     def load(self) -> tuple[Callable[[], None], int]:
         """A batch over all slots, to be made again and again with the same inputs; its calls."""
@@ -152,33 +175,37 @@ class OnShape:
         return again, len(slots)
 
     def empty(self) -> Empty:
-        """What calls of nothing take; where long batches are made, some take as long."""
-        self._lay_out()
-        walls = [self._nothing(worker.EMPTY).wall for _ in range(EMPTY_CALLS)]
-        long = self._subject.setting.device.batch_ms is not None
-        held = [self._nothing(worker.HOLD) for _ in range(HELD_CALLS if long else 0)]
-        return Empty.of(walls, held)
+        """What calls of nothing take; where long batches are made, some take as long.
 
-    def _nothing(self, command: int) -> Held:
-        """A call of nothing, with all that goes before and after one that is graded."""
-        calls = self._calls(("ordinary",), near=False)
-        marks = self._marks(calls)
-        self._disclose(calls)
-        reply, wall, _ = self._ask(command, calls, marks)
-        self._checker.rehearse(calls)
-        return Held(wall / NS_PER_MS, reply.event / NS_PER_MS)
+        These come after a batch was laid out, which makes an answer later too.
+        """
+        self._lay_out()
+        walls = tuple(self._nothing(worker.EMPTY, 1).wall for _ in range(EMPTY_CALLS))
+        if self._subject.setting.device.batch_ms is None:
+            return Empty(walls)
+        laid_out = self._longest()
+        pairs = [
+            [self._nothing(worker.HOLD, laid_out, times) for times in (1, HELD_TIMES)]
+            for _ in range(HELD_CALLS)
+        ]
+        short, long = zip(*pairs, strict=True)
+        return Empty(walls, Lateness.of(walls, short, long))
+
+    def _nothing(self, command: int, laid_out: int, times: int = 1) -> Held:
+        """Calls of nothing, with all that goes before and after one that is graded."""
+        calls = self._calls(("ordinary",) * laid_out, near=False)
+        answer = self._ask(command, calls, (calls[0].slot,) * times)
+        self._checker.rehearse(calls[:1])
+        return Held(answer.wall / NS_PER_MS, answer.reply.event / NS_PER_MS)
 
     def _tell_worker(self) -> None:
         """Lay the shape out, and have the solution prepare itself with dummy inputs."""
         self._lay_out()
         calls = self._calls((self._subject.case,), near=False)
         self._disclose(calls)
-        patience = self._subject.setting.patience
-        self._process.stage = "setup"
         self._go()
-        self._process.ask(worker.SETUP, shape=self._index, slots=[call.slot for call in calls],
-                          seconds=patience.setup)  # fmt: skip
-        self._process.stage = "call"
+        slots = [call.slot for call in calls]
+        self._process.prepare(self._index, slots, self._subject.setting.patience.setup)
 
     def _lay_out(self) -> None:
         payload = json.dumps(dict(self._layout.told)).encode()
@@ -188,18 +215,30 @@ class OnShape:
     def _move(self, move: Move, times: Times) -> bool:
         """Make a move and note its times; whether the hardware had slowed down."""
         calls = self._calls(move.cases, near=move.near)
-        marks = self._marks(calls)
-        since = self._disclose(calls)
-        reply, wall, seen = self._ask(worker.CALL, calls, marks)
-        snapshots = self._checker.snapshot(calls)
+        meanwhile = self._stops(move, times) if move.stopped else None
+        answer = self._ask(worker.CALL, calls, meanwhile=meanwhile)
         try:
-            self._checker.check(snapshots, marks, seen, self._disclosure.guard)
+            self._check(calls, answer)
         except Failure as failure:
             raise self._again(calls, failure) from failure
         self._process.quiet()
-        slowed = self._watch is not None and self._watch.slowed(since, self._watch.mark())
-        times.note(move, reply, wall, slowed=slowed)
+        if move.stopped:
+            return False
+        slowed = self._watch is not None and self._watch.slowed(answer.since, self._watch.mark())
+        times.note(move, answer.reply, answer.wall, slowed=slowed)
         return slowed
+
+    def _check(self, calls: Sequence[Call], answer: Answer) -> None:
+        """Failure if an output is not what it has to be, or was not there at once."""
+        snapshots = self._checker.snapshot(calls)
+        self._checker.check(snapshots, answer.marks, answer.seen, self._disclosure.guard)
+
+    def _stops(self, move: Move, times: Times) -> Callable[[], None]:
+        """What stops the worker in a move, at moments that nobody could tell before."""
+        calls = len(move.cases)
+        drawn = self._subject.secret.random("stops", self._number, self._index, self._drawn)
+        seconds = times.usual(calls) / MS_PER_SECOND
+        return lambda: self._subject.stops.during(self._process, seconds, drawn)
 
     def _disclose(self, calls: Sequence[Call]) -> int:
         """Lay inputs out while nothing of the worker runs; the moment of it, for the watch.
@@ -232,46 +271,45 @@ class OnShape:
         if busy:
             raise Failure(Outcome.PROTOCOL, f"{busy}, before a call was asked for")
 
-    def _go(self) -> int:
-        """Let the worker go on, where it does not yet; when that was, nanoseconds."""
-        return perf_counter_ns() if self._process.spins else self._process.thaw()
+    def _go(self) -> int | None:
+        """Let the worker go on; when that was, nanoseconds. None where it goes on already."""
+        return None if self._process.spins else self._process.thaw()
 
     def _again(self, calls: Sequence[Call], failure: Failure) -> Failure:
         """The failure; another one if the same inputs give the right outputs now."""
         if failure.outcome not in UNSURE or len(calls) > 1:
             return failure
-        marks = self._marks(calls)
-        self._disclose(calls)
         try:
-            _, _, seen = self._ask(worker.CALL, calls, marks)
-            snapshots = self._checker.snapshot(calls)
-            self._checker.check(snapshots, marks, seen, self._disclosure.guard)
+            self._check(calls, self._ask(worker.CALL, calls))
         except Failure:
             return failure
         said = "wrong at first, and right when it was called with the same inputs again"
         return Failure(Outcome.NONDETERMINISTIC, f"{said}: {failure.detail}")
 
     def _ask(
-        self, command: int, calls: Sequence[Call], marks: Marks
-    ) -> tuple[Reply, int, torch.Tensor]:
-        """What the worker says, nanoseconds by our clock, and what was there right after.
+        self, command: int, calls: Sequence[Call], slots: Sequence[int] = (), *,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Answer:  # fmt: skip
+        """Lay calls out and have them made, or others if there are `slots`.
 
-        The clock stops with the answer: to look takes a time of its own. Whoever reports too early
-        is seen with the work undone, or has only moved it from the single calls into the batches,
-        where it counts.
+        The clock runs while a command is on its way and answered, and no longer: to make one, and
+        to look at what is there, takes times of their own. Whoever reports too early is seen with
+        the work undone, or has only moved it from the single calls into the batches, where it
+        counts.
         """
-        slots = [call.slot for call in calls]
-        patience = self._subject.setting.patience.call
-        started = self._go()
-        reply = self._process.ask(command, shape=self._index, slots=slots, seconds=patience)
-        wall = perf_counter_ns() - started
+        laid_out = [call.slot for call in calls]
+        setting = self._subject.setting
+        marks = Marks(self._layout, laid_out, setting.device.probes, self._own)
+        order = self._process.order(command, shape=self._index, slots=slots or laid_out,
+                                    seconds=setting.patience.call)  # fmt: skip
+        since = self._disclose(calls)
+        with promptly() if meanwhile else nullcontext():
+            thawed = self._go()
+            reply = self._process.send(order, meanwhile)
         seen = marks.look(self._arena)
-        self._subject.setting.device.synchronize()
-        return reply, wall, seen
-
-    def _marks(self, calls: Sequence[Call]) -> Marks:
-        probes = self._subject.setting.device.probes
-        return Marks(self._layout, [call.slot for call in calls], probes, self._own)
+        setting.device.synchronize()
+        wall = reply.came - (reply.sent if thawed is None else thawed)
+        return Answer(reply, wall, marks, seen, since)
 
     def _calls(self, cases: Sequence[str], *, near: bool) -> list[Call]:
         calls = []

@@ -8,7 +8,7 @@ import secrets
 import select
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, perf_counter_ns, sleep
@@ -19,6 +19,7 @@ from bench.devices import Arena, Device
 from bench.grading.failures import Failure
 from bench.sandbox.box import Box, Limits, Sandbox
 from bench.sandbox.places import python_places
+from bench.sandbox.threads import Stand
 from bench.worker import worker
 from kbsite.errors import MachineError
 from kbsite.model.grade import Outcome
@@ -45,12 +46,26 @@ _OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """A command as it goes down; it is made before the clock starts."""
+
+    frame: bytes
+    nonce: bytes
+    seconds: float
+    """How long the answer may take."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a worker says that a command took, nanoseconds; it may lie."""
+    """What came back, nanoseconds. What a worker says that a command took may be a lie."""
 
     event: int
     host: int
     processor: int
+    sent: int
+    """When the command left, by our clock."""
+    came: int
+    """When the answer was there, by our clock."""
 
 
 class Process:
@@ -67,6 +82,8 @@ class Process:
         self.stage = "start"
         self.spins = False
         """Whether both sides look for frames without a pause."""
+        self.building = 0.0
+        """Seconds that the solution took to be imported and to prepare itself."""
         box = Box(
             log=log,
             files={WORKER.name: WORKER.read_bytes()},
@@ -104,45 +121,74 @@ class Process:
         """Hand over the solution and have it imported; Failure says why it cannot be."""
         self.stage = "import"
         told = {name: base64.b64encode(content).decode() for name, content in files.items()}
+        payload = json.dumps({"files": told}).encode()
         try:
-            self.ask(worker.FILES, payload=json.dumps({"files": told}).encode(), seconds=seconds)
+            self._build(self.order(worker.FILES, payload=payload, seconds=seconds))
         except Failure as failure:
             if failure.outcome is not Outcome.RUNTIME_ERROR or self._held.ended():
                 raise
             raise Failure(Outcome.COMPILE_ERROR, failure.detail) from failure
         self.stage = "call"
 
+    def prepare(self, shape: int, slots: Sequence[int], seconds: float) -> None:
+        """Have the solution prepare itself for a shape; Failure says why it cannot."""
+        self.stage = "setup"
+        self._build(self.order(worker.SETUP, shape=shape, slots=slots, seconds=seconds))
+        self.stage = "call"
+
+    def _build(self, order: Order) -> None:
+        began = monotonic()
+        self.send(order)
+        self.building += monotonic() - began
+
     def ask(
         self, command: int, *, shape: int = 0, slots: Sequence[int] = (), payload: bytes = b"",
         seconds: float,
     ) -> Reply:  # fmt: skip
         """Have a command done; Failure if it fails, or if the answer is not what it has to be."""
+        order = self.order(command, shape=shape, slots=slots, payload=payload, seconds=seconds)
+        return self.send(order)
+
+    def order(
+        self, command: int, *, shape: int = 0, slots: Sequence[int] = (), payload: bytes = b"",
+        seconds: float,
+    ) -> Order:  # fmt: skip
+        """A command that can be sent at once."""
         nonce = secrets.token_bytes(8)
         head = worker.DOWN.pack(
             worker.MAGIC_DOWN, command, len(slots), shape, len(payload), nonce, bytes(slots)
         )
-        self._channel.settimeout(seconds)
+        return Order(head + payload, nonce, seconds)
+
+    def send(self, order: Order, meanwhile: Callable[[], None] | None = None) -> Reply:
+        """Have it done; Failure as of `ask`. `meanwhile` is done once the worker was told."""
+        self._channel.settimeout(order.seconds)
+        came = 0
+        sent = perf_counter_ns()
         try:
-            self._channel.sendall(head + payload if payload else head)
-            if self.spins:
-                self._wait(seconds)
+            self._channel.sendall(order.frame)
+            if meanwhile:
+                meanwhile()
+            came = self._wait(order.seconds) if self.spins else 0
             frame = self._channel.recv(worker.UP.size)
         except TimeoutError:
-            raise Failure(
-                Outcome.TIMEOUT, f"no answer within {seconds:g} s ({self.stage})"
-            ) from None
+            said = f"no answer within {order.seconds:g} s ({self.stage})"
+            raise Failure(Outcome.TIMEOUT, said) from None
         except OSError:
             frame = b""
-        return self._read(frame, nonce)
+        came = came or perf_counter_ns()
+        return Reply(*self._read(frame, order.nonce), sent=sent, came=came)
 
-    def _wait(self, seconds: float) -> None:
-        """Return when there is something to read; to sleep meanwhile would blur the clock."""
+    def _wait(self, seconds: float) -> int:
+        """When there was something to read, ns; to sleep meanwhile would blur the clock."""
         until = monotonic() + seconds
         while not select.select([self._channel], [], [], 0)[0]:
             if monotonic() > until:
                 raise TimeoutError
+        return perf_counter_ns()
 
-    def _read(self, frame: bytes, nonce: bytes) -> Reply:
+    def _read(self, frame: bytes, nonce: bytes) -> tuple[int, int, int]:
+        """What the worker says of the clock of its device, of its host and of its processor."""
         if not frame:
             raise self._ending()
         if len(frame) != worker.UP.size:
@@ -152,7 +198,7 @@ class Process:
             raise Failure(Outcome.PROTOCOL, "a frame that answers no command came up the channel")
         if status != worker.DONE:
             raise self._refusal(status, operation)
-        return Reply(event, host, processor)
+        return event, host, processor
 
     def _refusal(self, status: int, operation: int) -> Failure:
         outcome = _OUTCOMES.get(status)
@@ -175,6 +221,19 @@ class Process:
         if ending.signal is not None:
             return Failure(Outcome.RUNTIME_ERROR, said)
         return Failure(Outcome.PROTOCOL, said)
+
+    def answered(self) -> bool:
+        """Whether there is something to read."""
+        return bool(select.select([self._channel], [], [], 0)[0])
+
+    @property
+    def pid(self) -> int:
+        """The worker's process, as the host counts."""
+        return self._held.pid
+
+    def stands(self) -> list[Stand]:
+        """Where its threads are, while it is frozen; PermissionError where nobody tells."""
+        return self._held.stands()
 
     def freeze(self) -> None:
         """Stop the worker and all that it started; Failure if something cannot be stopped."""

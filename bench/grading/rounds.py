@@ -25,6 +25,8 @@ class Round:
     empty: Empty
     shapes: dict[str, Times]
     watched: dict[str, str]
+    building: float = 0.0
+    """Seconds of it that the solution took to be imported and to prepare itself."""
 
 
 class Rounds:
@@ -67,19 +69,21 @@ class Rounds:
         device.settle()
         with self.process(arena, log) as process, device.watch() as watch:
             empty = OnShape(subject, process, arena, None, self.shapes[0], (number, 0)).empty()
+            subject.stops.try_out(process)
             subject.tell("importing", number)
             process.load(self.solution.files, subject.setting.patience.build)
             found: dict[str, Times] = {}
+            stopped = subject.stops.batches(subject.setting, len(self.shapes))
             for index, (shape, scored) in enumerate(self._order(number), start=1):
                 on = OnShape(subject, process, arena, watch, shape, (number, index))
-                times = on.measure(scored=scored)
+                times = on.measure(scored=scored, stopped=stopped)
                 if scored:
                     found[shape.id] = times
             process.quiet()
             intruder = watch.intruder()
             if intruder:
                 raise Failure(Outcome.INFRA, f"something else used the device: {intruder}")
-            return Round(number, empty, found, dict(watch.facts()))
+            return Round(number, empty, found, dict(watch.facts()), process.building)
 
     def _order(self, number: int) -> list[tuple[Shape, bool]]:
         """The shapes, and one that nobody was told, in a secret order."""

@@ -27,6 +27,8 @@ class Move:
     """The distribution of each call's inputs."""
     near: bool = False
     """Whether the inputs are to be nearly those of the call before."""
+    stopped: bool = False
+    """Whether the worker is stopped meanwhile, and the time does not count."""
 
     @property
     def batch(self) -> bool:
@@ -34,10 +36,13 @@ class Move:
         return len(self.cases) > 1
 
 
-def schedule(calls: int, cases: Sequence[str], longest: int, drawn: random.Random) -> list[Move]:
+def schedule(
+    calls: int, cases: Sequence[str], longest: int, drawn: random.Random, stopped: int = 0
+) -> list[Move]:
     """The moves of a round on a shape, `calls` calls or a few more; no batch is over `longest`.
 
     Batches are as long as may be: what is uncertain about when one ends is shared by its calls.
+    Batches that are `stopped` come on top of that, and look like any other.
     """
     batched = int(calls * BATCHED)
     long = max(2, min(longest, batched))
@@ -45,7 +50,12 @@ def schedule(calls: int, cases: Sequence[str], longest: int, drawn: random.Rando
         Move(_cases(drawn.randint(max(2, long - 1), long), cases, drawn))
         for _ in range(max(1, batched // long))
     ]
-    single = max(2, calls - sum(len(move.cases) for move in moves))
+    made = sum(len(move.cases) for move in moves)
+    moves += [
+        Move(_cases(drawn.randint(max(2, long - 1), long), cases, drawn), stopped=True)
+        for _ in range(stopped)
+    ]
+    single = max(2, calls - made)
     moves += [
         Move(_cases(1, cases, drawn), near=drawn.random() < NEAR and number > 0)
         for number in range(single)
@@ -63,6 +73,6 @@ def _cases(count: int, cases: Sequence[str], drawn: random.Random) -> tuple[str,
 
 
 def _started(moves: list[Move]) -> list[Move]:
-    """The same with an ordinary call first: what is nearly the call before needs one."""
-    first = next(number for number, move in enumerate(moves) if not move.near)
+    """The same with a call first that nothing has to be known for of those before it."""
+    first = next(number for number, move in enumerate(moves) if not (move.near or move.stopped))
     return [moves[first], *moves[:first], *moves[first + 1 :]]

@@ -115,7 +115,7 @@ def _times(one: Round, shape: Shape, late: float) -> RoundTimes:
     return RoundTimes(
         event_ms=times.event,
         wall_ms=[wall - overhead for wall in times.wall],
-        slope_ms=times.slopes(one.empty.drift),
+        slope_ms=times.slopes(one.empty.late),
         event_slope_ms=times.event_slopes,
         overhead_ms=overhead,
         host_ms=median(times.host),
@@ -212,7 +212,7 @@ def _worst_of(name: str, errors: Sequence[OutputError]) -> OutputError:
 def _samples(one: Round, shape: Shape, late: float) -> Samples:
     times = one.shapes[shape.id]
     overhead = median(one.empty.wall)
-    slopes = times.slopes(one.empty.drift)
+    slopes = times.slopes(one.empty.late)
     clocks = {
         "event": times.event,
         "wall": [wall - overhead - late for wall in times.wall],
@@ -229,5 +229,6 @@ def _samples(one: Round, shape: Shape, late: float) -> Samples:
         event_slope_ms=tuple(times.event_slopes),
         overhead_ms=one.empty.wall,
         late_ms=late,
-        drift=one.empty.drift,
+        delay_ms=one.empty.late.delay_ms,
+        drift=one.empty.late.drift,
     )

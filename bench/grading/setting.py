@@ -24,11 +24,18 @@ CALLS = 100
 HELD_OUT_CALLS = 2
 """Calls of a round on a shape that nobody was told."""
 
+STOPPED = 60
+"""Batches of a grading that are stopped, over all rounds and shapes."""
+
 EMPTY_CALLS = 20
 """Calls of nothing that a round begins with."""
 
-HELD_CALLS = 10
-"""Calls after them that keep a GPU busy for as long as a batch does."""
+HELD_CALLS = 6
+"""Calls after them that keep a GPU busy for a tenth of the longest batch, and as many for all of
+it."""
+
+HELD_TIMES = 10
+"""How much longer these do."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class Setting:
     hardware_id: str | None = None
     rounds: int = ROUNDS
     calls: int = CALLS
+    stopped: int = STOPPED
+    """Batches that are stopped, where a problem forbids what can be met then."""
     shapes: tuple[str, ...] = ()
     """Ids of the shapes to grade on; all without any, which alone makes a grade to publish."""
     held_out: bool = True

@@ -15,6 +15,9 @@ NS_PER_MS = 1e6
 MOST_DRIFT = 0.01
 """Share of a wait that the parent's clock may be late by and that is taken off: 0.003 was seen."""
 
+MOST_DELAY_MS = 0.1
+"""What it may be late by after each batch, and that is taken off: 0.03 was seen."""
+
 
 @dataclass(frozen=True)
 class Held:
@@ -25,22 +28,33 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Lateness:
+    """By how much the parent's clock is later after a batch than after an empty call."""
+
+    delay_ms: float = 0.0
+    """However short the batch is."""
+    drift: float = 0.0
+    """Share of the wait that comes on top."""
+
+    @classmethod
+    def of(cls, wall: Sequence[float], short: Sequence[Held], long: Sequence[Held]) -> Lateness:
+        """By empty calls, and by those that kept the device busy: a line through both medians."""
+        (soon, early), (late, after) = (
+            (median([one.event for one in held]), median([one.wall - one.event for one in held]))
+            for held in (short, long)
+        )
+        drift = min(max((after - early) / (late - soon), 0.0), MOST_DRIFT)
+        delay = early - median(wall) - drift * soon
+        return cls(min(max(delay, 0.0), MOST_DELAY_MS), drift)
+
+
+@dataclass(frozen=True)
 class Empty:
     """What calls of nothing showed before any code of a solution was in the process."""
 
     wall: tuple[float, ...]
     """Each by the parent's clock, milliseconds."""
-    drift: float = 0.0
-    """Share of a wait by which the parent's clock is later than after an empty call."""
-
-    @classmethod
-    def of(cls, wall: Sequence[float], held: Sequence[Held]) -> Empty:
-        """From empty calls, and from those that kept the device as busy as a batch does."""
-        if not held:
-            return cls(tuple(wall))
-        late = median([one.wall - one.event for one in held]) - median(wall)
-        share = late / median([one.wall for one in held])
-        return cls(tuple(wall), min(max(share, 0.0), MOST_DRIFT))
+    late: Lateness = Lateness()
 
 
 @dataclass(frozen=True)
@@ -77,15 +91,22 @@ class Times:
             self.host.append(reply.host / NS_PER_MS)
             self.wall.append(wall / NS_PER_MS)
 
-    def slopes(self, drift: float) -> list[float]:
+    def usual(self, calls: int) -> float:
+        """What a move of so many calls takes by the parent's clock, as far as is known by now."""
+        batches = [one.wall / one.calls for one in self.batches]
+        return calls * median(batches or self.wall or [0.0])
+
+    def slopes(self, late: Lateness) -> list[float]:
         """How much longer each batch took than a single call, for each call more in it.
 
         Whatever comes with every move, long or short, is in both and falls out; what the clock is
-        late by for every longer wait is taken off.
+        late by for batches alone is taken off.
         """
         single = median(self.wall) if self.wall else 0.0
-        sure = 1 - drift
-        return [sure * (batch.wall - single) / (batch.calls - 1) for batch in self.batches]
+        return [
+            ((1 - late.drift) * (batch.wall - single) - late.delay_ms) / (batch.calls - 1)
+            for batch in self.batches
+        ]
 
     @property
     def event_slopes(self) -> list[float]:

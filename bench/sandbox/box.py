@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 from bench.sandbox.place import Place
 from bench.sandbox.places import python_places
+from bench.sandbox.threads import Stand
 from kbsite.errors import UsageError
 
 # Where a process finds things; the same in every sandbox.
@@ -256,6 +257,13 @@ class Sandboxed(Protocol):
 
     def stood_still(self) -> bool:
         """Whether none of its processes ran since it was frozen."""
+        ...
+
+    def stands(self) -> list[Stand]:
+        """Where its threads are that were at work when it was frozen.
+
+        Raises PermissionError where the kernel does not tell.
+        """
         ...
 
     def thaw(self) -> None:

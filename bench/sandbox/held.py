@@ -27,6 +27,7 @@ from bench.sandbox.processes import (
     runs_of,
     stopped,
 )
+from bench.sandbox.threads import Stand, stands
 from kbsite.errors import MachineError
 
 _EVERY_MS = 50  # how often memory is looked at
@@ -140,6 +141,10 @@ class Held:
         """
         now = {key: runs_of(key) for key in self._runs}
         return all(count in (None, self._runs[key]) for key, count in now.items())
+
+    def stands(self) -> list[Stand]:
+        """Where its threads are that were at work when it was frozen."""
+        return [stand for one in family(self.init)[1:] for stand in stands(one)]
 
     def thaw(self) -> None:
         """Let all go on that were frozen."""

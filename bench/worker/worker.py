@@ -38,7 +38,7 @@ UP = struct.Struct("<4sHHQQQ8s24x")
 MOST_SLOTS = 40
 
 HELLO, EMPTY, HOLD, FILES, SHAPE, SETUP, CALL, TRACE = range(1, 9)
-"""Commands: open the arena, run nothing, run nothing for as long as a batch, take the solution, lay
+"""Commands: open the arena, run nothing, keep the device busy with nothing, take the solution, lay
 out a shape, prepare, one call or several, one call whose operations are listed on standard error.
 """
 
@@ -120,7 +120,7 @@ class CudaClock:
         self._synchronize()
 
     def hold(self) -> None:
-        """Keep the device busy for about as long as a batch does."""
+        """Keep the device busy for a while."""
         self._sleep(self._held)
 
 

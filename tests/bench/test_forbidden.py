@@ -14,6 +14,7 @@ from bench.forbidden import (
     STANDS_FOR,
     dispatched,
     families_of,
+    family_of_code,
     family_of_kernel,
     forbidden_kernels,
     forbidden_operations,
@@ -120,3 +121,55 @@ def test_where_products_are_forbidden_convolutions_are_not_dispatched_either() -
     assert dispatched([]) == ()
     for family, others in STANDS_FOR.items():
         assert {family, *others} <= FAMILIES.keys()
+
+
+TORCH = "libtorch_cpu.so"
+NUMPY = "_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
+
+
+@pytest.mark.parametrize(
+    ("file", "function"),
+    [
+        (TORCH, "mkl_blas_avx512_sgemm_kernel_0"),
+        (TORCH, "mkl_blas_def_sgemm_scopy_down16_bdz"),
+        (TORCH, "mkl_blas_def_xsdot"),
+        (TORCH, "mkl_spblas_lp64_scsrmm"),
+        (TORCH, "_ZN4dnnl4impl3cpu3x6429brgemm_kernel_execute_postopsEPKNS2_15brgemm_kernel_tE"),
+        (TORCH, "_ZNK4dnnl4impl3cpu3x6435jit_avx512_common_convolution_fwd_tE15execute_forwardEv"),
+        (TORCH, "_ZN2at6native7cpublas12_GLOBAL__N_117cpublas_gemm_implE"),
+        (TORCH, "_ZN6fbgemm21cblas_gemm_i64_i64accENS_11matrix_op_tE"),
+        ("libscipy_openblas64_-32a4b2a6.so", "inner_thread"),
+        ("libmkl_avx512.so.2", "mkl_blas_avx512_xsgemm"),
+        (NUMPY, "LONG_matmul"),
+        (NUMPY, "float_sum_of_products_muladd"),
+    ],
+)
+def test_code_that_libraries_make_products_with_is_known_by_its_name(
+    file: str, function: str
+) -> None:
+    assert family_of_code(file, function, ["sort", "matmul"]) == "matmul"
+    assert family_of_code(file, function, ["sort"]) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "function"),
+    [
+        (TORCH, "mkl_blas_def_xsaxpy"),
+        (TORCH, "mkl_blas_def_xscopy"),
+        (TORCH, "mkl_vml_kernel_sExp_EXHAynn"),
+        (TORCH, "mkl_dft_def_owns_cRadix4FwdNorm_32fc"),
+        (TORCH, "_ZNK4dnnl4impl3cpu3x6421jit_uni_eltwise_fwd_tILNS4_9cpu_isa_tE7executeEv"),
+        (TORCH, "_ZN6fbgemm14transpose_simdIfEEvjjPKT_jPS1_j"),
+        (TORCH, "_ZN6fbgemm12QuantizeAvx2IaLb1EEEvPKfPT_lRKNS_24TensorQuantizationParamsE"),
+        (TORCH, "_ZN2at6native12_GLOBAL__N_120vectorized_inner_sumIfEE"),
+        (TORCH, None),
+        ("libscipy_openblas64_-32a4b2a6.so", "blas_thread_server"),
+        ("libscipy_openblas64_-32a4b2a6.so", None),
+        ("libmkl_vml_avx512.so.2", "mkl_vml_kernel_sExp"),
+        ("libgomp.so.1", "gomp_team_barrier_wait_end"),
+        (NUMPY, "FLOAT_multiply_AVX512F"),
+        (NUMPY, "npyv_sum_f32"),
+    ],
+)
+def test_code_of_other_operations_is_no_product(file: str, function: str | None) -> None:
+    assert family_of_code(file, function, ["matmul", "convolution"]) is None

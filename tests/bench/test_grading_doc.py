@@ -20,6 +20,7 @@ from bench.grading import (
     score,
     secret,
     setting,
+    stops,
     times,
 )  # fmt: skip
 from kbsite.model.grade import IMPOSSIBLE, Outcome
@@ -37,6 +38,9 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"There are {setting.ROUNDS} rounds, each a fresh process",
         f"begins with {setting.EMPTY_CALLS} empty calls",
         f"On a GPU {setting.HELD_CALLS} more keep it busy",
+        f"{setting.STOPPED} more batches of the grading are not timed",
+        f"up to {stops.AT_ONCE} times each",
+        f"fewer than {stops.FEWEST} threads were met",
         f"at most {setting.Patience().setup:g} s",
         f"Then there are {setting.CALLS} calls",
         f"{setting.Patience().shape:g} s for all of them",
@@ -48,7 +52,8 @@ GPU, CPU = Cuda.agreement, Cpu.agreement
         f"up to {on_shape.AGAIN} batches are made again",
         f"single calls may be apart by {GPU.late_ms * 1e3:g} us",
         f"seen up to {GPU.late_ms * 1e3:g} us later for single calls",
-        f"drift is {times.MOST_DRIFT:.0%} at most".replace("%", " %"),
+        f"delay is {times.MOST_DELAY_MS * 1e3:g} us and drift",
+        f"{times.MOST_DRIFT:.0%} at most".replace("%", " %"),
         {0.25: "A quarter of all calls"}.get(schedule.STRESS, "no such share"),
         f"{schedule.NEAR:.0%} of the single ones".replace("%", " %"),
         f"one cache line in {disclosure.CANARIES} wrong",

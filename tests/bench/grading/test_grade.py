@@ -41,7 +41,7 @@ def solve(x, w, b, y):
 
 def setting(**changed: object) -> Setting:
     made = Setting(
-        device=Quick(), sandbox=best(), anchors=ANCHORS, rounds=1, calls=8, trace=False,
+        device=Quick(), sandbox=best(), anchors=ANCHORS, rounds=1, calls=8, stopped=2, trace=False,
         limits=Limits(memory_bytes=2 << 30), patience=Patience(build=60, setup=20, call=20),
     )  # fmt: skip
     return dataclasses.replace(made, **changed)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def test_an_honest_solution_passes_and_its_grade_says_what_it_rests_on() -> None
     assert found.isolation.level in ("L2", "L3")
     assert found.commitment is not None
     assert found.problem_hash == sound().hash
-    assert set(found.stages) == {"isolation", "rounds", "score", "proofs"}
+    assert set(found.stages) == {"isolation", "rounds", "build", "score", "proofs"}
     assert (found.rounds, found.calls_per_round, found.device) == (2, 8, "cpu")
 
 

@@ -18,6 +18,7 @@ from bench.grading.failures import Failure
 from bench.grading.process import Process
 from bench.sandbox.box import Box, Ending, Limits
 from bench.sandbox.place import Place
+from bench.sandbox.threads import Stand
 from bench.worker import worker
 from kbsite.errors import MachineError
 from kbsite.model.grade import Outcome
@@ -75,6 +76,9 @@ class Forged:
 
     def freeze(self, seconds: float) -> bool:
         return seconds > 0
+
+    def stands(self) -> list[Stand]:
+        return []
 
     def stood_still(self) -> bool:
         return self.still

@@ -42,6 +42,20 @@ def test_what_is_nearly_the_call_before_has_a_call_before(calls: int, seed: int)
     assert not any(move.batch for move in moves if move.near)
 
 
+@given(st.integers(FEWEST_CALLS, 300), st.integers(0, 30), st.integers(0, 1000))
+def test_batches_that_are_stopped_look_like_any_other(calls: int, stopped: int, seed: int) -> None:
+    moves = schedule(calls, CASES, 12, random.Random(seed), stopped)
+    timed = [move for move in moves if not move.stopped]
+
+    assert len(moves) - len(timed) == stopped
+    assert calls <= count(timed) <= calls + 3
+    assert not moves[0].stopped
+    lengths = {len(move.cases) for move in moves if move.stopped}
+    long = max(len(move.cases) for move in timed)
+    assert lengths <= {long - 1, long, long + 1}
+    assert min(lengths, default=2) > 1
+
+
 def test_single_calls_and_batches_share_the_calls_as_the_constants_say() -> None:
     moves = drawn(100)
     batched = sum(len(move.cases) for move in moves if move.batch)

@@ -17,7 +17,7 @@ from bench.grading.rounds import Round
 from bench.grading.score import Scored, score
 from bench.grading.secret import Secret
 from bench.grading.setting import Setting
-from bench.grading.times import MOST_DRIFT, Batch, Empty, Held, Times
+from bench.grading.times import MOST_DELAY_MS, MOST_DRIFT, Batch, Empty, Held, Lateness, Times
 from bench.sandbox import SANDBOXES
 from kbsite.model.grade import Outcome, OutputError
 from tests.bench.grading.setups import Quick
@@ -141,7 +141,7 @@ def test_to_dawdle_in_single_calls_makes_the_slope_small_and_is_a_mismatch() -> 
         for found in one.shapes.values():
             found.wall = [wall + 80 for wall in found.wall]
 
-    assert measured[0].shapes[SHAPES[0].id].slopes(0.0) == pytest.approx([40.0])
+    assert measured[0].shapes[SHAPES[0].id].slopes(Lateness()) == pytest.approx([40.0])
     with pytest.raises(Failure) as caught:
         score(measured, subject())
     assert caught.value.outcome is Outcome.CLOCK_MISMATCH
@@ -170,13 +170,14 @@ def test_what_the_parents_clock_may_be_late_by_is_no_time(late: float, ms: float
     assert all(median(one.ms) == pytest.approx(ms) for one in made.samples)
 
 
-def test_what_the_parents_clock_is_later_for_after_a_long_wait_is_no_time_either() -> None:
-    measured = [replace(one, empty=replace(one.empty, drift=0.005)) for one in rounds(50.0, 50.0)]
+def test_what_the_parents_clock_is_later_for_after_a_batch_is_no_time_either() -> None:
+    late = Lateness(0.5, 0.005)
+    measured = [replace(one, empty=replace(one.empty, late=late)) for one in rounds(50.0, 50.0)]
     for one in measured:
         for found in one.shapes.values():
             single = median(found.wall)
             found.batches = [
-                replace(batch, wall=single + (batch.wall - single) / 0.995)
+                replace(batch, wall=single + (batch.wall - single + 0.5) / 0.995)
                 for batch in found.batches
             ]
 
@@ -185,22 +186,31 @@ def test_what_the_parents_clock_is_later_for_after_a_long_wait_is_no_time_either
     assert [shape.clocks and shape.clocks.slope_ms for shape in made.shapes] == pytest.approx(
         [50.0, 50.0]
     )
-    assert {one.drift for one in made.samples} == {0.005}
+    assert {(one.delay_ms, one.drift) for one in made.samples} == {(0.5, 0.005)}
 
 
 @pytest.mark.parametrize(
-    ("late", "share"), [(0.0, 0.0), (0.05, 0.05 / 11.05), (-0.3, 0.0), (3.0, MOST_DRIFT)]
+    ("early", "late", "found"),
+    [
+        (0.0, 0.0, Lateness()),
+        (0.02, 0.02, Lateness(0.02, 0.0)),
+        (0.02, 0.065, Lateness(0.015, 0.005)),
+        (-0.3, -0.4, Lateness()),
+        (0.3, 3.0, Lateness(MOST_DELAY_MS, MOST_DRIFT)),
+    ],
 )
-def test_drift_is_what_calls_as_long_as_batches_take_more_of_the_parents_clock(
-    late: float, share: float
+def test_lateness_is_a_line_through_what_short_and_long_waits_take_more_of_the_parents_clock(
+    early: float, late: float, found: Lateness
 ) -> None:
-    held = [Held(1.0 + 10.0 + late + noise, 10.0 + noise) for noise in (0.0, 0.2, -0.1)]
+    short, long = (
+        [Held(1.0 + wait + more + noise, wait + noise) for noise in (0.0, 0.2, -0.1)]
+        for wait, more in ((1.0, early), (10.0, late))
+    )
 
-    found = Empty.of([0.9, 1.0, 1.1], held)
+    made = Lateness.of([0.9, 1.0, 1.1], short, long)
 
-    assert found.wall == (0.9, 1.0, 1.1)
-    assert found.drift == pytest.approx(share)
-    assert Empty.of([1.0], []).drift == 0.0
+    assert made.drift == pytest.approx(found.drift)
+    assert made.delay_ms == pytest.approx(found.delay_ms)
 
 
 def test_faster_than_physics_is_impossible() -> None:

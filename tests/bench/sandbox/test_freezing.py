@@ -15,6 +15,7 @@ from bench.sandbox.freezer import Freezer
 from bench.sandbox.group_places import places
 from bench.sandbox.groups import KEPT_BY_KERNEL
 from bench.sandbox.processes import family, stopped
+from bench.sandbox.threads import Code, is_call, stands
 from tests.bench.sandbox.boxes import LIMITS, WALLED_IN, sandbox, started, works
 
 __all__ = ["sandbox"]
@@ -40,6 +41,15 @@ def all_stopped(box: Sandboxed, means: str) -> bool:
     events = [places()["freezer"] / name / "cgroup.events" for name in names]
     return [one.read_text().splitlines()[-1] for one in events] == ["frozen 1"]
 
+
+AT_WORK = """
+import threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+time.sleep(0.05)
+print("at work", flush=True)
+while True:
+    pass
+"""
 
 COUNTING = """
 import os, threading, time
@@ -213,3 +223,40 @@ def until_it_grows_once(log: Path) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("it never printed anything")
+
+
+def test_where_threads_are_that_were_at_work_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with started(sandbox, log, WALLED_IN + AT_WORK) as box:
+        until_it_grows_once(log)
+        assert box.freeze(10.0)
+        (stand,) = box.stands()
+        code = Code(stand.process)
+        region = code.at(stand.code)
+
+        assert stand.process == box.pid
+        assert region is not None
+        assert region in code.files()
+        assert len(code.read(stand.stack, 64)) == 64
+        assert code.at(stand.stack) is None
+        assert not code.read(1, 8)
+        assert not stands(1 << 30)
+        assert Code(1 << 30).at(stand.code) is None
+        assert list(code.returns(stand.stack, 16384))
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("9090e811223344", True),
+        ("9090909090ffd0", True),
+        ("90909041ff5308", True),
+        ("90ff1511223344", True),
+        ("ff942411223344", True),
+        ("660f59f1660f58", False),
+        ("c4626db8f90f18", False),
+        ("", False),
+    ],
+)
+def test_a_call_is_told_from_other_code(code: str, call: bool) -> None:
+    assert is_call(bytes.fromhex(code)) is call
