@@ -1,5 +1,6 @@
-// Searching in the texts of all runs, with the index that `kbsite build --search` makes. The same
-// question also narrows the list of runs: static/runs.js asks it.
+// Searching in the texts of all runs, with the index that `kbsite build --search` makes: that of
+// Pagefind, and in large sites that of words (static/words.js). The same question also narrows the
+// list of runs: static/runs.js asks it.
 "use strict";
 
 (() => {
@@ -20,48 +21,75 @@
   const more = document.getElementById("texts-more");
   const byName = document.getElementById("runs-title");
   const root = asking.dataset.root;
+  const fromDisk = location.protocol === "file:";
   let engine = null;
   let question = null;
   let results = [];
   let drawn = 0;
+  const handing = new WeakMap();
 
   function load() {
-    engine ??= import(new URL(section.dataset.index, document.baseURI)).then(async (pagefind) => {
-      await pagefind.init();
-      return pagefind;
+    engine ??= script(section.dataset.index, "kbsiteIndex").then((told) => {
+      const folder = new URL("./", new URL(section.dataset.index, document.baseURI));
+      return told.kind === "words" ? byWord(told, folder) : pagefind(folder);
     });
     return engine;
   }
 
+  // What a script of data hands over to the function of this name.
+  function script(address, name) {
+    return new Promise((resolve, reject) => {
+      const made = document.createElement("script");
+      let given = null;
+      made.src = address;
+      made.addEventListener("load", () => resolve(given));
+      made.addEventListener("error", () => reject(new Error(made.src)));
+      handing.set(made, (value) => { given = value; });
+      window[name] = (value) => handing.get(document.currentScript)?.(value);
+      document.head.append(made);
+    });
+  }
+
+  function byWord(told, folder) {
+    const index = window.kbsiteByWord(told, folder, script, () => question.list());
+    const counted = (count) => (count === 1 ? "1 run or page holds" : `${count} runs and pages hold`);
+    return { search: index.search, counted: (count) => `${counted(count)} these words, the best first` };
+  }
+
+  async function pagefind(folder) {
+    if (fromDisk) return { lacks: "From disk the texts cannot be searched: put the site behind a web server." };
+    const index = await import(new URL("pagefind.js", folder));
+    await index.init();
+    return {
+      search: async (query, filters) => (await index.search(terms(query), { filters: indexed(filters) })).results,
+      counted: (count) => `${count} page${count === 1 ? "" : "s"} of transcripts and problems, the best first`,
+    };
+  }
+
   // Whoever is about to ask waits for less: the index is on its way before the first letter.
-  document.getElementById("query").addEventListener("focus", () => {
-    if (location.protocol !== "file:") load().catch(() => {});
-  }, { once: true });
+  document.getElementById("query").addEventListener("focus", () => load().catch(() => {}), { once: true });
 
   document.addEventListener("kbsite:asked", ({ detail }) => ask(detail));
 
-  async function ask({ query, filters }) {
-    question = { query, filters };
+  async function ask({ query, filters, list: ofRuns }) {
+    question = { query, filters, list: ofRuns };
     const mine = question;
     section.hidden = !query;
     byName.hidden = !query;
     if (!query) return;
-    if (location.protocol === "file:") {
-      show("From disk the texts cannot be searched: put the site behind a web server. The list below is of runs whose names fit.");
-      return;
-    }
     told.textContent = "…";
-    let found;
+    let found = [];
+    let asked;
     try {
-      found = await (await load()).search(terms(query), { filters: indexed(filters) });
+      asked = await load();
+      if (!asked.lacks) found = await asked.search(query, filters);
     } catch (error) {
-      show(`The texts cannot be searched here (${error.message}). The list below is of runs whose names fit.`);
-      return;
+      asked = { lacks: `The texts cannot be searched here (${error.message}).` };
     }
     if (question !== mine) return;
-    results = found.results;
-    const count = results.length;
-    show(count ? `${count} page${count === 1 ? "" : "s"} of transcripts and problems, the best first` : "nothing found in the texts");
+    results = found;
+    if (asked.lacks) show(`${asked.lacks} The list below is of runs whose names fit.`);
+    else show(found.length ? asked.counted(found.length) : "nothing found in the texts");
     await draw(mine);
   }
 
@@ -91,7 +119,7 @@
 
   async function draw(mine) {
     const next = results.slice(drawn, drawn + PAGES);
-    const pages = await Promise.all(next.map((result) => result.data()));
+    const pages = await Promise.all(next.map((result) => result.data?.() ?? result));
     if (question !== mine) return null;
     drawn += next.length;
     const before = list.children.length;
@@ -117,19 +145,33 @@
 
   // Pages of one run that follow each other stand together.
   function add(data) {
+    if (data.words) {
+      list.append(item(data, [whole(data)]));
+      return;
+    }
     const hits = places(data).map((place) => hit(data, place));
     const open = list.lastElementChild;
+    const values = { status: held(data, "status"), verdict: held(data, "verdict") };
     if (open?.dataset.at === data.meta.at) open.querySelector(".hits").append(...hits);
-    else list.append(item(data, hits));
+    else list.append(item({ ...data.meta, values }, hits));
   }
 
-  function item(data, hits) {
-    const { meta } = data;
-    const where = meta.at.split("/").at(-2);
-    const marks = ["status", "verdict"].map((name) => held(data, name)).filter((mark) => mark && mark !== "none");
-    const about = [decoded(where), ...marks].join(" · ");
-    return element("li", { "data-at": meta.at }, element("a", { href: root + meta.at }, meta.title), " ",
+  function item({ at, title, values }, hits) {
+    const marks = [values.status, values.verdict].filter((mark) => mark && mark !== "none");
+    const about = [decoded(at.split("/").at(-2)), ...marks].join(" · ");
+    return element("li", { "data-at": at }, element("a", { href: root + at }, title), " ",
       element("span", { class: "dim" }, about), element("ul", { class: "plain hits" }, ...hits));
+  }
+
+  // What is known of words that stand somewhere in a run: its page finds them.
+  function whole({ at, words }) {
+    const marks = words.flatMap((word) => [element("mark", {}, word), " "]);
+    return element("li", {}, element("a", { href: linked(at) }, at.startsWith("runs/") ? "find them" : "the page"), " ",
+      element("span", { class: "excerpt" }, ...marks));
+  }
+
+  function linked(at) {
+    return `${root}${at}${at.startsWith("runs/") ? `?${looked()}` : ""}`;
   }
 
   function decoded(text) {
@@ -161,8 +203,7 @@
   }
 
   function hit(data, { id, from, word }) {
-    const inside = data.meta.at.startsWith("runs/") ? `?${looked()}` : "";
-    const href = `${root}${data.meta.at}${inside}${id ? `#${encodeURIComponent(decoded(id))}` : ""}`;
+    const href = `${linked(data.meta.at)}${id ? `#${encodeURIComponent(decoded(id))}` : ""}`;
     const made = element("li", {}, element("a", { href }, named(id)), " ", excerpt(data, from, word));
     if (data.meta.whole) {
       made.append(" ", element("a", { href: root + data.meta.whole }, "the whole text"));

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from kbsite import __version__
 from kbsite.engines import Engine
@@ -14,11 +16,11 @@ from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
 from kbsite.lookout import Lookout, Tick
 from kbsite.model.config import Redact
+from kbsite.model.event import Event
 from kbsite.model.finding import Finding
 from kbsite.output import Output, Work
-from kbsite.pages.page import Site
 from kbsite.reading import MARKER, read_noticing
-from kbsite.record import Memory, Record
+from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of
 from kbsite.store.inputs import changes
 from kbsite.store.runs import StoredRun
@@ -27,6 +29,7 @@ from kbsite.store.writing import write_text
 from kbsite.unmet import unmet
 
 if TYPE_CHECKING:
+    from kbsite.page_making import PageMaking
     from kbsite.rendering import Ahead
 
 
@@ -43,10 +46,6 @@ def make(
     The output is still to be tidied.
     """
     out = settings.out
-    if settings.config.search:
-        from kbsite import search
-
-        search.executable()  # told before the work is done, not after it
     stays, memory = memory is not None, memory or Memory()
     code = now.code
     memory.recall(out, before, code)
@@ -56,8 +55,15 @@ def make(
     held = hiding.shown()
     ahead: Ahead = {}
     noticed = known if before.code == code else Record()
-    lookout = Lookout(held, noticed.noticed, noticed.across, engine, partial(_meanwhile, ahead))
+    lookout = Lookout(
+        held, noticed.noticed, noticed.across, engine,
+        keep=partial(_kept, ahead), meanwhile=partial(_meanwhile, ahead),
+    )  # fmt: skip
     site, seen = read_noticing(settings, lookout, tick, hiding, runs)
+    if settings.config.search:
+        from kbsite import search
+
+        search.check(site)
     told = redactions(hiding.found, {stored.folder for stored in site.every_run})
     published = _published(site.findings, settings, hiding)
     shown = replace(site, findings=published, redactions=told, kept=memory.rows)
@@ -65,7 +71,7 @@ def make(
     # does what is hidden of a run.
     framed = replace(settings.config, leaks=(), redact=Redact())
     frame = digest(code, framed, shown.prices, *shown.frame)
-    memory.rows.begin(frame)
+    memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
     output = Output(out, Work(), trusts=memory.named)
     from kbsite.page_making import PageMaking, still_right
     from kbsite.tasks import Prepared
@@ -74,8 +80,8 @@ def make(
     prepared = Prepared(shown, held, frame, earlier, output, ahead, now.templates)
     making = PageMaking(prepared, before, now, known.raw, engine, stays)
     findings = [*site.findings, *making.make(tick)]
-    _publish(shown, output, astray=making.astray)
-    standing = replace(
+    _publish(making, known.pages if before.code == code else {})
+    standing = structs.replace(
         now,
         marker=marker_of(out) or 0,
         inputs=held,
@@ -92,6 +98,13 @@ def make(
     return output, standing
 
 
+def _kept(ahead: Ahead, stored: StoredRun, told: list[Event]) -> None:
+    """Make the transcript of a run of what was read of it to look it over."""
+    from kbsite.rendering import read_ahead
+
+    read_ahead(ahead, stored, told)
+
+
 def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:
     """While others look runs over: load what makes pages, and read a run if a core is left."""
     from kbsite import page_making, rendering  # noqa: F401 - it takes as long as some pages
@@ -100,15 +113,21 @@ def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:
         rendering.read_ahead(ahead, stored)
 
 
-def _publish(site: Site, output: Output, *, astray: bool) -> None:
-    """Let what was made take the place of the site, with an index of its texts if it has one."""
-    output.drop(astray=astray)
+def _publish(making: PageMaking, stood: Mapping[str, PageRecord]) -> None:
+    """Let what was made take the place of the site, with an index of its texts if it has one.
+
+    `stood` are the pages of that site, if this very code made it.
+    """
+    output, site = making.prepared.output, making.prepared.site
     if site.config.search:
         from kbsite import search
 
-        output.empty(search.FOLDER)
-        search.index(site, output.folder)
-        output.filled(search.FOLDER)
+        made, stands = (
+            {path: page.files for path, page in held.items()} for held in (making.pages, stood)
+        )
+        search.index_texts(site, output, making.engine, made, stands, astray=making.astray)
+    else:
+        output.drop(astray=making.astray)
     write_text(output.folder / MARKER, f"{__version__}\n")
     output.filled(MARKER)
     output.replace()

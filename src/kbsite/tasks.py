@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kbsite.model.finding import Finding, Severity
-from kbsite.output import Copy, Output, Placed
+from kbsite.output import Copy, Destination, Output, Placed
 from kbsite.pages.page import File, Made, Page, Site
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Ahead, Templates, environment
@@ -21,8 +23,7 @@ from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 
 
-@dataclass(frozen=True, slots=True)
-class MakePage:
+class MakePage(Struct, frozen=True):
     """A page that has to be made."""
 
     page: Page
@@ -35,8 +36,7 @@ class MakePage:
         return self.page.run
 
 
-@dataclass(frozen=True, slots=True)
-class CopyFiles:
+class CopyFiles(Struct, frozen=True):
     """Files of a run that have to be copied."""
 
     run: StoredRun
@@ -46,8 +46,7 @@ class CopyFiles:
 Task = MakePage | CopyFiles
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """What a task came to."""
 
     placed: Placed
@@ -58,8 +57,7 @@ class Done:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True, dict=True):
     """A build that is ready to make its pages."""
 
     site: Site
@@ -109,10 +107,41 @@ def do(prepared: Prepared, task: Task) -> Done:
 
 def make_page(prepared: Prepared, task: MakePage) -> Done:
     """Put all files of a page in their places; one that cannot be made says so in its place."""
-    making = _begun(prepared, task)
-    output = making.output
+    output = prepared.output.apart()
+    made = page_made(task.page, replace(prepared.templates, output=output), output)
+    if not made.wrong:
+        prepared.site.kept.write()
+    return done(prepared, task, made, output.placed)
+
+
+def broken_page(prepared: Prepared, task: MakePage, why: str) -> Done:
+    """Put a page in its place that says why there is no other."""
+    output = prepared.output.apart()
+    templates = replace(prepared.templates, output=output)
+    templates.env.used.clear()
+    made = _OnePage(task.page.path, templates, output).broken(why)
+    return done(prepared, task, made, output.placed)
+
+
+class PageMade(Struct, frozen=True):
+    """What making a page came to, wherever that was; its files are with whoever took them."""
+
+    files: Mapping[str, Made | None]
+    """By path, with what those that can stay alone were made of."""
+    used: tuple[str, ...]
+    """The templates that it was made with, by name."""
+    parsed: int
+    rendered: int
+    wrong: str = ""
+    """Why there is another page in its place."""
+
+
+def page_made(page: Page, templates: Templates, output: Destination) -> PageMade:
+    """Give all files of a page to an output; one that cannot be made says so in its place."""
+    templates.env.used.clear()
+    making = _OnePage(page.path, templates, output)
     try:
-        for file in task.page.files(making.templates):
+        for file in page.files(templates):
             output.write(file)
             making.files[file.path] = file.made
         output.settle()
@@ -120,44 +149,36 @@ def make_page(prepared: Prepared, task: MakePage) -> Done:
         with suppress(Exception):
             output.settle()
         return making.broken(f"{type(error).__name__}: {error}")
-    key = prepared.key(task.page) if task.key is None else task.key
-    return making.done(key)
+    return making.done()
 
 
-def broken_page(prepared: Prepared, task: MakePage, why: str) -> Done:
-    """Put a page in its place that says why there is no other."""
-    return _begun(prepared, task).broken(why)
-
-
-@dataclass(frozen=True, slots=True)
-class _OnePage:
+class _OnePage(Struct, frozen=True):
     """A page that is being made."""
 
-    prepared: Prepared
-    task: MakePage
+    path: str
     templates: Templates
-    output: Output
+    output: Destination
     files: dict[str, Made | None] = field(default_factory=dict)
 
-    def broken(self, why: str) -> Done:
-        path, message = self.task.page.path, f"the page cannot be made: {why}"
+    def broken(self, why: str) -> PageMade:
+        path, message = self.path, f"the page cannot be made: {why}"
         html = self.templates.page("pages/broken.html", path, {"title": path, "message": message})
         self.output.write(File(path, html))
-        return self.done("", Finding(Severity.ERROR, path, message))
+        return self.done(message)
 
-    def done(self, key: str, *findings: Finding) -> Done:
-        """What came of it."""
-        prepared, page = self.prepared, self.task.page
-        used = {name: prepared.digests[name] for name in sorted(self.templates.env.used)}
-        old = prepared.earlier.pages.get(page.path)
-        if old is not None and not self.files.keys().isdisjoint(old.files):
-            # What stays of it was made with those that made it.
-            used = {**old.templates, **used}
-        record, work = PageRecord(key, self.files, used), self.output.work
-        return Done(self.output.placed, work.parsed, work.rendered, record, findings)
+    def done(self, wrong: str = "") -> PageMade:
+        used, work = tuple(sorted(self.templates.env.used)), self.output.work
+        return PageMade(self.files, used, work.parsed, work.rendered, wrong)
 
 
-def _begun(prepared: Prepared, task: MakePage) -> _OnePage:
-    output, templates = prepared.output.apart(), prepared.templates
-    templates.env.used.clear()
-    return _OnePage(prepared, task, replace(templates, output=output), output)
+def done(prepared: Prepared, task: MakePage, made: PageMade, placed: Placed) -> Done:
+    """What a task came to whose page was made, and whose files were put in their places."""
+    page, used = task.page, {name: prepared.digests[name] for name in made.used}
+    old = prepared.earlier.pages.get(page.path)
+    if old is not None and not made.files.keys().isdisjoint(old.files):
+        # What stays of it was made with those that made it.
+        used = {**old.templates, **used}
+    findings = [Finding(Severity.ERROR, page.path, made.wrong)] if made.wrong else []
+    key = "" if made.wrong else prepared.key(page) if task.key is None else task.key
+    record = PageRecord(key, dict(made.files), used)
+    return Done(placed, made.parsed, made.rendered, record, tuple(findings))

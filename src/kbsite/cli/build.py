@@ -14,15 +14,14 @@ import click
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
 from kbsite.cli.places import fetched, sent
 from kbsite.cli.progress import progress
+from kbsite.engines import ENGINES, Engine, engine_of
+from kbsite.engines.engine import COLLECT_AFTER
 from kbsite.store.locations import Location, place
 from kbsite.store.settings import Settings, moved
 
 if TYPE_CHECKING:
     from kbsite.build import Built
     from kbsite.model.finding import Finding
-
-COLLECT_AFTER = 50_000
-"""Objects that are made, and not dropped, before the next search for cycles of them."""
 
 
 @click.command()
@@ -38,13 +37,22 @@ COLLECT_AFTER = 50_000
 @click.option(
     "--single-file", "single", metavar="RUN", help="One run, by id or folder, as one HTML file."
 )
-@click.option("--search", is_flag=True, help="Make all texts searchable; needs kbsite[search].")
+@click.option(
+    "--search", is_flag=True, help="Make all texts searchable; small sites need kbsite[search]."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
     help="Build with N processes; otherwise as KBSITE_JOBS or kbsite.yaml say, else one a core.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice([*ENGINES]),
+    envvar="KBSITE_ENGINE",
+    help="Where tasks are done: local, on this machine, or ray, on the Ray cluster that runs here"
+    " or that RAY_ADDRESS names; otherwise as kbsite.yaml says.",
 )
 @click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
 @click.option(
@@ -59,6 +67,7 @@ def build(  # noqa: PLR0913 - each option is an argument
     single: str | None,
     search: bool,
     jobs: int,
+    engine: str | None,
     fresh: bool,
     strict: bool,
 ) -> None:
@@ -72,9 +81,10 @@ def build(  # noqa: PLR0913 - each option is an argument
       kbsite build --runs s3://bench.example/runs --out s3://bench.example/site
       kbsite build --single-file runs/mine/20260102_030405_claude_opus_softmax
     """
+    # A build makes many objects and hardly any cycle: looking for those often is a tenth of it.
+    gc.set_threshold(COLLECT_AFTER)
     from kbsite.build import build as make
     from kbsite.build import override
-    from kbsite.engines import engine_of
 
     for hint, path in (("--runs", runs), ("--out", None if single else out)):
         if isinstance(path, Path) and path.is_file():
@@ -87,18 +97,21 @@ def build(  # noqa: PLR0913 - each option is an argument
     if single is not None:
         _single(chosen, single, out, strict=strict)
         return
+    builders = _builders(chosen, engine, jobs)
     there = fetched(chosen)
-    # A build makes many objects and hardly any cycle: looking for those often is a tenth of it.
     gc.freeze()
-    gc.set_threshold(COLLECT_AFTER)
     with progress() as tick:
-        engine = engine_of(jobs, chosen.config.jobs)
-        built = make(chosen, tick, fresh=fresh, engine=engine)
+        built = make(chosen, tick, fresh=fresh, engine=builders)
     _tell(built)
     told = [*there, *built.findings, *built.unmet]
     told += _published(chosen, built, publish=not (strict and told))
     if strict and told:
         sys.exit(1)
+
+
+def _builders(chosen: Settings, named: str | None, jobs: int) -> Engine:
+    """Who builds; what lacks for that is told before anything is fetched, not after it."""
+    return engine_of(jobs, chosen.config.jobs, named or chosen.config.engine)
 
 
 def _tell(built: Built) -> None:

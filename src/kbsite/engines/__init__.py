@@ -1,4 +1,4 @@
-"""What the tasks of a build are done by: this process alone, or copies of it.
+"""What the tasks of a build are done by: this process, copies of it, or the nodes of a cluster.
 
 A task is plain data, and what is done with each is a function of it that changes nothing but files:
 so it is the same wherever it is done, and in which order.
@@ -6,30 +6,41 @@ so it is the same wherever it is done, and in which order.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
+from typing import Protocol
 
-from kbsite.beside import can_copy, cores
-from kbsite.engines.copies import Copies
-from kbsite.engines.engine import Engine, Here, Lost
-from kbsite.errors import UsageError
+from kbsite.engines import local, on_ray
+from kbsite.engines.engine import Afar, Engine, Errand, Here, Lost, Parcel
+from kbsite.errors import InputError
 
-__all__ = ["Engine", "Here", "Lost", "engine_of"]
-
-JOBS = "KBSITE_JOBS"
-"""The environment variable that says how many processes build."""
+__all__ = ["ENGINES", "LOCAL", "Afar", "Engine", "Errand", "Here", "Lost", "Parcel", "engine_of"]
 
 
-def engine_of(jobs: int = 0, otherwise: int = 0) -> Engine:
-    """What builds with so many processes.
+class EngineModule(Protocol):
+    """Where tasks can be done."""
 
-    For 0 it is as many as KBSITE_JOBS says, else `otherwise`, and for 0 one for each core.
+    def engine(self, jobs: int) -> Engine:
+        """What does so many tasks at once; for 0, as many as there are cores for."""
+        ...
+
+
+LOCAL = "local"
+"""The engine of a build that says nothing else."""
+
+ENGINES: Mapping[str, EngineModule] = {LOCAL: local, "ray": on_ray}
+"""By the name that --engine and kbsite.yaml have for each."""
+
+
+def engine_of(jobs: int = 0, otherwise: int = 0, named: str = "") -> Engine:
+    """What builds: the engine of this name, of which there is one without.
+
+    It does so many tasks at once; for 0 as many as KBSITE_JOBS says, else `otherwise`, and for 0
+    one for each core.
     """
-    wanted = jobs or _told() or otherwise or cores()
-    return Copies(wanted) if wanted > 1 and can_copy() else Here()
-
-
-def _told() -> int:
-    told = os.environ.get(JOBS, "")
-    if told and not (told.isascii() and told.isdigit() and int(told)):
-        raise UsageError(f"{JOBS}: expected how many processes build, 1 or more, got {told!r}")
-    return int(told or 0)
+    module = ENGINES.get(named or LOCAL)
+    if module is None:
+        known = ", ".join(ENGINES)
+        raise InputError(
+            f"expected one of {known}, got {named!r}", path="kbsite.yaml", key="engine"
+        )
+    return module.engine(jobs or local.told_jobs() or otherwise)

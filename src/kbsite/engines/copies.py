@@ -13,15 +13,15 @@ import pickle
 import selectors
 import signal
 import struct
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
 from typing import BinaryIO, Generic, TypeVar
 
+from msgspec import Struct, field
+
 from kbsite.beside import OWN, copied, one_core
-from kbsite.engines.engine import Here, Lost
+from kbsite.engines.engine import Here, Lost, packed_error
 
 Task = TypeVar("Task")
 Given = TypeVar("Given")
@@ -38,8 +38,7 @@ _HEAD = struct.Struct("<cIQ")
 _TAKEN, _GIVEN, _RAISED = b"t", b"g", b"r"
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
+class Copies(Struct, frozen=True):
     """So many copies of this process, made where the tasks take long enough."""
 
     jobs: int
@@ -87,8 +86,7 @@ def _alone(weights: Sequence[int], jobs: int) -> Iterator[int]:
         left -= weight
 
 
-@dataclass(slots=True)
-class _Copy:
+class _Copy(Struct):
     """A process at work, as this one knows it."""
 
     id: int
@@ -98,8 +96,7 @@ class _Copy:
     """What came of what it tells next."""
 
 
-@dataclass(slots=True)
-class _Crew(Generic[Task, Given]):
+class _Crew(Struct, Generic[Task, Given]):
     """Copies that share the tasks that wait, until all are taken."""
 
     work: Callable[[Task], Given]
@@ -171,7 +168,7 @@ class _Crew(Generic[Task, Given]):
                 try:
                     given = pickle.dumps(self.work(self.tasks[number]), pickle.HIGHEST_PROTOCOL)
                 except Exception as error:  # noqa: BLE001 - raised where the tasks come from
-                    _tell(stream, _RAISED, number, _packed(error))
+                    _tell(stream, _RAISED, number, packed_error(error))
                     return
             _tell(stream, _GIVEN, number, given)
 
@@ -238,17 +235,6 @@ class _Crew(Generic[Task, Given]):
 def _tell(stream: BinaryIO, kind: bytes, number: int, body: bytes = b"") -> None:
     stream.write(_HEAD.pack(kind, number, len(body)) + body)
     stream.flush()
-
-
-def _packed(error: Exception) -> bytes:
-    """What was raised, with where it was."""
-    told = "".join(traceback.format_exception(error))
-    with suppress(Exception):
-        error.add_note(told)
-        data = pickle.dumps(error)
-        pickle.loads(data)  # noqa: S301 - it was written here; not every error comes back
-        return data
-    return pickle.dumps(RuntimeError(told))
 
 
 def _why(code: int) -> str:

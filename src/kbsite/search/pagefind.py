@@ -1,4 +1,4 @@
-"""The index that a site's texts are searched with: built by Pagefind, read by static/search.js.
+"""The index of texts that Pagefind makes.
 
 The only module of kbsite that starts a process: Pagefind is a program. It is handed copies of the
 pages, each with what it belongs to, so that the pages of the site carry nothing of this.
@@ -13,19 +13,17 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from kbsite.errors import MachineError
 from kbsite.pages.listing import filtered_by
 from kbsite.pages.page import INDEX, Site, address, board_path, problem_path, run_path
+from kbsite.search.blocks import FOLDER
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import write_bytes, write_text
 from kbsite.text import plain, visible
-
-FOLDER = "search"
-"""Where the index stands in a site."""
 
 _NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.pagefind")
 """The files of Pagefind that a page needs beside the index; its own user interfaces it does not."""
@@ -33,7 +31,7 @@ _NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.
 _UNQUOTED = "!'()*"
 """What encodeURIComponent leaves as it is, beside what `quote` does."""
 
-_NO_TEXT = "nav, svg, .drawn, .tools, .minimap, .step > a, .alarms"
+_NO_TEXT = "nav, svg, .drawn, .tools, .minimap, .steps > * > a, .alarms"
 """What stands on pages to get around, or says of a run what its own text shows further down."""
 
 _BLOCK = re.compile(
@@ -46,9 +44,7 @@ _SPAN = re.compile(r"</?span\b[^>]*>")
 """Colours of letters, which may stand within a word."""
 
 _TEXT = re.compile(r">[^<]+")
-_JOINT = re.compile(
-    r"(?<=\w)(?=['-]*(?:&(?!#39;|#x27;)|[^\w\s<>&'-]))(?:&#?\w+;|[^\w\s<>&])+(?=\w)"
-)
+_JOINT = re.compile(r"(?<=\w)(?=['-]*(?:&(?!#39;|#x27;)|[^\w\s<&'-]))(?:&#?\w+;|[^\w\s<&])+(?=\w)")
 """What stands between two words of code: Pagefind would take `torch.nn(x` for one word."""
 
 JOINER = "\u2060"
@@ -59,7 +55,7 @@ _PLACE = re.compile(r'href="index\.html#([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
-class _Indexed:
+class Indexed:
     """A page of the site whose text can be found."""
 
     file: str
@@ -179,27 +175,34 @@ def _run(program: Path, pages: Path, made: Path) -> None:
         raise MachineError(f"{program} failed with exit code {done.returncode}: {told}")
 
 
-def _pages(site: Site, out: Path) -> Iterator[_Indexed]:
+def _pages(site: Site, out: Path) -> Iterator[Indexed]:
+    yield from about_no_run(site)
+    for stored in sorted(site.every_run, key=lambda stored: stored.run.id):
+        yield from _pages_of(about(site, stored), out)
+
+
+def about_no_run(site: Site) -> Iterator[Indexed]:
+    """The pages of boards and problems."""
     for board in site.boards:
         path = board_path(board.config.id)
-        yield _Indexed(path, _from_top(path), board.config.title, {"board": board.config.id})
+        yield Indexed(path, _from_top(path), board.config.title, {"board": board.config.id})
     for problem in sorted(site.problems):
         path = problem_path(problem)
-        yield _Indexed(path, _from_top(path), site.problem_title(problem), {"problem": problem})
-    for stored in sorted(site.every_run, key=lambda stored: stored.run.id):
-        yield from _pages_of(site, stored, out)
+        yield Indexed(path, _from_top(path), site.problem_title(problem), {"problem": problem})
 
 
-def _pages_of(site: Site, stored: StoredRun, out: Path) -> Iterator[_Indexed]:
-    run = stored.run
-    path = run_path(run.id)
-    title = f"{site.problem_title(run.problem)} by {run.contender.label}"
-    filters = filtered_by(site, stored)
-    folder = (out / path).parent
+def about(site: Site, stored: StoredRun) -> Indexed:
+    """The page of a run."""
+    path = run_path(stored.run.id)
+    title = f"{site.problem_title(stored.run.problem)} by {stored.run.contender.label}"
+    return Indexed(path, _from_top(path), title, filtered_by(site, stored))
+
+
+def _pages_of(own: Indexed, out: Path) -> Iterator[Indexed]:
+    folder = (out / own.file).parent
     parts, texts = sorted(folder.glob("steps-*.html")), sorted(folder.glob("text-*.html"))
     for held in [folder / INDEX, *parts, *texts]:
-        file = path.removesuffix(INDEX) + held.name
-        yield _Indexed(file, _from_top(path), title, filters)
+        yield replace(own, file=own.file.removesuffix(INDEX) + held.name)
 
 
 def _from_top(path: str) -> str:
@@ -207,7 +210,7 @@ def _from_top(path: str) -> str:
     return address(path, seen_from="").removeprefix("./")
 
 
-def _marked(text: str, page: _Indexed) -> str:
+def _marked(text: str, page: Indexed) -> str:
     """A page with what Pagefind has to know of it."""
     told = {"at": page.at, "title": page.title}
     place = _PLACE.search(text) if Path(page.file).name.startswith("text-") else None

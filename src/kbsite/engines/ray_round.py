@@ -1,0 +1,219 @@
+"""Tasks under way on a Ray cluster, from bytes to bytes.
+
+Ray starts no task again by itself: what was begun twice by somebody who was killed is lost, and is
+told to be. No more is under way than keeps the nodes at work, whatever there is to do.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+import ray
+
+from kbsite.engines import node
+from kbsite.engines.engine import Errand, Lost
+from kbsite.errors import MachineError
+
+Task = TypeVar("Task")
+Given = TypeVar("Given")
+
+MOST_BYTES = 500_000_000
+"""Bytes of tasks under way from which on no other is sent."""
+
+TRIES = 2
+"""How often a task is begun whose process is killed."""
+
+LOOK, PATIENCE = 10.0, 60.0
+"""Seconds after which the processors are counted again, and for how long there may be none."""
+
+
+KNOCK = 5.0
+"""Seconds in which whoever has the cluster's address has to answer."""
+
+
+def join() -> None:
+    """Be a driver of the cluster that runs here, or that RAY_ADDRESS names."""
+    try:
+        _knock(os.environ.get("RAY_ADDRESS", ""))
+        ray.init(address="auto", log_to_driver=False, configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        message = f"no Ray cluster can be reached: {_line(error)}"
+        cure = "start one with `ray start --head`, or name it in RAY_ADDRESS"
+        raise MachineError(f"{message}; {cure}") from error
+    if _processors() < 1:
+        raise MachineError("the Ray cluster has no processors; start nodes with `ray start`")
+
+
+def _knock(address: str) -> None:
+    """Raise OSError where nobody answers at host:port: Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in host:
+        with suppress(UnicodeError):  # no name of a host: Ray says so
+            socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
+
+
+def _processors() -> int:
+    """How many processors all nodes of the cluster have together, now."""
+    return int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
+
+
+@dataclass(slots=True)
+class Round(Generic[Task, Given]):
+    """Tasks that are spread over the cluster, until all are done."""
+
+    work: Errand[Task, Given]
+    tasks: Sequence[Task]
+    weights: Sequence[int]
+    told: Callable[[int, Given | Lost], None]
+    jobs: int
+    _waiting: deque[int] = field(default_factory=deque)
+    """Those to be sent, the longest first."""
+    _own: deque[int] = field(default_factory=deque)
+    """Those that are done here while others work."""
+    _flying: dict[ray.ObjectRef[Any], tuple[int, int]] = field(default_factory=dict)
+    """Those under way, with the bytes of each."""
+    _fallen: Counter[int] = field(default_factory=Counter)
+    _room: int = 0
+    """How many may be under way."""
+    _counted: float = 0.0
+    _seen: float = 0.0
+    """When the processors were counted, and when there were any."""
+
+    def go(self, meanwhile: Callable[[int], None] | None) -> None:
+        """Do all tasks; whatever ends this, none is left with the cluster."""
+        for number in sorted(range(len(self.tasks)), key=lambda number: -self.weights[number]):
+            travels = self.work.travels(self.tasks[number])
+            (self._waiting if travels else self._own).append(number)
+        send = _sender(self.work) if self._waiting else None
+        self._seen = time.monotonic()
+        try:
+            while self._waiting or self._flying or self._own:
+                self._count()
+                if send:
+                    self._fill(send)
+                if meanwhile:
+                    meanwhile(0)
+                    meanwhile = None
+                if not self._land(0.0):
+                    self._pass_time()
+        finally:
+            for ref in self._flying:
+                ray.cancel(ref, force=True)
+
+    def _pass_time(self) -> None:
+        """Do a task here, or wait for the next that comes back."""
+        if self._own:
+            number = self._own.popleft()
+            self.told(number, self.work(self.tasks[number]))
+        else:
+            self._land(LOOK)
+
+    def _count(self) -> None:
+        """Count the processors of the cluster, every few seconds: nodes come and go."""
+        now = time.monotonic()
+        if now - self._counted < LOOK:
+            return
+        self._counted, found = now, _processors()
+        if found:
+            # One at work, and one that waits where it will be done: so none waits for this process.
+            self._seen, self._room = now, self.jobs or 2 * found
+        elif now - self._seen > PATIENCE:
+            message = f"the Ray cluster has had no processors for {PATIENCE:.0f} seconds"
+            raise MachineError(f"{message}; start nodes with `ray start`, and then the build again")
+
+    def _fill(self, send: _Send) -> None:
+        """Send tasks, as many as there is room for."""
+        held = sum(size for _, size in self._flying.values())
+        while self._waiting and len(self._flying) < self._room and held < MOST_BYTES:
+            number = self._waiting.popleft()
+            parcel = self.work.parcel(self.tasks[number])
+            try:
+                files = tuple(Path(path).read_bytes() for path in parcel.files)
+            except OSError:
+                # What becomes of a file that cannot be read is told here as elsewhere.
+                self._own.append(number)
+                continue
+            told = pickle.dumps(parcel.told, pickle.HIGHEST_PROTOCOL)
+            size = len(told) + sum(map(len, files))
+            self._flying[send(told, files)] = number, size
+            held += size
+
+    def _land(self, seconds: float) -> bool:
+        """Take what has come back, or what comes first within so many seconds; whether any did."""
+        if not self._flying:
+            return False
+        refs = list(self._flying)
+        ready, _ = ray.wait(refs, num_returns=1 if seconds else len(refs), timeout=seconds)
+        for ref in ready:
+            number, _ = self._flying.pop(ref)
+            self._take(number, ref)
+        return bool(ready)
+
+    def _take(self, number: int, ref: ray.ObjectRef[Any]) -> None:
+        """Take what came back of a task."""
+        try:
+            answer, body = ray.get(ref)
+        except ray.exceptions.RayTaskError as error:
+            # What the work raises comes as an answer: this was raised before it began.
+            message = f"a node of the Ray cluster cannot do a task: {_line(error)}"
+            raise MachineError(f"{message}; {_SAME}") from error
+        except ray.exceptions.RayError as error:
+            self._fell(number, error)
+            return
+        if answer is node.Answer.OTHER:
+            raise MachineError(f"a node of the Ray cluster has {body.decode()}; {_SAME}")
+        given = pickle.loads(body)  # noqa: S301 - a node of the cluster that we were given wrote it
+        if answer is node.Answer.RAISED:
+            raise given
+        self.told(number, self.work.received(self.tasks[number], given))
+
+    def _fell(self, number: int, error: Exception) -> None:
+        """Have a task begun anew whose process is gone; the second time it is lost."""
+        self._fallen[number] += 1
+        if self._fallen[number] < TRIES:
+            self._waiting.appendleft(number)
+            return
+        self.told(number, Lost(_WHY.get(type(error).__name__, f"lost ({type(error).__name__})")))
+
+
+_Send = Callable[[bytes, Sequence[bytes]], "ray.ObjectRef[Any]"]
+
+
+def _sender(work: Errand[Any, Any]) -> _Send:
+    """What sends a task of some work: what is told of it, and its files."""
+    held, key = ray.put(pickle.dumps(work.afar(), pickle.HIGHEST_PROTOCOL)), uuid4().hex
+    # Ray counts what waits, and starts nothing again: a task that kills is not to go on for ever.
+    remote = ray.remote(node.do).options(num_cpus=1, max_retries=0, name="kbsite build")
+    program = dict(node.program())
+
+    def send(told: bytes, files: Sequence[bytes]) -> ray.ObjectRef[Any]:
+        # In a list it is not fetched for each task, but where it is not held yet.
+        return remote.remote(node.Sent(key, program, told, files), [held])
+
+    return send
+
+
+def _line(error: Exception) -> str:
+    """The last line of what Ray says, which holds what was raised."""
+    return ([*filter(None, str(error).splitlines())] or [type(error).__name__])[-1].strip()[:500]
+
+
+_SAME = "install the same kbsite, and the same versions of what it needs, on all nodes"
+
+_WHY = {
+    "WorkerCrashedError": "killed, as a system does that has no memory left",
+    "OutOfMemoryError": "killed by Ray, since its node had no memory left",
+    "NodeDiedError": "lost with its node",
+    "ObjectLostError": "lost with its node",
+}
+"""What became of whoever did a task, by what Ray calls it; a page of the site may say so."""
