@@ -12,8 +12,9 @@ contender, when it started, score) stands in the fingerprint.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kbsite.model.alarm import Alarm
@@ -55,14 +56,41 @@ if TYPE_CHECKING:
     COMPARISONS: tuple[Comparison, ...]
 
 
+class _OfSources:
+    """What looks at sources, and is loaded for the first run that has any: it is most of it all."""
+
+    def __init__(self, load: Callable[[], Detector]) -> None:
+        self._load = load
+
+    @cached_property
+    def detector(self) -> Detector:
+        """The detector itself."""
+        return self._load()
+
+    def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
+        """What it found; nothing where there are no sources."""
+        if evidence.sources:
+            yield from self.detector.alarms(evidence)
+
+
+def _python() -> Detector:
+    from kbsite.alarms.python.detector import PythonSources
+
+    return PythonSources()
+
+
+def _native() -> Detector:
+    from kbsite.alarms.native import NativeSources
+
+    return NativeSources()
+
+
 def _detectors() -> tuple[Detector, ...]:
     from kbsite.alarms.figures import Figures
-    from kbsite.alarms.native import NativeSources
-    from kbsite.alarms.python.detector import PythonSources
     from kbsite.alarms.session.detector import Session
     from kbsite.alarms.unread import Unread
 
-    return PythonSources(), NativeSources(), Unread(), Session(), Figures()
+    return _OfSources(_python), _OfSources(_native), Unread(), Session(), Figures()
 
 
 def _comparisons() -> tuple[Comparison, ...]:
@@ -87,10 +115,13 @@ if not TYPE_CHECKING:  # which knows both
         return held
 
 
-def load() -> None:
-    """Load what looks at runs, once for all copies of this process that do."""
+def load(*, sources: bool) -> None:
+    """Load what looks at runs, once for all copies of this process that do; also at `sources`."""
     for name in _LISTS:
         getattr(_this, name)
+    for detector in _this.DETECTORS:
+        if sources and isinstance(detector, _OfSources):
+            _ = detector.detector
 
 
 def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:

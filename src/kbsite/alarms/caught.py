@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kbsite.model.alarm import Level
 from kbsite.store.records import json_record
@@ -11,16 +12,14 @@ from kbsite.store.records import json_record
 PATH = Path(__file__).with_name("caught.json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raised:
+class Raised(Struct, frozen=True, kw_only=True):
     """An alarm that a fixture raised."""
 
     kind: str
     level: Level
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixture:
+class Fixture(Struct, frozen=True, kw_only=True):
     """A solution or session that does what an honest one does not."""
 
     id: str
@@ -34,8 +33,7 @@ class Fixture:
     """Whether every trick of it is seen, where it is done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Honest:
+class Honest(Struct, frozen=True, kw_only=True):
     """A solution that must raise nothing above a note."""
 
     id: str
@@ -50,8 +48,7 @@ class Honest:
         return self.highest not in (None, Level.NOTE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caught:
+class Caught(Struct, frozen=True, kw_only=True):
     """caught.json."""
 
     fixtures: tuple[Fixture, ...]

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
+from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
@@ -15,8 +18,7 @@ LONGEST = 2_000_000
 """Bytes from which a source is not looked into: no person and no model wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A text file of the solution."""
 
     name: str
@@ -40,6 +42,13 @@ class Evidence:
     """The score of the eager reference on its hardware, if that was measured."""
     shared: dict[str, object] = field(default_factory=dict, compare=False)
     """What detectors of one kind make of the sources and share."""
+    told: list[Event] | None = field(default=None, compare=False)
+    """Where what the transcript says is kept, all of it, by whoever reads it; None for nowhere."""
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether there is a file that may be one of its sources."""
+        return any(file.name.startswith((SOLUTION, SIDECARS)) for file in self.stored.files)
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:

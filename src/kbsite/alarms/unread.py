@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from kbsite.alarms.evidence import LONGEST, Evidence
 from kbsite.alarms.kinds import alarm, shown
-from kbsite.alarms.python.reading import readings
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.status import Status
 from kbsite.store.files import Stored
@@ -57,6 +56,10 @@ def _told(file: Stored) -> Alarm:
 
 def _unparsed(evidence: Evidence) -> Iterator[Alarm]:
     """A warning for each Python source that is none, although the solution ran."""
+    if not evidence.sources:
+        return
+    from kbsite.alarms.python.reading import readings  # many runs have no sources
+
     for reading in readings(evidence):
         if reading.module.problem:
             says = (

@@ -63,11 +63,13 @@ class Files:
             return FileDiff(edit.path, "delete", tuple(_changed(before or "", "")))
         if edit.old is None:
             action = "add" if edit.action == "add" else "write" if before is None else "update"
-            return FileDiff(edit.path, action, tuple(_changed(before or "", edit.new, _ALL)))
+            lines = tuple(_changed(before or "", edit.new, _ALL))
+            return FileDiff(edit.path, action, lines, anew=before is not None)
         after = _after(edit, before)
         if before is None or after is None:
             return FileDiff(edit.path, edit.action, tuple(_changed(edit.old, edit.new, _ALL)))
-        named = None if edit.every else _lines_of(edit.old, before)
+        lost = edit.every or edit.old not in before
+        named = None if lost else _lines_of(edit.old, before)
         return FileDiff(edit.path, edit.action, tuple(_changed(before, after, named)))
 
     def diffs(self, edits: tuple[Edit, ...]) -> list[FileDiff]:

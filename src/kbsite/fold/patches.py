@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.model.transcript import DiffLine
 
@@ -12,8 +13,7 @@ _MOVE = "*** Move to: "
 _NUMBERS = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@.*")
 
 
-@dataclass(slots=True)
-class _Hunk:
+class _Hunk(Struct):
     """Lines that stand together in a file."""
 
     header: str = ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.fold.shell_words import Redirect, Simple
 
@@ -98,8 +99,7 @@ def _formatted(words: list[str]) -> str | None:
     return re.sub(r"\\([nt\\])", lambda match: _PRINTED[match[1]], form)
 
 
-@dataclass(slots=True)
-class Sed:
+class Sed(Struct):
     """A call of sed that edits files in place."""
 
     scripts: list[str] | None

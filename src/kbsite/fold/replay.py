@@ -8,7 +8,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.fold.programs import Sed, concerned, printed, sed_call
 from kbsite.fold.sed import edited
@@ -25,8 +26,7 @@ _ENTERS = re.compile(r"cd[ \t]+(/[\w./-]+)[ \t]*&&")
 _COPY_FLAGS = {"-f", "-p", "-v", "-a", "-fv", "-vf", "--"}
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a command left behind."""
 
     contents: Mapping[str, str | None]
@@ -80,8 +80,7 @@ def outcome(
     return _Replay(folder, folder, known, ran, succeeded).outcome(script)
 
 
-@dataclass(slots=True)
-class _Replay:
+class _Replay(Struct):
     """The files while a script is gone through."""
 
     start: str | None

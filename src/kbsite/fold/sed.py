@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.fold.sed_patterns import Pattern, UnclearError, pattern
 
@@ -22,8 +23,7 @@ _REFERENCE = re.compile(r"\\(.)|(&)", re.DOTALL)
 _LITERAL = {"n": "\n", "t": "\t", "\n": "\n"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
+class _Address(Struct, frozen=True):
     """Which lines a command is for; one of the three."""
 
     number: int = 0
@@ -31,8 +31,7 @@ class _Address:
     pattern: Pattern | None = None
 
 
-@dataclass(slots=True)
-class _Command:
+class _Command(Struct):
     """A deletion, or a substitution."""
 
     addresses: tuple[_Address, ...]
@@ -155,8 +154,7 @@ def _pieces(put_in: str, mark: str, groups: int) -> list[str | int]:
     return [*pieces, put_in[last:]]
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     left: int
 
     def take(self, steps: int) -> None:

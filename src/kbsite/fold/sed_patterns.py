@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 MOST_ATOMS = 200
 """Atoms of a pattern from which it is not read."""
@@ -34,8 +35,7 @@ class UnclearError(Exception):
     """What sed would do cannot be told."""
 
 
-@dataclass(slots=True)
-class _Atom:
+class _Atom(Struct):
     """One character of a kind, so many times."""
 
     letters: str
@@ -48,8 +48,7 @@ class _Atom:
         return (letter in self.letters) is not self.but
 
 
-@dataclass(slots=True)
-class Pattern:
+class Pattern(Struct):
     """A pattern, as atoms in a row."""
 
     atoms: list[_Atom] = field(default_factory=list)
@@ -145,8 +144,7 @@ def pattern(source: str, mark: str, *, extended: bool) -> Pattern:
     return _Reader(source, mark, extended).pattern()
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     source: str
     mark: str
     extended: bool

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 LONGEST = 500_000
 """Characters of a script from which it is not read."""
@@ -29,8 +30,7 @@ class UnclearError(Exception):
     """What a script does cannot be told without a shell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True):
     """Where a command reads from, or writes to."""
 
     into: str
@@ -39,8 +39,7 @@ class Redirect:
     """The file; None where it cannot be told. Of "<<", the text that is read."""
 
 
-@dataclass(slots=True)
-class Simple:
+class Simple(Struct):
     """A simple command."""
 
     words: list[str | None] = field(default_factory=list)
@@ -58,8 +57,7 @@ class Simple:
         return [redirect for redirect in self.redirects if redirect.into.startswith("<")]
 
 
-@dataclass(slots=True)
-class Chained:
+class Chained(Struct):
     """A pipeline, and what stands before it: "&&" or "||" in a chain, else empty."""
 
     after: str
@@ -81,8 +79,7 @@ def chains(script: str) -> tuple[list[Chain], str]:
     return reader.found, ""
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     script: str
     start: int = 0
     """Where the chain begins that is being read."""

@@ -10,8 +10,10 @@ import hashlib
 import posixpath
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.fold.edits import Files
 from kbsite.fold.replay import command_text, folder_of, outcome
@@ -44,8 +46,7 @@ MAX_DEPTH = 16
 """Sub-agents nested deeper than this are shown beside, not below, the call that started them."""
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A step while its result, diffs and sub-agents may still come."""
 
     event: Event
@@ -61,8 +62,7 @@ class _Draft:
     """Whether it turned out to be the result of a later call, and is shown there."""
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """Which agents stand below which calls, while they are put in place."""
 
     children: dict[tuple[str, str], list[str]]

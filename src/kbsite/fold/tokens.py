@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from kbsite.model.event import Scope, TokenUse
 from kbsite.model.usage import Usage, total
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Collects token counts as they come, and sums them by the scope that each one states."""
 
     messages: dict[tuple[str, str], TokenUse] = field(default_factory=dict)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import IO, Protocol
+
+from msgspec import Struct
 
 from kbsite.harnesses.lines import Line, lines
 from kbsite.model.event import Event
@@ -19,8 +20,7 @@ Read = Callable[[IO[bytes]], Iterator[Line]]
 """Turns an open file into what is parsed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """One kind of file that a CLI writes."""
 
     id: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.lines import count, dump, mapping, sequence, text
 from kbsite.harnesses.rows import Row
@@ -16,8 +17,7 @@ _LIMIT = 1_000_000_000
 """An exit code beyond it is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(Struct, frozen=True):
     """Whose words the parts are, and how they are read."""
 
     role: Role
@@ -26,8 +26,7 @@ class Speech:
     injected: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a functionResponse part says."""
 
     call_id: str

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
 import msgspec
+from msgspec import Struct
 
 from kbsite.model.event import Malformed, Source
 
@@ -26,13 +26,8 @@ _EXACT = 2**53
 """Counts beyond it are no counts, and no JSON reader agrees on them."""
 
 
-@dataclass(slots=True)
-class Line:
-    """One line of a file, without its line end.
-
-    Neither lines nor records nor rows are frozen: they would take four times as long to make, and
-    a transcript has thousands.
-    """
+class Line(Struct, frozen=True):
+    """One line of a file, without its line end."""
 
     number: int
     """From 1."""
@@ -41,8 +36,7 @@ class Line:
     """Whether a line end closed it; the last line of a file may be cut."""
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One JSON object of a file."""
 
     source: Source

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.harnesses import tools
 from kbsite.harnesses.lines import Line, dump, records, text
@@ -26,8 +28,7 @@ from kbsite.model.event import (
 E = TypeVar("E", bound=Event)
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """A line of a file, and how many events it has got so far."""
 
     file: str
@@ -40,8 +41,7 @@ class Place:
         return Source(self.file, self.line, self.events - 1)
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A JSON object of a transcript, with what its events have in common."""
 
     value: Mapping[str, object]
@@ -100,19 +100,15 @@ class Row:
         return self.event(Message, role=Role.SYSTEM, text=told, injected=True)
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """The places of a file's lines, one after the other: objects glued onto a line share one."""
 
     file: str
-    last: Place = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.last = Place(self.file, 0)
+    last: Place | None = None
 
     def of(self, line: int) -> Place:
         """The place of a line: the last one's, if that is the same line."""
-        if line != self.last.line:
+        if self.last is None or line != self.last.line:
             self.last = Place(self.file, line)
         return self.last
 

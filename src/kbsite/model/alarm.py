@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from kbsite.model.lines import line_span, line_words
 from kbsite.model.status import Tone
@@ -39,8 +40,7 @@ _FACE: dict[Level, tuple[Tone, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmKind:
+class AlarmKind(Struct, frozen=True, kw_only=True):
     """Something that a detector looks for."""
 
     id: str
@@ -50,8 +50,7 @@ class AlarmKind:
     """What the auditor has to look at, in one sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alarm:
+class Alarm(Struct, frozen=True, kw_only=True):
     """Something that a detector found."""
 
     kind: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct, field
 
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Audit
@@ -15,8 +16,7 @@ from kbsite.model.run import Contender, Run
 from kbsite.model.status import Status
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One run, as a board sees it."""
 
     run: Run
@@ -65,8 +65,7 @@ _DUE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """What one contender did on one problem."""
 
     attempts: tuple[Attempt, ...]
@@ -89,8 +88,7 @@ class Cell:
         return self.audit_due and self.shown.audit is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """Three numbers that must not be mixed up, of a row or a column."""
 
     attempted: int
@@ -103,8 +101,7 @@ class Tally:
     """Cells whose verdict takes them out of the ranking; they are not among the passed ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """A contender's cells, in the order of the deck; None where it has no run."""
 
     contender: Contender
@@ -112,16 +109,14 @@ class Row:
     tally: Tally
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FloorRow:
+class FloorRow(Struct, frozen=True, kw_only=True):
     """The floors of one kind, in the order of the deck."""
 
     kind: FloorKind
     floors: tuple[Floor | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """A problem on the board."""
 
     problem: str
@@ -129,18 +124,16 @@ class Column:
     best: Attempt | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """What comparing the scores that count says; nothing where no cell has one."""
+class Scores(Struct, frozen=True):
+    """What comparing the scores that count says."""
 
     best: Mapping[str, int] = field(default_factory=dict)
     """The number of the best cell of each problem; of equals the first."""
-    sums: Mapping[int, float] = field(default_factory=dict)
-    """The sum of the scores of each contender, by its number."""
+    sums: Mapping[int, int] = field(default_factory=dict)
+    """The sum of the scores of each contender in billionths, by its number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """How many of the cells that have to be audited are, for one reason or for all."""
 
     done: int
@@ -152,16 +145,14 @@ class Coverage:
         return self.due - self.done
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A run that the board does not mix with the others, and why."""
 
     run_id: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class Board(Struct, frozen=True, kw_only=True):
     """A published table."""
 
     config: BoardConfig

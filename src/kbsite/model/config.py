@@ -133,9 +133,11 @@ class Config:
     """Folder of the site; or the URL of a bucket that it is published to."""
     storage: Storage = Storage()
     search: bool = False
-    """Whether the texts of all runs can be searched; needs the extra `search`."""
+    """Whether the texts of all runs can be searched; small sites need the extra `search`."""
     jobs: int = 0
     """How many processes build; 0: KBSITE_JOBS, else one for each core that may be used."""
+    engine: str = ""
+    """Where `kbsite build` has its tasks done, as --engine calls it; empty: on this machine."""
     bundles: bool = False
     """Whether each run can be downloaded as one archive; needs the extra `bundles`."""
     boards: tuple[BoardConfig, ...] = ()

@@ -9,16 +9,16 @@ fold's work (`kbsite.fold`), so no event holds another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import ClassVar
 
+from msgspec import Struct
+
 from kbsite.model.usage import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where an event stands in what the CLI wrote."""
 
     file: str
@@ -73,8 +73,7 @@ class Scope(Enum):
     session's id as message id, the last one of a session holds; sum the sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A picture that was sent or received."""
 
     media_type: str
@@ -83,8 +82,7 @@ class Image:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One change of one file that a tool call asks for, as the call tells it."""
 
     path: str
@@ -100,8 +98,7 @@ class Edit:
     """add, update, delete or move."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """What all events have."""
 
     kind: ClassVar[str]
@@ -112,8 +109,7 @@ class Event:
     """The sub-agent that it belongs to, by the CLI's id; empty for the main agent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session(Event):
+class Session(Event, frozen=True, kw_only=True):
     """What a CLI says of itself at the start of a session or turn; absent facts are empty."""
 
     kind: ClassVar[str] = "session"
@@ -129,8 +125,7 @@ class Session(Event):
     """The whole row, as JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message(Event):
+class Message(Event, frozen=True, kw_only=True):
     """Text between the user, the model and the CLI."""
 
     kind: ClassVar[str] = "message"
@@ -143,8 +138,7 @@ class Message(Event):
     """The model that wrote it, where the row says so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought(Event):
+class Thought(Event, frozen=True, kw_only=True):
     """The model's thinking. Empty text: encrypted, or left out by the CLI."""
 
     kind: ClassVar[str] = "thought"
@@ -152,8 +146,7 @@ class Thought(Event):
     encrypted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall(Event):
+class ToolCall(Event, frozen=True, kw_only=True):
     """The model asks for a tool."""
 
     kind: ClassVar[str] = "call"
@@ -168,8 +161,7 @@ class ToolCall(Event):
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult(Event):
+class ToolResult(Event, frozen=True, kw_only=True):
     """What came back from a tool."""
 
     kind: ClassVar[str] = "result"
@@ -186,8 +178,7 @@ class ToolResult(Event):
     """Files that the CLI says hold the full output, by the path that it names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenUse(Event):
+class TokenUse(Event, frozen=True, kw_only=True):
     """A token count."""
 
     kind: ClassVar[str] = "usage"
@@ -202,8 +193,7 @@ class TokenUse(Event):
     """Whether the row was written before the message was complete, so that it counts too little."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentStart(Event):
+class AgentStart(Event, frozen=True, kw_only=True):
     """A sub-agent, tied to the call that started it. `agent` is the one that started it."""
 
     kind: ClassVar[str] = "agent"
@@ -215,8 +205,7 @@ class AgentStart(Event):
     """Whether the rest of its file tells of this sub-agent only what another file may tell too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(Event):
+class Notice(Event, frozen=True, kw_only=True):
     """Something that the CLI tells: a compaction, a retry, an error."""
 
     kind: ClassVar[str] = "notice"
@@ -225,8 +214,7 @@ class Notice(Event):
     raw: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finish(Event):
+class Finish(Event, frozen=True, kw_only=True):
     """The CLI's own completion event."""
 
     kind: ClassVar[str] = "finish"
@@ -241,8 +229,7 @@ class Finish(Event):
     raw: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace(Event):
+class Trace(Event, frozen=True, kw_only=True):
     """A row of a known type with nothing to read in it: bookkeeping, progress, a repetition."""
 
     kind: ClassVar[str] = "trace"
@@ -250,8 +237,7 @@ class Trace(Event):
     raw: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unknown(Event):
+class Unknown(Event, frozen=True, kw_only=True):
     """A row of a type that the parser does not know."""
 
     kind: ClassVar[str] = "unknown"
@@ -259,8 +245,7 @@ class Unknown(Event):
     raw: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Malformed(Event):
+class Malformed(Event, frozen=True, kw_only=True):
     """A line that is not what the format says: cut, no JSON, no object."""
 
     kind: ClassVar[str] = "malformed"

@@ -22,7 +22,24 @@ class Family:
     """What a statement calls them."""
     python: tuple[str, ...] = ()
     """Names within torch that are no names of the dispatcher's."""
+    code: tuple[str, ...] = ()
+    """Patterns of FILE:FUNCTION, where a processor stands while a library does it."""
 
+
+_PRODUCTS = (
+    # A library that is there for nothing else, but for threads that wait for work with open eyes.
+    r"^(lib|_)[^:]*(blas|lapack|blis|atlas|armpl|dnnl)[^:]*:(?!blas_(thread|mem|sh)|(goto|open)blas).",
+    # Of MKL within another one, all that is more than a line of one vector.
+    r":mkl_(blas|spblas|sparse)_"
+    r"(?!\w*?(swap|scal|copy|axpb?y|nrm2|asum|rotm?|am(ax|in)|find_idx)(_nonan)?$)",
+    # fbgemm transposes and reads tables too, and says gemm in all its names.
+    r":.*((?<!fb)gemm|gemv|matmul|inner_product_|gebp_|cpublas(?!.*(axpy|copy)))",
+    r":.*(addmm_impl|int[48]pack_mm|dot_impl|dot_with_fp32_arith|_conv(olution)?_fwd|fbgemmPacked)",
+    r":.*(fbgemm13ExecuteKernel|convolution.*execute_forward)",
+    # numpy's own loops
+    r"^_multiarray_umath[^:]*:.*(_dot$|sum_of_products)",
+)
+"""Of BLAS, oneDNN, fbgemm and numpy. A convolution is a product, however it is done."""
 
 _BLAS = (r"^cublas", r"^cutlass_\d+_", r"^sm\d+_xmma_", r"^nvjet_", r"^(ampere|volta|turing)_",
          r"gemv|gemmk1|gemmSN", r"^Cijk_")  # fmt: skip
@@ -36,13 +53,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
          "mkldnn_linear", "linalg_vecdot", "inner", "_cslt_sparse_mm", "sspaddmm", "hspmm",
          "_sparse_mm", "_sparse_addmm", "sparse_sampled_addmm", "_sparse_sparse_matmul",
          "_linalg_solve_ex", "linalg_lu_solve", "linalg_solve_triangular", "cholesky_solve"),
-        _BLAS, "library matrix products (torch.matmul, mm, bmm, einsum, linear and the like)"),
+        _BLAS, "library matrix products (torch.matmul, mm, bmm, einsum, linear and the like)",
+        code=_PRODUCTS),
     "scaled_matmul": Family(
         ("_scaled_mm", "_scaled_mm_v2"),
-        _BLAS, "library matrix products with scales (torch._scaled_mm)"),
+        _BLAS, "library matrix products with scales (torch._scaled_mm)", code=_PRODUCTS),
     "grouped_matmul": Family(
         ("_grouped_mm", "_scaled_grouped_mm", "_scaled_grouped_mm_v2"),
-        _BLAS, "library grouped matrix products (torch._grouped_mm)"),
+        _BLAS, "library grouped matrix products (torch._grouped_mm)", code=_PRODUCTS),
     "convolution": Family(
         ("convolution", "_convolution", "convolution_overrideable", "cudnn_convolution",
          "miopen_convolution", "mkldnn_convolution", "conv1d", "conv2d", "conv3d", "slow_conv3d",
@@ -52,7 +70,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
          "slow_conv_transpose3d", "slow_conv_dilated2d", "slow_conv_dilated3d"),
         (r"^cudnn", r"implicit_(conv)?gemm", r"fprop", r"winograd", r"vol2col|im2col",
          r"conv(olution)?_?depthwise"),
-        "library convolutions (torch.nn.functional.conv3d and the like)"),
+        "library convolutions (torch.nn.functional.conv3d and the like)", code=_PRODUCTS),
     "unfold": Family(
         ("im2col", "col2im", "unfold_copy"),
         (r"im2col", r"vol2col"), "torch.nn.functional.unfold and fold",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Due, Tally
@@ -17,8 +18,7 @@ FORMAT: Final = 1
 """Version of the format of data/leaderboard.json."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedCell:
+class ListedCell(Struct, frozen=True, kw_only=True):
     """What one contender did on one problem, by the attempt that stands for the cell."""
 
     problem: str
@@ -49,8 +49,7 @@ class ListedCell:
     """Ids of all attempts, in order of time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRow:
+class ListedRow(Struct, frozen=True, kw_only=True):
     """A contender's row, with where it stands."""
 
     contender: str
@@ -74,8 +73,7 @@ class ListedRow:
     """In the order of the deck, without problems that it has no run of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedProblem:
+class ListedProblem(Struct, frozen=True, kw_only=True):
     """A problem of a board's deck."""
 
     id: str
@@ -87,16 +85,14 @@ class ListedProblem:
     """Id of the run with the highest score that counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedFloors:
+class ListedFloors(Struct, frozen=True, kw_only=True):
     """The floors of one kind; those that are null on the board are left out."""
 
     kind: FloorKind
     floors: tuple[Floor, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedCoverage:
+class ListedCoverage(Struct, frozen=True, kw_only=True):
     """How many of the cells that have to be audited for a reason are."""
 
     reason: Due | None
@@ -105,8 +101,7 @@ class ListedCoverage:
     due: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedLeak:
+class ListedLeak(Struct, frozen=True, kw_only=True):
     """A shortcut that a rubric failed to forbid, and the runs of the board that went through it."""
 
     title: str
@@ -116,16 +111,14 @@ class ListedLeak:
     """The best first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRefusal:
+class ListedRefusal(Struct, frozen=True, kw_only=True):
     """A run that the board does not mix with the others."""
 
     run: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedBoard:
+class ListedBoard(Struct, frozen=True, kw_only=True):
     """A board, with everything that its grid says."""
 
     id: str
@@ -151,8 +144,7 @@ class ListedBoard:
     refused: tuple[ListedRefusal, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaderboard:
+class Leaderboard(Struct, frozen=True, kw_only=True):
     """data/leaderboard.json; data/boards/<id>/leaderboard.json holds one board alone."""
 
     format: Literal[1]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kbsite.model.audit import Verdict
 from kbsite.model.status import EndReason, Status
@@ -14,8 +15,7 @@ FORMAT: Final = 1
 """Version of the format of data/runs.json."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRun:
+class ListedRun(Struct, frozen=True, kw_only=True):
     """A run, as data/runs.json lists it. Null where it was not recorded."""
 
     id: str
@@ -56,8 +56,7 @@ class ListedRun:
     """How many attempts its cell has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True):
     """data/runs.json: every run of the site, attempts included, by board and id."""
 
     format: Literal[1]

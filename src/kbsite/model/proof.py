@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from kbsite.model.audit import Quote
 
@@ -32,8 +33,7 @@ _SENTENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Proof(Struct, frozen=True, kw_only=True):
     """A quote, and what became of comparing it."""
 
     quote: Quote

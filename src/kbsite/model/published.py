@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding
@@ -17,8 +18,7 @@ FORMAT: Final = 1
 """Version of the format of data/site.json."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedProblem:
+class PublishedProblem(Struct, frozen=True, kw_only=True):
     """A problem, without what no agent may see of it."""
 
     id: str
@@ -29,8 +29,7 @@ class PublishedProblem:
     reference: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedBoard:
+class PublishedBoard(Struct, frozen=True, kw_only=True):
     """A board, and what it is made from."""
 
     config: BoardConfig
@@ -40,8 +39,7 @@ class PublishedBoard:
     """Floors that no run of the site proves."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(Struct, frozen=True, kw_only=True):
     """data/site.json."""
 
     format: Literal[1]

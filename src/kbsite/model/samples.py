@@ -35,9 +35,12 @@ class Samples:
     late_ms: float = 0.0
     """By how much the parent's clock may be late for a single call, milliseconds: so much less of
     it counts as a time."""
+    delay_ms: float = 0.0
+    """By how much the parent's clock was later after a batch than after a single call, however
+    short, in this process before it held any code of the solution, milliseconds; so much of each
+    batch is taken off in `slope_ms`."""
     drift: float = 0.0
-    """Share of a wait by which the parent's clock was late in this process before it held any code
-    of the solution; so much is taken off `slope_ms`."""
+    """Share of a wait by which it was late on top of that; so much is taken off `slope_ms`."""
 
     @property
     def clocks(self) -> dict[str, float]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from kbsite.model.trajectory import Point
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A copy of solution.py that was taken while the agent worked, or at the end."""
 
     name: str
@@ -19,8 +19,7 @@ class Recorded:
     content: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """solution.py as it stood after one change."""
 
     anchor: str
@@ -47,8 +46,7 @@ class Snapshot:
         return bool(self.origin)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshots:
+class Snapshots(Struct, frozen=True):
     """All snapshots of a run, in order."""
 
     held: tuple[Snapshot, ...]

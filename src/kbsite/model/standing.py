@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from string import ascii_lowercase
+
+from msgspec import Struct
 
 from kbsite.model.run import Contender
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proportion:
+class Proportion(Struct, frozen=True, kw_only=True):
     """How many of how many, with what that tells of the share in the long run."""
 
     count: int
@@ -18,8 +18,7 @@ class Proportion:
     """Wilson's 95 % interval of the share, low and high; None of nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """A row's mean score, and which other rows it can be told apart from."""
 
     contender: Contender

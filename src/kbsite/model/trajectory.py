@@ -7,9 +7,10 @@ Seconds count from the first moment that the transcript tells, as `Step.elapsed`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+
+from msgspec import Struct, field
 
 from kbsite.model.event import ToolKind
 from kbsite.model.usage import Usage
@@ -28,8 +29,7 @@ class PointKind(Enum):
     """The session ended: what was there then is what was graded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True):
     """Something that happened to the solution, and when."""
 
     kind: PointKind
@@ -53,8 +53,7 @@ class Point:
     """Index of the solution as it stood then; None before the first that is known of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SolutionState:
+class SolutionState(Struct, frozen=True, kw_only=True):
     """solution.py after one change."""
 
     anchor: str
@@ -67,8 +66,7 @@ class SolutionState:
     """What changed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SlowCall:
+class SlowCall(Struct, frozen=True):
     """A call that took long."""
 
     anchor: str
@@ -78,8 +76,7 @@ class SlowCall:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSize:
+class ContextSize(Struct, frozen=True):
     """How much one model message of the main agent was sent."""
 
     anchor: str
@@ -87,8 +84,7 @@ class ContextSize:
     sent: int
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(Struct, frozen=True):
     """A compaction of the main agent's context."""
 
     anchor: str
@@ -97,8 +93,7 @@ class Compaction:
     """Number of context sizes that stand before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VitalSigns:
+class VitalSigns(Struct, frozen=True, kw_only=True):
     """Where the time and the tokens went. Times are the main agent's."""
 
     span: float | None
@@ -121,8 +116,7 @@ class VitalSigns:
     """The first check that passed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trajectory:
+class Trajectory(Struct, frozen=True, kw_only=True):
     """How a run came to its solution."""
 
     points: tuple[Point, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from kbsite.model.event import Event, Finish, Malformed, Session, ToolResult
 from kbsite.model.usage import Usage
@@ -19,8 +20,7 @@ class DiffLine(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True):
     """What a call changed in one file."""
 
     path: str
@@ -32,6 +32,8 @@ class FileDiff:
     """Whether it was told from a shell command, and not by the CLI."""
     after: str | None = None
     """What the file holds after a shell command that was replayed."""
+    anew: bool = False
+    """Whether the call gave the whole file, in place of a text that earlier calls tell."""
 
     @property
     def told(self) -> str:
@@ -53,8 +55,7 @@ class FileDiff:
         return sum(line.sign == "-" for line in self.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One item of the page: an event, and what belongs to it."""
 
     event: Event
@@ -71,8 +72,7 @@ class Step:
     """Tokens of the model message that ends with this step."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentLog:
+class AgentLog(Struct, frozen=True, kw_only=True):
     """What one agent did."""
 
     id: str
@@ -90,8 +90,7 @@ class AgentLog:
                 yield from agent.every_step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transcript:
+class Transcript(Struct, frozen=True, kw_only=True):
     """A whole transcript. Large: one is held at a time."""
 
     format: str

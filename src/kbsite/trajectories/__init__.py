@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kbsite.model.event import Finish, ToolCall, ToolKind
 from kbsite.model.grade import Metrics

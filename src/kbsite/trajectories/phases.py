@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations, pairwise
+
+from msgspec import Struct
 
 from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.trajectory import PointKind, Trajectory
@@ -24,8 +25,7 @@ class Phase(Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
-class Milestone:
+class Milestone(Struct, frozen=True):
     """The step that a phase starts with."""
 
     anchor: str

@@ -14,7 +14,8 @@ import math
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.trajectory import PointKind
 
@@ -40,8 +41,7 @@ _LINE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """What one check or one benchmark said."""
 
     kind: PointKind
@@ -60,8 +60,7 @@ def scores(output: str) -> list[Score]:
     return list(deque(_scores(text), MOST))
 
 
-@dataclass(slots=True)
-class _Benchmark:
+class _Benchmark(Struct):
     """The lines of one benchmark, while they come."""
 
     shape: str = ""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 LONGEST = 2_000_000
 """Characters of a command from which it is not read."""
@@ -47,8 +48,7 @@ _IN_PLACE = {"sed", "perl", "ruby", "awk", "gawk", "autopep8"}
 _GIT = {"checkout", "restore", "apply", "am", "mv", "rm"}
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A file that a command writes."""
 
     path: str
@@ -59,8 +59,7 @@ class Written:
     """Whether nothing before it in the command decides whether it is reached."""
 
 
-@dataclass(slots=True)
-class Command:
+class Command(Struct):
     """A shell command, as far as it is understood."""
 
     written: list[Written] = field(default_factory=list)
@@ -100,8 +99,7 @@ def understood(text: str, folder: str = "", *, succeeded: bool = True) -> Comman
     return found
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """Reads the lines of a command, and knows where it stands."""
 
     lines: Iterator[str]

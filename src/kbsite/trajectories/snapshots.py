@@ -8,8 +8,10 @@ there, and the copy says that it contradicts the replay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.model.snapshot import Recorded, Snapshot, Snapshots
 from kbsite.model.trajectory import Point, PointKind, Trajectory
@@ -21,8 +23,7 @@ SCORES = 4
 """Checks and benchmarks that are kept of one snapshot: the last ones."""
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """A snapshot while copies are held against it."""
 
     snapshot: Snapshot

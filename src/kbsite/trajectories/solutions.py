@@ -5,7 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to
@@ -23,8 +25,7 @@ HELD = 20_000_000
 """Characters of solutions that are kept; later ones are told without their text."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """What one call did to one solution.py."""
 
     moment: Moment

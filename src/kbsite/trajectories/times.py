@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage, total
@@ -14,8 +15,7 @@ LONGEST = 366 * 86400
 """Seconds from which a duration is taken for a mistake."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A step, and when it ended: a call ends with its result."""
 
     step: Step

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from heapq import heappop, heappush, nlargest
 from itertools import pairwise
+
+from msgspec import Struct
 
 from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
@@ -94,8 +95,7 @@ def _context(transcript: Transcript) -> tuple[tuple[ContextSize, ...], tuple[Com
     return tuple(sizes), tuple(compactions)
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     """Seconds of the main agent, each counted once."""
 
     tools: dict[ToolKind, float]
@@ -107,14 +107,13 @@ class _Work:
         return sum(self.tools.values()) + self.model + self.idle
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Open:
+class _Open(Struct, frozen=True, order=True):
     """A call while it runs; the one that began first comes first."""
 
     start: float
     number: int
     end: float
-    kind: ToolKind = field(compare=False)
+    kind: ToolKind
 
 
 def _work(transcript: Transcript) -> _Work | None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import quantiles
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
@@ -41,8 +42,7 @@ USUAL: Final = math.log(2)
 Print = Mapping[str, tuple[str | int | float, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Score:
+class _Score(Struct, frozen=True):
     run_id: str
     contender: str
     value: float

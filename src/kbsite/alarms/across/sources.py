@@ -11,9 +11,11 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.alarms.across.tokens import NATIVE, PYTHON, tokens
 from kbsite.alarms.across.winnowing import SPACE, limited, marks, packed, unpacked
@@ -41,8 +43,7 @@ AT_ONCE: Final = 200_000
 Print = Mapping[str, tuple[str | int | float, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """A run, by its fingerprint."""
 
     id: str
@@ -58,8 +59,7 @@ class _Run:
         return bisect_left(self.marks, limit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Two runs of one problem, and what they share."""
 
     first: _Run

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _FORMAT: Final = re.compile(r"(\{\{|\}\})|\{(\w*)(?:![rsa])?(?::[^{}\n]{0,40})?\}")
 _PERCENT: Final = re.compile(r"(%%)|%(?:\((\w+)\))?[-#+ 0-9.]{0,10}[sdiuxXrafgeEc]")
 _DOLLAR: Final = re.compile(r"(\$\$)|\$(\w+)|\$\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """What is filled in."""
 
     placed: Sequence[str] = ()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.alarms.native.tokens import Kind, Token, parts, qualified, value
 
@@ -32,8 +33,7 @@ Word = tuple[int, str]
 """A kind and a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Macro:
+class Macro(Struct, frozen=True):
     """A name that stands for other tokens."""
 
     name: str
@@ -43,8 +43,7 @@ class Macro:
     offset: int = 0
 
 
-@dataclass(slots=True)
-class Expanded:
+class Expanded(Struct):
     """The tokens of a source with its macros put in."""
 
     tokens: list[Token] = field(default_factory=list)

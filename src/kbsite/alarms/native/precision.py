@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.native.solution import Solution
@@ -15,8 +16,7 @@ from kbsite.alarms.native.unit import Unit
 from kbsite.model.alarm import Alarm, Level
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A precision that a source computes in or converts to."""
 
     precision: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.native.sources import native_sources
@@ -28,8 +29,7 @@ _RECKONS: Final = frozenset("+-*/%&|^?")
 _NOTHING: Final = re.compile(r"[01](?:\.0*)?[fFuUlLhH]*$")
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(Struct, frozen=True, dict=True):
     """What the rules judge a source by."""
 
     evidence: Evidence

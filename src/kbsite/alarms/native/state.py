@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.native.library import library_call
@@ -30,8 +31,7 @@ _ELSEWHERE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
+class Keeping(Struct, frozen=True):
     """What a function has to do with variables that outlive it."""
 
     kept: frozenset[str]
@@ -46,8 +46,7 @@ class Keeping:
     """Where the function launches kernels or calls a library."""
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """An `if` with what it guards."""
 
     test: Place

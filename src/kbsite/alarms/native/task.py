@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.python.ops import FAMILY, full, op
@@ -34,8 +35,7 @@ _PRODUCT: Final = re.compile(r"[\w)\]] @ [\w(]")
 _ATTRIBUTE: Final = re.compile(r"(?:^|[^\w])([A-Za-z_][\w.]*)\s*\(")
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A problem, as far as native code is judged by it."""
 
     forbidden: dict[str, str]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
+
+from msgspec import Struct
 
 # Possessive quantifiers throughout: nothing is ever tried a second time.
 _COMMENT = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
@@ -67,8 +68,7 @@ _KINDS: Final = (  # the fourth is the mark of a raw string
 _GAPS: Final = re.compile(_GAP)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A source with its line splices taken out, as the language reads it."""
 
     joined: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.alarms.kinds import alarm
 from kbsite.alarms.native.macros import Macro, expanded, included, macro
@@ -29,8 +30,7 @@ _NO_FUNCTION: Final = frozenset(
 _BEFORE: Final = frozenset((";", "{", "}", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class NativeSource:
+class NativeSource(Struct, frozen=True):
     """Native code of a run: a sidecar, or a text within a Python source."""
 
     file: str
@@ -49,8 +49,7 @@ class NativeSource:
         return self.lines[min(max(own, 1), len(self.lines)) - 1]
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function that the source defines."""
 
     name: str
@@ -62,8 +61,7 @@ class Function:
     is_kernel: bool
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(Struct, frozen=True, dict=True):
     """One source, as rules see it."""
 
     source: NativeSource
@@ -217,8 +215,7 @@ def unit(source: NativeSource) -> Unit:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
+class _Index(Struct, frozen=True):
     """Where tokens stand, by what they are."""
 
     names: dict[str, list[int]]

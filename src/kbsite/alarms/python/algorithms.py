@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
@@ -17,8 +18,7 @@ from kbsite.store.runs import SOLUTION
 NOTE, WARNING = Level.NOTE, Level.WARNING
 
 
-@dataclass(frozen=True, slots=True)
-class Algorithm:
+class Algorithm(Struct, frozen=True):
     """An algorithm that problems are named for."""
 
     name: str

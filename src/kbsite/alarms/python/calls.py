@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.reading import Phase, Reading
@@ -14,8 +15,7 @@ from kbsite.model.alarm import Alarm, Level
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What a call is told as."""
 
     kind: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.alarms.python.module import Function, Scope, class_of
 from kbsite.alarms.python.reading import Reading
@@ -16,8 +17,7 @@ GIVEN: Final = ("@in:", "@cast:")
 """What places of inputs start with: their own memory, and what may be a copy of another type."""
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """A function that is being followed."""
 
     function: Function
@@ -26,8 +26,7 @@ class Frame:
     returned: list[tuple[ast.AST, Value]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Happened:
+class Happened(Struct):
     """What a call did."""
 
     returned: list[tuple[ast.AST, Value]] = field(default_factory=list)

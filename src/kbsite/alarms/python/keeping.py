@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.flow import Flow
@@ -22,8 +23,7 @@ _IN_PLACE: Final = ("in-place", "inplace", "in_place")
 _OUTPUTS: Final = ("out", "output", "result", "dst", "cache", "state", "buf", "workspace", "y_out")
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """A call of an entry that finds nothing kept, and one that finds all of it."""
 
     reading: Reading

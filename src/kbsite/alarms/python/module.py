@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
+
+from msgspec import Struct, field
 
 from kbsite.alarms.evidence import Evidence, Source
 
@@ -24,15 +25,13 @@ _OWNERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One of the values that an expression gives: of a loop, of an unpacked call."""
 
     whole: ast.expr
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """What a caller gives."""
 
     name: str
@@ -44,8 +43,7 @@ Bound = ast.expr | Definition | Part | Parameter | str
 """What a name stands for: a value, a definition, or what is imported by this dotted name."""
 
 
-@dataclass(slots=True, eq=False)
-class Scope:
+class Scope(Struct, eq=False):
     """A module, class, function or lambda, with what is bound and what stands in it."""
 
     node: Owner
@@ -78,8 +76,7 @@ class Scope:
         self.bound.setdefault(name, []).append(value)
 
 
-@dataclass(slots=True, eq=False)
-class Module:
+class Module(Struct, eq=False):
     """A source with its tree. `problem` says why there is none."""
 
     source: Source

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Final, cast
+
+from msgspec import Struct
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
@@ -59,8 +60,7 @@ class Phase(Enum):
     TEST = "in its own tests"
 
 
-@dataclass
-class Reading:
+class Reading(Struct, dict=True):
     """A Python source of a run, with what detectors ask of it."""
 
     evidence: Evidence

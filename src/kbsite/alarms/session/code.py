@@ -7,8 +7,9 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.alarms.session.places import Way
 
@@ -55,8 +56,7 @@ _ENVIRONMENT: Final = re.compile(r"(?:os\.)?environ(?:\.(?:items|keys|values|cop
 _KEY: Final = re.compile(r"\w*(?:API_?KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)\w*", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class Deeds:
+class Deeds(Struct):
     """What a piece of code does, or has in it."""
 
     files: list[tuple[str, Way]] = field(default_factory=list)

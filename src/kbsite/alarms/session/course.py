@@ -5,8 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.alarms.session import rules
 from kbsite.alarms.session.code import deeds
@@ -42,8 +44,7 @@ _NUMBERS: Final = re.compile(r"\b\d{2,7}\b")
 _READ_BEFORE: Final = ("created", "new file")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """A call, and what is known of its outcome."""
 
     call: ToolCall
@@ -53,8 +54,7 @@ class Done:
     """The beginning of what came back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """Something that there is to say of a call."""
 
     find: Find
@@ -62,8 +62,7 @@ class Sight:
     """The part of the call that it is about."""
 
 
-@dataclass(slots=True)
-class Course:
+class Course(Struct):
     """A session while its calls are gone through in order."""
 
     around: Surroundings

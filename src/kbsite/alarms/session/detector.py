@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
 from kbsite.alarms.session.places import SEEN, Surroundings
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.event import Message, Role, ToolCall, ToolResult
+from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
 from kbsite.model.run import Run
 from kbsite.store.runs import TRANSCRIPT
@@ -63,7 +64,11 @@ class Session:
             return
         form, held = chosen
         told = Told()
-        begun, seen, calls = _calls(events(form, held))
+        found: Iterable[Event] = events(form, held)
+        if evidence.told is not None:
+            found = list(found)
+            evidence.told.extend(found)
+        begun, seen, calls = _calls(found)
         around = Surroundings(_workspace(run, begun), run.id, begun.session_id if begun else "")
         course = Course(around, run.harness, seen)
         for done in calls:
@@ -81,7 +86,7 @@ def _workspace(run: Run, begun: Begun | None) -> str:
     return BOX if boxed and not str(run.sandbox).startswith("none") else ""
 
 
-def _calls(found: Iterator[object]) -> tuple[Begun | None, set[str], list[Done]]:
+def _calls(found: Iterable[Event]) -> tuple[Begun | None, set[str], list[Done]]:
     """How the session began, what its prompts name, and its calls in order, with their outcomes."""
     begun: Begun | None = None
     seen: set[str] = set()

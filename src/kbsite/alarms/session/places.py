@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from msgspec import Struct
+
 from kbsite.model.alarm import Level
 
 
@@ -20,8 +22,7 @@ class Way(Enum):
     REMOVED = "removed"
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """A file that a call touched, or tried to."""
 
     path: str
@@ -29,8 +30,7 @@ class Touch:
     way: Way
 
 
-@dataclass(frozen=True, slots=True)
-class Find:
+class Find(Struct, frozen=True):
     """What a path leads to."""
 
     kind: str

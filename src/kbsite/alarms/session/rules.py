@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.alarms.session.places import Find
 from kbsite.alarms.session.shell import Command, wrapped
@@ -94,8 +95,7 @@ _SUBSTITUTED: Final = re.compile(r"\$\(.*\)", re.DOTALL)
 _LIKE_A_KEY: Final = re.compile(r"key|token|secret|pass|auth|cred|api", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class Own:
+class Own(Struct):
     """What the session itself started."""
 
     pids: set[str] = field(default_factory=set)

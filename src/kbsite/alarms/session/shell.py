@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 LONGEST = 200_000
 """Characters of a script that are read."""
@@ -41,8 +43,7 @@ _SKIPPED = {
 """Words before a command, or alone, that are no command."""
 
 
-@dataclass(slots=True)
-class Command:
+class Command(Struct):
     """A simple command of a script."""
 
     words: list[str] = field(default_factory=list)
@@ -92,8 +93,7 @@ def commands(script: str, depth: int = 0) -> list[Command]:
     return _Reader(script[:LONGEST], depth).read()
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     script: str
     level: int
     at: int = 0

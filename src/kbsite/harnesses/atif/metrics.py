@@ -9,7 +9,8 @@ once here, and such totals are not believed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.lines import count, dump, mapping, number, text
 from kbsite.model.usage import Usage, total
@@ -64,8 +65,7 @@ def _first(extra: Counts, keys: tuple[str, ...]) -> int | None:
     return next((value for value in found if value is not None), None)
 
 
-@dataclass(slots=True)
-class Messages:
+class Messages(Struct):
     """The counts of a trajectory's steps, by the message that they count."""
 
     seen: dict[tuple[str, str], str] = field(default_factory=dict)

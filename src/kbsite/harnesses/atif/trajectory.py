@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.harnesses.atif.metrics import Messages, cost, usage, written_apart
 from kbsite.harnesses.atif.steps import child_id, events, stands_for_a_call
@@ -39,8 +42,7 @@ def recognises(head: Sequence[Mapping[str, object]]) -> bool:
     return bool(head) and text(head[0].get("schema_version")).startswith("ATIF-v")
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """How far a file is read."""
 
     file: str

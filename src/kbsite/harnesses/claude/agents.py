@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.claude.content import blocks
 from kbsite.harnesses.claude.wording import wording
@@ -12,8 +14,7 @@ from kbsite.harnesses.rows import Row
 from kbsite.model.event import AgentStart, Event, ToolCall, ToolKind
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A call for a sub-agent."""
 
     agent: str
@@ -21,8 +22,7 @@ class Asked:
     prompt: str
 
 
-@dataclass(slots=True)
-class Agents:
+class Agents(Struct):
     """The sub-agents of a file: the calls for them, and those that a start was given out for."""
 
     asked: dict[str, Asked] = field(default_factory=dict)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
@@ -35,8 +37,7 @@ class _Facts(NamedTuple):
     tools: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """What rows say of later ones."""
 
     file_agent: str

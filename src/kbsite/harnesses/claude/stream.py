@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
@@ -20,8 +21,7 @@ _FOREIGN = ("qwen_code_version",)
 _AGENT_TASK = "local_agent"
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """What rows say of later ones."""
 
     agents: Agents = field(default_factory=Agents)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.claude.vocabulary import SYNTHETIC
 from kbsite.harnesses.lines import count, mapping, number, text
@@ -64,8 +65,7 @@ def of_message(row: Row) -> Iterator[TokenUse]:
     )
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(Struct):
     """The CLI's own totals, told apart by run of a session.
 
     A CLI that goes on with a session repeats its earlier figures in the later ones; one that

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.harnesses.lines import mapping, sequence, text
 from kbsite.model.event import Image
@@ -25,8 +26,7 @@ _INJECTED = (
 _PROVENANCE = {"harness": True, "tool": True, "user": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A piece of content: text, a picture, or neither where its type is not known."""
 
     type: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.codex.content import blocks, image, images, texts
 from kbsite.harnesses.codex.records import from_event, from_item, ratio

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.harnesses.codex.content import Block, blocks, images, joined
 from kbsite.harnesses.lines import mapping, number, text
@@ -27,8 +28,7 @@ _FAILURES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A tool's answer as the model saw it, and what it says of itself."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.codex import calls
 from kbsite.harnesses.codex.content import blocks, images, joined

@@ -7,8 +7,10 @@ only rows of what a script called, with ids of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.codex import calls
 from kbsite.harnesses.codex.content import blocks, image, images, joined
@@ -21,8 +23,7 @@ _LONGEST = 1e15
 _WAITED_FOR = {"wait": "wait_agent"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One record, whichever row it comes from."""
 
     call_id: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.codex import calls
 from kbsite.harnesses.codex.content import Block, blocks, images, joined, texts

@@ -7,7 +7,8 @@ thread has a file of its own, sub-agents too: those name the thread that started
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.codex import happenings, recognition, responses
 from kbsite.harnesses.codex.thread import Row, Thread, place

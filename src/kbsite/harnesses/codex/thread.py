@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.harnesses.codex.content import Block
 from kbsite.harnesses.codex.records import Record
@@ -28,8 +30,7 @@ _MOST = 2048
 """How many calls, agents and paths are remembered: more than are ever under way at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row of a rollout, out of its envelope."""
 
     type: str

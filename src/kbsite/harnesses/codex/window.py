@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.model.event import Event, Trace
 
@@ -21,8 +23,7 @@ FAMILIES = ("event", "item")
 """The ways in which a version repeats a response item: as an event, or in item_completed."""
 
 
-@dataclass(slots=True, eq=False)
-class Cell:
+class Cell(Struct, eq=False):
     """The events of one row, which may change until they are sent."""
 
     events: list[Event] = field(default_factory=list)
@@ -52,8 +53,7 @@ class Delay:
         yield from cell.events
 
 
-@dataclass(slots=True, eq=False)
-class _Copy:
+class _Copy(Struct, eq=False):
     """A row that repeats something, unless its original never comes."""
 
     said: tuple[str, int]

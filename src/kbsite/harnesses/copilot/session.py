@@ -7,7 +7,8 @@ agent, or (before that) the call that started it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.copilot.results import image, result, shutdown, usage
 from kbsite.harnesses.copilot.vocabulary import (
@@ -50,8 +51,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield from reader.row(row)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """Whose calls are whose, and what a later event may repeat."""
 
     session: str = ""

@@ -6,7 +6,9 @@ What an edit did is told only by its result, so such a call is shown where it en
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.cursor.vocabulary import KINDS, SUFFIX
 from kbsite.harnesses.lines import dump, mapping, number, text, timestamp
@@ -25,8 +27,7 @@ _OUTPUTS = (
 _TOLD = frozenset({"exitCode", "executionTime", "localExecutionTimeMs", "stdout", "stderr"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """What a row says of a call."""
 
     tool: str
@@ -36,8 +37,7 @@ class _Told:
     """What stands beside the arguments and the result, such as what hooks added."""
 
 
-@dataclass(slots=True)
-class Calls:
+class Calls(Struct):
     """The calls that have started and not ended."""
 
     shown: set[str] = field(default_factory=set)

@@ -7,7 +7,9 @@ come in pieces, too, and again whole: the pieces are shown only where the whole 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.cursor.calls import Calls
 from kbsite.harnesses.cursor.content import message
@@ -44,8 +46,7 @@ def _kind(row: Row) -> str:
     return f"{kind}/{subtype}" if subtype else kind
 
 
-@dataclass(slots=True)
-class _Pieces:
+class _Pieces(Struct):
     """Text that comes in pieces."""
 
     texts: list[str] = field(default_factory=list)
@@ -63,8 +64,7 @@ class _Pieces:
         return whole
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What rows say of later ones."""
 
     calls: Calls = field(default_factory=Calls)

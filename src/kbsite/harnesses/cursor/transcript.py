@@ -6,8 +6,9 @@ There are no results, times or tokens, and calls have no ids.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.cursor.content import message
 from kbsite.harnesses.lines import Line, text

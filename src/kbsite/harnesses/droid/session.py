@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.harnesses.droid.content import message
 from kbsite.harnesses.lines import Line, count, mapping, text, timestamp
@@ -43,8 +45,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield from reader.row(row)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """Whose session this is."""
 
     agent: str = ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.google_parts import Answer, answer, parts, picture, plain
 from kbsite.harnesses.lines import count, dump, mapping, text, timestamp

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.gemini.calls import answered, call, ended, result, started
 from kbsite.harnesses.google_parts import Answer, Speech, part_events, parts, tokens
@@ -92,8 +94,7 @@ def _document(whole: Iterable[Row | Malformed], file: str, reader: _Reader) -> I
             yield from reader.row(Row(mapping(message), dump(message), place))
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(Struct):
     """What was given out of a message: digests of it."""
 
     words: int | None = None
@@ -101,8 +102,7 @@ class _Told:
     tokens: int | None = None
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What a file has told so far."""
 
     agent: str = ""

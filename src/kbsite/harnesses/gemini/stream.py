@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.gemini.calls import ENDED, call
 from kbsite.harnesses.lines import Line, count, mapping, text, timestamp
@@ -41,8 +43,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     yield from reader.spoken()
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """The session that is printed, and the message that is being printed in pieces.
 
     The message stands where its first piece does; the rows of the others are traces after it.

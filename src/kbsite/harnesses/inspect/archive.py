@@ -11,8 +11,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 from kbsite.harnesses.lines import Line, lines
 
@@ -43,8 +44,7 @@ HEADER, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
 _HEADS = [HEADER, START]
 
 
-@dataclass(slots=True)
-class Member(Line):
+class Member(Line, frozen=True):
     """A member of an archive, as a line that holds all of it."""
 
     name: str = ""
@@ -52,8 +52,7 @@ class Member(Line):
     """Why it could not be read; its text is empty then."""
 
 
-@dataclass(slots=True)
-class _Left:
+class _Left(Struct):
     """What may still be read of an archive."""
 
     bytes: int

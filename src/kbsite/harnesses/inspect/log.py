@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.harnesses.inspect.archive import HEADER, SAMPLES, START, Member
 from kbsite.harnesses.inspect.counts import usage
@@ -69,8 +71,7 @@ def _of_archive(head: Sequence[Mapping[str, object]]) -> bool:
     return len(head) > 1 and "samples" not in head[0]
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """How far a file is read."""
 
     file: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.lines import dump, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
@@ -44,8 +45,7 @@ _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
 _DEPTH = 32
 
 
-@dataclass(slots=True)
-class Attachments:
+class Attachments(Struct):
     """Long texts of a sample, which stands for them by a reference."""
 
     texts: Held
@@ -71,8 +71,7 @@ class Attachments:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """What an event tells of a call that a message asks for."""
 
     at: datetime | None = None

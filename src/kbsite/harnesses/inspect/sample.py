@@ -7,8 +7,10 @@ of them are errors, limits and notes, and model calls that are no part of the co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.inspect.counts import usage
 from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message, trace

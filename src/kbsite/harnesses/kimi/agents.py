@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.lines import mapping, text
 from kbsite.harnesses.rows import Row
@@ -15,8 +16,7 @@ _HEAD = 2000
 """Where the result of an agent call stops to be its head, which names the agent, at the latest."""
 
 
-@dataclass(slots=True)
-class Starts:
+class Starts(Struct):
     """The calls that ask for a sub-agent, until the file says which one each of them started."""
 
     _titles: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -11,8 +11,9 @@ that is ever held, and a call that is complete at once, as current versions writ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kbsite.harnesses import tools
 from kbsite.harnesses.kimi.vocabulary import called
@@ -21,8 +22,7 @@ from kbsite.harnesses.rows import Row
 from kbsite.model.event import ToolCall
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     call_id: str
     tool: str
     arguments: list[str]
@@ -33,8 +33,7 @@ class _Held:
         return called(self.tool, given, call_id=self.call_id, **self.where)
 
 
-@dataclass(slots=True)
-class Calls:
+class Calls(Struct):
     """The last call of each agent, while parts of its arguments may still come."""
 
     _held: dict[str, _Held] = field(default_factory=dict)

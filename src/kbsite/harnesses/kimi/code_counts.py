@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kbsite.harnesses.lines import count, mapping
 from kbsite.model.usage import Usage
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """Numbers the requests of an agent, and gives both rows of one request the same number."""
 
     last: int = 0

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.kimi import content
@@ -45,8 +47,7 @@ def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     return _Reader(file, session, agent).events(source_lines)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     file: str
     session: str
     agent: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.harnesses.lines import dump, mapping, number, sequence, text
 from kbsite.harnesses.rows import Row
@@ -17,8 +18,7 @@ _PREVIEW = "\n[preview"
 _EXIT = re.compile(r"(?:\A|\n)Command failed with exit code: (-?\d{1,9})\.\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """A list of content blocks, put together."""
 
     text: str

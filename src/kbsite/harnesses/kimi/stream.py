@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.kimi import content
@@ -40,8 +41,7 @@ def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
     return _Reader(file).events(source_lines)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     file: str
     starts: Starts = field(default_factory=Starts)
     topic: Topic = Topic.NOTE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kbsite.harnesses import tools
 from kbsite.model.event import Edit, ToolCall, ToolKind

@@ -8,8 +8,10 @@ them, where what it tells (errors, the end) happened. Messages added later chang
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.lines import Line, Record, dump, mapping, records, sequence, text, timestamp
 from kbsite.harnesses.opencode.parts import error_notice, part_events
@@ -77,8 +79,7 @@ def _joined(lines: list[Line]) -> Line:
     return Line(lines[0].number, "\n".join(line.text for line in lines), lines[-1].whole)
 
 
-@dataclass(slots=True)
-class Reader:
+class Reader(Struct):
     """The state of reading one file: how far it is, and which session this is."""
 
     file: str

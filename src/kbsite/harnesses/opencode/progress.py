@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.harnesses.lines import count, dump, mapping, number, text
 from kbsite.harnesses.opencode.row import Row
@@ -44,8 +45,7 @@ def cost(value: object) -> float | None:
     return number(value) or None
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """The steps of one session, as they start and finish.
 
     What only the end of the file can tell (that a step never finished, or that no step came

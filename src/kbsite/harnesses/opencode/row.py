@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from kbsite.model.event import Role, Source
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """Where the events of one row stand, and what they have in common."""
 
     file: str

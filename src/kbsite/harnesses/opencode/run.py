@@ -7,7 +7,8 @@ older than the one before it. Sub-agents' sessions are not printed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kbsite.harnesses.lines import Line, Record, mapping, records, text, timestamp
 from kbsite.harnesses.opencode.parts import error_notice, part_events

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.lines import Line, Record, dump, mapping, records, text
 from kbsite.harnesses.opencode.export import Reader
@@ -66,16 +68,14 @@ def _row(row: Malformed | Mapping[str, object], reader: Reader, *, taken: bool) 
     return Unknown(source=place.source(), type=kind, raw=raw)
 
 
-@dataclass(slots=True)
-class _Message:
+class _Message(Struct):
     """A message as it stands, and its parts by their ids."""
 
     info: Mapping[str, object] = field(default_factory=dict)
     parts: dict[str, Mapping[str, object]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """The last state of all that changed, in the order in which it first came."""
 
     sessions: dict[str, Mapping[str, object]] = field(default_factory=dict)

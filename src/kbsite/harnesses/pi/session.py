@@ -8,7 +8,9 @@ reason why the model stopped, so the last one is held back until no message can 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.lines import Line, mapping, text, timestamp
 from kbsite.harnesses.pi.content import BY_HAND, STOPPED_SHORT, blocks, message
@@ -36,8 +38,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
         yield reader.ending
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What a session starts with, where its log is, and how it would end."""
 
     start: Row | None = None

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.google_parts import Answer, Speech, part_events, tokens
 from kbsite.harnesses.lines import Line, count, mapping, number, text, timestamp
@@ -61,8 +63,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield from reader.note(row) if note else reader.row(row)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What the rows of a file say of later ones."""
 
     file_agent: str

@@ -7,7 +7,9 @@ stands for none. Sub-agents' messages have none at all, but the total at the end
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.harnesses.lines import Line, count, dump, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.qwen.results import shell_exit_code
@@ -43,8 +45,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
             yield from reader.row(row)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What rows say of later ones."""
 
     asked: dict[str, tuple[str, str]] = field(default_factory=dict)
