@@ -158,6 +158,7 @@ bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with othe
 	@$(BIN)/python -m benchmarks.watching
 	@$(BIN)/python -m benchmarks.redaction
 	@$(BIN)/python -m benchmarks.cold $(CORPUS)
+	@$(BIN)/python -m benchmarks.far
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

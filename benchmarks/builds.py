@@ -35,7 +35,7 @@ class Cost:
     peak: int
     """Bytes of memory of the leanest build."""
     html: int
-    """Bytes of the pages that it made."""
+    """Bytes of the pages of the run itself: those beside its first one and below."""
 
     @property
     def wall(self) -> float:
@@ -69,7 +69,9 @@ def cost(program: Program, out: Path, times: int) -> Cost:
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         held.append(spent(program.command(out)))
-    html = sum(path.stat().st_size for path in out.rglob("*.html"))
+    first = program.page(out)
+    own = (first.parent if first else out).rglob("*.html")
+    html = sum(path.stat().st_size for path in own)
     walls = tuple(one.wall for one in held)
     processor, peak = min(one.processor for one in held), min(one.peak for one in held)
     return Cost(program.name, walls, processor, peak, html)

@@ -59,7 +59,7 @@ def _anchors(page: Path, links: int) -> list[str]:
     parts = sorted(page.parent.glob("steps-*.html"))
     chance = random.Random(7)  # noqa: S311 - it has to be the same each time
     chosen = chance.sample(parts, min(links, len(parts)))
-    return [re.findall(r'^<li class="step [^"]*" id="(L\d+)"', p.read_text(), re.M)[-1]
+    return [re.findall(r'^<li class=(?:"[^"]*"|\w+) id=(L\d+)', p.read_text(), re.M)[-1]
             for p in chosen]  # fmt: skip
 
 

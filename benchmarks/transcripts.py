@@ -92,7 +92,17 @@ def _peers(session: Path, folder: Path) -> list[Program]:
 def building(costs: Sequence[Cost], size: int) -> Table:
     """What the builds cost, and what part of each peer's time kbsite takes."""
     table = Table(title=f"building the pages of one transcript of {size / 1e6:.1f} MB")
-    heads = ("", "wall min s", "wall median s", "CPU min s", "peak MB", "HTML MB", "wall", "CPU")
+    heads = (
+        "",
+        "wall min s",
+        "wall median s",
+        "CPU min s",
+        "peak MB",
+        "HTML MB",
+        "of raw",
+        "wall",
+        "CPU",
+    )
     for head in heads:
         table.add_column(head, justify="left" if not head else "right")
     first = costs[0]
@@ -100,10 +110,13 @@ def building(costs: Sequence[Cost], size: int) -> Table:
         ratios = [f"{first.wall / held.wall:.2f} x", f"{first.processor / held.processor:.2f} x"]
         table.add_row(
             held.name, f"{held.wall:.2f}", f"{held.usual:.2f}", f"{held.processor:.2f}",
-            f"{held.peak / 1e6:.0f}", f"{held.html / 1e6:.1f}",
+            f"{held.peak / 1e6:.0f}", f"{held.html / 1e6:.1f}", f"{held.html / size:.3f}",
             *(ratios if held is not first else ("", "")),
         )  # fmt: skip
-    table.caption = f"the last two columns: {first.name}'s time as a part of the other's"
+    table.caption = (
+        "HTML: the run's own pages, not those of the site around them; the last two columns: "
+        f"{first.name}'s time as a part of the other's"
+    )
     return table
 
 

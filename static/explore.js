@@ -219,7 +219,14 @@
     return low + (sorted[Math.ceil(at)] - low) * (at - Math.floor(at));
   }
 
-  function tabled(state, held) {
+  // Nobody waits for rows that are folded away.
+  const folded = document.getElementById("drawn-data");
+  let tabled = () => {};
+
+  folded.addEventListener("toggle", () => tabled());
+
+  function table(state, held) {
+    tabled = () => {};
     const [heads, rows] = (state.chart === "spread" ? ofGroups : ofRuns)(state, held);
     const head = document.createElement("thead");
     const body = document.createElement("tbody");
@@ -250,7 +257,8 @@
     const words = described(state, held);
     document.getElementById("told").textContent = words;
     chart.setAttribute("aria-label", `chart: ${words}; the table below says the same`);
-    tabled(state, held);
+    tabled = () => folded.open && table(state, held);
+    tabled();
     const traces = (state.chart === "spread" ? curves : points)(state, held);
     Plotly.react(chart, traces, layout(state), { displayModeBar: false, responsive: true, showTips: false });
   }

@@ -5,7 +5,7 @@
 (() => {
   // A click on a permalink copies its address.
   document.addEventListener("click", (event) => {
-    const permalink = event.target.closest("ol.steps > .step > a, td.number a");
+    const permalink = event.target.closest("ol.steps > li > a, td.number a");
     if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
   });
 
@@ -115,7 +115,7 @@
 
   async function stepText(html) {
     const complete = html.includes('class="left-out"') ? await run.whole(html) : html;
-    const id = complete.match(/ id="([^"]*)"/)[1];
+    const id = complete.match(/ id="?([^"\s>]*)/)[1];
     const body = complete.slice(complete.indexOf(">") + 1);
     return { anchor: textOf(id), text: textOf(body.replace(/^(\s*)<a [^>]*>[^<]*<\/a>/, "$1")) };
   }
@@ -123,7 +123,7 @@
   function textsOf(part) {
     if (!texts.has(part)) {
       const held = run.htmlOf(part)
-        .then((html) => Promise.all(html.split('<li class="step').slice(1).map(stepText)));
+        .then((html) => Promise.all(html.split("<li class=").slice(1).map(stepText)));
       held.catch(() => texts.delete(part)); // to be asked for again
       texts.set(part, held);
     }
@@ -204,7 +204,7 @@
     const { anchor, nth } = hits[hit];
     tell();
     const typing = document.activeElement === query;
-    const step = (await run.elementOf(anchor))?.closest(".step");
+    const step = (await run.elementOf(anchor))?.closest("ol.steps > li");
     if (!step) return;
     await run.expand(step);
     run.stand(step);
@@ -324,8 +324,10 @@
     const match = anchor.match(TEXT_LINES);
     if (!match) return false;
     const [, owner, number, low, high] = match;
-    const step = (await run.elementOf(owner))?.closest(".step");
+    const step = (await run.elementOf(owner))?.closest("ol.steps > li");
     if (!step) return false;
+    // A part that nobody stands in may be dropped while its text is waited for.
+    run.stand(step);
     await run.expand(step);
     const element = document.getElementById(owner) ?? step;
     const pre = textsIn(element)[(number ?? 1) - 1];
@@ -401,7 +403,7 @@
       offer([text], text, rows[0] + 1, rows[1] + 1);
       return;
     }
-    const pre = first.closest(".step pre");
+    const pre = first.closest("ol.steps > li pre");
     if (!pre || pre !== last.closest("pre") || !pre.closest("ol.steps")) return;
     const before = new Range();
     before.setStart(pre, 0);

@@ -9,8 +9,6 @@ function openTarget() {
   for (let at = target; at; at = at.parentElement) {
     if (at instanceof HTMLDetailsElement) at.open = true;
   }
-  const own = target.matches(".step") && target.querySelector(":scope > .body > details");
-  if (own) own.open = true;
   target.scrollIntoView();
 }
 

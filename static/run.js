@@ -55,10 +55,10 @@
     parts.push(part);
   }
 
-  // From disk nothing can be fetched. But each page of a run is a script as well, which hands its
-  // own text to this function.
+  // From disk nothing can be fetched. But each page of a run is a script as well, which hands this
+  // function another one, whose text holds the page.
   const asked = new Map();
-  window.kbsite = (html) => asked.get(document.currentScript)?.(html);
+  window.kbsite = (page) => asked.get(document.currentScript)?.(String(page));
 
   function asScript(page) {
     return new Promise((resolve, reject) => {
@@ -163,7 +163,7 @@
 
   function textNodes(element) {
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    const time = element.matches(".step") ? element.querySelector(":scope > a") : null;
+    const time = element.matches("ol.steps > li") ? element.querySelector(":scope > a") : null;
     const nodes = [];
     let length = 0;
     while (walker.nextNode()) {
@@ -230,7 +230,7 @@
 
   function reveal(element, top = null) {
     unfold(element);
-    stand(element.closest(".step"));
+    stand(element.closest("ol.steps > li"));
     settle(element, top);
   }
 
@@ -303,7 +303,7 @@
   const PLACE = `place:${location.pathname}`;
 
   function topmost() {
-    return [...document.querySelectorAll("ol.steps > .step")]
+    return [...document.querySelectorAll("ol.steps > li")]
       .find((step) => step.getBoundingClientRect().bottom > edge()) ?? null;
   }
 
@@ -423,7 +423,7 @@
   }
 
   function tellTime({ list }) {
-    for (const link of list.querySelectorAll(":scope > .step > a")) {
+    for (const link of list.querySelectorAll(":scope > li > a")) {
       link.dataset.elapsed ??= link.textContent;
       const { elapsed } = link.dataset;
       if (!/^-?[\d:]+$/.test(elapsed)) continue;

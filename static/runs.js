@@ -118,7 +118,7 @@
     const state = asked();
     remember(state);
     headings();
-    document.dispatchEvent(new CustomEvent("kbsite:asked", { detail: state }));
+    document.dispatchEvent(new CustomEvent("kbsite:asked", { detail: { ...state, list: load } }));
     const plain = !state.query && !sort && !Object.keys(state.filters).length;
     pages.hidden = !plain;
     if (plain) {

@@ -1,5 +1,5 @@
 // The snapshots of a run: any state of solution.py, and what differs between any two. Without this
-// file the page shows each change after the other. A page holds one text in full, and changes.
+// file the page shows each change after the other. A page holds texts in full, and changes.
 "use strict";
 
 (() => {

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kbsite.board_charts import SERIES, Chart, Entry, Measure, ends, peaks, scatter
 from kbsite.board_drawing import RIGHT, WIDTH, clipped, ticks
@@ -42,7 +43,7 @@ def took(
     end: EndReason = EndReason.FINISHED,
 ) -> Attempt:
     usage = Usage(output=tokens)
-    return replace(
+    return structs.replace(
         held,
         run=replace(held.run, seconds=seconds, usage=usage, cost_usd=cost, end_reason=end),
     )
@@ -186,7 +187,7 @@ def test_points_are_told_apart_by_as_much_as_there_are_shapes_for(
     for number in range(contenders):
         held = took(attempt(f"r{number}", model=f"m{number}", score=0.5), seconds=60)
         run = replace(held.run, harness=f"h{number % harnesses}")
-        attempts.append(replace(held, run=run))
+        attempts.append(structs.replace(held, run=run))
     made = scatter(board(config("p"), attempts), TIME, facts.score)
     used = {node.get("class") for node in drawn(made).iter("path") if len(node)}
 

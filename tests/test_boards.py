@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kbsite import boards
 from kbsite.boards import KnownScores, board
@@ -20,7 +22,8 @@ from kbsite.model.floor import Floor, FloorKind
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
-from kbsite.pages.page import Neighbours, Site
+from kbsite.pages.neighbours import Neighbours
+from kbsite.pages.page import Site
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 UNATTEMPTED = [Status.INFRA, Status.UNGRADED]
@@ -595,15 +598,36 @@ def test_cells_that_are_what_they_were_are_not_compared_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     attempts = [attempt("a", score=0.5), attempt("b", model="other", score=0.7)]
-    known: KnownScores = {}
-    first = board(config("p"), attempts, known=known)
-    compared = boards._compared
-    monkeypatch.setattr(boards, "_compared", lambda _: pytest.fail("compared again"))
-
-    assert board(config("p"), attempts, known=known) == first
-    monkeypatch.setattr(boards, "_compared", compared)
+    first, known = KnownScores(), KnownScores()
+    made = board(config("p"), attempts, known=first)
     better = [
         attempts[0],
-        replace(attempts[1], metrics=replace(attempts[1].metrics, peak_fraction=0.1)),
+        structs.replace(attempts[1], metrics=replace(attempts[1].metrics, peak_fraction=0.1)),
     ]
-    assert board(config("p"), better, known=known) == board(config("p"), better)
+    again = board(config("p"), better, known=KnownScores(first.asked))
+    lines: list[boards.Line] = []
+
+    def compared(new: Sequence[boards.Line]) -> list[int]:
+        lines.extend(new)
+        return [0 for _ in new]
+
+    monkeypatch.setattr(boards, "sums_of", compared)
+    monkeypatch.setattr(boards, "best_of", compared)
+
+    assert board(config("p"), attempts, known=KnownScores(first.asked)) == made
+    assert lines == []
+    board(config("p"), better, known=KnownScores(first.asked))
+    assert lines == [[0.1], [0.5, 0.1]]
+    monkeypatch.undo()
+    assert again == board(config("p"), better, known=known)
+
+
+def test_pandas_and_few_figures_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    figures = [None, math.nan, math.inf, -math.inf, 0.0, 0.1, 0.2, 0.30000000000000004, 1e300]
+    some = [[draw.choice(figures) for _ in range(draw.randrange(1, 6))] for _ in range(60)]
+    several: Sequence[Sequence[boards.Line]] = (some, [[None], [math.nan, None]])
+    few = [(boards.sums_of(lines), boards.best_of(lines)) for lines in several]
+    monkeypatch.setattr(boards, "FEW", 0)
+
+    assert [(boards.sums_of(lines), boards.best_of(lines)) for lines in several] == few

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from msgspec import structs
 
 from kbsite.cli import kbsite
 from kbsite.dataset import MARKER, card, write_dataset
@@ -78,7 +79,7 @@ def test_what_is_covered_on_the_site_is_covered_here(settings: Settings, tmp_pat
         replace(one, hidden=(Span(4, 9, "a rule"),)) if one.name == "solution.py" else one
         for one in first.files
     )
-    covered = replace(first, files=files)
+    covered = structs.replace(first, files=files)
     write_dataset(replace(site, runs=(covered, *site.runs[1:])), tmp_path / "dataset")
     text = (tmp_path / "dataset" / "solutions" / first.run.id / "solution.py").read_text()
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +20,12 @@ from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
 from kbsite.build import build
+from kbsite.feeds import table
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.config import Leak
 from kbsite.output import Work
 from kbsite.reading import MARKER
+from kbsite.record import rows_path
 from kbsite.standing import record_path
 from kbsite.store.settings import Settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
@@ -378,6 +381,29 @@ def test_what_is_said_of_a_leak_remakes_the_board_and_parses_no_run_without_it(
     assert "demo/index.html" in changed(before, after)
     assert not [p for p in changed(before, after) if p.startswith("problems/") or "_other_" in p]
     assert after == from_nothing(told)
+
+
+def test_of_runs_that_did_not_change_no_row_is_made_but_where_those_kept_are_damaged(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    line, made, counts = table.csv_line, Counter[str](), []
+
+    def counted(row: table.Row) -> str:
+        made.update(["line"])
+        return line(row)
+
+    monkeypatch.setattr(table, "csv_line", counted)
+    for auditor in ("B. Reader", "C. Reader"):
+        audit = folder_of(settings, "long") / "audit.yaml"
+        audit.write_text(f"verdict: clean\nsummary: Fine.\nauditor: {auditor}\n")
+        after = tree(build(settings).out)
+        counts.append(made.total())
+        for path in rows_path(settings.out).iterdir():
+            path.write_bytes(path.read_bytes().replace(b"long", b"lung"))
+
+    assert counts == [1, 4]
+    assert after == from_nothing(settings)
 
 
 # What a build that has nothing to do does not wait for, and what a template is on.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kbsite import alarms, rendering
 from kbsite.build import Built, build
@@ -80,7 +81,7 @@ def test_the_site_is_the_same_with_one_process_two_and_three(
         built, other, others = made(settings, Copies(jobs))
         assert other == site
         assert others == told
-        assert replace(built, out=alone.out) == alone
+        assert structs.replace(built, out=alone.out) == alone
 
 
 def test_what_two_processes_made_is_kept_by_one_and_changed_by_three(settings: Settings) -> None:
@@ -88,7 +89,7 @@ def test_what_two_processes_made_is_kept_by_one_and_changed_by_three(settings: S
     chosen = replace(settings, config=replace(settings.config, jobs=7))
     again = build(chosen, engine=Here())
 
-    assert again.work == replace(whole.work, parsed=0, rendered=0, written=0, kept=0)
+    assert again.work == structs.replace(whole.work, parsed=0, rendered=0, written=0, kept=0)
     log = next(settings.runs.rglob("stdout.jsonl"))
     log.write_bytes(log.read_bytes() + row("one more"))
     three = build(settings, engine=Copies(3))
@@ -173,7 +174,9 @@ def test_a_run_that_kills_who_looks_it_over_is_told_and_looked_over_again_the_ne
 def test_nothing_is_published_of_runs_that_nobody_could_look_for_secrets(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kbsite.hiding.Seen.see", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(
+        "kbsite.hiding.looking.Seen.see", lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    )
     with pytest.raises(MachineError, match=r"what is to hide: killed \(SIGKILL\)"):
         build(settings, engine=Copies(2))
 
@@ -276,7 +279,7 @@ def _lives(process: str) -> bool:
 def test_how_many_processes_build_is_said_by_the_option_then_the_variable_then_the_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kbsite.engines.cores", lambda: 5)
+    monkeypatch.setattr("kbsite.engines.local.cores", lambda: 5)
     monkeypatch.delenv("KBSITE_JOBS", raising=False)
 
     assert engine_of() == Copies(5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import alarms, build, lookout, rendering
+from kbsite import alarms, build, lookout, rendering, transcripts
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Here, copies
 from kbsite.engines.copies import Copies
@@ -85,9 +85,13 @@ def test_a_short_run_and_one_of_many_are_looked_over_before_anything_else(
     assert taken == [None]
 
 
-def test_the_site_is_the_same_and_the_transcript_read_once(settings: Settings) -> None:
+def test_the_site_is_the_same_and_the_transcript_read_once(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = override(settings, None, None, settings.out.with_name("ahead"))
     ahead = build.build(chosen, engine=Copies(3))
+    # What one process has read to look runs over, it need not read for their pages.
+    monkeypatch.setattr(transcripts, "events", lambda *_: pytest.fail("read again"))
     after = build.build(settings, engine=Here())
 
     assert tree(ahead.out) == tree(after.out)
@@ -100,7 +104,7 @@ def test_a_transcript_that_cannot_be_read_is_told_on_its_page_and_stops_nothing(
 ) -> None:
     read: list[str] = []
 
-    def failing(harness: str, _: object) -> None:
+    def failing(harness: str, *_: object) -> None:
         read.append(harness)
         raise ValueError("cannot be read")
 

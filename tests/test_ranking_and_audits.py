@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from kbsite.boards import board
 from kbsite.model.alarm import Alarm, Level
@@ -23,7 +24,7 @@ HACK = Audit(
 
 def alarmed(run: Attempt, *levels: Level) -> Attempt:
     alarms = [Alarm(kind="fallback", level=level, saw="It saw.", look="Look.") for level in levels]
-    return replace(run, alarms=tuple(alarms))
+    return structs.replace(run, alarms=tuple(alarms))
 
 
 # What a verdict takes out.
@@ -117,14 +118,14 @@ def test_the_mean_and_the_share_passed_hold_a_struck_score_as_none() -> None:
 def test_a_struck_attempt_without_a_figure_is_no_passed_one_without_a_figure() -> None:
     audited = attempt("1", score=None, audit=HACK)
     [standing] = standings(board(config("p"), [audited]))
-    [other] = standings(board(config("p"), [replace(audited, audit=CLEAN)]))
+    [other] = standings(board(config("p"), [structs.replace(audited, audit=CLEAN)]))
 
     assert (standing.unscored, other.unscored) == (0, 1)
 
 
 def test_a_struck_score_is_not_held_against_the_floor() -> None:
     low = attempt("a", score=0.1)
-    struck = replace(low, audit=HACK)
+    struck = structs.replace(low, audit=HACK)
 
     assert only_cell(board(config(), [low], [floor()])).below_floor
     assert not only_cell(board(config(), [struck], [floor()])).below_floor

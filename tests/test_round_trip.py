@@ -42,14 +42,20 @@ from tests.conftest import MakeRun, MakeSettings
 
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared"
-PROSE = 12_000
+PROSE = 16_000
 """Characters up to which a text of the model is shown as Markdown."""
 
-_STEP = re.compile(r'^<li class="step [^"]*" id="([^"]*)"', re.MULTILINE)
-_RESULT = re.compile(r'<(?:details|p class="dim") id="([^"]*)"')
+_STEP = re.compile(r'^<li class=(?:"[^"]*"|\w+) id=([\w-]+)', re.MULTILINE)
+_RESULT = re.compile(r"<(?:details|p class=dim) id=([\w-]+)")
 _FOLDED = re.compile(r"</pre><details><summary>[\d,]+ lines unchanged</summary><pre>")
 """Where a diff folds what is far from any change."""
-_END = re.compile(r'^</ol>\n(?=<section|<nav|<div class="step finish|</section)', re.MULTILINE)
+_ECHO = re.compile(
+    r"<pre[^>]*>\n?([^<]*)</pre>"
+    r"<p class=dim>lines (\d+) to (\d+) as changed above\n"
+    r"(?:<pre[^>]*>\n?([^<]*)</pre>)?</details>"
+)
+"""Where an output repeats lines of a file that its diff shows."""
+_END = re.compile(r'^</ol>\n(?=<section|<nav|<div class="steps|</section)', re.MULTILINE)
 _LINK = re.compile(r'<a href="([^"]*)"(?: title="([^"]*)")? rel="noopener nofollow">')
 _TAG = re.compile(r"<[^>]*>")
 _ENVELOPE = re.compile(r"\s*\*\*\* (?:Begin|End|Add|Update|Delete) ")
@@ -129,10 +135,13 @@ class Shown:
     def says(self, text: str) -> bool:
         """Whether it holds a text to the last character, as it is, within JSON, or in a diff."""
         forms = spellings(text)
+        bare = forms[1]
         if any(form in self.text for form in dict.fromkeys(forms)):
             return True
-        lines = forms[1].strip("\n")
-        return any(lines in side for side in self.sides) or self._patches(lines)
+        lines = bare.strip("\n")
+        if any(lines in side for side in self.sides):
+            return True
+        return self._patches(lines) or self._echoes(bare)
 
     def _patches(self, text: str) -> bool:
         """Whether it shows all lines of a patch in their order, as diffs: heads name the files."""
@@ -142,6 +151,19 @@ class Shown:
         names = re.findall(r"^\*\*\* (?:Add|Update|Delete) File: (.*)$", text, re.MULTILINE)
         lines = (line.rstrip() for line in text.split("\n") if not _ENVELOPE.match(line))
         return all(name in self.text for name in names) and all(line in shown for line in lines)
+
+    def _echoes(self, text: str) -> bool:
+        """Whether it shows a text but for numbered lines, which its diff shows in one stretch."""
+        for before, first, last, after in _ECHO.findall(self.source):
+            head, tail = f"{html.unescape(before)}\n", f"\n{html.unescape(after)}" if after else ""
+            if not (text.startswith(head) and text.endswith(tail)):
+                continue
+            lines = text[len(head) : len(text) - len(tail)].split("\n")
+            signs = [re.match(rf"{n:6d}[\t→]", line) for n, line in enumerate(lines, int(first))]
+            bare = "\n".join(["", *(line[7:] for line in lines), ""])
+            if all(signs) and len(lines) == int(last) - int(first) + 1 and bare in self.sides[1]:
+                return True
+        return False
 
     def tells(self, markdown: str) -> bool:
         """Whether it holds all words of a Markdown text in their order."""

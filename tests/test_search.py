@@ -17,6 +17,7 @@ from kbsite import search
 from kbsite.build import build, override
 from kbsite.cli import kbsite
 from kbsite.errors import MachineError
+from kbsite.search import pagefind
 from kbsite.store.settings import Settings
 from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.conftest import MakeRun, MakeSettings
@@ -106,7 +107,7 @@ def test_words_of_neighbouring_elements_stay_apart(settings: Settings) -> None:
     held = fragments(build(settings).out).values()
     (short,) = [page for page in held if page["meta"]["at"] == "runs/short/index.html"]
 
-    words = set(short["content"].replace(f"{search.JOINER} ", "").replace(".", " ").split())
+    words = set(short["content"].replace(f"{pagefind.JOINER} ", "").replace(".", " ").split())
     assert {"says", "First", "<b>bold</b>", "second"} <= words
 
 
@@ -127,10 +128,10 @@ def test_words_of_code_are_words_of_the_index(
     start = content.index("It's")
 
     said = content[start : content.index("sub-agent")].split()
-    assert [word.strip(f"{search.JOINER}.,()<>[-\"") for word in said] == [
+    assert [word.strip(f"{pagefind.JOINER}.,()<>[-\"") for word in said] == [
         "It's", "torch", "nn", "functional", "x_ptr", "a", "b", "1", "25", "x", "1]", "a-b",
     ]  # fmt: skip
-    whole = content.replace(f"{search.JOINER} ", "")
+    whole = content.replace(f"{pagefind.JOINER} ", "")
     assert 'It\'s torch.nn.functional(x_ptr,"a")<b>1.25 x[-1] a-b sub-agent' in whole
 
 

@@ -147,7 +147,7 @@ def test_terminal_output_can_be_read_in_every_combination_of_colours(name: str) 
     ):
         codes = ";".join(filter(None, [weight, str(letter), str(ground)]))
         html = terminal(f"\x1b[{codes}mx")
-        classes = re.findall(r"a-[\w-]+", html)
+        classes = re.findall(r"\ba\d+", html)
 
         assert contrast(*shown_colours(classes, colours)) >= LEAST, codes
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import isfinite
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from kbsite.board_drawing import (
     EDGE,
@@ -47,8 +47,7 @@ LARGEST = 1e15
 """A value beyond it is damage, and is left out like one that nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What stands in a cell of a chart's table."""
 
     text: str
@@ -56,8 +55,7 @@ class Entry:
     """The run whose page it leads to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class Chart(Struct, frozen=True, kw_only=True):
     """A drawing, and the same as a table."""
 
     title: str
@@ -69,8 +67,7 @@ class Chart:
     rows: tuple[tuple[Entry, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Measure(Struct, frozen=True, kw_only=True):
     """What a run took, to hold its score against."""
 
     name: str

@@ -6,10 +6,12 @@ The only module that knows pandas.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from math import isnan
 from typing import TypeVar
+
+from msgspec import Struct
 
 from kbsite.model.board import (
     Attempt,
@@ -40,7 +42,7 @@ def board(
 ) -> Board:
     """The board that `attempts` make. `problem_hashes` holds the problems as they are today.
 
-    What is `known` is not compared again; what the board needs of it is last in it afterwards.
+    What is `known` is not compared again.
 
     Runs whose problem hash, hardware or budget is not the board's are refused and named.
     """
@@ -49,7 +51,7 @@ def board(
     kept, refused = _sorted_out(config, attempts, common)
     named = config.deck or sorted({attempt.run.problem for attempt in kept})
     deck = tuple(dict.fromkeys(named))
-    table = _table(kept, config.represents, {} if known is None else known)
+    table = _table(kept, config.represents, known or KnownScores())
     columns = _columns(table, deck)
     held = [floor for floor in floors if floor.problem in deck and _floor_fits(floor, common)]
     return Board(
@@ -64,12 +66,34 @@ def board(
     )
 
 
-KnownScores = dict[str, Scores]
-"""What comparing cells said, by the digest of the cells."""
+class KnownScores:
+    """What the scores of rows and columns say, by their digest, so that none is compared twice."""
+
+    def __init__(self, told: Mapping[str, int] | None = None) -> None:
+        self.asked: dict[str, int] = {}
+        """What boards asked for: all that the next build needs."""
+        self._told = told or {}
+
+    def of(self, what: str, lines: Sequence[Line], compare: Compare) -> list[int]:
+        """What each line says; those of which that is not known are compared."""
+        told = (repr((what, line)).encode() for line in lines)
+        digests = [sha256(line).hexdigest() for line in told]
+        new = [at for at, made_of in enumerate(digests) if made_of not in self._told]
+        made = dict(zip(new, compare([lines[at] for at in new]), strict=True)) if new else {}
+        said = [
+            made[at] if at in made else self._told[made_of] for at, made_of in enumerate(digests)
+        ]
+        self.asked.update(zip(digests, said, strict=True))
+        return said
 
 
-@dataclass(frozen=True, slots=True)
-class _Common:
+Line = Sequence[float | None]
+"""The scores that count of a row or a column; None for a cell without one."""
+
+Compare = Callable[[Sequence[Line]], list[int]]
+
+
+class _Common(Struct, frozen=True):
     """What all runs of a board have in common."""
 
     hardware: str | None
@@ -141,8 +165,7 @@ def _told(value: str | float | None) -> str:
     return f"{value:.15g}" if isinstance(value, int | float) else value
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """The cells, and what comparing their scores says."""
 
     tried: Mapping[tuple[Contender, str], tuple[Attempt, ...]]
@@ -168,33 +191,69 @@ def _scores(
     numbers: Mapping[Contender, int],
     known: KnownScores,
 ) -> Scores:
-    held = [attempt.counted_score for attempt in shown.values()]
-    if all(score is None for score in held):
-        return Scores()
-    cells = [(numbers[who], problem, shown[who, problem].counted_score) for who, problem in shown]
-    made_of = sha256(repr(cells).encode("utf-8", "surrogateescape")).hexdigest()
-    known[made_of] = found = known.pop(made_of, None) or _compared(cells)
-    return found
+    rows: dict[int, list[float | None]] = {}
+    columns: dict[str, list[float | None]] = {}
+    cells: dict[str, list[int]] = {}
+    for cell, ((who, problem), attempt) in enumerate(shown.items()):
+        score = attempt.counted_score
+        rows.setdefault(numbers[who], []).append(score)
+        columns.setdefault(problem, []).append(score)
+        cells.setdefault(problem, []).append(cell)
+    sums = known.of("sum", [*rows.values()], sums_of)
+    best = known.of("best", [*columns.values()], best_of)
+    return Scores(
+        best={p: cells[p][place] for p, place in zip(columns, best, strict=True) if place >= 0},
+        sums=dict(zip(rows, sums, strict=True)),
+    )
 
 
-def _compared(cells: Sequence[tuple[int, str, float | None]]) -> Scores:
-    # It takes longer to import than many a site takes to build.
+FEW = 300
+"""Cells up to which pandas would take longer to import than the whole build takes."""
+
+
+def sums_of(lines: Sequence[Line]) -> list[int]:
+    """The sum of each line in billionths: whole numbers add up to the same in every order."""
+    cells = _cells(lines)
+    if len(cells) <= FEW:
+        return [sum(map(_parts, line)) for line in lines]
     import pandas as pd
 
-    figures = pd.DataFrame(
-        {
-            "contender": [contender for contender, _, _ in cells],
-            "problem": [problem for _, problem, _ in cells],
-            "score": pd.Series([score for _, _, score in cells], dtype=float),
-        }
-    )
-    scored = figures.dropna(subset=["score"])
-    best = scored.groupby("problem")["score"].idxmax()
-    sums = figures.groupby("contender")["score"].sum()
-    return Scores(
-        best={str(problem): int(cell) for problem, cell in best.items()},
-        sums={int(str(number)): float(total) for number, total in sums.items()},
-    )
+    parts = pd.Series([_parts(score) for _, _, score in cells], dtype="int64")
+    return [int(total) for total in parts.groupby([at for at, _, _ in cells]).sum()]
+
+
+def best_of(lines: Sequence[Line]) -> list[int]:
+    """The place of the best score of each line, of equals the first; -1 where it has none."""
+    cells = _cells(lines)
+    if len(cells) <= FEW:
+        return [_best(line) for line in lines]
+    import pandas as pd
+
+    scores = pd.Series([score for _, _, score in cells], dtype=float)
+    scored = scores.dropna()
+    best = scored.groupby([cells[number][0] for number in scored.index]).idxmax()
+    places = {at: cells[number][1] for at, number in best.items()}
+    return [places.get(at, -1) for at in range(len(lines))]
+
+
+def _cells(lines: Sequence[Line]) -> list[tuple[int, int, float | None]]:
+    """Each cell with the number of its line, and its place there."""
+    return [(at, place, score) for at, line in enumerate(lines) for place, score in enumerate(line)]
+
+
+def _best(line: Line) -> int:
+    scored = [(s, -at) for at, s in enumerate(line) if s is not None and not isnan(s)]
+    return -max(scored)[1] if scored else -1
+
+
+def _parts(score: float | None) -> int:
+    if score is None or isnan(score):
+        return 0
+    return round(max(-_LARGEST, min(_LARGEST, score)) * 10**9)
+
+
+_LARGEST = 10**6
+"""No share of a ceiling is larger; a figure beyond it is damage."""
 
 
 def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
@@ -239,13 +298,13 @@ def _rows(
     table: _Table, columns: Sequence[Column], floors: Sequence[Floor], config: BoardConfig
 ) -> tuple[Row, ...]:
     eager = {f.problem: f.peak_fraction for f in floors if f.kind is FloorKind.EAGER}
-    sums: dict[Contender, float] = {}
+    sums: dict[Contender, int] = {}
     shown: dict[Contender, list[Attempt]] = {contender: [] for contender in table.contenders}
     for (contender, _), attempt in table.shown.items():
         shown[contender].append(attempt)
     rows = []
     for number, (contender, own) in enumerate(shown.items()):
-        sums[contender] = table.scores.sums.get(number, 0.0)
+        sums[contender] = table.scores.sums.get(number, 0)
         cells = [
             _cell(
                 table, (contender, column.problem), eager.get(column.problem), column.best, config

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kbsite import feeds
 from kbsite.engines import Engine, engine_of
@@ -27,8 +29,7 @@ REDACTION = "data/redaction.json"
 """What is hidden of the runs: which rule, where and how often."""
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """What a build made."""
 
     out: Path
@@ -59,7 +60,8 @@ def build(
     another `engine`: what comes out is the same. What was built is `told` as soon as it stands.
     """
     jobs = settings.config.jobs
-    settings = replace(settings, config=replace(settings.config, jobs=0))
+    # A site is the same whoever builds it.
+    settings = replace(settings, config=replace(settings.config, jobs=0, engine=""))
     with alone(settings.out):
         _refuse_foreign(settings.out)
         before, now, again = _standings(settings, memory, fresh=fresh)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+
+from msgspec import Struct
 
 LONGEST = 600
 """Characters of a line from which its words are not compared."""
@@ -35,8 +36,7 @@ Span = tuple[int, int]
 Spans = tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """A line, and the different words in it."""
 
     text: str

@@ -5,30 +5,39 @@ A run is looked over again when what it was looked over for has changed, and onl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct, field, structs
 
 from kbsite import alarms
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
-from kbsite.engines import Engine, Here, Lost
+from kbsite.engines import Engine, Errand, Here, Lost, Parcel
 from kbsite.model.alarm import Alarm
+from kbsite.model.event import Event
 from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.proof import Proof
 from kbsite.proofs import proofs
 from kbsite.store.inputs import Input, digest_of
+from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import AUDIT, StoredRun
 
 Tick = Callable[[str, int, int], None]
 """Told what has been done, how many things are done, and how many there are."""
 
+KEPT = 12_000_000
+"""Bytes of transcripts that are kept as they were read, so that pages need not read them again."""
+
 LONG = 1_000_000
 """Bytes of transcripts that take long enough to have something else done meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """What detectors found in a run."""
 
     made_of: str
@@ -40,8 +49,7 @@ class Scan:
     """Digest of the fingerprints; empty where that is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What became of the quotes of a run's audit."""
 
     made_of: str
@@ -50,16 +58,14 @@ class Reading:
     failures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Struct, frozen=True):
     """All that was found in a run."""
 
     scan: Scan
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Across:
+class Across(Struct, frozen=True):
     """What comparing all runs found."""
 
     made_of: str = ""
@@ -68,8 +74,7 @@ class Across:
     """By id of run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """What was found in all runs."""
 
     alarms: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
@@ -83,8 +88,7 @@ class Sighting:
     across: Across = Across()
 
 
-@dataclass(frozen=True, slots=True)
-class Lookout:
+class Lookout(Struct, frozen=True):
     """Looks runs over, but for those that are what they were."""
 
     inputs: Mapping[str, Input] = field(default_factory=dict)
@@ -95,6 +99,8 @@ class Lookout:
     """What comparing all runs found the last time."""
     engine: Engine = field(default_factory=Here)
     """Who looks."""
+    keep: Callable[[StoredRun, list[Event]], None] | None = None
+    """Who takes what the transcripts say that this process has read, KEPT bytes of them at most."""
     meanwhile: Callable[[StoredRun | None], None] | None = None
     """What there is to do while others look; with a long run that they have, if a core is left."""
 
@@ -157,10 +163,20 @@ class Lookout:
                 self.meanwhile(longest.run.stored if taken else None)
 
         if anew:
-            alarms.load()
+            alarms.load(sources=any(work.run.has_sources for work in anew))
         weights = [_LEAST + _size(work) // _FASTER for work in anew]
-        self.engine.each(_noticed, anew, weights, told, meanwhile)
+        errand = _errand(anew, self._kept(anew))
+        self.engine.each(errand, anew, weights, told, meanwhile)
         return found | looked
+
+    def _kept(self, anew: Sequence[_Work]) -> _Keeping:
+        """Of which runs this process keeps what it reads: of the first that there is room for."""
+        kept, room = set(), KEPT
+        for work in anew:
+            if work.scan != work.held.scan.made_of and 0 < _size(work) <= room:
+                room -= _size(work)
+                kept.add(work.run.stored.run.id)
+        return _Keeping(os.getpid(), frozenset(kept), self.keep)
 
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
@@ -181,14 +197,28 @@ _NOT_ALL = "not all alarms could be looked for"
 _UNKNOWN = Noticed(Scan(""), Reading(""))
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(Struct, frozen=True):
     """A run that has to be looked over, and what is known of it."""
 
     run: Evidence
     held: Noticed
     scan: str
     reading: str
+
+
+class _Keeping(Struct, frozen=True):
+    """What is kept of transcripts that are read to look them over."""
+
+    process: int
+    """Id of the process that keeps it: a copy of it would keep it for nobody."""
+    runs: frozenset[str]
+    """Ids of the runs."""
+    keep: Callable[[StoredRun, list[Event]], None] | None
+
+    def of(self, run: Evidence) -> list[Event] | None:
+        """Where what a transcript says is kept; None where it is not."""
+        ours = self.keep and os.getpid() == self.process and run.stored.run.id in self.runs
+        return [] if ours else None
 
 
 def _size(work: _Work) -> int:
@@ -199,14 +229,42 @@ _LEAST, _FASTER = 6_000, 4
 """What the rest of a run weighs, and how much faster transcripts are looked over than shown."""
 
 
-def _noticed(work: _Work) -> Noticed:
+def _noticed(work: _Work, keeping: _Keeping | None = None) -> Noticed:
     """What is found in a run now."""
     scan, reading = work.held.scan, work.held.reading
     if not work.scan or scan.made_of != work.scan:
-        scan = _scanned(work.run, work.scan)
+        scan = _scanned(work.run, work.scan, keeping)
     if not work.reading or reading.made_of != work.reading:
         reading = _read(work.run.stored, work.reading)
     return Noticed(scan, reading)
+
+
+class _Afar(Struct, frozen=True):
+    """Looks runs over where no file of them is seen but those that come with each."""
+
+    problems: Mapping[str, StoredProblem]
+
+    def do(self, told: _Work, folder: Path) -> Noticed:
+        stored = told.run.stored.arrived(folder)
+        problem = self.problems.get(stored.run.problem)
+        return _noticed(
+            structs.replace(told, run=replace(told.run, stored=stored, problem=problem))
+        )
+
+
+def _errand(anew: Sequence[_Work], keeping: _Keeping) -> Errand[_Work, Noticed]:
+    def afar() -> _Afar:
+        return _Afar({work.run.problem.id: work.run.problem for work in anew if work.run.problem})
+
+    def parcel(work: _Work) -> Parcel:
+        stored = work.run.stored
+        told = structs.replace(
+            work, run=replace(work.run, stored=stored.sent(), problem=None, shared={})
+        )
+        return Parcel(told, [file.at for file in stored.files])
+
+    here = partial(_noticed, keeping=keeping)
+    return Errand(here, afar, lambda _: True, parcel, lambda _, given: given)
 
 
 def _unlooked(lost: Lost) -> Noticed:
@@ -215,12 +273,14 @@ def _unlooked(lost: Lost) -> Noticed:
     return Noticed(Scan("", failures=(why,)), Reading("", failures=(why,)))
 
 
-def _scanned(run: Evidence, made_of: str) -> Scan:
+def _scanned(run: Evidence, made_of: str, keeping: _Keeping | None) -> Scan:
     told: list[str] = []
     # A view of its own: what detectors make of a run goes when they are done with it.
-    run = replace(run, shared={})
+    run = replace(run, shared={}, told=keeping.of(run) if keeping else None)
     found = alarms.scan(run, told)
     taken = alarms.fingerprints(run, told)
+    if run.told and keeping and keeping.keep:
+        keeping.keep(run.stored, run.told)
     return Scan(made_of, found, taken, tuple(told), "" if told else _digest(taken))
 
 

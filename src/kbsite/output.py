@@ -6,13 +6,14 @@ import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from kbsite.beside import beside
 from kbsite.store import spares
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from kbsite.pages.page import File
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """What a build had to do, the same however many processes did it."""
 
     parsed: int = 0
@@ -38,8 +38,7 @@ class Work:
     """Files that are what they were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """Files that were put in their places, by path within the site."""
 
     written: tuple[str, ...] = ()
@@ -48,8 +47,7 @@ class Placed:
     """Those that stood there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A file that is copied into the site."""
 
     file: Stored
@@ -57,6 +55,63 @@ class Copy:
     same: bool
     """Whether it is what it was when the site that stands was made."""
     compressed: bool = False
+
+
+class Destination(Protocol):
+    """Where the files of a page go."""
+
+    work: Work
+
+    def write(self, file: File) -> None:
+        """Take a file; one that comes in pieces, when `settle` is called."""
+        ...
+
+    def settle(self) -> None:
+        """Take what is still to be taken; what went wrong first is raised at last."""
+        ...
+
+    def stand(self, paths: Iterable[str]) -> bool:
+        """Whether all of these files stand in the site as it was."""
+        ...
+
+
+class Gathered(Struct):
+    """The files of a page as bytes, where there is no site."""
+
+    standing: Container[str] = frozenset()
+    """Those of its files that stand in the site, wherever that is."""
+    files: dict[str, bytes | None] = field(default_factory=dict)
+    """By path; None for one that stays as it stands."""
+    work: Work = field(default_factory=Work)
+    _pieces: list[File] = field(default_factory=list)
+
+    def write(self, file: File) -> None:
+        """Take a file; one that comes in pieces, when `settle` is called."""
+        if file.pieces is not None:
+            self._pieces.append(file)
+        else:
+            self.files[file.path] = None if file.stays else file_bytes(file)
+
+    def settle(self) -> None:
+        """Take what comes in pieces; what went wrong first is raised at last."""
+        waiting, self._pieces = self._pieces, []
+        wrong: list[Exception] = []
+        for file in waiting:
+            try:
+                self.files[file.path] = "".join(file.pieces or ()).encode("utf-8")
+            except Exception as error:  # noqa: BLE001 - the others are made as well
+                wrong.append(error)
+        if wrong:
+            raise wrong[0]
+
+    def stand(self, paths: Iterable[str]) -> bool:
+        """Whether all of these files stand in the site as it was."""
+        return all(path in self.standing for path in paths)
+
+
+def file_bytes(file: File) -> bytes:
+    """What a file holds that is whole."""
+    return file.data() if file.data else file.text.encode("utf-8")
 
 
 @contextmanager
@@ -117,7 +172,7 @@ class Output:
         if file.stays:
             self.keep([file.path])
         elif file.pieces is None:
-            self.write_bytes(file.path, file.data() if file.data else file.text.encode("utf-8"))
+            self.write_bytes(file.path, file_bytes(file))
         else:
             work = partial(self._pieces, file)
             self._beside.append(beside(work) if file.large else work)

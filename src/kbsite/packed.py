@@ -12,7 +12,8 @@ import zlib
 from base64 import b85encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 SEPARATOR = "\x08"
 """Stands between the pages of a block, and in no coded page."""
@@ -31,8 +32,7 @@ _WORD = re.compile(r"[\x01-\x08\x0e-\x1f]|<[^<>\x01-\x1f]{1,40}>\n?| ?[A-Za-z_][
 """What can be replaced: a reserved character, a tag, a name or word of three letters and more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Some pages, packed together."""
 
     names: tuple[str, ...]
@@ -40,8 +40,7 @@ class Block:
     """Base 85 of raw deflate of UTF-8 of the coded pages, with the separator between them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """Pages, packed: the words that codes stand for, and the blocks."""
 
     words: str

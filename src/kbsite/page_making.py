@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite import assets
 from kbsite.engines import Engine, Here, Lost
@@ -16,12 +18,13 @@ from kbsite.output import Copy
 from kbsite.pages.data import REDACTION
 from kbsite.pages.kinds import every
 from kbsite.pages.page import Page, gzip_path, raw_path
+from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
 from kbsite.standing import Standing, digest
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.writing import json_text
-from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page, do
+from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page
 
 
 def still_right(before: Record, frame: str, templates: Mapping[str, str]) -> Record:
@@ -36,8 +39,7 @@ def still_right(before: Record, frame: str, templates: Mapping[str, str]) -> Rec
     return replace(before, pages=pages)
 
 
-@dataclass
-class PageMaking:
+class PageMaking(Struct, dict=True):
     """A build at work: what it knows of the last one, and what it has made so far."""
 
     prepared: Prepared
@@ -72,6 +74,8 @@ class PageMaking:
 
         tasks: list[Task] = [*self._anew(pages, ready), *self._copied()]
         spread = [task for task in tasks if task.run or not self.stays]
+        if any(task.run for task in spread):
+            self.prepared.site.ready()
         if self.stays:
             self._do(Here(), [task for task in tasks if not task.run], told)
         self._do(self.engine, spread, told)
@@ -113,7 +117,7 @@ class PageMaking:
             told(task, done)
 
         weights = [self.prepared.weight(task) for task in tasks]
-        engine.each(partial(do, self.prepared), tasks, weights, given)
+        engine.each(errand(self.prepared), tasks, weights, given)
 
     def _without(self, task: Task, lost: Lost) -> Done:
         why = f"the process that did this was {lost.why}"

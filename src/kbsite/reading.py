@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from kbsite.alarms.evidence import Evidence
 from kbsite.boards import KnownScores, board
 from kbsite.errors import InputError
@@ -115,8 +117,8 @@ def read_noticing(
     for config, held in zip(configs, floors, strict=True):
         mine = [stored for stored in runs if _on(config, stored, settings.runs)]
         boards.append(board(config, _attempts(mine, seen), held, hashes, scores))
-    for made_of in [*scores][: -len(configs)]:
-        del scores[made_of]
+    if known:
+        known.scores = scores.asked
     site = Site(
         settings.config, runs, problems, tuple(boards), tuple(findings), settings.prices,
         alarms=seen.alarms, proofs=seen.proofs, hardware=settings.hardware,
@@ -126,8 +128,7 @@ def read_noticing(
 
 
 def _scores_of(known: KnownRuns | None) -> KnownScores:
-    """What is known of cells of boards, for boards to add to; what they ask for is last in it."""
-    return known.scores if known else {}
+    return KnownScores(known.scores if known else None)
 
 
 def _apart(every: Iterable[StoredRun]) -> tuple[tuple[StoredRun, ...], tuple[StoredRun, ...]]:
@@ -195,7 +196,7 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
     if held is None:
         says, unaudited, untold = hiding.says(path)
         read = read_run(path, hidden)
-        held = replace(read, says=says, unaudited=unaudited, untold=untold)
+        held = structs.replace(read, says=says, unaudited=unaudited, untold=untold)
         if known:
             known.add(held, hidden)
     return held

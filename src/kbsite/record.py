@@ -6,8 +6,9 @@ The record lies beside the site, never in it: a site is the same however it was 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kbsite.hiding import Looked
 from kbsite.lookout import Across, Noticed
@@ -18,8 +19,7 @@ from kbsite.store.known_runs import KnownRuns, read_known, write_known
 from kbsite.store.told import read_told, write_told
 
 
-@dataclass(frozen=True, slots=True)
-class PageRecord:
+class PageRecord(Struct, frozen=True):
     """A page as it was made."""
 
     key: str
@@ -30,8 +30,7 @@ class PageRecord:
     """The digests of the templates that it was made with, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """The files of a run as they stand in the site."""
 
     says: str
@@ -40,8 +39,7 @@ class Raw:
     """Where they stand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A build."""
 
     marker: int = 0
@@ -62,8 +60,7 @@ class Record:
         return held.files.get(path) if held else None
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """What is known of the last build: a process that stays need not read it anew."""
 
     record: Record = field(default_factory=Record)
@@ -128,6 +125,11 @@ class Memory:
         write_standing(out, standing)
         self.record, self.hidden = record, hidden
         self._out, self._code = out, self.runs.code
+
+
+def rows_path(out: Path) -> Path:
+    """Where rows of lists lie beside the site."""
+    return out.with_name(f".{out.name}.rows")
 
 
 def _path(out: Path, name: str) -> Path:

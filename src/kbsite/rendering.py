@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import partial
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
+from msgspec import Struct, field
 
 from kbsite import __version__, assets, text
+from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
-from kbsite.output import Output
+from kbsite.output import Destination
 from kbsite.pages import facts, social, step_html, steps
 from kbsite.pages.made_once import made_once
 from kbsite.pages.page import (
@@ -40,10 +41,10 @@ Ahead = dict[str, Transcript | Exception | None]
 """Transcripts that were read before their page is made, by id of run, or why one cannot be read."""
 
 
-def read_ahead(ahead: Ahead, stored: StoredRun) -> None:
-    """Read the transcript of a run before its page is made."""
+def read_ahead(ahead: Ahead, stored: StoredRun, told: Iterable[Event] | None = None) -> None:
+    """Read the transcript of a run before its page is made; `told` is what its files say."""
     try:
-        ahead[stored.run.id] = transcript(stored.run.harness, stored.transcripts)
+        ahead[stored.run.id] = transcript(stored.run.harness, stored.transcripts, told)
     except Exception as error:  # noqa: BLE001 - raised where the page is made, and told there
         ahead[stored.run.id] = error
 
@@ -116,6 +117,7 @@ def environment(site: Site) -> Environment:
         version=__version__,
         schemas=sorted(SCHEMAS),
         attempt_of=attempt_of,
+        kept=partial(_kept, site),
         counts_of=steps.counts,
         finish=step_html.finish,
         once=made_once(),
@@ -133,14 +135,21 @@ def environment(site: Site) -> Environment:
     return env
 
 
-@dataclass(frozen=True, slots=True)
-class Templates:
+def _kept(site: Site, kind: str, stored: StoredRun, make: Callable[[StoredRun], Markup]) -> Markup:
+    """A row of one page about a run, which hangs on nothing but the run and titles."""
+    run_id = stored.run.id
+    made_of = site.rows_depend.get(run_id, "")
+    html = site.kept.html(kind, run_id, made_of, lambda: str(make(stored)))
+    return Markup(html)  # noqa: S704 - a template made it
+
+
+class Templates(Struct, frozen=True):
     """The templates, as pages call them, and what they need to know of the last build."""
 
     env: Environment
     earlier: Record = field(default_factory=Record)
-    output: Output | None = None
-    """Where the site is written; None where single pages are made."""
+    output: Destination | None = None
+    """Where files go; None where single pages are made."""
     ahead: Ahead = field(default_factory=dict)
 
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:

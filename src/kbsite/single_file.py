@@ -137,6 +137,8 @@ class _Inside:
 
     def _link(self, found: re.Match[str]) -> str:
         attributes, content = found[1], found[2]
+        if attributes.startswith("href=#"):
+            return found[0]
         href = _HREF.search(attributes)
         target = self._target(unescape(href[1])) if href else None
         if target is not None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kbsite import __version__, assets
 from kbsite.model.finding import Finding
@@ -18,8 +19,7 @@ from kbsite.store.spares import MARKER
 from kbsite.store.told import read_told, write_told
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """The files that make a site: code, templates, static files."""
 
     files: Mapping[str, Input]
@@ -52,8 +52,7 @@ def program(before: Mapping[str, Input], heard: Collection[str] | None = None) -
     return Program({path: file for path, file in held.items() if "__pycache__" not in path})
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The site that stands, in short."""
 
     program: dict[str, Input] = field(default_factory=dict)

@@ -9,6 +9,8 @@ attempted, and how many passed without a figure, stands beside the mean.
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -143,16 +145,47 @@ def told_apart(rows: Sequence[Sequence[int]]) -> frozenset[tuple[int, int]]:
     chance, and with few problems the bootstrap's intervals are somewhat short: a difference between
     groups is a reason to look, not a proof.
     """
-    draws = _draws(len(rows[0]) if rows else 0)
-    sums = [[sum(map(row.__getitem__, draw)) for draw in draws] for row in rows]
-    apart = set()
-    for upper, lower in combinations(range(len(rows)), 2):
-        differing = sum(map(int.__ne__, rows[upper], rows[lower]))
-        if differing >= FEWEST_DIFFERENCES:
-            not_ahead = sum(map(le, sums[upper], sums[lower]))
-            if not_ahead < RESAMPLES * (1 - CONFIDENCE) / 2:
-                apart.add((upper, lower))
-    return frozenset(apart)
+    pairs = [
+        (upper, lower)
+        for upper, lower in combinations(range(len(rows)), 2)
+        if sum(map(int.__ne__, rows[upper], rows[lower])) >= FEWEST_DIFFERENCES
+    ]
+    sums = _drawn_sums(rows) if pairs else []
+    return frozenset(pair for pair in pairs if _is_ahead(*(sums[place] for place in pair)))
+
+
+def _drawn_sums(rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """What each row adds up to in each draw, less what is the same for all rows."""
+    problems = len(rows[0])
+    # All rows stand side by side in one long number a problem, so that a draw is added up for all
+    # of them at once. No row may run over into the next: only damage is larger than that.
+    lowest, most = min(map(min, rows)), (1 << _WIDTH) // problems - 1
+    side_by_side = [
+        sum(min(part - lowest, most) << _WIDTH * place for place, part in enumerate(column))
+        for column in zip(*rows, strict=True)
+    ]
+    size = _WIDTH // 8 * len(rows)
+    drawn = (sum(map(side_by_side.__getitem__, draw)) for draw in _draws(problems))
+    sums = array("Q", b"".join(held.to_bytes(size, sys.byteorder) for held in drawn)).tolist()
+    own = [sums[place :: len(rows)] for place in range(len(rows))]
+    return own if sys.byteorder == "little" else own[::-1]
+
+
+_WIDTH = 64
+"""Bits of a row's sum."""
+
+
+def _is_ahead(upper: Sequence[int], lower: Sequence[int]) -> bool:
+    most, not_ahead = RESAMPLES * (1 - CONFIDENCE) / 2, 0
+    for at in range(0, RESAMPLES, _AT_ONCE):
+        # Of most pairs the first draws tell already that it is not.
+        not_ahead += sum(map(le, upper[at : at + _AT_ONCE], lower[at : at + _AT_ONCE]))
+        if not_ahead >= most:
+            return False
+    return True
+
+
+_AT_ONCE = 500
 
 
 def _draws(problems: int) -> list[list[int]]:

@@ -5,28 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from html import escape
 
 from markupsafe import Markup
 
-from kbsite.text import content, visible
+from kbsite.text import content, escaped, visible
 
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
-_COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-_STYLES = {1: "bold", 2: "faint", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
+_BOLD, _FAINT = 1, 2
+_STYLES = {_BOLD, _FAINT, 3, 4, 7, 9}
+"""Weights, italic, underline, inverse and strike; 20 more takes one back."""
+_LETTERS, _GROUNDS = 30, 40
+"""The first of eight colours of each; 9 more is the page's own."""
 
 
 def terminal(text: str) -> Markup:
-    """Terminal output: colours and weights of ANSI sequences as spans, all else as plain text."""
+    """Terminal output: colours and weights of ANSI sequences as classes, all else as plain text.
+
+    A class is called by the code of ANSI, since outputs are full of them: "a32" is green.
+    """
     if "\x1b[" not in text:
         return content(text)
     # No sequence holds a sign that is escaped: all is escaped at once, and then taken apart.
-    parts = _SGR.split(escape(text, quote=False))
+    parts = _SGR.split(escaped(text))
     told, sequences = parts[::2], parts[1::2]
     whole = "".join(told)
     if "\r" in whole or visible(whole) != whole:
         told = [visible(piece) for piece in told]
-    pieces, style = told[:1], frozenset[str]()
+    pieces, style = told[:1], frozenset[int]()
     for codes, piece in zip(sequences, told[1:], strict=True):
         style = _known(style, codes) if len(codes) < _LONG else _restyled(style, codes)
         if piece:
@@ -35,11 +40,12 @@ def terminal(text: str) -> Markup:
 
 
 @lru_cache(256)
-def _opened(style: frozenset[str]) -> str:
-    return f'<i class="{" ".join(f"a-{name}" for name in sorted(style))}">'
+def _opened(style: frozenset[int]) -> str:
+    names = " ".join(f"a{code}" for code in sorted(style))
+    return f'<i class="{names}">' if len(style) > 1 else f"<i class={names}>"
 
 
-def _restyled(style: frozenset[str], codes: str) -> frozenset[str]:
+def _restyled(style: frozenset[int], codes: str) -> frozenset[int]:
     held = set(style)
     _restyle(held, codes)
     return frozenset(held)
@@ -52,24 +58,24 @@ _known = lru_cache(1024)(_restyled)
 """The same, remembered: programs write the same few sequences over and over."""
 
 
-def _restyle(style: set[str], codes: str) -> None:
+def _restyle(style: set[int], codes: str) -> None:
     numbers = iter([int(code.lstrip("0")[:4] or 0) for code in codes.split(";")])
     for number in numbers:
         if number == 0:
             style.clear()
         elif number in _STYLES:
-            style.add(_STYLES[number])
+            style.add(number)
         elif number == 22:
-            style.difference_update({"bold", "faint"})
+            style.difference_update({_BOLD, _FAINT})
         elif number - 20 in _STYLES:
-            style.discard(_STYLES[number - 20])
+            style.discard(number - 20)
         elif number in (38, 48):
             _indexed(style, number, numbers)
         elif 30 <= number <= 49 or 90 <= number <= 97 or 100 <= number <= 107:
             _colour(style, number)
 
 
-def _indexed(style: set[str], number: int, numbers: Iterator[int]) -> None:
+def _indexed(style: set[int], number: int, numbers: Iterator[int]) -> None:
     """The colours that take arguments; only the 16 that have a name are shown."""
     _colour(style, number + 1)
     kind = next(numbers, 0)
@@ -83,8 +89,8 @@ def _indexed(style: set[str], number: int, numbers: Iterator[int]) -> None:
             _colour(style, base + index % 8)
 
 
-def _colour(style: set[str], number: int) -> None:
-    on = "on-" if 40 <= number <= 49 or number >= 100 else ""
-    style.difference_update(f"{on}{name}" for name in _COLOURS)
+def _colour(style: set[int], number: int) -> None:
+    first = _GROUNDS if 40 <= number <= 49 or number >= 100 else _LETTERS
+    style.difference_update(range(first, first + 8))
     if number not in (39, 49):
-        style.add(f"{on}{_COLOURS[number % 10]}")
+        style.add(first + number % 10)

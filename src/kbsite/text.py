@@ -11,9 +11,7 @@ import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from html import escape as escape_content
 from html import unescape
 from itertools import groupby
 from json import dumps
@@ -26,6 +24,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
+from msgspec import Struct
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
@@ -42,7 +41,6 @@ _HIDDEN = re.compile(
     r"|\r(?!\n)"
 )
 _LINK = re.compile(r"(https?://|mailto:)[^/]", re.IGNORECASE)
-
 
 _ORDINARY = bytes(range(0x20, 0x7F)) + b"\t\n"
 """ASCII that a page holds and shows as it is."""
@@ -61,17 +59,14 @@ def visible(text: str) -> str:
     # Nothing that is hidden is printable: only lines with something else have to be gone through.
     *ended, last = text.split("\n")
     seen = [
-        line if _is_plain(line.removesuffix("\r")) else _shown(f"{line}\n")[:-1] for line in ended
+        line if _is_plain(line.removesuffix("\r")) else _HIDDEN.sub(_sign, f"{line}\n")[:-1]
+        for line in ended
     ]
-    return "\n".join((*seen, last if _is_plain(last) else _shown(last)))
+    return "\n".join((*seen, last if _is_plain(last) else _HIDDEN.sub(_sign, last)))
 
 
 def _is_plain(line: str) -> bool:
     return line.isprintable() or line.replace("\t", "").isprintable()
-
-
-def _shown(line: str) -> str:
-    return _HIDDEN.sub(_sign, line)
 
 
 def _sign(match: re.Match[str]) -> str:
@@ -94,7 +89,12 @@ def plain(text: str) -> Markup:
 
 def content(text: str) -> Markup:
     """`text` for the content of an element, never for an attribute: its quotes stay as they are."""
-    return Markup(escape_content(visible(text), quote=False))  # noqa: S704 - it is escaped here
+    return Markup(escaped(visible(text)))  # noqa: S704 - it is escaped here
+
+
+def escaped(text: str) -> str:
+    """`text` for `content`, once it is visible: only "&" and "<" start anything there."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 class _Renderer(RendererHTML):
@@ -132,7 +132,7 @@ class _Renderer(RendererHTML):
 
     def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         # Again visible: the text may spell a character as an entity.
-        return escape_content(visible(tokens[idx].content), quote=False)
+        return escaped(visible(tokens[idx].content))
 
     def renderToken(  # noqa: N802 - the parser's own name
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -140,7 +140,7 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         if token.nesting == -1 and token.tag in _IMPLIED:
             # HTML ends these by what follows; the words of two cells must stay apart.
-            return "" if token.hidden else "\n"
+            return "" if token.hidden else _IMPLIED[token.tag]
         return super().renderToken(tokens, idx, options, env)
 
     def link_open(
@@ -150,8 +150,8 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, idx, options, env)
 
 
-_IMPLIED = {"p", "li", "td", "th", "tr", "thead", "tbody"}
-"""Elements whose end tags HTML does not need: a tenth of what a transcript's Markdown weighs."""
+_IMPLIED = {"p": "\n", "li": "\n", "td": "\n", "th": "\n", "tr": "", "thead": "", "tbody": ""}
+"""In place of end tags that HTML does not need: a tenth of what a transcript's Markdown weighs."""
 
 
 def _lower(heading: Token) -> None:
@@ -279,7 +279,7 @@ def _spelt(text: str) -> str:
 
 def _fenced(info: str, code: str) -> str:
     named = f"<i>{escape(info)}</i>\n" if info else "\n"
-    return f"<pre>{named}{escape_content(code, quote=False)}</pre>\n"
+    return f"<pre>{named}{escaped(code)}</pre>\n"
 
 
 _DIFF_TAGS = {"+": "ins", "-": "del", "@": "i"}
@@ -299,7 +299,7 @@ def diff(lines: Sequence[DiffLine]) -> Markup:
 
 
 def _run(sign: str, told: str) -> Markup:
-    body = escape_content(told, quote=False).replace(STARTS, "<b>").replace(ENDS, "</b>")
+    body = escaped(told).replace(STARTS, "<b>").replace(ENDS, "</b>")
     tag = _DIFF_TAGS.get(sign)
     return Markup(f"<{tag}>{body}</{tag}>" if tag else body)  # noqa: S704 - escaped above
 
@@ -331,8 +331,7 @@ def _is_picture(packed: str) -> bool:
     return _SIGNATURES.match(data) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class CodeLine:
+class CodeLine(Struct, frozen=True):
     """One line of highlighted source."""
 
     number: int
@@ -351,8 +350,7 @@ def code_lines(source: str, language: str = "python") -> list[CodeLine]:
     return [CodeLine(number, Markup(line)) for number, line in enumerate(lines, start=1)]  # noqa: S704 - Pygments escapes all text
 
 
-@dataclass(frozen=True, slots=True)
-class Banner:
+class Banner(Struct, frozen=True):
     """A title in big letters made of characters."""
 
     title: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import module_of
@@ -44,14 +45,19 @@ def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
             yield from form.parse(form.read(stream), file.name)
 
 
-def transcript(harness: str, files: Sequence[Stored]) -> Transcript | None:
-    """The transcript that the files under transcript/ hold; None if there is none to show."""
+def transcript(
+    harness: str, files: Sequence[Stored], told: Iterable[Event] | None = None
+) -> Transcript | None:
+    """The transcript that the files under transcript/ hold; None if there is none to show.
+
+    `told` is what the files that are shown say, where somebody has read them already.
+    """
     chosen = shown(harness, files)
     if chosen is None:
         return None
     form, held = chosen
     fold = Fold()
-    for event in events(form, held):
+    for event in events(form, held) if told is None else told:
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
     return whole if whole.finish else replace(whole, finish=_finish(harness, files))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from bench.harnesses.form import WORKSPACE
 from kbsite.alarms.evidence import Evidence
@@ -284,7 +285,7 @@ def test_a_shell_stays_where_a_call_left_it_only_in_some_clis() -> None:
 
 
 def test_a_sub_agent_is_told_as_one() -> None:
-    call = replace(made(bash("pkill python")), agent="a1")
+    call = structs.replace(made(bash("pkill python")), agent="a1")
     told = Told()
     for sight in Course(AROUND, "claude").sights(Done(call, ok=None)):
         told.take(Done(call, ok=None), sight)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from msgspec import structs
+
 from kbsite.alarms.kinds import alarm
 from kbsite.boards import board
 from kbsite.model.alarm import Alarm, Level
@@ -26,7 +28,8 @@ def noticing(
 
     site = read(settings)
     attempts: list[Attempt] = [
-        replace(attempt_of(stored), alarms=alarms.get(stored.run.id, ())) for stored in site.runs
+        structs.replace(attempt_of(stored), alarms=alarms.get(stored.run.id, ()))
+        for stored in site.runs
     ]
     boards = [
         board(config, [a for a in attempts if a.run.board == config.id], floors)

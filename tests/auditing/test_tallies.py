@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from kbsite.auditing.tallies import KindTally, Tallies, tallies
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.audit import Quote, Verdict
@@ -46,7 +48,7 @@ def test_a_kind_counts_a_run_once_by_its_heaviest_alarm_with_what_became_of_it(
     clean = make_run(board, model="b", audit={}).name
     waiting = make_run(board, model="c").name
     silent = make_run(board, model="d", audit=HACK).name
-    lighter: Alarm = replace(ALARMED, level=Level.NOTE)
+    lighter: Alarm = structs.replace(ALARMED, level=Level.NOTE)
     site = noticing(
         settings,
         {hacked: (lighter, ALARMED, ALARMED), clean: (ALARMED, WARNED), waiting: (lighter,)},

@@ -143,8 +143,11 @@ def test_columns_sort_one_way_and_the_other(open_page: Open, column: str, first:
     heading = page.get_by_role("columnheader", name=column)
     page.get_by_role("button", name=column).click()
     expect(heading).to_have_attribute("aria-sort", re.compile("ending$"))
+    expect(page.locator("#told")).to_have_text(re.compile(r"\d of \d"))  # then rows are there
+    way = str(heading.get_attribute("aria-sort"))
     one = judged(page)[0]
     page.get_by_role("button", name=column).click()
+    expect(heading).not_to_have_attribute("aria-sort", way)
     other = judged(page)[0]
 
     assert page.url.endswith(f"?sort=-{column}")

@@ -116,7 +116,7 @@ def test_a_quote_is_followed_to_its_highlighted_lines_by_keyboard_alone(
     line = page.locator(f"[id='{place}']")
     expect(line).to_be_in_viewport()
     expect(line).to_have_class(re.compile(r"\bquoted\b"))
-    plain = page.locator("tr:not(.quoted), details pre, .step:not(.quoted)").first
+    plain = page.locator("tr:not(.quoted), details pre, .steps > li:not(.quoted)").first
     shades = [one.evaluate("held => getComputedStyle(held).backgroundColor")
               for one in (line, plain)]  # fmt: skip
     assert shades[0] != shades[1]

@@ -69,7 +69,9 @@ def _open_page(
 
 
 def rows(page: Page) -> list[list[str]]:
-    """The table below the chart, cell by cell."""
+    """The table below the chart, cell by cell; it is made when it is opened."""
+    page.locator("#drawn-data").evaluate("(held) => { held.open = true }")
+    expect(page.locator("#drawn-table tbody tr").first).to_be_attached()
     texts = "(held) => held.map((row) => [...row.children].map((cell) => cell.textContent))"
     found: list[list[str]] = page.eval_on_selector_all("#drawn-table tbody tr", texts)
     return found

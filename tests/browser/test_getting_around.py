@@ -42,7 +42,7 @@ def test_find_counts_each_text_once_wherever_it_stands(open_run: Open) -> None:
     find(page, "A child begins")
     expect(found).to_have_text("1 of 1")
 
-    expect(page.locator(".step.here")).to_contain_text("A child begins.")
+    expect(page.locator(".steps > li.here")).to_contain_text("A child begins.")
 
 
 def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
@@ -64,7 +64,7 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
-    expect(page.locator(".step.here")).to_contain_text("secret thought 1")
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 1")
     page.keyboard.press("p")
 
     expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
@@ -72,7 +72,7 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
 
 def test_lines_of_an_output_are_linked_with_the_keyboard_alone(open_run: Open) -> None:
     page = open_run(f"#L{line_of(LONG_ROUND) + 1}")
-    expect(page.locator(".step.here")).to_contain_text("needle-00000")
+    expect(page.locator(".steps > li.here")).to_contain_text("needle-00000")
     page.keyboard.press("l")
     expect(page.locator("#lines-from")).to_be_focused()
     page.keyboard.type("2001")
@@ -83,7 +83,7 @@ def test_lines_of_an_output_are_linked_with_the_keyboard_alone(open_run: Open) -
 
     assert page.url.endswith(f"#L{NEEDLE}:2001-2003")
     expect(page.locator("#lines")).to_be_hidden()
-    expect(page.locator(".step.here")).to_be_focused()
+    expect(page.locator(".steps > li.here")).to_be_focused()
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -130,7 +130,7 @@ SELECT = """([id, pre, from, to]) => {
 
 def test_selected_lines_are_offered_as_a_link_counted_from_the_whole_text(open_run: Open) -> None:
     page = open_run(f"#L{NEEDLE}")
-    expect(page.locator(".step.here")).to_contain_text("needle-00000")
+    expect(page.locator(".steps > li.here")).to_contain_text("needle-00000")
     link = page.locator("#lines-link")
     page.evaluate(SELECT, [f"L{NEEDLE}", 0, "needle-00004", "needle-00006"])
     expect(link).to_have_text(f"#L{NEEDLE}:5-7")
@@ -176,17 +176,17 @@ def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
     assert f"Write {len(EDITED)}" in tool.inner_text()
     tool.focus()
     page.keyboard.type("Write")
-    expect(page.locator(".step:visible")).to_have_count(len(EDITED), timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED), timeout=10000)
     assert "tool=Write" in page.url
     page.reload()
-    expect(page.locator(".step:visible")).to_have_count(len(EDITED), timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED), timeout=10000)
     tool.focus()
     page.keyboard.type("any")
     agent = page.locator("#agent")
     agent.focus()
     page.keyboard.press("End")
 
-    expect(page.locator(".step:visible")).to_have_count(5, timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(5, timeout=10000)
     expect(page.get_by_text("A child begins.")).to_be_visible()
 
 
@@ -196,7 +196,7 @@ def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
     page.wait_for_timeout(900)
     page.keyboard.press("PageDown")
     page.wait_for_timeout(500)
-    before = page.evaluate("document.querySelector('.step.here').getBoundingClientRect().top")
+    before = page.evaluate("document.querySelector('.steps > li.here').getBoundingClientRect().top")
     page.reload()
     expect(step).to_be_attached()
     page.wait_for_timeout(900)
@@ -210,18 +210,18 @@ def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
 
 def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> None:
     page = open_run()
-    thought = page.locator(".step.thought details").first
+    thought = page.locator(".steps > li.thought details").first
     expect(thought).not_to_have_attribute("open", "")
     page.keyboard.press("f")
     page.keyboard.press("f")
     expect(thought).to_have_attribute("open", "")
     page.keyboard.press("t")
-    expect(page.locator(".step > a").first).to_have_text("03:04:06")
+    expect(page.locator(".steps > li > a").first).to_have_text("03:04:06")
     page.keyboard.press("?")
     page.locator("#keys").focus()
     page.keyboard.press("Space")
     page.reload()
-    expect(page.locator(".step > a").first).to_have_text("03:04:06")
+    expect(page.locator(".steps > li > a").first).to_have_text("03:04:06")
     expect(thought).to_have_attribute("open", "")
     expect(page.locator("#keys")).not_to_be_checked()
     page.keyboard.press("j")
@@ -237,7 +237,7 @@ def test_a_browser_that_keeps_nothing_shows_all_the_same(open_run: Open) -> None
     )
     page.reload()
     page.keyboard.press("j")
-    expect(page.locator(".step.here")).to_be_focused()
+    expect(page.locator(".steps > li.here")).to_be_focused()
     page.keyboard.press("f")
 
     expect(page.locator("#fold")).to_have_value("shut")

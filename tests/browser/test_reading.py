@@ -40,7 +40,7 @@ def test_every_harness_has_a_run_with_steps_to_read(opened: Opened, witness: Wit
         harnesses.add(rows.nth(number).locator(".harness").inner_text())
         rows.nth(number).get_by_role("link").first.click()
 
-        expect(page.locator(".step.run").first).to_be_visible()
+        expect(page.locator(".steps > li.run").first).to_be_visible()
         expect(page.locator(".note", has_text="script").first).to_be_visible()
 
     assert harnesses == {
@@ -64,7 +64,7 @@ def test_a_permalink_opens_at_its_event(opened: Opened) -> None:
     page = opened.page
     page.goto(f"{opened.start}runs/index.html")
     page.get_by_role("link", name=re.compile("_claude_scripted_add")).first.click()
-    link = page.locator(".step > a").nth(5)
+    link = page.locator(".steps > li > a").nth(5)
     anchor = str(link.get_attribute("href"))
     page.goto(f"{page.url}{anchor}")
 

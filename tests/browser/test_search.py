@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from kbsite import search
 from kbsite.build import build
 from kbsite.pages.runs import ROWS
+from kbsite.search import blocks
 from tests.browser.axe import broken
 from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.browser.server import serving
@@ -194,6 +196,58 @@ def test_from_disk_the_page_says_why_texts_are_not_searched(searched: Path, page
     expect(page.locator("#texts-told")).to_contain_text("From disk the texts cannot be searched")
     expect(page.locator("#told")).to_have_text(f"1 of {PLAIN + 3} runs")
     assert names(page) == ["long"]
+
+
+ODD = {
+    "cp.async.wait_all": "",
+    "wait_al": "",
+    "ASYNC": "",
+    "foo_bar::baz": "",
+    "cp.wait_all": "nothing",
+    "baz": "",
+    "straße": "",
+    "cafe\u0301 CAFÉ": "",
+    "ας": "",
+    "乘法": "",
+    "阵矩": "nothing",
+    f"round begins {LATE}": "nothing",
+    "<b> &amp;": "",
+}
+"""What is asked of an index of words, and how what is told of it begins if not with 1 run."""
+TOLD = (
+    "cp.async.wait_all foo_bar::baz Stra\u00dfe \u0391\u03a3 caf\u00e9 \u77e9\u9635\u4e58\u6cd5"
+    " <b> &amp; bold"
+)
+
+
+def test_a_large_site_has_its_texts_searched_from_disk_too(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings, page: Page, witness: Witness,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(search, "MOST_BYTES", -1)
+    monkeypatch.setattr(blocks, "_BYTES", 2000)
+    settings = make_settings(tmp_path, site={"search": True})
+    make_run(tmp_path / "runs/demo", run_id="plain", metrics={"status": "wrong"})
+    make_run(tmp_path / "runs/demo", run_id="odd", transcript={"stdout.jsonl": stream(TOLD)})
+    start = build(settings).out.as_uri()
+    page.goto(f"{start}/runs/index.html?q=softmax&status=wrong")
+    hits = page.locator("#texts-found > li")
+    expect(page.locator("#texts-told")).to_have_text(re.compile("^1 run or page holds"))
+    expect(hits).to_contain_text("claude · opus-x")
+    expect(hits.locator("mark")).to_have_text("softmax")
+    choose(page, "status", "")
+    expect(hits).to_have_count(4)  # the board and the problem, too
+    for asked, told in ODD.items():
+        page.fill("#query", "")
+        page.fill("#query", asked)
+        expect(page.locator("#texts-told")).to_have_text(re.compile(f"^{told or '1 run'}"))
+    page.fill("#query", "wait_a bold")
+    expect(hits.locator("mark")).to_have_text(["wait_all", "bold"])
+    hits.get_by_role("link", name="find them").click()
+    expect(page.locator("#found")).to_contain_text("1 of ")
+
+    assert page.url.startswith(f"{start}/runs/odd/index.html?q=wait_a%7Cbold")
+    assert witness.errors == []
 
 
 def test_a_hit_opens_the_run_at_its_step(found_at: str, page: Page, witness: Witness) -> None:

@@ -113,9 +113,9 @@ def test_a_long_text_lies_over_the_page_whole_and_escape_leads_to_its_step(open_
     expect(over).to_be_visible()
 
     assert over.locator("pre.text").text_content() == LONG
-    here = page.locator(".step.here").get_attribute("id")
+    here = page.locator(".steps > li.here").get_attribute("id")
     page.keyboard.press("j")
-    assert page.locator(".step.here").get_attribute("id") == here
+    assert page.locator(".steps > li.here").get_attribute("id") == here
     page.keyboard.press("Escape")
     expect(over).not_to_be_visible()
     assert page.url.endswith(f"#{anchor}")
@@ -140,7 +140,7 @@ def test_a_long_text_has_an_address_and_the_way_back_closes_it(open_run: Open) -
 def test_a_quote_of_the_audit_leads_to_its_lines_in_the_file(open_run: Open) -> None:
     page = open_run()
     page.locator(".quote .place a").nth(0).click()
-    step = page.locator(".step.here")
+    step = page.locator(".steps > li.here")
     expect(step).to_have_id(f"L{line_of(QUOTED)}")
     expect(step).to_have_class(re.compile(r"\bquoted\b"))
     expect(step).to_be_in_viewport()

@@ -131,14 +131,14 @@ def test_filters_leave_only_what_they_say_and_count_it(open_run: Open) -> None:
     chip = page.locator('.chip[data-mark="is-error"]')
     expect(chip).to_have_text(f"errors {len(FAILED)}")
     chip.click()
-    expect(page.locator(".step:visible")).to_have_count(len(FAILED), timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(len(FAILED), timeout=10000)
     chip.click()
     expect(page.get_by_text("Round 0 begins.")).to_be_visible()
 
 
 def test_keys_walk_over_steps_errors_and_edits(open_run: Open) -> None:
     page = open_run()
-    here = page.locator(".step.here")
+    here = page.locator(".steps > li.here")
     page.keyboard.press("e")
     expect(here).to_have_id(f"L{line_of(FAILED[0]) + 1}")
     page.keyboard.press("e")
@@ -159,7 +159,7 @@ def test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map(open_run: O
     page.locator(".quote .place a").nth(0).click()
     step = page.locator(f"#L{line_of(QUOTED)}")
     expect(step).to_be_visible()
-    expect(step).to_have_class("step message quoted")
+    expect(step).to_have_class("message quoted")
 
 
 def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> None:
@@ -175,7 +175,7 @@ def test_a_mark_of_the_map_leads_to_its_step(open_run: Open) -> None:
     marks = page.locator("#minimap rect.m-quoted")
     marks.first.click()
 
-    expect(page.locator(".step.here")).to_contain_text(f"Round {QUOTED} begins.")
+    expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
 
 
 def test_without_a_script_the_parts_are_pages_that_lead_on(open_run: Open) -> None:

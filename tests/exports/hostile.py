@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr
 
 from kbsite.model.event import (
     AgentStart,
@@ -94,7 +95,7 @@ EVENTS = st.one_of(
 def placed(events: list[Event]) -> Iterator[Event]:
     """The events, each on a line of its own."""
     for number, event in zip(itertools.count(1), events, strict=False):
-        object.__setattr__(event, "source", Source("main.jsonl", number))
+        force_setattr(event, "source", Source("main.jsonl", number))
         yield event
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import force_setattr
 
 from kbsite.exports.atif import NOTHING, linked, trajectory
 from kbsite.model.board import Attempt
@@ -288,7 +289,7 @@ def test_totals_are_the_transcript_s_and_include_the_cache() -> None:
     log = Log()
     use = log.use(5, scope=Scope.RUN, message="s", cost=0.5)
     usage = Usage(input=1, cache_read=20, cache_write=300, output=5, reasoning=4)
-    object.__setattr__(use, "usage", usage)
+    force_setattr(use, "usage", usage)
     final = exported(folded(log.say(), use))["final_metrics"]
 
     assert final == {

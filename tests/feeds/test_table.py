@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from arro3.io import read_parquet
+from msgspec.structs import replace
 
 from kbsite.feeds import parquet, table
 from kbsite.model.listing import ListedRun

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 import pytest
+from msgspec import structs
 
 from kbsite.boards import board
 from kbsite.model.alarm import Alarm, Level
@@ -47,7 +48,7 @@ def audit(verdict: Verdict, **fields: Any) -> Audit:
 
 def flagged(run: Attempt, level: Level = Level.ALARM, saw: str = "It catches all.") -> Attempt:
     alarm = Alarm(kind="fallback", level=level, saw=saw, look="Look.")
-    return replace(run, alarms=(alarm,))
+    return structs.replace(run, alarms=(alarm,))
 
 
 def site_of(

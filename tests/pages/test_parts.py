@@ -17,7 +17,7 @@ from tests.browser.long_session import LONG, LONG_ROUND, ROUNDS, line_of, sessio
 from tests.conftest import MakeRun, MakeSettings
 
 LOG = "home/.claude/projects/-w/s.jsonl"
-STEP = re.compile(r'<li class="step[^"]*" id="([^"]+)"')
+STEP = re.compile(r'<li class=(?:"[^"]*"|\w+) id=([\w-]+)')
 
 
 def pages_of(home: Path, data: bytes, make_settings: MakeSettings, make_run: MakeRun) -> Path:

@@ -33,7 +33,7 @@ from kbsite.model.event import (
 from kbsite.model.usage import Usage
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.parts import Reading
-from kbsite.pages.step_html import finish, item
+from kbsite.pages.step_html import IN_A_LINE, finish, item
 from kbsite.pages.steps import items
 
 ELSEWHERE: set[type[Event]] = {TokenUse, AgentStart, Trace}
@@ -88,8 +88,8 @@ def test_an_event_is_one_item_with_its_anchor_its_marks_and_what_it_says(kind: t
     event, told = SAMPLES[kind]
     (html,) = shown([event])
 
-    assert html.startswith('<li class="step ')
-    assert f'id="{"L1"}"><a href="#L1">L1</a>' in html
+    assert html.startswith("<li class=")
+    assert "id=L1><a href=#L1>L1</a>" in html
     assert told in text(html)
     assert html.count("<li ") == 1
 
@@ -99,8 +99,8 @@ def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
         [call(3), ToolResult(source=at(4), call_id="c", output="a\nb\n", exit_code=2, seconds=3.25)]
     )
 
-    assert '<li class="step run is-error" id="L3">' in html
-    assert '<details id="L4" open><summary>2 lines' in html
+    assert '<li class="run is-error" id=L3>' in html
+    assert "<details id=L4 open><summary>2 lines" in html
     assert "exit 2" in text(html)
     assert "3.25 s" in text(html)
 
@@ -108,7 +108,7 @@ def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
 def test_a_result_without_output_says_so_at_its_own_line() -> None:
     (html,) = shown([call(3), ToolResult(source=at(4), call_id="c", output="", exit_code=0)])
 
-    assert '<p class="dim" id="L4">no output, <span class="tone-good">exit 0</span></p>' in html
+    assert "<p class=dim id=L4>no output, <span class=tone-good>exit 0</span></p>" in html
 
 
 def test_tokens_stand_with_the_step_that_ends_their_message() -> None:
@@ -122,7 +122,7 @@ def test_bookkeeping_rows_are_one_line_with_a_place_for_each() -> None:
     rows = [Trace(source=at(n), type=f"t<{n % 2}>", raw="{}") for n in (1, 2, 3)]
     (html,) = shown(rows)
 
-    assert '<i id="L2"></i><i id="L3"></i>' in html
+    assert "<i id=L2></i><i id=L3></i>" in html
     assert "3 rows of bookkeeping, lines 1 to 3: t<1>, t<0>" in text(html)
 
 
@@ -132,10 +132,10 @@ def test_sub_agents_follow_the_call_that_started_them_one_level_deeper() -> None
     said = Message(source=at(3), role=Role.ASSISTANT, text="done", agent="kid")
     first, head, inner = shown([agent, start, said])
 
-    assert 'class="step agent"' in first
-    assert 'class="step agent is-sub depth-1 opens"' in head
+    assert "class=agent " in first
+    assert 'class="agent is-sub depth-1 opens"' in head
     assert "<Look> kid · 1 steps" in text(head)
-    assert 'class="step message is-sub depth-1"' in inner
+    assert 'class="message is-sub depth-1"' in inner
 
 
 def test_what_lies_far_from_a_change_is_folded_within_its_diff() -> None:
@@ -191,7 +191,7 @@ def test_a_plan_is_a_list_of_its_points_with_all_that_they_say() -> None:
                       recorded={"newTodos": todos, "oldTodos": []})  # fmt: skip
     (html,) = shown([plan, done])
 
-    assert "<li>☑ completed: read &lt;b&gt; · reading\n<li>▸ in_progress: write\n" in html
+    assert "<li>☑ completed: read &lt;b> · reading\n<li>▸ in_progress: write\n" in html
     assert "<li>☐ pending: check\n</ul>" in html
     assert "arguments" not in html
     assert "newTodos" not in html
@@ -199,13 +199,21 @@ def test_a_plan_is_a_list_of_its_points_with_all_that_they_say() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"todos": [{"content": "no status"}]}, {"todos": [{"status": "done", "n": 1}]}, {"todos": "x"},
+    [{"todos": [{"content": "no status"}]}, {"todos": [{"status": "done", "n": 1}]},
+     {"todos": "x  y"}, {"todos": "x" * IN_A_LINE},
      {"a": [{"status": "x"}], "b": [{"status": "x"}]}, {"n": 3, "todos": [{"status": "x"}]}],
 )  # fmt: skip
 def test_what_is_no_plain_list_of_points_is_shown_as_arguments(arguments: object) -> None:
     (html,) = shown([call(1, tool_kind=ToolKind.PLAN, arguments=arguments, summary="")])
 
     assert "<summary>arguments</summary>" in html
+
+
+def test_a_few_short_arguments_stand_in_a_line() -> None:
+    (html,) = shown([call(1, arguments={"a": '<i> "x"', "n": 3, "of": None}, summary="ls")])
+
+    assert 'a: "<i> \\"x\\"", n: 3, of: null' in text(html)
+    assert "<summary>arguments" not in html
 
 
 def test_a_file_that_a_shell_command_writes_anew_is_shown_once() -> None:
@@ -226,3 +234,42 @@ def test_a_file_that_a_shell_command_writes_anew_is_shown_once() -> None:
     assert "+line <b>six</b>" in mended
     assert text(first).count("line 3\n") == 1
     assert text(anew).count("row 3\n") == 1
+
+
+def test_an_output_that_repeats_lines_of_its_diff_says_which_and_nothing_twice() -> None:
+    def edited(told: str) -> str:
+        edit = Edit("kernel.py", "b\n<c>\nd\ne", "B\n<c>\nd\ne\nf")
+        asked = call(1, arguments={}, tool_kind=ToolKind.EDIT, edits=(edit,))
+        return shown([asked, ToolResult(source=at(2), call_id="c", output=told)])[0]
+
+    def numbered(lines: str) -> str:
+        return "\n".join(f"{n:6d}→{line}" for n, line in enumerate(lines.split(), 9))
+
+    repeats = edited(f"Done. The file is now:\n{numbered('a B <c> d e f')}\n    15→g\nFine?")
+    others = [numbered("a B <c> d x f"), numbered("B <c>"), numbered("B <c> d e f")[2:],
+              numbered("B <c> d e f").replace("    11", "    21")]  # fmt: skip
+
+    assert "Done. The file is now:\n     9→a" in text(repeats)
+    assert "lines 10 to 14 as changed above" in text(repeats)
+    assert "    15→g\nFine?" in text(repeats)
+    assert "10→" not in text(repeats)
+    assert "9 lines" in text(repeats)
+    for told in others:
+        assert f"now:\n{told}" in text(edited(f"now:\n{told}"))
+
+
+def test_a_file_that_is_written_anew_is_shown_without_what_was_there_before() -> None:
+    def wrote(line: int, text: str) -> list[Event]:
+        edit = Edit("a.py", None, text)
+        asked = call(line, call_id=str(line), arguments={"content": text}, edits=(edit,))
+        return [asked, ToolResult(source=at(line + 1), call_id=str(line), output="")]
+
+    old = "".join(f"line {n}\n" for n in range(12))
+    new = "".join(f"row {n}\n" for n in range(9)) + "line 11\n"
+    _, anew, mended = shown([*wrote(1, old), *wrote(3, new), *wrote(5, new.replace("8", "eight"))])
+
+    assert "<b>+9</b> <i>−11</i>" in anew
+    assert "<del>" not in anew
+    assert "+row 8\n line 11\n" in text(anew)
+    assert "arguments" not in anew
+    assert "-row 8\n" in text(mended)

@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec import structs
+
 from kbsite.check.audits import audit_findings
 from kbsite.check.known import Known
 from kbsite.errors import InputError, MachineError, UsageError
@@ -88,7 +90,7 @@ def check(stored: StoredRun, draft: Path, there: Known) -> Checked:
     # The rules are those of an audit.yaml, so they are held against one that nobody else sees.
     with TemporaryDirectory() as folder:
         write_text(Path(folder) / AUDIT, text)
-        found = audit_findings(replace(stored, folder=Path(folder), audit=audit), there)
+        found = audit_findings(structs.replace(stored, folder=Path(folder), audit=audit), there)
     return Checked(audit, tuple(replace(finding, path=str(draft)) for finding in found))
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from kbsite.text import plain
 
@@ -27,16 +27,14 @@ SLOT = 4
 _STEPS_OF_TIME = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200)
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A picture, and a table that says the same."""
 
     svg: Markup
     table: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """Values along an axis, as coordinates."""
 
     high: float

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from kbsite.charts.drawing import (
     BOTTOM,
@@ -86,8 +86,7 @@ def score_chart(
     return Chart(svg, _table(title, trajectory.points, href, state, so_far))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plot:
+class _Plot(Struct, frozen=True):
     """Where everything stands."""
 
     points: Sequence[Point]

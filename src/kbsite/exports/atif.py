@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.exports.plain import filled, is_whole, iso, plain
 from kbsite.exports.steps import Turn, groups
@@ -153,8 +154,7 @@ def _metrics(usage: Usage, cost: float | None = None, prefix: str = "") -> Json:
     })  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(Struct):
     """What the trajectories of one document share."""
 
     agent: Json
@@ -292,8 +292,7 @@ def _call(call: ToolCall, call_id: str) -> Json:
     return asked
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """Ids of calls, no two the same."""
 
     seen: set[str] = field(default_factory=set)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 from unicodedata import category
+
+from msgspec import Struct
 
 from kbsite.exports.plain import filled, iso, ordinary, whole
 from kbsite.harnesses.lines import dump
@@ -35,8 +36,7 @@ from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """How much of a text is kept: so much of its head, and as much of its tail."""
 
     lines: int
@@ -54,8 +54,7 @@ LONGEST = 2_000
 _TICKS = re.compile("`+")
 
 
-@dataclass(slots=True)
-class Left:
+class Left(Struct):
     """What is left out."""
 
     characters: int = 0

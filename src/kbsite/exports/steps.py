@@ -15,7 +15,8 @@ the last one, and nothing is put in another order than it happened.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.model.event import (
     Event,
@@ -31,8 +32,7 @@ from kbsite.model.transcript import Step
 from kbsite.model.usage import Usage, total
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """What the model did in one go."""
 
     items: list[Step] = field(default_factory=list)

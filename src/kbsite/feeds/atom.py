@@ -7,10 +7,11 @@ moved or made anew tells nobody the same news twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from html import escape
 from uuid import NAMESPACE_URL, uuid5
+
+from msgspec import Struct
 
 from kbsite.text import visible
 
@@ -20,19 +21,24 @@ MOST = 100
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A piece of news."""
 
     key: str
     """What it is told by, for ever, such as "run:<id>"."""
-    title: str
     when: datetime | date | None
     """None where nobody says: it is no news then."""
+    told: Callable[[], Told]
+    """What is told of it; asked only where it is among the latest."""
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What an entry of the feed says."""
+
+    title: str
     href: str
     """Address of the page that tells it."""
-    summary: Callable[[], str]
-    """What it tells; asked only of what is told."""
+    summary: str
     author: str
     kind: str
     """One word: run, verdict or correction."""
@@ -59,15 +65,16 @@ def feed(title: str, home: str, entries: Iterable[Entry]) -> str:
 
 
 def _entry(when: datetime, entry: Entry) -> Sequence[str]:
+    told = entry.told()
     return [
         "<entry>",
         f"<id>{_urn(entry.key)}</id>",
-        f"<title>{_text(entry.title)}</title>",
+        f"<title>{_text(told.title)}</title>",
         f"<updated>{_written(when)}</updated>",
-        f'<link rel="alternate" href={_attribute(entry.href)}/>',
-        f"<author><name>{_text(entry.author)}</name></author>",
-        f"<category term={_attribute(entry.kind)}/>",
-        f"<summary>{_text(entry.summary())}</summary>",
+        f'<link rel="alternate" href={_attribute(told.href)}/>',
+        f"<author><name>{_text(told.author)}</name></author>",
+        f"<category term={_attribute(told.kind)}/>",
+        f"<summary>{_text(told.summary)}</summary>",
         "</entry>",
     ]
 

@@ -7,11 +7,12 @@ want; its letters are those of the machine that draws it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec import Struct
 
 EXTRA = "kbsite[cards]"
 WIDTH, HEIGHT = 1200, 630
@@ -24,8 +25,7 @@ _FONTS = "DejaVu Sans Mono, Menlo, Consolas, monospace"
 _MOST_LINES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """What a card says."""
 
     title: str

@@ -22,13 +22,11 @@ from kbsite.model.standing import Standing
 from kbsite.standings import standings
 
 
-def leaderboard(boards: Iterable[tuple[Board, ListedBoard]]) -> Leaderboard:
-    """The file of some boards, each with what is listed of it."""
-    held = list(boards)
-    runs = (attempt.run for board, _ in held for attempt in _attempts(board))
+def leaderboard(boards: Iterable[Board]) -> Leaderboard:
+    """The file of some boards, still without what is listed of them."""
+    runs = (attempt.run for board in boards for attempt in _attempts(board))
     times = [run.started for run in runs if run.started]
-    listed = tuple(one for _, one in held)
-    return Leaderboard(format=FORMAT, latest=max(times, default=None), boards=listed)
+    return Leaderboard(format=FORMAT, latest=max(times, default=None), boards=())
 
 
 def listed_board(

@@ -7,22 +7,21 @@ of which none of that changed is not looked at again. No file of a run is ever w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field, structs
+
 from kbsite import assets
-from kbsite.engines import Engine, Lost, engine_of
+from kbsite.engines import Engine, Errand, Lost, Parcel, engine_of
 from kbsite.errors import MachineError
-from kbsite.hiding.allowed import allowed
-from kbsite.hiding.files import Seen
+from kbsite.hiding.looking import Looking
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span, covered
-from kbsite.redaction.known import Known, Value
-from kbsite.redaction.scan import DENIED, Looker
-from kbsite.store.files import Stored, contents
+from kbsite.store.files import Stored, contents, numbered
 from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
@@ -33,8 +32,7 @@ _FASTER, _A_FILE = 20, 500
 """How much faster files are looked at than shown, and what each weighs beside."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """What a build hid of runs, for the next one to know."""
 
     rules: str = ""
@@ -47,8 +45,7 @@ class Looked:
     """By folder."""
 
 
-@dataclass
-class Hiding:
+class Hiding(Struct, dict=True):
     """What is hidden of the runs of a site."""
 
     rules: Redact
@@ -80,7 +77,7 @@ class Hiding:
             self.found[str(folder)] = given
 
         weights = [_weight(files[folder]) for folder in anew]
-        self.engine.each(lambda folder: self._run(folder, files[folder]), anew, weights, told)
+        self.engine.each(self._errand(files), anew, weights, told)
         # Told in whatever order, it is found in that of the folders.
         found = {str(folder): self.found.pop(str(folder)) for folder in anew}
         self.found |= found
@@ -113,11 +110,11 @@ class Hiding:
         for name, one in self._below.of(folder).items():
             spans = hidden.files.get(name)
             covered_as = _digest_of_spans(spans) if spans else ""
-            shown[hidden.names.get(name, name)] = replace(one, hidden=covered_as)
+            shown[hidden.names.get(name, name)] = structs.replace(one, hidden=covered_as)
         if not shown:
             return "", "", ""
         untold = {
-            name: replace(one, digest="", hidden="") if name.startswith(TRANSCRIPT) else one
+            name: structs.replace(one, digest="", hidden="") if name.startswith(TRANSCRIPT) else one
             for name, one in shown.items()
         }
         unaudited = {name: one for name, one in shown.items() if name != AUDIT}
@@ -132,14 +129,14 @@ class Hiding:
     def shown(self) -> dict[str, Input]:
         """The files of the runs, with what is hidden of each."""
         held = {
-            path: replace(one, hidden="") if one.hidden else one
+            path: structs.replace(one, hidden="") if one.hidden else one
             for path, one in self.inputs.items()
         }
         for folder, hidden in self.found.items():
             for name, spans in hidden.files.items():
                 path = f"{Path(folder).absolute()}/{name}"
                 if path in held:
-                    held[path] = replace(held[path], hidden=_digest_of_spans(spans))
+                    held[path] = structs.replace(held[path], hidden=_digest_of_spans(spans))
         return held
 
     def text(self, text: str) -> str:
@@ -147,13 +144,13 @@ class Hiding:
         if not self.rules.on:
             return text
         data = text.encode("utf-8", "surrogateescape")
-        return covered(data, self._looker.look(data).spans).decode("utf-8", "surrogateescape")
+        return covered(data, self._looking.looker.look(data).spans).decode(
+            "utf-8", "surrogateescape"
+        )
 
     @cached_property
-    def _looker(self) -> Looker:
-        return Looker(
-            Known(Value(value, DENIED) for value in self.denied), self.rules.private_addresses
-        )
+    def _looking(self) -> Looking:
+        return Looking(self.rules, self.denied)
 
     def _key(self, folder: Path) -> str:
         """Digest of all that decides what is hidden of a run; empty where that is not known."""
@@ -174,33 +171,26 @@ class Hiding:
         denied = hashlib.sha256(b"\0".join(self.denied)).hexdigest()
         return f"{rules_digest()} {self.rules!r} {denied}"
 
-    def _run(self, folder: Path, files: Sequence[Stored]) -> Hidden:
-        if not self.rules.on:
-            return Hidden(self._key(folder))
-        seen, run = Seen(self._looker), f"{folder.parent.name}/{folder.name}"
-        for file in files:
-            seen.see(file)
-        seen.again()
-        kept = {
-            name: tuple(self._kept(f"{run}/{name}", name, spans, seen))
-            for name, spans in seen.spans.items()
-        }
-        hidden = {name: held for name, held in kept.items() if held}
-        names = _unique({file.name: seen.name(file.name) for file in files})
-        before, after = {}, {}
-        for file in files:
-            if file.name in hidden:
-                before[file.name] = _digest(file)
-                after[file.name] = _digest(replace(file, hidden=hidden[file.name]))
-        return Hidden(self._key(folder), hidden, names, before, after)
+    def _errand(self, files: Mapping[Path, Sequence[Stored]]) -> Errand[Path, Hidden]:
+        def here(folder: Path) -> Hidden:
+            return received(folder, self._looking.look(_name(folder), files[folder]))
 
-    def _kept(self, place: str, name: str, spans: Sequence[Span], seen: Seen) -> Iterator[Span]:
-        if not self.rules.allow:
-            yield from spans
-            return
-        for span in spans:
-            if not allowed(self.rules.allow, span, place, seen.value(name, span)):
-                yield span
+        def parcel(folder: Path) -> Parcel:
+            held = files[folder]
+            return Parcel((_name(folder), numbered(held)), [file.at for file in held])
+
+        def received(folder: Path, found: Hidden) -> Hidden:
+            return replace(found, made_of=self._key(folder))
+
+        def afar() -> Looking:
+            return Looking(self.rules, self.denied)
+
+        return Errand(here, afar, lambda _: self.rules.on, parcel, received)
+
+
+def _name(folder: Path) -> str:
+    """What a run is called where kbsite.yaml allows something in it."""
+    return f"{folder.parent.name}/{folder.name}"
 
 
 def _weight(files: Sequence[Stored]) -> int:
@@ -209,31 +199,6 @@ def _weight(files: Sequence[Stored]) -> int:
 
 def _digest_of_spans(spans: Sequence[Span]) -> str:
     return hashlib.sha256(repr(spans).encode()).hexdigest()
-
-
-def _digest(file: Stored) -> str:
-    """The SHA-256 of what the site shows of a file; empty of one that cannot be read."""
-    try:
-        with file.open() as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
-    except OSError:
-        return ""
-
-
-def _unique(names: Mapping[str, str]) -> dict[str, str]:
-    """New names of files that are called otherwise; no two the same, and none that of another."""
-    taken = {old for old, new in names.items() if old == new}
-    found = {}
-    for old, new in names.items():
-        if old == new:
-            continue
-        own, number = new, 1
-        while own in taken:
-            number += 1
-            own = f"{new}-{number}"
-        taken.add(own)
-        found[old] = own
-    return found
 
 
 _MADE_OF: Final = ("redaction", "hiding", "model/redaction.py")
@@ -251,7 +216,7 @@ def rules_digest() -> str:
 def hiding_of(
     settings: Settings,
     held: Mapping[str, Input],
-    before: Looked = Looked(),
+    before: Looked = Looked(),  # noqa: B008 - unchangeable
     changes: Changes | None = None,
     engine: Engine | None = None,
 ) -> Hiding:

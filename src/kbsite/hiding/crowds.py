@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.scan import CROWDED
@@ -38,8 +40,7 @@ class _NoJsonError(Exception):
     """Strings that cannot be hidden one by one."""
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """Lines that crowded stretches touch, and the stretches."""
 
     start: int

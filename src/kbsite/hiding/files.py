@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field, structs
 
 from kbsite.hiding import archives
 from kbsite.hiding.crowds import Stretch, over, widened
@@ -19,8 +21,7 @@ BLOCK: Final = 4 << 20
 """Bytes of a file that are looked at at once."""
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """The files of a run while they are looked at."""
 
     looker: Looker
@@ -43,7 +44,7 @@ class Seen:
         if self.secrets or self.people:
             known = Known(Value(value, SEEN) for value in sorted(self.secrets))
             people = People(name for name in sorted(self.people) if len(name) > 2)
-            self.looker = replace(self.looker, again=(known.looked, people.looked))
+            self.looker = structs.replace(self.looker, again=(known.looked, people.looked))
         for name, file in self.files.items():
             spans, crowded = self.spans[name], self.crowded[name]
             if self.looker.again:

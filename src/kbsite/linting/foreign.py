@@ -13,7 +13,7 @@ from kbsite.linting.site import MOST_BYTES, BuiltSite
 from kbsite.model.finding import Finding, Severity
 from kbsite.search import FOLDER as SEARCH
 
-_OURS = ("static/", f"{SEARCH}/")
+_OURS = ("static/", f"{SEARCH}/pagefind")
 """Where scripts with code stand: kbsite's own, and Pagefind's."""
 _CALLS = re.compile(
     r"""(?:\b(?:fetch|import|importScripts|Worker|SharedWorker|EventSource|WebSocket|sendBeacon)\s*"""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from kbsite.model.audit import Audit, Earlier, Effect, Verdict
 from kbsite.model.board import Board, Due
 from kbsite.pages import verdicts
-from kbsite.pages.page import INDEX, File, Page, Renderer, Site
+from kbsite.pages.page import INDEX, File, Made, Page, Renderer, Site
 from kbsite.pages.queue import waiting
 from kbsite.pages.verdicts import Judged
+from kbsite.standing import digest
 from kbsite.store.runs import StoredRun
 
 ROWS = 100
@@ -23,8 +25,7 @@ WAITING = 100
 """Runs of the queue, and corrections, that the page shows; more are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Cells that a board's rule wants audited for one reason."""
 
     due: Due
@@ -32,8 +33,7 @@ class Reason:
     audited: int
 
 
-@dataclass(frozen=True, slots=True)
-class BoardCoverage:
+class BoardCoverage(Struct, frozen=True):
     """How much of what a board's rule wants audited is."""
 
     board: Board
@@ -41,8 +41,7 @@ class BoardCoverage:
     """Only those that some cell has; a cell can have several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(Struct, frozen=True):
     """A verdict that was replaced, and by what."""
 
     stored: StoredRun
@@ -69,6 +68,12 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield verdicts.script(site, rows)
     cut = [rows[at : at + ROWS] for at in range(0, len(rows), ROWS)] or [[]]
     for number, held in enumerate(cut, start=1):
+        path, made = page_path(number), None
+        if number > 1:
+            made = _made(site, held, number, len(cut))
+            if made and made == renderer.made(path, page_path(1)):
+                yield File(path, made=made, stays=True)
+                continue
         values = {
             "title": "audits" if number == 1 else f"audits, page {number}",
             "number": number,
@@ -80,8 +85,13 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
         }
         if number == 1:
             values |= _overview(site, rows)
-        path = page_path(number)
-        yield File(path, renderer.page("pages/audits.html", path, values))
+        yield File(path, renderer.page("pages/audits.html", path, values), made=made)
+
+
+def _made(site: Site, held: Sequence[Judged], number: int, numbers: int) -> Made | None:
+    """What a page that shows nothing but rows is made of; None where that is not known."""
+    rows = [verdicts.made_of(site, row) for row in held]
+    return Made(digest((number, numbers, rows)), len(rows)) if all(rows) else None
 
 
 def _overview(site: Site, rows: Sequence[Judged]) -> dict[str, object]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.model.transcript import Step
 from kbsite.pages.facts import count, elapsed
@@ -14,8 +15,7 @@ GRAIN = 1000
 """In how many pieces an axis is divided: places on it are whole numbers of them."""
 
 
-@dataclass(slots=True)
-class Stretch:
+class Stretch(Struct):
     """The steps of one mark of the map, on each axis; None where nothing tells."""
 
     begins: float | None = None
@@ -33,8 +33,7 @@ class Stretch:
         self.after = after
 
 
-@dataclass(slots=True)
-class Axes:
+class Axes(Struct):
     """Collects the stretches of a transcript's items, given in their order."""
 
     seconds: float = 0.0

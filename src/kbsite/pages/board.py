@@ -22,8 +22,30 @@ from kbsite.text import banner
 def pages(site: Site) -> Iterator[Page]:
     """One page a board."""
     for board in site.boards:
-        values = partial(_values, site, board)
-        yield templated(board_path(board.config.id), "pages/board.html", values)
+        values, depends = partial(_values, site, board), partial(board_depends, site, board)
+        yield templated(board_path(board.config.id), "pages/board.html", values, depends)
+
+
+def board_depends(site: Site, board: Board) -> object:
+    """What a board's page is made of, beside code, titles and settings.
+
+    Nothing of it is in a transcript, but for what alarms and proofs say of it.
+    """
+    problems = [column.problem for column in board.columns]
+    floors = [floor for row in board.floors for floor in row.floors if floor]
+    runs = [attempt.run.id for _, _, cell in board.cells for attempt in cell.attempts]
+    runs += [refusal.run_id for refusal in board.refused]
+    return (
+        [(name, site.problem_title(name), in_ms(site, name)) for name in problems],
+        board.problem_hashes, board.hardware, board.hardware in site.hardware,
+        board.budget_seconds, board.floors, [floor.run in site.by_id for floor in floors],
+        board.refused, site.config.leaks,
+        [(_told(site, run), site.alarms.get(run), site.proofs.get(run)) for run in runs],
+    )  # fmt: skip
+
+
+def _told(site: Site, run: str) -> object:
+    return run, site.by_id[run].untold or site.by_id[run]
 
 
 def _values(site: Site, board: Board) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kbsite.model.audit import Quote
 from kbsite.model.board import Attempt
@@ -19,8 +19,7 @@ LONGEST = 400
 UNCHECKED = "Nobody could hold it against the file."
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
+class Cited(Struct, frozen=True):
     """A passage, and whether it stands where the audit says."""
 
     quote: Quote

@@ -95,10 +95,8 @@ def _head(
 
 def label(site: Site, run: Run) -> str:
     """What tells a run from the others of its problem: contender, and which attempt it is."""
-    attempts = [other.run.id for other in site.attempts[run.id]]
-    if len(attempts) < 2:
-        return run.contender.label
-    return f"{run.contender.label}, attempt {attempts.index(run.id) + 1} of {len(attempts)}"
+    number, count = site.places[run.id]
+    return run.contender.label + (f", attempt {number} of {count}" if count > 1 else "")
 
 
 def _facts(

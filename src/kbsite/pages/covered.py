@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.redacted import Redactions
 from kbsite.redaction.scan import title
@@ -12,8 +13,7 @@ FILES = 20
 """Files that are named for a rule; the rest is counted, and stands in data/redaction.json."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoveredFile:
+class CoveredFile(Struct, frozen=True):
     """A file of a run, and what one rule covered of it."""
 
     run: str
@@ -23,8 +23,7 @@ class CoveredFile:
     """The lines of the first of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoveredRule:
+class CoveredRule(Struct, frozen=True):
     """What one rule covered of all runs."""
 
     id: str

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from kbsite import __version__
 from kbsite.errors import MachineError
@@ -15,6 +17,7 @@ from kbsite.model.config import Config
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
 from kbsite.pages import listing
+from kbsite.pages.board import board_depends
 from kbsite.pages.covered import covered_rules
 from kbsite.pages.leaks import leaks
 from kbsite.pages.news import entries
@@ -31,6 +34,7 @@ from kbsite.pages.page import (
     run_path,
 )
 from kbsite.pages.social import base_url, board_card, bundle_path, run_card
+from kbsite.standing import digest
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text
@@ -46,8 +50,7 @@ FEED = "data/feed.xml"
 REDACTION = "data/redaction.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A file that the page lists."""
 
     path: str
@@ -76,8 +79,13 @@ def _bundles(site: Site) -> Iterator[Page]:
             f"kbsite.yaml asks for bundles: install them with: pip install '{bundles.EXTRA}'"
         )
     for stored in site.every_run:
-        path = bundle_path(stored.run.id)
-        yield Page(path, partial(_bundle, stored), partial(_bundled, stored), stored)
+        yield bundle(stored)
+
+
+def bundle(stored: StoredRun) -> Page:
+    """The files of a run as one archive."""
+    path = bundle_path(stored.run.id)
+    return Page(path, partial(_bundle, stored), partial(_bundled, stored), stored)
 
 
 def _bundle(stored: StoredRun, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
@@ -92,19 +100,15 @@ def _bundled(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
 
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
-    held = [(board, _listed(site, board)) for board in site.boards]
-    yield File(LEADERBOARD, json_text(leaderboard(held)))
-    for board, listed in held:
-        yield File(board_file(board), json_text(leaderboard([(board, listed)])))
+    yield from _leaderboards(site)
     runs = listing.ordered(site)
-    rows = [listing.kept(site, "table", one, partial(_table_row, site, one)) for one in runs]
-    lines = (
-        listing.kept(site, "csv", one, partial(table.csv_line, row))
-        for one, row in zip(runs, rows, strict=True)
-    )
+    lines = [listing.kept_text(site, "csv", one, partial(_csv_line, site, one)) for one in runs]
     yield File(CSV, table.csv_text(lines))
     if parquet.available():
-        yield File(PARQUET, data=partial(parquet.parquet, rows))
+        rows = [
+            listing.kept_text(site, "table", one, partial(_packed_row, site, one)) for one in runs
+        ]
+        yield File(PARQUET, data=partial(_parquet, rows))
     yield File(FEED, _feed(site))
     yield File(SITE, json_text(published(site)))
     values = {
@@ -113,8 +117,41 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield File(DATA, renderer.page("pages/data.html", DATA, values))
 
 
+def _leaderboards(site: Site) -> Iterator[File]:
+    """All boards in one file, then each in its own."""
+    held = [(board, _listed_text(site, board)) for board in site.boards]
+    yield File(LEADERBOARD, _leaderboard(held))
+    for board, text in held:
+        yield File(board_file(board), _leaderboard([(board, text)]))
+
+
+def _leaderboard(held: Sequence[tuple[Board, str]]) -> str:
+    """json_text of the file of some boards, of which each is JSON already."""
+    whole = json_text(leaderboard(board for board, _ in held))
+    return listing.filled(whole, [text for _, text in held])
+
+
+def _listed_text(site: Site, board: Board) -> str:
+    made_of = digest(board_depends(site, board))
+    return site.kept.text(
+        "leaderboard", board.config.id, made_of, lambda: listing.inner_json(_listed(site, board))
+    )
+
+
+def _csv_line(site: Site, stored: StoredRun) -> str:
+    return table.csv_line(_table_row(site, stored))
+
+
+def _packed_row(site: Site, stored: StoredRun) -> str:
+    return json.dumps(_table_row(site, stored))
+
+
 def _table_row(site: Site, stored: StoredRun) -> table.Row:
     return table.row(listing.one_listed(site, stored))
+
+
+def _parquet(packed_rows: Sequence[str]) -> bytes:
+    return parquet.parquet(json.loads(f"[{','.join(packed_rows)}]"))
 
 
 def board_file(board: Board) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from statistics import quantiles
+
+from msgspec import Struct
 
 from kbsite.model.run import Contender
 from kbsite.pages import listing
@@ -27,8 +28,7 @@ LARGEST = 1e15
 """A figure beyond it is damage, and is left out like one that nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How the scores of a contender are spread."""
 
     contender: Contender
@@ -51,7 +51,7 @@ def pages(site: Site) -> Iterator[Page]:
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     rows = [
-        listing.kept(site, "explored", stored, partial(_packed, site, stored))
+        listing.kept_text(site, "explored", stored, partial(_packed, site, stored))
         for stored in site.runs
     ]
     yield File(DATA, f"window.kbsiteExplored=[{','.join(rows)}];\n")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.event import ToolCall
 from kbsite.pages.parts import Part
@@ -14,8 +15,7 @@ MAIN = "main"
 """How the main agent is called among the agents; another one by the anchor of its head."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A tool or an agent, with the number of items that narrowing to it leaves."""
 
     key: str
@@ -23,8 +23,7 @@ class Named:
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class InPart:
+class InPart(Struct, frozen=True):
     """What a part holds, for a script that has not loaded it; counts as "key:12 key:3"."""
 
     tools: str
@@ -33,8 +32,7 @@ class InPart:
     """The agents that it starts within, outermost first, without the main one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """The tools and agents of a transcript, in the order in which they appear, and its parts."""
 
     tools: tuple[Named, ...]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from kbsite.charts import Chart, grade_plot, samples_chart
 from kbsite.model.floor import Floor
@@ -24,8 +24,7 @@ MOST = 100
 """Alarms, proofs, facts and the like that are shown; a grade has a tenth of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """One of the clocks, as the table of clocks names and explains it."""
 
     key: str
@@ -46,8 +45,7 @@ CLOCKS = (
 """In the order of the table: the clock inside beside the one outside of the same calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(Struct, frozen=True):
     """What the sections of a run's grade show."""
 
     shapes: tuple[ShapeMetrics, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from kbsite.model.board import Board
 from kbsite.model.hardware import FIGURES, Figure, Format, Hardware, Peak, rate
@@ -31,8 +32,7 @@ _MEASURES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A figure as a page shows it."""
 
     label: str
@@ -40,8 +40,7 @@ class Fact:
     figure: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """A peak as a page shows it."""
 
     peak: Peak
@@ -51,8 +50,7 @@ class Rate:
     """Operations a byte from which on the units, and not the DRAM, take longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A board that was made on some hardware, with its runs; None for runs of no board."""
 
     board: Board | None

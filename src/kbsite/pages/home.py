@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from kbsite.model.board import Board, Due
 from kbsite.pages import facts
@@ -17,8 +18,7 @@ LATEST = 3
 """How many verdicts the home page shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Principle:
+class Principle(Struct, frozen=True):
     """A principle of the site, with the state of the check behind it."""
 
     text: str

@@ -23,6 +23,7 @@ from kbsite.pages import (
     runs,
 )
 from kbsite.pages.page import Page, Site
+from kbsite.store.runs import StoredRun
 
 
 class PageModule(Protocol):
@@ -43,3 +44,10 @@ def every(site: Site) -> Iterator[Page]:
     """All pages of the site, in order of kind."""
     for module in ALL:
         yield from module.pages(site)
+
+
+def of_run(site: Site, stored: StoredRun) -> Iterator[Page]:
+    """The pages that are made of a run's own files: those that a node of a cluster can make."""
+    yield run.page(site, stored)
+    if site.config.bundles:
+        yield data.bundle(stored)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from kbsite.model.audit import Audit, Verdict
 from kbsite.model.board import Attempt, Board
@@ -18,16 +19,14 @@ QUOTED = 10
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """A run that went through a leak."""
 
     attempt: Attempt
     audit: Audit
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(Struct, frozen=True, dict=True):
     """A leak, and the runs of a board that went through it."""
 
     anchor: str

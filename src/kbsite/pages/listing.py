@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isfinite
+
+from msgspec import Struct
 
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
@@ -42,8 +43,7 @@ FIELDS = (
 """What data/runs.js holds of each run, in the order of its lists; static/runs.js reads them so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A value that runs can be filtered by."""
 
     value: str
@@ -132,14 +132,23 @@ def files(site: Site) -> Iterator[File]:
     """The two files that list all runs."""
     runs = ordered(site)
     yield File(LISTING, _listing([_listed_text(site, stored) for stored in runs]))
-    rows = [kept(site, "script", stored, partial(_script_row, site, stored)) for stored in runs]
+    rows = [kept_text(site, "script", one, partial(_script_row, site, one)) for one in runs]
     yield File(LISTING_SCRIPT, script(site, runs, FIELDS, rows))
 
 
 def _listing(runs: Sequence[str]) -> str:
     """What data/runs.json holds: json_text of a Listing, of runs that are JSON already."""
-    whole = json_text(Listing(format=FORMAT, runs=()))
-    return whole.replace("[]", f"[\n    {_NEXT.join(runs)}\n  ]") if runs else whole
+    return filled(json_text(Listing(format=FORMAT, runs=())), runs)
+
+
+def filled(whole: str, items: Sequence[str]) -> str:
+    """Indented JSON of an object with an empty list, with items in it, each by `inner_json`."""
+    return whole.replace("[]", f"[\n    {_NEXT.join(items)}\n  ]") if items else whole
+
+
+def inner_json(item: object) -> str:
+    """A record as it stands in a list of an object in indented JSON."""
+    return json_text(item).rstrip().replace("\n", "\n    ")
 
 
 _NEXT = ",\n    "
@@ -147,15 +156,21 @@ _NEXT = ",\n    "
 
 def _listed_text(site: Site, stored: StoredRun) -> str:
     def made() -> str:
-        return json_text(one_listed(site, stored)).rstrip().replace("\n", "\n    ")
+        return inner_json(one_listed(site, stored))
 
-    return kept(site, "json", stored, made)
+    return kept_text(site, "json", stored, made)
 
 
 def kept(site: Site, kind: str, stored: StoredRun, make: Callable[[], Row]) -> Row:
     """A row about a run, made only where something that it hangs on changed."""
     run_id = stored.run.id
-    return site.kept.row(kind, run_id, site.rows_depend.get(run_id), make)
+    return site.kept.row(kind, run_id, site.rows_depend.get(run_id, ""), make)
+
+
+def kept_text(site: Site, kind: str, stored: StoredRun, make: Callable[[], str]) -> str:
+    """The same of a row that is text, and of a kind that one page alone has."""
+    run_id = stored.run.id
+    return site.kept.text(kind, run_id, site.rows_depend.get(run_id, ""), make)
 
 
 def listed(site: Site) -> tuple[ListedRun, ...]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from kbsite.model.proof import Proof
 from kbsite.pages.quotes import lines_by_file, proven
 from kbsite.store.runs import LOGS, StoredRun
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Lines of a log that stand together."""
 
     text: str
@@ -20,8 +20,7 @@ class Stretch:
     """Its place on the page, for a line that is quoted; empty for the lines between."""
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """A log of a run, whole."""
 
     name: str

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kbsite.model.transcript import DiffLine
 
-WHOLE = 12_000
+WHOLE = 16_000
 """Characters that are shown in place; a longer text is shown by its ends."""
-HEAD, TAIL = 4_000, 2_000
+HEAD, TAIL = 2_000, 1_000
 """Characters of each end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
+class Ends(Struct, frozen=True):
     """A long text by its ends."""
 
     head: str
@@ -25,8 +25,7 @@ class Ends:
     """File name of the page that holds the whole, in the folder of the run's page."""
 
 
-@dataclass(frozen=True, slots=True)
-class LongText:
+class LongText(Struct, frozen=True):
     """A text that gets a page of its own."""
 
     page: str
@@ -35,8 +34,7 @@ class LongText:
     text: str
 
 
-@dataclass(slots=True)
-class LongTexts:
+class LongTexts(Struct):
     """Collects the long texts of the steps that are rendered, for pages of their own."""
 
     _held: list[LongText] = field(default_factory=list)

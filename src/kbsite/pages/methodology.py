@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
+
+from msgspec import Struct
 
 from kbsite import exploits, standings
 from kbsite.alarms import caught
@@ -33,8 +34,7 @@ from kbsite.store.schema import attribute_docs
 PATH = f"methodology/{INDEX}"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Something that the code states about itself."""
 
     name: str
@@ -46,8 +46,7 @@ class Rule:
     """What it is set to, where it is a constant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What an audit can answer beside its verdict."""
 
     name: str

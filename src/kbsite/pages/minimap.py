@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.event import Notice, Topic
 from kbsite.pages.axes import Axes
@@ -23,8 +24,7 @@ _RANK = ("quoted", "error", "solution", "compaction", "edit", "write", "run", "a
 """What a mark stands for when its stretch holds several things: the first of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """One stretch of one agent's steps."""
 
     column: int
@@ -33,8 +33,7 @@ class Mark:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """The marks of one agent."""
 
     title: str
@@ -47,8 +46,7 @@ class Lane:
     """From where to where the agent paused, on the axis of time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Minimap:
+class Minimap(Struct, frozen=True):
     """The lanes of all agents."""
 
     columns: int

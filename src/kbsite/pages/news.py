@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from kbsite.feeds.atom import Entry
+from kbsite.feeds.atom import Entry, Told
 from kbsite.model.audit import Audit
 from kbsite.model.run import Run
-from kbsite.pages.audits import corrections
+from kbsite.pages.audits import Correction, corrections
 from kbsite.pages.facts import in_short, score
 from kbsite.pages.page import Site, address, attempt_of, run_path
 from kbsite.store.runs import StoredRun
@@ -18,47 +18,48 @@ from kbsite.store.runs import StoredRun
 def entries(site: Site, base: str) -> Iterator[Entry]:
     """New runs, new verdicts and corrections, in no order; `base` is put before addresses."""
     for stored in site.runs:
-        yield _run(site, stored, base)
-        if stored.audit is not None:
-            yield _verdict(stored, stored.audit, base)
+        run, audit = stored.run, stored.audit
+        when = stored.metrics.graded or run.ended or run.started or _named(run)
+        yield Entry(f"run:{run.id}", when, partial(_run, site, stored, base))
+        if audit is not None:
+            key = f"verdict:{run.id}:{audit.date}:{audit.verdict.value}"
+            yield Entry(key, audit.date, partial(_verdict, run, audit, base))
     for one in corrections(site):
-        run, earlier = one.stored.run, one.earlier
-        yield Entry(
-            key=f"correction:{run.id}:{earlier.replaced}:{earlier.verdict.value}",
-            title=f"{earlier.verdict.value} became {one.verdict.value}: {_who(run)}",
-            when=earlier.replaced,
-            href=_page(run, base),
-            summary=partial(in_short, earlier.why),
-            author=earlier.by,
-            kind="correction",
-        )
+        earlier = one.earlier
+        key = f"correction:{one.stored.run.id}:{earlier.replaced}:{earlier.verdict.value}"
+        yield Entry(key, earlier.replaced, partial(_correction, one, base))
 
 
-def _run(site: Site, stored: StoredRun, base: str) -> Entry:
-    run = stored.run
-    figure = attempt_of(stored).score
-    told = f"{stored.metrics.status.label}{f', {score(figure)}' if figure is not None else ''}"
-    return Entry(
-        key=f"run:{run.id}",
+def _run(site: Site, stored: StoredRun, base: str) -> Told:
+    run, figure = stored.run, attempt_of(stored).score
+    came_to = f"{stored.metrics.status.label}{f', {score(figure)}' if figure is not None else ''}"
+    return Told(
         title=f"run: {_who(run)}",
-        when=stored.metrics.graded or run.ended or run.started or _named(run),
         href=_page(run, base),
-        summary=lambda: f"{site.problem_title(run.problem)}: {told}",
+        summary=f"{site.problem_title(run.problem)}: {came_to}",
         author=run.contender.label,
         kind="run",
     )
 
 
-def _verdict(stored: StoredRun, audit: Audit, base: str) -> Entry:
-    run = stored.run
-    return Entry(
-        key=f"verdict:{run.id}:{audit.date}:{audit.verdict.value}",
+def _verdict(run: Run, audit: Audit, base: str) -> Told:
+    return Told(
         title=f"{audit.verdict.value}: {_who(run)}",
-        when=audit.date,
         href=_page(run, base),
-        summary=partial(in_short, audit.summary),
+        summary=in_short(audit.summary),
         author=audit.auditor,
         kind="verdict",
+    )
+
+
+def _correction(one: Correction, base: str) -> Told:
+    run, earlier = one.stored.run, one.earlier
+    return Told(
+        title=f"{earlier.verdict.value} became {one.verdict.value}: {_who(run)}",
+        href=_page(run, base),
+        summary=in_short(earlier.why),
+        author=earlier.by,
+        kind="correction",
     )
 
 

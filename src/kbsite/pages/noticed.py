@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.alarms.kinds import BY_ID
 from kbsite.model.alarm import Alarm, Level
@@ -16,8 +17,7 @@ MOST = 60
 """Alarms, and notes, that the page shows; more are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownAlarm:
+class ShownAlarm(Struct, frozen=True):
     """An alarm, and where what it is about is shown."""
 
     alarm: Alarm
@@ -29,8 +29,7 @@ class ShownAlarm:
     """Whether the site has a page of the other run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownAlarms:
+class ShownAlarms(Struct, frozen=True):
     """The alarms of a run as its page shows them."""
 
     alarms: tuple[ShownAlarm, ...]
@@ -43,7 +42,7 @@ class ShownAlarms:
 def depends(site: Site, stored: StoredRun) -> object:
     """What the alarms of a run's page are made of."""
     held = site.alarms.get(stored.run.id, ())
-    return [(alarm, alarm.other in site.attempts) for alarm in held]
+    return [(alarm, alarm.other in site.known) for alarm in held]
 
 
 def noticed(
@@ -66,7 +65,7 @@ def noticed(
             place=line_place(found, alarm.file, alarm.lines)
             or steps.get((alarm.file, alarm.lines))
             or _file(stored, alarm.file),
-            other=alarm.other in site.attempts,
+            other=alarm.other in site.known,
         )
         for alarm in shown
     ]

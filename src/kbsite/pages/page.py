@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.board import Attempt, Board
@@ -22,6 +24,8 @@ from kbsite.model.redacted import Redactions
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.pages.kept_rows import KeptRows
+from kbsite.pages.neighbours import Neighbours, neighbours
+from kbsite.standing import digest
 from kbsite.store.files import Stored
 from kbsite.store.inputs import Input
 from kbsite.store.problems import StoredProblem
@@ -29,25 +33,17 @@ from kbsite.store.runs import StoredRun
 
 INDEX = "index.html"
 
+NEAR = 10
+"""Attempts before a run, and after it, that its page links."""
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+
+class Contest(Struct, frozen=True):
     """Runs that can be compared: those of a problem on a board."""
 
     board: Board
     problem: str
     attempts: Sequence[Attempt]
     """At least two, the best first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The runs beside a cell on its board, by id; None at an edge."""
-
-    left: str | None = None
-    right: str | None = None
-    up: str | None = None
-    down: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,7 @@ class Site:
     @cached_property
     def neighbours(self) -> Mapping[str, Neighbours]:
         """The runs beside a run on the board that shows it, by the run's id."""
-        return {run_id: held for board in self.boards for run_id, held in _neighbours(board)}
+        return {run_id: held for board in self.boards for run_id, held in neighbours(board)}
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
@@ -132,6 +128,23 @@ class Site:
             for held in {id(held): held for held in self.attempts.values()}.values()
             for number, stored in enumerate(held, start=1)
         }
+
+    @cached_property
+    def near(self) -> Mapping[str, Sequence[str]]:
+        """The attempts around a run and itself, in order, by id, by the run's id.
+
+        A cell of thousands is listed elsewhere.
+        """
+        return {
+            run_id: tuple(held.run.id for held in cell[max(0, number - 1 - NEAR) : number + NEAR])
+            for run_id, cell in self.attempts.items()
+            for number, _ in (self.places[run_id],)
+        }
+
+    @cached_property
+    def known(self) -> Container[str | None]:
+        """The ids of all runs that have a page."""
+        return self.by_id.keys()
 
     @cached_property
     def contests(self) -> Sequence[Contest]:
@@ -151,18 +164,23 @@ class Site:
         return {a.run.id: held.attempts for held in self.contests for a in held.attempts}
 
     @cached_property
-    def rows_depend(self) -> Mapping[str, object]:
-        """What a row about a run hangs on, wherever it stands, by the run's id.
+    def rows_depend(self) -> Mapping[str, str]:
+        """A digest of what a row about a run hangs on, wherever it stands, by the run's id.
 
-        Nothing of it is in a transcript. None for a run of which that is not known.
+        Nothing of it is in a transcript. Empty for a run of which that is not known.
         """
-        found: dict[str, object] = {}
+        found: dict[str, str] = {}
         for stored in self.every_run:
             run, board = stored.run, self.board_of.get(stored.run.id)
             on = board.config.id if board else None
             held = (stored.untold, on, self.places[run.id], heaviest(self.alarms.get(run.id, ())))
-            found[run.id] = held if stored.untold else None
+            found[run.id] = digest(held) if stored.untold else ""
         return found
+
+    def ready(self) -> None:
+        """Work out what pages of runs ask of all runs: before the process is copied, so once."""
+        _ = self.by_id, self.by_problem, self.board_of, self.neighbours, self.refusals
+        _ = self.places, self.rivals
 
     def cost(self, run: Run, shown: Transcript | None = None) -> Cost:
         """What a run cost: as its CLI says, and by the site's table of prices."""
@@ -182,30 +200,6 @@ class Site:
 def heaviest(alarms: Sequence[Alarm]) -> Level | None:
     """The level of the heaviest of some alarms; None if there is none."""
     return max((one.level for one in alarms), key=lambda level: level.weight, default=None)
-
-
-def _neighbours(board: Board) -> Iterator[tuple[str, Neighbours]]:
-    """What stands beside each run of a board, by the run's id."""
-    grid = [[cell.shown.run.id if cell else None for cell in row.cells] for row in board.rows]
-    across = [_beside(line) for line in grid]
-    down = [_beside(line) for line in zip(*grid, strict=True)]
-    for y, row in enumerate(board.rows):
-        for x, cell in enumerate(row.cells):
-            for attempt in cell.attempts if cell else ():
-                yield attempt.run.id, Neighbours(*across[y][x], *down[x][y])
-
-
-def _beside(ids: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
-    """For each place of a line the nearest id before it, and the nearest after it."""
-    return list(zip(_passed(ids), [*_passed(ids[::-1])][::-1], strict=True))
-
-
-def _passed(ids: Sequence[str | None]) -> Iterator[str | None]:
-    """For each place of a line the last id before it."""
-    last = None
-    for one in ids:
-        yield last
-        last = one or last
 
 
 def _rank(attempt: Attempt) -> tuple[bool, float, tuple[float, str]]:
@@ -229,8 +223,7 @@ class Renderer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """What a file that can stay as it is while others of its page change was made of."""
 
     digest: str
@@ -240,8 +233,7 @@ class Made:
     """The files that were made with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file of the site, ready to be written."""
 
     path: str
@@ -258,8 +250,7 @@ class File:
     """Whether it is what it was the last time; it has no text then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page of the site, still to be made, with the pages that are cut from it."""
 
     path: str

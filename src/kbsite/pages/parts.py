@@ -7,8 +7,9 @@ last part, since a part ends as soon as the next item does not fit into it any m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
+
+from msgspec import Struct, field
 
 from kbsite.model.audit import Quote
 from kbsite.model.event import Source
@@ -27,8 +28,7 @@ PART_STEPS, PART_BYTES = 50, 100_000
 """What every other part holds at most; a single larger item is a part of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What rendering the steps of a run needs to know of it."""
 
     run_id: str
@@ -63,8 +63,7 @@ def _covers(quote: Quote, source: Source) -> bool:
     return quote.lines[0] <= source.line <= quote.lines[-1]
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """A part of a transcript."""
 
     number: int

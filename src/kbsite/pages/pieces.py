@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kbsite import text as texts
 from kbsite.model.event import Image, ToolResult
 from kbsite.model.transcript import DiffLine, FileDiff
+from kbsite.pages.echo import Echo, echo_of
 from kbsite.pages.facts import count, duration
 from kbsite.pages.long_text import WHOLE
 from kbsite.terminal import terminal
@@ -24,7 +25,7 @@ OPEN_LINES = 20
 """Lines of an output that is shown unfolded."""
 NEAR_LINES = 3
 """Lines beside a change that are shown unfolded."""
-FAR_LINES = 5
+FAR_LINES = 10
 """Unchanged lines beyond those from which they are folded."""
 DIFF_LINES = 60
 """Lines that are shown of a diff that is too long for its place."""
@@ -35,17 +36,21 @@ def long(
 ) -> str:
     """A text, whole, or by its ends with a link to the page that holds the whole."""
     shown = terminal if coloured else texts.content
-    # The line end after the tag is HTML's own: it keeps one that the text starts with.
-    opened = '<pre class="tone-bad">\n' if failed else "<pre>\n"
     ends = reading.long_texts.ends(text, anchor)
     if ends is None:
-        return f"{opened}{shown(text)}</pre>"
+        return _pre(shown(text), failed=failed)
     told = f"… {count(ends.left_out)} more {_line_s(ends.left_out)}"
     link = f'<a href="{texts.plain(ends.page)}">{told}: open all {count(len(text))} characters</a>'
     return (
-        f'{opened}{shown(ends.head)}</pre>\n<p class="left-out">{link}</p>\n'
-        f"{opened}{shown(ends.tail)}</pre>"
+        f'{_pre(shown(ends.head), failed=failed)}\n<p class="left-out">{link}</p>\n'
+        f"{_pre(shown(ends.tail), failed=failed)}"
     )
+
+
+def _pre(shown: str, *, failed: bool = False) -> str:
+    # HTML drops a line end right after the tag: one that the text starts with needs another.
+    kept = "\n" if shown.startswith(("\n", "\r")) else ""
+    return f"<pre{' class=tone-bad' if failed else ''}>{kept}{shown}</pre>"
 
 
 def prose(text: str, anchor: str, reading: Reading) -> str:
@@ -63,29 +68,37 @@ def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
     return f"<details><summary>{label}</summary>{long(text, anchor, reading)}</details>"
 
 
-def diff(change: FileDiff, anchor: str, reading: Reading) -> str:
-    """What a call changed in a file; only that it did, where its command says the rest."""
+def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False) -> str:
+    """What a call changed in a file; only that it did, where its command says the rest.
+
+    `named` says that the file is named right above.
+    """
+    path = "" if named else f"<span>{texts.content(change.path)}</span> "
     head = (
-        f'<figure class="diff"><figcaption>{texts.content(change.path)}'
-        f" <span>{texts.content(change.told)}</span>"
+        f"<figure><figcaption>{path}{texts.content(change.told)}"
         f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>"
     )
-    if change.replayed and _is_rewrite(change):
-        return f"{head}</figure>\n"
-    stretches = list(_stretches(change.lines))
-    ends = reading.long_texts.diff_ends(change.lines, anchor)
+    shown = change.lines
+    if _is_rewrite(change):
+        if change.replayed:
+            return f"{head}</figure>"
+        if change.anew:
+            # What was there before stands further up: what is new can be read without it.
+            shown = tuple(line for line in shown if line.sign != "-")
+    stretches = list(_stretches(shown))
+    ends = reading.long_texts.diff_ends(shown, anchor)
     more = ""
     if ends is not None:
         near = [line for far, held in stretches if not far for line in held]
         stretches = [(False, near[:DIFF_LINES])]
-        told = f"open all {count(len(change.lines))} lines of this change"
+        told = f"open all {count(len(shown))} lines of this change"
         more = f'<p class="left-out"><a href="{texts.plain(ends.page)}">{told}</a></p>'
     body = "".join(_stretch(held, far=far) for far, held in stretches)
-    return f"{head}\n{body}{more}</figure>\n"
+    return f"{head}\n{body}{more}</figure>"
 
 
 def _is_rewrite(change: FileDiff) -> bool:
-    """Whether less stayed than changed: the shell command shows the new text better then."""
+    """Whether less stayed than changed: the new text says more by itself then."""
     return 2 * len(change.lines) < 3 * (change.added + change.removed)
 
 
@@ -126,33 +139,44 @@ def result(
     reading: Reading,
     more: Mapping[str, object] | str = "",
     own_anchor: str = "",
+    diffs: Sequence[FileDiff] = (),
 ) -> str:
-    """What came back from a call; `more` is what the CLI recorded beyond it."""
-    place = f' id="{texts.plain(own_anchor)}"' if own_anchor else ""
+    """What came back from a call, below its `diffs`; `more` is what the CLI recorded beyond it."""
+    place = f" id={texts.plain(own_anchor)}" if own_anchor else ""
     recorded = folded(more, "as the CLI recorded it", anchor, reading)
-    return (
-        f"{_output(held, anchor, reading, place)}"
-        f"{images(held.images)}{recorded}{_side_files(held, reading)}"
-    )
+    echo = echo_of(held.output, diffs) if len(held.output) <= WHOLE else None
+    output = _output(held, anchor, reading, place) if echo is None else _echo(held, echo, place)
+    return f"{output}{images(held.images)}{recorded}{_side_files(held, reading)}"
 
 
 def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
     text, head = held.output, _head(held)
     if not text:
-        return f'<p class="dim"{place}>no output{head}</p>'
+        return f"<p class=dim{place}>no output{head}</p>"
     body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
     unfolded = " open" if text.count("\n") < OPEN_LINES else ""
     summary = f"<summary>{lines(text)}{head}</summary>"
     return f"<details{place}{unfolded}>{summary}{body}</details>"
 
 
+def _echo(held: ToolResult, echo: Echo, place: str) -> str:
+    """An output without the lines that the diff above it shows."""
+    failed = bool(held.is_error)
+    after = _pre(terminal(echo.after), failed=failed) if echo.after else ""
+    told = f"lines {echo.first} to {echo.last} as changed above"
+    return (
+        f"<details{place} open><summary>{lines(held.output)}{_head(held)}</summary>"
+        f"{_pre(terminal(echo.before), failed=failed)}<p class=dim>{told}\n{after}</details>"
+    )
+
+
 def _head(held: ToolResult) -> str:
     told = []
     if held.is_error:
-        told.append(' <span class="tone-bad">✗ error</span>')
+        told.append(" <span class=tone-bad>✗ error</span>")
     if held.exit_code is not None:
         tone = "tone-bad" if held.exit_code else "tone-good"
-        told.append(f' <span class="{tone}">exit {held.exit_code}</span>')
+        told.append(f" <span class={tone}>exit {held.exit_code}</span>")
     if held.seconds is not None:
         told.append(f" {duration(held.seconds)}")
     return ",".join(["", *told])
@@ -166,7 +190,7 @@ def _side_files(held: ToolResult, reading: Reading) -> str:
             told.append(f"{shown}, which the run does not hold")
         else:
             told.append(f'<a href="{texts.plain(own)}">{shown}</a>')
-    return "".join(f'\n<p class="dim">full output in {place}</p>' for place in told)
+    return "".join(f"\n<p class=dim>full output in {place}</p>" for place in told)
 
 
 def lines(text: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from kbsite.model.accounting import ListedShape, bound_by, ceiling_of
 from kbsite.model.board import Board, Cell, Column, Row
@@ -21,8 +22,7 @@ from kbsite.text import code_lines
 _ADDRESS = re.compile(r"https?://[!-~]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     """A problem's column on one board, best cell first."""
 
     board: Board
@@ -32,8 +32,7 @@ class Results:
     """In the order of the board's floor rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A shape that a problem is graded on, as the page lists it."""
 
     name: str
@@ -57,7 +56,7 @@ def _depends(site: Site, problem: str) -> object:
     results = [
         (
             held.board.config.id, held.column.tally, [cell.shown.run.id for _, cell in held.cells],
-            [(floor, floor.run in site.by_id) for floor in held.floors],
+            [(floor, floor.run in site.known) for floor in held.floors],
         )
         for held in _results(site, problem)
     ]  # fmt: skip

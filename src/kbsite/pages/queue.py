@@ -13,15 +13,15 @@ Within each, the highest score first, then by id.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.board import Attempt, Board, Cell, Due
 from kbsite.pages.page import Site
 from kbsite.store.runs import StoredRun
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """A run that waits for its auditor."""
 
     board: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.proof import Proof
 from kbsite.pages.page import raw_path
@@ -20,8 +21,7 @@ FILES = 20
 """Snapshots that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A snapshot, or what changed since the one before, where an audit quotes it."""
 
     name: str

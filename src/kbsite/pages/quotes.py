@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kbsite.model.audit import Quote
 from kbsite.model.lines import line_words
@@ -16,8 +17,7 @@ FOUND = 300
 """Characters of what the cited lines say instead that the page shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownQuote:
+class ShownQuote(Struct, frozen=True):
     """A quote, and where its lines are."""
 
     number: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from kbsite.charts import Chart, context_chart, score_chart, work_chart
 from kbsite.exports import atif, markdown
@@ -21,13 +22,13 @@ from kbsite.pages.grade import floors_of, grade, in_ms
 from kbsite.pages.logs import log_places, logs
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import minimap
+from kbsite.pages.neighbours import Neighbours
 from kbsite.pages.noticed import depends as alarms_depend_on
 from kbsite.pages.noticed import noticed
 from kbsite.pages.page import (
     INDEX,
     LARGE,
     File,
-    Neighbours,
     Page,
     Renderer,
     Site,
@@ -48,26 +49,27 @@ from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.trajectories import trajectory
 
-NEAR = 10
-"""Attempts before a run, and after it, that its page links."""
 
-
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Struct, frozen=True):
     """Where a run stands among the attempts of its cell."""
 
     number: int
     """Which one it is, from 1."""
     count: int
     near: Sequence[str]
-    """Those around it and itself, in order, by id: a cell of thousands is listed elsewhere."""
+    """Those around it and itself, in order, by id."""
 
 
 def pages(site: Site) -> Iterator[Page]:
     """One page a run. Its transcript is read when the page is written."""
     for stored in site.every_run:
-        files, depends = partial(_files, site, stored), partial(_depends, site, stored)
-        yield Page(run_path(stored.run.id), files, depends, stored)
+        yield page(site, stored)
+
+
+def page(site: Site, stored: StoredRun) -> Page:
+    """The page of a run."""
+    files, depends = partial(_files, site, stored), partial(_depends, site, stored)
+    return Page(run_path(stored.run.id), files, depends, stored)
 
 
 def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> object:
@@ -103,8 +105,7 @@ def _own(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
 def attempts_of(site: Site, run_id: str) -> Attempts:
     """Where a run stands among the attempts of its cell, and those that its page links."""
     number, count = site.places[run_id]
-    near = site.attempts[run_id][max(0, number - 1 - NEAR) : number + NEAR]
-    return Attempts(number, count, tuple(stored.run.id for stored in near))
+    return Attempts(number, count, site.near[run_id])
 
 
 def best_other(site: Site, run_id: str) -> str | None:

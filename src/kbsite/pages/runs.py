@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+
+from msgspec import Struct
 
 from kbsite.pages import listing
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site
@@ -20,8 +21,7 @@ COLUMNS = ("run", "problem", "contender", "result", "verdict", "time", "attempt"
 """What the table says of a run, and what a script can sort it by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Runs of a board that stand on one page."""
 
     board: str

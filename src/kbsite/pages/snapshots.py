@@ -1,16 +1,16 @@
 """The page of a run's snapshots: solution.py after each change, as the changes that lead there.
 
-Each page holds one text in full and the changes that follow it, so that any state can be made from
-its page alone; static/snapshots.js does, to show any state and what differs between any two. Long
-rows of changes go on to further pages of the same form.
+Each page starts with one text in full and holds the changes that follow it, and whole what was
+written anew, so that any state can be made from its page alone; static/snapshots.js does, to show
+any state and what differs between any two. Long rows of changes go on to further pages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from markupsafe import Markup
+from msgspec import Struct, field
 
 from kbsite.fold.edits import Files
 from kbsite.model.event import Edit
@@ -28,6 +28,9 @@ from kbsite.trajectories.snapshots import snapshots
 PAGE_CHANGES, PAGE_CHARACTERS = 100, 150_000
 """Changes, and characters of them, from which they go on to the next page."""
 
+ANEW = 20
+"""Lines removed from which a text is shown in full, where less of the text before it stayed."""
+
 LONGEST = 300_000
 """Characters of a text from which it is not shown."""
 
@@ -35,8 +38,7 @@ ALL_CHARACTERS = 6_000_000
 """Characters of all changes of a run from which later ones are told without their lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A snapshot as its page shows it."""
 
     number: int
@@ -48,12 +50,13 @@ class Change:
     """The state that the change starts from; None where it is shown in full or not at all."""
     same: int | None = None
     """The earlier state whose text it has again."""
+    text: str = ""
+    """Its text where it was written anew, and is shown in full in place of what changed."""
     missing: str = ""
     """Why its text is not shown; empty where it is."""
 
 
-@dataclass(slots=True)
-class SnapshotPage:
+class SnapshotPage(Struct):
     """One page of changes."""
 
     number: int
@@ -149,8 +152,7 @@ def _pages(found: Snapshots) -> Iterator[SnapshotPage]:
     yield page
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(Struct):
     """What is known of the solution while its changes come."""
 
     number: int | None = None
@@ -175,11 +177,22 @@ class _Row:
             del self.seen[text]
             missing = "The changes of this run are too large to show them all here."
             return Change(number, snapshot, missing=missing), []
-        base = self.number if same == number else None
+        anew = _is_anew(self.text, lines)
+        base = self.number if same == number and not anew else None
         self.before = None if self.number is None else (self.number, self.text)
         self.number, self.text = number, text
         again = same if same != number else None
+        if anew:
+            return Change(number, snapshot, text=text), lines
         return Change(number, snapshot, diff(lines), base, again), lines
+
+
+def _is_anew(before: str, changed: Sequence[DiffLine]) -> bool:
+    """Whether most of a text was put in place of most of another."""
+    removed = sum(line.sign == "-" for line in changed)
+    added = sum(line.sign == "+" for line in changed)
+    stayed = before.count("\n") + 1 - removed
+    return removed >= ANEW and 2 * stayed < added + removed
 
 
 def _shown(text: str) -> str:

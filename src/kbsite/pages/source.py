@@ -7,8 +7,9 @@ file too long even for that is shown by its ends, and is one click away as it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from kbsite.model.proof import Proof
 from kbsite.pages.page import File, Renderer
@@ -51,16 +52,14 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Lines that are left out."""
 
     first: int
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file of the solution."""
 
     name: str
@@ -93,16 +92,14 @@ class Source:
             yield Gap(last + 1, count)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A file as one page shows it."""
 
     file: Source
     rows: tuple[CodeLine | Gap, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """The files of a solution."""
 
     here: tuple[Shown, ...]

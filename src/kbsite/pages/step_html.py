@@ -2,8 +2,8 @@
 
 They are written here and not in a template because a transcript has tens of thousands of them, and
 as short as HTML allows because their tags would outweigh what they hold: an item's classes are its
-marks, and what its first tags mean is told by the style sheet. Every text goes through
-`kbsite.text`, which makes it safe for a page.
+marks, what its first tags mean is told by the style sheet, and an attribute that is one word of our
+own has no quotes. Every text goes through `kbsite.text`, which makes it safe for a page.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 DEEPEST = 6
 """How far sub-agents are set in; what is deeper stands below them."""
 
+IN_A_LINE = 200
+"""Characters of arguments that stand in a line."""
+
 _AS_WRITTEN = "as the CLI wrote it"
 
 _TONES = {
@@ -53,17 +56,23 @@ def item(held: Item, reading: Reading) -> str:
     """One item of the list. A sub-agent's items follow its head, one level deeper."""
     quoted = " quoted" if reading.quotes and reading.cites(held) else ""
     depth = f" depth-{min(held.depth, DEEPEST)}" if held.depth else ""
-    classes = f"step {' '.join(held.marks)}{depth}{quoted}"
+    opens = " opens" if held.opens is not None else ""
+    classes = f"{' '.join(held.marks)}{depth}{quoted}{opens}"
     anchor = texts.plain(held.anchor)
+    named = (
+        f'<li class="{classes}" id={anchor}'
+        if " " in classes
+        else f"<li class={classes} id={anchor}"
+    )
     if held.opens is not None:
-        return f'<li class="{classes} opens" id="{anchor}">{_opening(held)}\n'
+        return f"{named}>{_opening(held)}\n"
     pause = f' data-pause="{elapsed(held.pause)}"' if held.pause else ""
     if held.step is None:
-        return f'<li class="{classes}" id="{anchor}"{pause}>{_rows(held)}\n'
+        return f"{named}{pause}>{_rows(held)}\n"
     step = held.step
     when = anchor if step.elapsed is None else elapsed(step.elapsed)
     return (
-        f'<li class="{classes}" id="{anchor}"{pause}><a href="#{anchor}">{when}</a>'
+        f"{named}{pause}><a href=#{anchor}>{when}</a>"
         f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}\n"
     )
 
@@ -79,12 +88,12 @@ def _opening(held: Item) -> str:
     assert agent is not None
     title = texts.content(agent.title) or "sub-agent"
     told = f"{texts.content(agent.id)} · {count(len(agent.steps))} steps"
-    return f'<b>agent</b> {title} <span class="dim">{told}</span>{_usage(agent.usage)}'
+    return f"<b>agent</b> {title} <span class=dim>{told}</span>{_usage(agent.usage)}"
 
 
 def _rows(held: Item) -> str:
     rows = held.rows
-    places = "".join(f'<i id="{texts.plain(row.anchor)}"></i>' for row in rows[1:])
+    places = "".join(f"<i id={texts.plain(row.anchor)}></i>" for row in rows[1:])
     first, last = rows[0].event.source.line, rows[-1].event.source.line
     told = f"rows of bookkeeping, lines {first} to {last}"
     if len(rows) == 1:
@@ -108,16 +117,17 @@ def _call(step: Step, reading: Reading) -> Iterator[str]:
     summary = f" <code>{texts.content(call.summary)}</code>" if call.summary else ""
     yield f"<p><b>{call.tool_kind.value}</b> <i>{texts.content(call.tool)}</i>{summary}\n"
     for change in step.diffs:
-        yield pieces.diff(change, step.anchor, reading)
+        named = len(step.diffs) == 1 and change.path == call.summary
+        yield pieces.diff(change, step.anchor, reading, named=named)
     command = long_command(step)
     if command:
         yield pieces.long(command, step.anchor, reading)
     yield _arguments(step, reading)
     if step.result is None:
-        yield '<p class="dim">no result: the session ended or was interrupted first'
+        yield "<p class=dim>no result: the session ended or was interrupted first"
     else:
         yield pieces.result(
-            step.result, step.anchor, reading, more_recorded(step), step.result_anchor
+            step.result, step.anchor, reading, more_recorded(step), step.result_anchor, step.diffs
         )
 
 
@@ -135,8 +145,19 @@ def _arguments(step: Step, reading: Reading) -> str:
         return plan
     description = others.get("description")
     if len(others) == 1 and isinstance(description, str):
-        return f'<p class="dim">{texts.content(description)}\n'
+        return f"<p class=dim>{texts.content(description)}\n"
+    if told := _in_a_line(others):
+        return f"<p class=dim>{texts.content(told)}\n"
     return pieces.folded(others, "arguments", step.anchor, reading)
+
+
+def _in_a_line(held: Mapping[str, object]) -> str:
+    """Arguments one after the other; empty where they are no few plain words or numbers."""
+    if any(isinstance(value, Mapping | list) for value in held.values()):
+        return ""
+    told = ", ".join(f"{key}: {texts.json(value)}" for key, value in held.items())
+    # A paragraph keeps no line ends, and no blanks beside blanks.
+    return told if len(told) <= IN_A_LINE and " ".join(told.split()) == told else ""
 
 
 def _plan(held: Mapping[str, object]) -> str:
@@ -148,7 +169,7 @@ def _plan(held: Mapping[str, object]) -> str:
     points = [_point(entry) for entry in lists[0]]
     if not all(points):
         return ""
-    told = "".join(f'<p class="dim">{texts.content(text)}\n' for text in others)
+    told = "".join(f"<p class=dim>{texts.content(text)}\n" for text in others)
     return f"{told}<ul>{''.join(points)}</ul>\n"
 
 
@@ -172,7 +193,7 @@ def _result(step: Step, reading: Reading) -> Iterator[str]:
     result = step.event
     assert isinstance(result, ToolResult)
     named = texts.content(result.call_id)
-    yield f'<p><b>result</b> <span class="dim">without a call in this transcript: {named}</span>\n'
+    yield f"<p><b>result</b> <span class=dim>without a call in this transcript: {named}</span>\n"
     yield pieces.result(result, step.anchor, reading, result.recorded)
 
 
@@ -201,7 +222,7 @@ def _thought(step: Step, reading: Reading) -> Iterator[str]:
         yield f"<details><summary><b>thinks</b> {told}</summary>{body}</details>"
     else:
         why = "the text is encrypted" if thought.encrypted else "the CLI left the text out"
-        yield f'<p class="dim"><b>thinks</b> {why}'
+        yield f"<p class=dim><b>thinks</b> {why}"
 
 
 def _notice(step: Step, reading: Reading) -> Iterator[str]:
@@ -210,7 +231,7 @@ def _notice(step: Step, reading: Reading) -> Iterator[str]:
     tone = _TONES.get(notice.topic, "dim")
     body = pieces.long(notice.text, step.anchor, reading, coloured=True)
     raw = pieces.folded(notice.raw, _AS_WRITTEN, step.anchor, reading)
-    yield f'<div class="{tone}"><b>{notice.topic.value}</b>{body}{raw}</div>'
+    yield f"<div class={tone}><b>{notice.topic.value}</b>{body}{raw}</div>"
 
 
 def _session(step: Step, reading: Reading) -> Iterator[str]:
@@ -226,7 +247,7 @@ def _session(step: Step, reading: Reading) -> Iterator[str]:
     }
     yield f"<p><b>session</b>{_facts(told)}\n"
     if session.tools:
-        yield f'<p class="dim">tools: {texts.content(", ".join(session.tools))}\n'
+        yield f"<p class=dim>tools: {texts.content(', '.join(session.tools))}\n"
     yield pieces.folded(session.raw, _AS_WRITTEN, step.anchor, reading)
 
 
@@ -245,13 +266,13 @@ def _finish_head(event: Finish) -> str:
         "after": "" if event.seconds is None else duration(event.seconds),
         "turns": "" if event.turns is None else str(event.turns),
     }
-    reason = f'<span class="{tones[event.ok]}">{texts.content(event.reason)}</span>'
+    reason = f"<span class={tones[event.ok]}>{texts.content(event.reason)}</span>"
     return f"<p><b>end</b> {reason}{_facts(told)}</p>\n"
 
 
 def _facts(told: Mapping[str, str]) -> str:
     return "".join(
-        f' <span class="fact"><span class="dim">{name}</span> {texts.content(value)}</span>'
+        f" <span class=fact><span class=dim>{name}</span> {texts.content(value)}</span>"
         for name, value in told.items()
         if value
     )
@@ -261,7 +282,7 @@ def _malformed(step: Step, reading: Reading) -> Iterator[str]:
     event = step.event
     assert isinstance(event, Malformed)
     place = f"{texts.content(event.source.file)} line {event.source.line}"
-    yield f'<p class="tone-warn"><b>malformed</b> {place}: {texts.content(event.reason)}\n'
+    yield f"<p class=tone-warn><b>malformed</b> {place}: {texts.content(event.reason)}\n"
     yield pieces.long(event.text, step.anchor, reading)
 
 
@@ -269,7 +290,7 @@ def _unknown(step: Step, reading: Reading) -> Iterator[str]:
     event = step.event
     assert isinstance(event, Unknown)
     told = f"a row of type {texts.content(event.type)}, shown as it is"
-    yield f'<p class="tone-warn"><b>unknown</b> {told}\n'
+    yield f"<p class=tone-warn><b>unknown</b> {told}\n"
     yield pieces.long(event.raw, step.anchor, reading)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, Topic, Trace, Unknown
 from kbsite.model.transcript import AgentLog, Step, Transcript
@@ -39,8 +40,7 @@ _COPIES = {
 """Keys of a record under which a CLI keeps its own diff, and the file as it was before."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True, dict=True):
     """One item of the row: a step, bookkeeping rows put together, or the head of a sub-agent."""
 
     anchor: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
+
+from msgspec import Struct
 
 from kbsite.model.audit import Audit
 from kbsite.model.board import Attempt
@@ -11,6 +13,7 @@ from kbsite.pages import listing
 from kbsite.pages.facts import in_short
 from kbsite.pages.leaks import leaks as board_leaks
 from kbsite.pages.page import File, Site, address, attempt_of, board_path, run_key
+from kbsite.standing import digest
 from kbsite.store.runs import StoredRun
 from kbsite.text import visible
 
@@ -36,8 +39,7 @@ FIELDS = (
 NO_LEAK = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A run that somebody audited."""
 
     stored: StoredRun
@@ -123,8 +125,23 @@ def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice
 def script(site: Site, rows: Sequence[Judged]) -> File:
     """The file that hands the rows to static/runs.js."""
     runs = [row.stored for row in rows]
-    values = [listing.packed(_row(site, row)) for row in rows]
+    values = [
+        site.kept.text("judged", row.stored.run.id, made_of(site, row), partial(_packed, site, row))
+        for row in rows
+    ]
     return File(SCRIPT, listing.script(site, runs, FIELDS, values))
+
+
+def made_of(site: Site, row: Judged) -> str:
+    """A digest of what a row hangs on beside code, titles and settings; empty if not known."""
+    run = row.stored.run
+    known = site.rows_depend.get(run.id)
+    held = known, row.proven, row.leak, row.card, site.problem_title(run.problem)
+    return digest(held) if known else ""
+
+
+def _packed(site: Site, row: Judged) -> str:
+    return listing.packed(_row(site, row))
 
 
 def _filtered_by(site: Site, row: Judged) -> dict[str, str]:

@@ -6,8 +6,9 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
+
+from msgspec import Struct, field, structs
 
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.lines import Line
@@ -30,8 +31,7 @@ _FIRST = 1000
 """Events within which a transcript's main file says something."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """A file of the transcript that the run's page shows."""
 
     form: Format
@@ -53,8 +53,7 @@ class _Shown:
         return own if self.main else f"f{_name(self.file.name)}-{own}"
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """A quote that is looked for in all events of a file."""
 
     quote: Quote
@@ -168,7 +167,7 @@ def _told(own: Sequence[Event]) -> str:
 
 def _texts(event: Event) -> Iterator[str]:
     """Every text that an event holds, however deep."""
-    waiting: deque[object] = deque(getattr(event, one.name) for one in fields(event))
+    waiting: deque[object] = deque(structs.astuple(event))
     while waiting:
         value = waiting.popleft()
         if isinstance(value, str):
@@ -177,5 +176,5 @@ def _texts(event: Event) -> Iterator[str]:
             waiting += value.values()
         elif isinstance(value, list | tuple):
             waiting += value
-        elif is_dataclass(value) and not isinstance(value, Source | type):
-            waiting += [getattr(value, one.name) for one in fields(value)]
+        elif isinstance(value, Struct) and not isinstance(value, Source):
+            waiting += structs.astuple(value)

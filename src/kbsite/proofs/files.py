@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from kbsite.model.audit import Quote
 from kbsite.model.proof import Proof, ProofState
@@ -21,8 +21,7 @@ PARSED = 64_000_000
 """Bytes of a transcript's rows that are searched for texts which stand elsewhere."""
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """A file while quotes are held against it."""
 
     data: bytes

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 _BLANKS = b" \t\r"
 _BOM = b"\xef\xbb\xbf"
@@ -29,8 +30,7 @@ _HITS = 10_000
 it himself."""
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(Struct, frozen=True, dict=True):
     """What an audit quotes."""
 
     text: str

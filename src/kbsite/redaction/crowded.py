@@ -8,8 +8,9 @@ hidden as it stands, and nothing of it has to be looked at.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 FREE: Final = 4000
 """Units that looking at some bytes may cost, however few they are."""
@@ -40,8 +41,7 @@ _REST: Final = re.compile(rb"[^\"\\\n]*+(?:\\[^\n][^\"\\\n]*+)*+")
 """What goes on to the end of a string of JSON, or of a line."""
 
 
-@dataclass(slots=True)
-class Effort:
+class Effort(Struct):
     """What looking closely has cost, from one place on."""
 
     start: int
@@ -57,8 +57,7 @@ class Effort:
         return self.spent > FREE + (at - self.start) / EACH
 
 
-@dataclass(slots=True)
-class Past:
+class Past(Struct):
     """Where whoever goes through some bytes goes on."""
 
     at: int = 0

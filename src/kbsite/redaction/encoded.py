@@ -9,9 +9,10 @@ import base64
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
+
+from msgspec import Struct
 
 from kbsite.model.redaction import Form
 
@@ -38,8 +39,7 @@ GROUP: Final = (0, 2, 3)
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A stretch read as what it says."""
 
     form: Form

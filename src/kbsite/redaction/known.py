@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from typing import Final
 from urllib.parse import quote, quote_plus
+
+from msgspec import Struct
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
@@ -30,8 +31,7 @@ AT_ONCE: Final = 4000
 _WORD = re.compile(rb"[A-Za-z0-9_]")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value, and the rule that it is hidden by."""
 
     data: bytes

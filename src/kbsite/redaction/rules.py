@@ -7,8 +7,9 @@ near a match of a gate. Patterns of other detectors are detect-secrets' own, see
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 BEGINS: Final = rb"(?:^|[^A-Za-z0-9_-]|\\[nrtbf])"
 """What stands before a token; the letter of an escape belongs to no word."""
@@ -17,8 +18,7 @@ AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))"
 """Where a word begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One kind of secret."""
 
     id: str

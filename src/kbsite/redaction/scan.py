@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final
+
+from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction import library, names, personal
@@ -89,8 +91,7 @@ Look = Callable[[bytes, int, int, Past], Iterable[Span]]
 """What finds something in a part of some bytes, in order."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """What was found in some bytes."""
 
     spans: list[Span] = field(default_factory=list)
@@ -104,8 +105,7 @@ class Found:
     """Where so much was found that the rest is hidden unseen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looker:
+class Looker(Struct, frozen=True):
     """Looks for all that rules describe, and for values that are known."""
 
     known: Known = field(default_factory=lambda: Known(()))
@@ -171,8 +171,7 @@ Hit = tuple[Span, bytes]
 """Something to be hidden, and what it says."""
 
 
-@dataclass(slots=True)
-class _Pass:
+class _Pass(Struct):
     """Some bytes that are being looked at."""
 
     data: bytes

@@ -9,8 +9,10 @@ import os
 import shutil
 import stat
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import intern
 from typing import IO, TYPE_CHECKING
 
 from kbsite.model.redaction import Span, covered
@@ -54,6 +56,16 @@ class Stored:
         """All that `open` gives."""
         with self.open() as stream:
             return stream.read()
+
+
+def numbered(files: Iterable[Stored]) -> tuple[Stored, ...]:
+    """Files as they are sent to where nothing of this disk is seen: each lies at its number."""
+    return tuple(replace(file, at=str(number)) for number, file in enumerate(files))
+
+
+def arrived(files: Iterable[Stored], folder: Path) -> tuple[Stored, ...]:
+    """Files that were sent, and lie in a folder, each under its number."""
+    return tuple(replace(file, at=f"{folder}/{file.at}") for file in files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,8 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):
-        return Stored(name, entry.path, status.st_size)
+        # Many runs have files of a name, and what tells of all inputs holds their paths too.
+        return Stored(intern(name), intern(entry.path), status.st_size)
     return Refused(name, "neither a file nor a folder")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kbsite.model.finding import Finding
 from kbsite.model.grade import Metrics
@@ -16,8 +16,7 @@ MOST = 50
 """Earlier grades that are read: the latest ones, where there are more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierGrade:
+class EarlierGrade(Struct, frozen=True, kw_only=True):
     """A grade that another one took the place of."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin
 from urllib.parse import urlsplit
 
 from kbsite.errors import InputError
@@ -20,7 +20,7 @@ from kbsite.store.parsing import (
     read_text,
     yaml_data,
 )
-from kbsite.store.records import lines_of, record
+from kbsite.store.records import hints_of, lines_of, record
 
 HARDWARE = "bench/hardware"
 
@@ -101,7 +101,7 @@ def _parts(data: object, hint: Any) -> Iterator[tuple[str, object, Any]]:
         for name, value in data.items():
             yield f".{name}", value, get_args(hint)[-1]
     elif isinstance(data, dict) and is_dataclass(hint):
-        hints = get_type_hints(hint)
+        hints = hints_of(cast("Hashable", hint))
         for name in (name for name in hints if name in data):
             yield f".{name}", data[name], hints[name]
 

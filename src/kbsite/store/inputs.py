@@ -8,12 +8,13 @@ import stat
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """A file as it was when a build read it."""
 
     size: int
@@ -99,9 +100,15 @@ def _looked(
     return found
 
 
+_SMALL = 200_000
+"""Bytes of a file that is read at once: a buffer to read it piece by piece takes longer to make."""
+
+
 def _digest(path: str, status: os.stat_result) -> str:
     if stat.S_ISREG(status.st_mode):
-        with Path(path).open("rb") as stream:
+        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - a thousand of them
+            if status.st_size < _SMALL:
+                return hashlib.sha256(stream.read()).hexdigest()
             return hashlib.file_digest(stream, "sha256").hexdigest()
     if stat.S_ISLNK(status.st_mode):
         return f"a link to {Path(path).readlink()}"
@@ -152,11 +159,10 @@ def _below(folders: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
                 below.append(entry.path)
             else:
                 with suppress(OSError):
-                    yield entry.path, entry.stat(follow_symlinks=False)
+                    yield intern(entry.path), entry.stat(follow_symlinks=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """How files differ from what they were."""
 
     folders: frozenset[str]

@@ -7,13 +7,12 @@ files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
 from kbsite.model.audit import Audit
-from kbsite.model.board import Scores
 from kbsite.model.finding import Finding
 from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden, Span
@@ -24,8 +23,7 @@ from kbsite.store.runs import StoredRun
 from kbsite.store.told import read_told, write_told
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     name: str
     """What the site calls it."""
     own: str
@@ -34,8 +32,7 @@ class _File:
     hidden: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """A run as it was read."""
 
     made_of: str
@@ -50,26 +47,26 @@ class _Known:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     code: str
     """Digest of the code that read them."""
     runs: dict[str, msgspec.Raw]
     """By folder."""
-    scores: dict[str, Scores] = field(default_factory=dict)
+    scores: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class KnownRuns:
+class KnownRuns(Struct):
     """What the same code read."""
 
     code: str
     """Digest of that code."""
     told: Mapping[str, msgspec.Raw] = field(default_factory=dict)
     held: dict[str, tuple[str, StoredRun, msgspec.Raw | None]] = field(default_factory=dict)
-    """Those that were asked for or read, by folder: what of, and how they are told."""
-    scores: dict[str, Scores] = field(default_factory=dict)
-    """What comparing the cells of a board said the last time, by digest of those."""
+    """Those that were asked for or read, by folder: what of, and how they were told, if so."""
+    strange: set[str] = field(default_factory=set)
+    """Folders of runs that do not come back as they are: these are read each time."""
+    scores: dict[str, int] = field(default_factory=dict)
+    """What scores of rows and columns of boards said the last time, by their digest."""
     problems: dict[str, StoredProblem] = field(default_factory=dict)
     """Problems that this process read, by folder."""
 
@@ -84,29 +81,35 @@ class KnownRuns:
         """Remember a run that was read, if it comes back as it is."""
         if not hidden.made_of:
             return
-        files = tuple(
-            _File(file.name, file.at.removeprefix(f"{stored.folder}/"), file.size, file.hidden)
-            for file in stored.files
-        )
-        known = _Known(
-            hidden.made_of, stored.says, stored.unaudited, stored.untold, stored.run,
-            stored.metrics, stored.audit, files, stored.findings,
-        )  # fmt: skip
-        raw = None
+        folder = str(stored.folder)
+        # How it is told is made again when it is written: copies of the process would hold it too.
+        self.held[folder] = (hidden.made_of, stored, None)
+        self.strange.discard(folder)
         try:
-            raw = msgspec.Raw(msgspec.json.encode(known))
-            if _taken(stored.folder, raw)[1] != stored:
-                raw = None
+            if _taken(stored.folder, _telling(hidden.made_of, stored))[1] != stored:
+                self.strange.add(folder)
         except (UnicodeEncodeError, msgspec.MsgspecError):
-            # Bytes that are no UTF-8, numbers that JSON does not have: it is read each time.
-            raw = None
-        self.held[str(stored.folder)] = (hidden.made_of, stored, raw)
+            # Bytes that are no UTF-8, numbers that JSON does not have.
+            self.strange.add(folder)
 
     def keep(self, folders: Iterable[Path]) -> None:
         """Forget all other runs."""
         kept = {str(folder) for folder in folders}
         self.held = {folder: held for folder, held in self.held.items() if folder in kept}
+        self.strange &= kept
         self.told = {}
+
+
+def _telling(made_of: str, stored: StoredRun) -> msgspec.Raw:
+    files = tuple(
+        _File(file.name, file.at.removeprefix(f"{stored.folder}/"), file.size, file.hidden)
+        for file in stored.files
+    )
+    known = _Known(
+        made_of, stored.says, stored.unaudited, stored.untold, stored.run, stored.metrics,
+        stored.audit, files, stored.findings,
+    )  # fmt: skip
+    return msgspec.Raw(msgspec.json.encode(known))
 
 
 def _taken(folder: Path, raw: msgspec.Raw) -> tuple[str, StoredRun, msgspec.Raw]:
@@ -134,5 +137,9 @@ def read_known(path: Path, code: str) -> KnownRuns:
 
 def write_known(path: Path, known: KnownRuns) -> None:
     """Write down what was read; no secret is in it."""
-    runs = {folder: raw for folder, (_, _, raw) in known.held.items() if raw is not None}
+    runs: dict[str, msgspec.Raw] = {}
+    for folder, (made_of, stored, raw) in known.held.items():
+        if folder not in known.strange:
+            runs[folder] = raw or _telling(made_of, stored)
+            known.held[folder] = (made_of, stored, runs[folder])
     write_told(path, _Told(known.code, runs, known.scores))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from kbsite.errors import UsageError
 
@@ -23,8 +24,7 @@ _ODD = re.compile(r"[?#*\[\]\\\x00-\x1f]")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}")
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A place within a bucket."""
 
     scheme: str

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from sys import intern
 from typing import Final
 
 import yaml
@@ -104,8 +105,17 @@ def _object(path: Path, text: str, items: list[tuple[str, object]]) -> dict[str,
     for name, value in items:
         if name in found:
             raise invalid("stands there twice", path, line=twice_line(text, name), key=name)
-        found[name] = value
+        found[name] = [_once(one) for one in value] if isinstance(value, list) else _once(value)
     return found
+
+
+_SHORT = 200
+"""Characters of a text that is held once, however often it is read."""
+
+
+def _once(value: object) -> object:
+    """A value; a short text as it is held: thousands of runs say the same of host and harness."""
+    return intern(value) if type(value) is str and len(value) <= _SHORT else value
 
 
 def _no_number(path: Path, text: str, token: str, why: str) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
@@ -14,8 +15,7 @@ PROMPT = "prompt.md"
 REFERENCE = "reference.py"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredProblem:
+class StoredProblem(Struct, frozen=True, kw_only=True):
     """A problem as it lies on disk."""
 
     id: str

@@ -1,14 +1,14 @@
 """JSON and YAML files to typed records, with errors that name file, line, key and expectation.
 
-msgspec does the conversion: it reads plain dataclasses, is strict, and makes JSON Schema of the
-same types.
+msgspec does the conversion: it reads plain dataclasses and structs of its own, is strict, and makes
+JSON Schema of the same types.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -33,8 +33,8 @@ from kbsite.store.parsing import (
 from kbsite.store.places import line_of, lines_of
 
 __all__ = [
-    "LIMIT_BYTES", "InvalidFileError", "json_record", "line_of", "lines_of", "read_text", "record",
-    "yaml_record",
+    "LIMIT_BYTES", "InvalidFileError", "hints_of", "json_record", "line_of", "lines_of",
+    "read_text", "record", "yaml_record",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -73,13 +73,13 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
     """`data`, which `path` holds as `text`, as a record; unknown keys are left alone."""
     if not isinstance(data, dict):
         raise invalid(f"expected keys and values, got {_got(data)}", path, line=1)
-    hints = _hints(cast("Hashable", kind))
+    hints = hints_of(cast("Hashable", kind))
     values: dict[str, object] = {}
     wrong: list[tuple[str, str]] = []
-    for field in fields(kind):  # type: ignore[arg-type]
-        name, hint = field.name, hints[field.name]
+    for name, required in _fields(cast("Hashable", kind)):
+        hint = hints[name]
         if name not in data:
-            if _required(field):
+            if required:
                 wrong.append((name, f"missing; expected {_expected(hint)}"))
             continue
         try:
@@ -100,13 +100,24 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def hints_of(kind: Any) -> dict[str, Any]:
     """The types of a record's fields: reading a small record takes a third of what this does."""
     return get_type_hints(kind)
 
 
-def _required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, bool], ...]:
+    """The names of a record's fields, and whether a file has to hold each of them."""
+    if issubclass(kind, msgspec.Struct):
+        return tuple((one.name, one.required) for one in msgspec.structs.fields(kind))
+    return tuple(
+        (one.name, one.default is MISSING and one.default_factory is MISSING)
+        for one in fields(kind)
+    )
+
+
+def _is_record(hint: Any) -> bool:
+    return is_dataclass(hint) or (isinstance(hint, type) and issubclass(hint, msgspec.Struct))
 
 
 def _zoneless(value: object) -> bool:
@@ -147,8 +158,8 @@ def _inner(hint: Any, path: str) -> Any:
     """The type at a path such as "[0].lines" within a type; the type itself where it ends."""
     for name, index in _STEP.findall(path):
         hint = _present(hint)
-        if is_dataclass(hint) and name:
-            hint = get_type_hints(hint).get(name, hint)
+        if _is_record(hint) and name:
+            hint = hints_of(hint).get(name, hint)
         elif index and get_args(hint):
             hint = get_args(hint)[-1 if _is_mapping(hint) else 0]
     return hint
@@ -178,7 +189,7 @@ def _expected(hint: Any) -> str:
         return " or ".join(map(repr, get_args(hint)))
     if origin is tuple:
         return _expected_list(get_args(hint))
-    if _is_mapping(hint) or is_dataclass(hint):
+    if _is_mapping(hint) or _is_record(hint):
         return "keys and values"
     name = getattr(hint, "__name__", str(hint))
     return _WORDS.get(name, name)

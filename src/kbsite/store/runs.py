@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, structs
 
 from kbsite.errors import InputError, UsageError
 from kbsite.model.audit import Audit
@@ -21,7 +23,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
-from kbsite.store.files import Stored, contents, digest
+from kbsite.store.files import Stored, arrived, contents, digest, numbered
 from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.places import line_of, lines_of
@@ -46,8 +48,7 @@ UNGRADED = Metrics(format=FORMAT, status=Status.UNGRADED)
 """The grade of a run that has none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True, kw_only=True):
     """A run as it lies on disk. The transcript is read when its page is made, not before."""
 
     folder: Path
@@ -76,9 +77,16 @@ class StoredRun:
         """The file of this name, if the run has it."""
         return next((file for file in self.files if file.name == name), None)
 
+    def sent(self) -> StoredRun:
+        """The run as it is sent to where nothing of this disk is seen."""
+        return structs.replace(self, folder=Path(self.run.id), files=numbered(self.files))
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+    def arrived(self, folder: Path) -> StoredRun:
+        """A run that was sent, whose files lie in a folder."""
+        return structs.replace(self, folder=folder, files=arrived(self.files, folder))
+
+
+class Manifest(Struct, frozen=True):
     """manifest.json: the SHA-256 of every file but audit.yaml."""
 
     format: Literal[1]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import IO
 
 import msgspec
+from msgspec import Struct
 
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.samples import Samples, Spread
@@ -34,8 +35,7 @@ MOST_FINDINGS = 20
 """Lines that are named as wrong; more are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSamples:
+class ReadSamples(Struct, frozen=True):
     """What a file of samples says."""
 
     spreads: tuple[Spread, ...]
@@ -91,8 +91,9 @@ def _spreads(file: Stored, line: bytes) -> list[Spread]:
     for key in CLOCKS:
         if not all(map(math.isfinite, getattr(samples, key))):
             raise invalid("expected finite times", file.path, key=key)
-    if not 0 <= samples.late_ms < math.inf:
-        raise invalid("expected 0 or more milliseconds", file.path, key="late_ms")
+    for key, late in (("late_ms", samples.late_ms), ("delay_ms", samples.delay_ms)):
+        if not 0 <= late < math.inf:
+            raise invalid("expected 0 or more milliseconds", file.path, key=key)
     if not 0 <= samples.drift < 1:
         raise invalid("expected a share from 0 up to 1", file.path, key="drift")
     # A difference of two times can come out below 0, a time that was read off a clock cannot.

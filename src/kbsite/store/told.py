@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TypeVar
@@ -19,20 +20,45 @@ def read_told(path: Path, kind: type[T]) -> T | None:
     Nothing is lost without it: the next build makes everything.
     """
     try:
-        data = path.read_bytes()
-        try:
-            return msgspec.json.decode(data, type=kind)
-        except msgspec.DecodeError:
-            return msgspec.convert(json.loads(data), kind)
+        return _decoded(path.read_bytes(), kind)
     except (OSError, ValueError, msgspec.ValidationError):
         return None
 
 
+def _decoded(data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError:
+        return msgspec.convert(json.loads(data), kind)
+
+
 def write_told(path: Path, value: object) -> None:
     """Write what `read_told` reads, whole."""
+    write_bytes(path, _encoded(value))
+
+
+def _encoded(value: object) -> bytes:
     try:
-        data = msgspec.json.encode(value)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
         # Names of files may hold bytes that are no UTF-8: then all stands in ASCII.
-        data = json.dumps(msgspec.to_builtins(value)).encode()
-    write_bytes(path, data)
+        return json.dumps(msgspec.to_builtins(value)).encode()
+
+
+def read_sealed(path: Path, kind: type[T]) -> T | None:
+    """The same of a file that tells what goes into the site as it is; None where it is damaged."""
+    try:
+        seal, _, data = path.read_bytes().partition(b"\n")
+        return _decoded(data, kind) if seal == _seal(data) else None
+    except (OSError, ValueError, msgspec.ValidationError):
+        return None
+
+
+def write_sealed(path: Path, value: object) -> None:
+    """Write what `read_sealed` reads, whole."""
+    data = _encoded(value)
+    write_bytes(path, _seal(data) + b"\n" + data)
+
+
+def _seal(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()

@@ -18,7 +18,7 @@ MOST = 20
 _NAMES = ("id", "problem", "run", "contender", "kind", "reason", "key")
 """Keys that tell items of a list apart, the best first."""
 
-_ID = re.compile(r'\bid="([^"]*)"')
+_ID = re.compile(r'<\w[^<>]*?\bid="?([^"\s>]+)')
 _LINES = (".html", ".xml", ".svg", ".md", ".js", ".css", ".txt")
 
 
@@ -158,7 +158,7 @@ def _in_lines(wanted: bytes, got: bytes) -> Iterator[Difference]:
 
 
 def _place(line: str | None, before: str | None) -> str | None:
-    ids = _ID.findall(line) if line and 'id="' in line else []
+    ids = _ID.findall(line) if line and "id=" in line else []
     return f"#{ids[-1]}" if ids else before
 
 

@@ -1,0 +1,91 @@
+"""One run looked at for what is to be hidden of it, here or wherever its files are sent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from kbsite.hiding.allowed import allowed
+from kbsite.hiding.files import Seen
+from kbsite.model.config import Redact
+from kbsite.model.redaction import Hidden, Span
+from kbsite.redaction.known import Known, Value
+from kbsite.redaction.scan import DENIED, Looker
+from kbsite.store.files import Stored, arrived
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Looks at runs, by the rules of a site."""
+
+    rules: Redact
+    denied: tuple[bytes, ...] = ()
+
+    @cached_property
+    def looker(self) -> Looker:
+        """What looks at bytes."""
+        return Looker(
+            Known(Value(value, DENIED) for value in self.denied), self.rules.private_addresses
+        )
+
+    def do(self, told: tuple[str, tuple[Stored, ...]], folder: Path) -> Hidden:
+        """What is to be hidden of a run whose files lie in a folder, each under its number."""
+        run, files = told
+        return self.look(run, arrived(files, folder))
+
+    def look(self, run: str, files: Sequence[Stored]) -> Hidden:
+        """What is to be hidden of a run, which is called board/run."""
+        if not self.rules.on:
+            return Hidden()
+        seen = Seen(self.looker)
+        for file in files:
+            seen.see(file)
+        seen.again()
+        kept = {
+            name: tuple(self._kept(f"{run}/{name}", name, spans, seen))
+            for name, spans in seen.spans.items()
+        }
+        hidden = {name: held for name, held in kept.items() if held}
+        names = _unique({file.name: seen.name(file.name) for file in files})
+        before, after = {}, {}
+        for file in files:
+            if file.name in hidden:
+                before[file.name] = _digest(file)
+                after[file.name] = _digest(replace(file, hidden=hidden[file.name]))
+        return Hidden("", hidden, names, before, after)
+
+    def _kept(self, place: str, name: str, spans: Sequence[Span], seen: Seen) -> Iterator[Span]:
+        if not self.rules.allow:
+            yield from spans
+            return
+        for span in spans:
+            if not allowed(self.rules.allow, span, place, seen.value(name, span)):
+                yield span
+
+
+def _digest(file: Stored) -> str:
+    """The SHA-256 of what the site shows of a file; empty of one that cannot be read."""
+    try:
+        with file.open() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    except OSError:
+        return ""
+
+
+def _unique(names: Mapping[str, str]) -> dict[str, str]:
+    """New names of files that are called otherwise; no two the same, and none that of another."""
+    taken = {old for old, new in names.items() if old == new}
+    found = {}
+    for old, new in names.items():
+        if old == new:
+            continue
+        own, number = new, 1
+        while own in taken:
+            number += 1
+            own = f"{new}-{number}"
+        taken.add(own)
+        found[old] = own
+    return found
