@@ -94,13 +94,17 @@ class Checker:
         return found
 
     def check(
-        self, snapshots: Sequence[Snapshot], marks: Marks, seen: torch.Tensor, guard: int
+        self,
+        snapshots: Sequence[Snapshot],
+        marks: Marks,
+        seen: torch.Tensor,
+        guards: torch.Tensor,
     ) -> None:
         """Failure names the first thing that is not as it has to be.
 
         The reference is computed here, after the outputs were copied: before, there was none.
         """
-        self._look_beside(snapshots, marks, seen, guard)
+        self._look_beside(snapshots, marks, seen, guards)
         for snapshot in snapshots:
             self._compare(snapshot)
             self.right += 1
@@ -118,7 +122,11 @@ class Checker:
                 self._compared(place, right, right, call)
 
     def _look_beside(
-        self, snapshots: Sequence[Snapshot], marks: Marks, seen: torch.Tensor, guard: int
+        self,
+        snapshots: Sequence[Snapshot],
+        marks: Marks,
+        seen: torch.Tensor,
+        guards: torch.Tensor,
     ) -> None:
         import torch
 
@@ -126,7 +134,7 @@ class Checker:
                      marks.moved(seen, snapshots))]  # fmt: skip
         for snapshot in snapshots:
             slot = snapshot.call.slot
-            beside = (guarded(self._arena, self._layout, slot) != guard).any()
+            beside = (guarded(self._arena, self._layout, slot) != guards).any()
             findings.append((Outcome.OUT_OF_BOUNDS, "bytes beside a tensor were written", beside))
             findings += [
                 (Outcome.INPUT_MUTATED, f"the input {name} was changed", changed)

@@ -46,8 +46,8 @@ class Disclosure:
         """Which lines of the arena are wrong, and what belongs there."""
         self._short: list[tuple[torch.Tensor, torch.Tensor]] = []
         """The same of tensors that are shorter than a line."""
-        # Whoever reads beyond a tensor finds numbers that are far too large, in every format.
-        self.guard = LARGE + self._number(8) + 128 * self._number(2)
+        self.guards = self._draw_guards()
+        """The byte of which the guard behind each tensor is made, (tensors, 1)."""
 
     def write(self, calls: Sequence[Call]) -> None:
         """Put inputs into the arena, with some lines wrong; poison outputs and guards.
@@ -57,8 +57,8 @@ class Disclosure:
         layout, arena = self._layout, self._arena
         poison = 1 + self._number(255)
         for call in calls:
-            for place in layout.places:
-                layout.guard(arena, call.slot, place).fill_(self.guard)
+            for place, guard in zip(layout.places, self.guards, strict=True):
+                layout.guard(arena, call.slot, place).copy_(guard.expand(GUARD))
             for place in layout.outputs:
                 layout.raw(arena, call.slot, place).fill_(poison)
             for place in layout.inputs:
@@ -98,6 +98,20 @@ class Disclosure:
         same = (other == right).all(dim=1, keepdim=True)
         lines[where] = torch.where(same, right ^ _WRONG, other)
         self._wrong.append((where + first, right))
+
+    def _draw_guards(self) -> torch.Tensor:
+        """Whoever reads beyond a tensor finds numbers that are far too large, in every format.
+
+        Each tensor has others: who copies too much, or adds to what is no number, is seen as well.
+        """
+        import torch
+
+        device = self._generator.device
+        large = torch.arange(8, dtype=torch.uint8, device=device) + LARGE
+        either = torch.cat([large, large + 128])
+        drawn = torch.randperm(len(either), generator=self._generator, device=device)
+        count = len(self._layout.places)
+        return either[drawn].repeat(-(-count // len(either)))[:count].view(-1, 1)
 
     def _number(self, most: int) -> int:
         import torch

@@ -231,7 +231,7 @@ class OnShape:
     def _check(self, calls: Sequence[Call], answer: Answer) -> None:
         """Failure if an output is not what it has to be, or was not there at once."""
         snapshots = self._checker.snapshot(calls)
-        self._checker.check(snapshots, answer.marks, answer.seen, self._disclosure.guard)
+        self._checker.check(snapshots, answer.marks, answer.seen, self._disclosure.guards)
 
     def _stops(self, move: Move, times: Times) -> Callable[[], None]:
         """What stops the worker in a move, at moments that nobody could tell before."""

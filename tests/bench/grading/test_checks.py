@@ -30,7 +30,7 @@ def one_move(made: Parts, checks: Checker, slots: Sequence[int], before: Deed, a
     seen = marks.look(made.arena)
     after(made, calls)
     snapshots = checks.snapshot(calls)
-    checks.check(snapshots, marks, seen, made.disclosure.guard)
+    checks.check(snapshots, marks, seen, made.disclosure.guards)
 
 
 def right(made: Parts, calls: Sequence[Call]) -> None:
@@ -137,6 +137,16 @@ def test_bytes_beside_a_tensor_belong_to_nobody() -> None:
         made.layout.guard(made.arena, calls[0].slot, made.layout.outputs[0])[0] += 1
 
     assert found(beyond).outcome is Outcome.OUT_OF_BOUNDS
+
+
+def test_a_copy_that_goes_on_behind_both_tensors_is_seen() -> None:
+    def copying(made: Parts, calls: Sequence[Call]) -> None:
+        right(made, calls)
+        read, written = made.layout.inputs[0], made.layout.outputs[0]
+        behind = made.layout.guard(made.arena, calls[0].slot, read)
+        made.layout.guard(made.arena, calls[0].slot, written).copy_(behind)
+
+    assert found(copying).outcome is Outcome.OUT_OF_BOUNDS
 
 
 def test_nan_is_no_answer() -> None:

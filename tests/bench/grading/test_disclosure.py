@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from bench.grading.disclosure import CANARIES, Call, bytes_of, guarded
+from bench.grading.disclosure import CANARIES, LARGE, Call, bytes_of, guarded
 from bench.grading.layout import ALIGNMENT, FEWEST_SLOTS, GUARD
 from kbsite.model.problem import Role
 from tests.bench.grading.setups import Parts, Quick, parts
@@ -82,9 +82,10 @@ def test_outputs_and_guards_hold_what_no_solution_writes() -> None:
 
         assert all(bool((raw == raw[0]).all()) for raw in poison)
         assert all(int(raw[0]) != 0 for raw in poison)
-        assert (guards == made.disclosure.guard).all()
+        assert (guards == made.disclosure.guards).all()
         assert guards.shape == (len(made.layout.places), GUARD)
-        assert made.disclosure.guard != 0
+        assert (made.disclosure.guards >= LARGE).all()
+        assert len(made.disclosure.guards.unique()) == len(made.layout.places)
 
 
 def test_what_was_drawn_is_never_written_to() -> None:
