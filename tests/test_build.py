@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from kbsite import making as pipeline
 from kbsite import rendering
 from kbsite.build import build, override
 from kbsite.errors import InputError, UsageError
+from kbsite.exports import markdown
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Severity
+from kbsite.pages.page import markdown_path
 from kbsite.reading import MARKER, board_configs, read
 from kbsite.store.runs import read_run
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -97,6 +100,26 @@ def test_a_page_that_cannot_be_made_says_so_and_the_rest_is_built(
     assert "a fault of ours" in page
     assert "a fault of ours" in built.findings[-1].message
     assert (built.out / "demo" / "index.html").is_file()
+
+
+def test_of_a_file_that_fails_half_way_nothing_is_published(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = make_settings(tmp_path)
+    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": STREAM})
+
+    def broken(*_: object) -> Iterator[str]:
+        yield "half an export, " * 20_000
+        raise ZeroDivisionError("a fault of ours")
+
+    monkeypatch.setattr(markdown, "page", broken)
+    built = build(settings)
+
+    assert "a fault of ours" in (built.out / "runs" / run.name / "index.html").read_text("utf-8")
+    assert not (built.out / markdown_path(run.name)).exists()
 
 
 def test_a_build_that_fails_leaves_the_old_site_as_it_was(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,33 @@ def test_what_a_link_leads_to_is_left_as_it_is(tmp_path: Path) -> None:
 
     assert (other.read_bytes(), place.read_bytes()) == (b"theirs", b"ours")
     assert not place.is_symlink()
+
+
+def test_nothing_is_left_of_a_file_that_does_not_become_whole(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "half a file, " * 100_000
+        raise ValueError("no more")
+
+    place = tmp_path / "page" / "run.md"
+    write_new(place, b"an earlier one")
+    with pytest.raises(ValueError, match="no more"):
+        write_pieces(place, pieces())
+
+    assert not list(place.parent.iterdir())
+
+
+def test_nothing_is_left_where_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if len(data) <= 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, data[:2])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="space"):
+        write_new(tmp_path / "page", b"half")
+
+    assert not list(tmp_path.iterdir())

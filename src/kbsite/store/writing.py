@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -34,29 +35,36 @@ def write_new(path: Path, data: bytes) -> None:
     What stands in its place may have other names, as the files of a spare have: it is taken away,
     and never written to.
     """
-    descriptor = _new(path)
-    try:
+    with _new(path) as descriptor:
         _write(descriptor, data)
-    finally:
-        os.close(descriptor)
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> str:
     """Write UTF-8 text that comes in pieces, as `write_new` does; its SHA-256, in hexadecimal."""
     digest = hashlib.sha256()
-    descriptor = _new(path)
-    try:
+    with _new(path) as descriptor:
         for text in _together(pieces):
             data = text.encode("utf-8")
             digest.update(data)
             _write(descriptor, data)
-    finally:
-        os.close(descriptor)
     return digest.hexdigest()
 
 
-def _new(path: Path) -> int:
-    """A descriptor to write a new file with; its folders are made where they are missing."""
+@contextmanager
+def _new(path: Path) -> Iterator[int]:
+    """A descriptor to write a new file with, which is gone again unless it becomes whole."""
+    descriptor = _opened(path)
+    try:
+        yield descriptor
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of a new file; its folders are made where they are missing."""
     try:
         return os.open(path, _NEW, 0o666)
     except FileNotFoundError:
