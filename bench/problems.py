@@ -138,6 +138,8 @@ def folder_hash(folder: Path) -> str:
 
     Symlinks, hidden files and caches of Python do not count.
     """
+    # As `kbsite.store.files.folder_digest`, and a test holds them to be the same: problems are read
+    # where nothing of the store is loaded, which knows archives and what is hidden of files.
     whole_hash = hashlib.sha256()
     for name, path in sorted(_files(folder, "")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

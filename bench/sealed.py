@@ -7,7 +7,6 @@ more. The format is that of `kbsite.store.runs`.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from kbsite.errors import InputError
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL, sync
+from kbsite.store.whole import write_bytes
 
 RUN = "run.json"
 METRICS = "metrics.json"
@@ -26,14 +26,8 @@ SAMPLES = "samples.jsonl"
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that nobody ever sees half of it: beside its place first, then moved."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}{PARTIAL}")
-    with partial.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(path)
+    """Write a file whole, and so that it survives a power cut: a run is not to be had again."""
+    write_bytes(path, data, lasting=True)
 
 
 def json_bytes(data: object) -> bytes:

@@ -27,7 +27,7 @@ from bench.grading.setting import (
     Step,
 )
 from bench.grading.stops import Stops, promptly
-from bench.grading.times import NS_PER_MS, Empty, Held, Lateness, Times
+from bench.grading.times import NS_PER_MS, Batch, Empty, Lateness, Times
 from bench.problems import GradedProblem, Oracle, Shape
 from bench.worker import worker
 from kbsite.model.grade import Outcome
@@ -191,12 +191,12 @@ class OnShape:
         short, long = zip(*pairs, strict=True)
         return Empty(walls, Lateness.of(walls, short, long))
 
-    def _nothing(self, command: int, laid_out: int, times: int = 1) -> Held:
+    def _nothing(self, command: int, laid_out: int, times: int = 1) -> Batch:
         """Calls of nothing, with all that goes before and after one that is graded."""
         calls = self._calls(("ordinary",) * laid_out, near=False)
         answer = self._ask(command, calls, (calls[0].slot,) * times)
         self._checker.rehearse(calls[:1])
-        return Held(answer.wall / NS_PER_MS, answer.reply.event / NS_PER_MS)
+        return Batch(times, answer.wall / NS_PER_MS, answer.reply.event / NS_PER_MS)
 
     def _tell_worker(self) -> None:
         """Lay the shape out, and have the solution prepare itself with dummy inputs."""

@@ -20,9 +20,10 @@ MOST_DELAY_MS = 0.1
 
 
 @dataclass(frozen=True)
-class Held:
-    """A call of nothing that kept the device busy, by both clocks, milliseconds."""
+class Batch:
+    """Calls on one command: how many, and what they took together by both clocks, milliseconds."""
 
+    calls: int
     wall: float
     event: float
 
@@ -37,7 +38,7 @@ class Lateness:
     """Share of the wait that comes on top."""
 
     @classmethod
-    def of(cls, wall: Sequence[float], short: Sequence[Held], long: Sequence[Held]) -> Lateness:
+    def of(cls, wall: Sequence[float], short: Sequence[Batch], long: Sequence[Batch]) -> Lateness:
         """By empty calls, and by those that kept the device busy: a line through both medians."""
         (soon, early), (late, after) = (
             (median([one.event for one in held]), median([one.wall - one.event for one in held]))
@@ -55,15 +56,6 @@ class Empty:
     wall: tuple[float, ...]
     """Each by the parent's clock, milliseconds."""
     late: Lateness = Lateness()
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A batch: how many calls, and what they took together by both clocks, milliseconds."""
-
-    calls: int
-    wall: float
-    event: float
 
 
 @dataclass

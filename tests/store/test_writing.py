@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kbsite.store.writing import write_new, write_pieces
+from bench.sealed import write_whole
+from kbsite.store.writing import write_bytes, write_new, write_pieces
 
 Write = Callable[[Path, bytes], object]
 
@@ -69,3 +70,33 @@ def test_nothing_is_left_where_the_disk_is_full(
         write_new(tmp_path / "page", b"half")
 
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_who_cannot_move_a_file_to_its_place_leaves_none_beside_it(
+    lasting: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "place").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_bytes(tmp_path / "place", b"x", lasting=lasting)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+def test_only_what_has_to_last_is_forced_onto_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced: list[bool] = []
+
+    def counted(_: int) -> None:
+        forced.append((tmp_path / "place").exists())
+
+    monkeypatch.setattr(os, "fsync", counted)
+    write_bytes(tmp_path / "place", b"x")
+    assert not forced
+    write_bytes(tmp_path / "other" / ("n" * 255), b"x", lasting=True)
+    (tmp_path / "place").unlink()
+    write_whole(tmp_path / "place", b"run")
+
+    # Before it is in its place.
+    assert forced == [True, False]

@@ -12,16 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from kbsite.store.whole import write_bytes
+
+__all__ = ["json_text", "write_bytes", "write_new", "write_pieces", "write_text"]
+
 _HALF = re.compile("[\ud800-\udfff]")
 """What stands for a byte of a file name that is no UTF-8."""
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole: beside its place first, then moved there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
-    partial.write_bytes(data)
-    partial.replace(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -98,12 +94,6 @@ def _together(pieces: Iterable[str]) -> Iterator[str]:
 
 _AT_ONCE = 100_000
 """Characters that are written at once."""
-
-
-def _partial(path: Path) -> Path:
-    # Of one length for every name, and no name that a file of the folder could have itself.
-    short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
-    return path.with_name(f".{short}.partial")
 
 
 def json_text(value: object) -> str:

@@ -17,7 +17,7 @@ from bench.grading.rounds import Round
 from bench.grading.score import Scored, score
 from bench.grading.secret import Secret
 from bench.grading.setting import Setting
-from bench.grading.times import MOST_DELAY_MS, MOST_DRIFT, Batch, Empty, Held, Lateness, Times
+from bench.grading.times import MOST_DELAY_MS, MOST_DRIFT, Batch, Empty, Lateness, Times
 from bench.sandbox import SANDBOXES
 from kbsite.model.grade import Outcome, OutputError
 from tests.bench.grading.setups import Quick
@@ -203,7 +203,7 @@ def test_lateness_is_a_line_through_what_short_and_long_waits_take_more_of_the_p
     early: float, late: float, found: Lateness
 ) -> None:
     short, long = (
-        [Held(1.0 + wait + more + noise, wait + noise) for noise in (0.0, 0.2, -0.1)]
+        [Batch(1, 1.0 + wait + more + noise, wait + noise) for noise in (0.0, 0.2, -0.1)]
         for wait, more in ((1.0, early), (10.0, late))
     )
 

@@ -1,0 +1,32 @@
+"""Files written so that nobody ever sees half of one; standard library only, as bench needs it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def write_bytes(path: Path, data: bytes, *, lasting: bool = False) -> None:
+    """Write a file whole: beside its place first, then moved there.
+
+    One that is `lasting` survives a power cut, which takes a while: what nobody can make anew.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = _partial(path)
+    try:
+        with partial.open("wb") as stream:
+            stream.write(data)
+            if lasting:
+                stream.flush()
+                os.fsync(stream.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _partial(path: Path) -> Path:
+    # Of one length for every name, and no name that a file of the folder could have itself.
+    short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    return path.with_name(f".{short}.partial")
