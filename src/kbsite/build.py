@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kbsite import feeds
-from kbsite.engines import Engine, engine_of
+from kbsite.beside import one_core
+from kbsite.engines import Engine, Here, engine_of
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
 from kbsite.output import Work, alone
@@ -64,14 +66,15 @@ def build(
     settings = replace(settings, config=replace(settings.config, jobs=0, engine=""))
     with alone(settings.out):
         _refuse_foreign(settings.out)
-        before, now, again = _standings(settings, memory, fresh=fresh)
+        chosen = engine or engine_of(otherwise=jobs)
+        with one_core() if isinstance(chosen, Here) else nullcontext():
+            before, now, again = _standings(settings, memory, fresh=fresh)
         if before.program and _same(before, now) and not again:
             output, standing = None, before
         else:
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            chosen = engine or engine_of(otherwise=jobs)
             output, standing = make(settings, before, now, chosen, tick, memory)
         if memory:
             memory.looked(settings.out, _places(settings), standing)

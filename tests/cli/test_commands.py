@@ -55,6 +55,15 @@ def test_help_imports_nothing_heavy() -> None:
     assert "Commands:" in done.stdout
 
 
+def test_a_command_that_ends_does_not_look_for_cycles_first() -> None:
+    program = "import gc\nfrom kbsite.cli import main\ntry:\n    main()\nexcept SystemExit:\n"
+    program += "    print(gc.get_freeze_count() > len(gc.get_objects()))"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     shown = CliRunner().invoke(kbsite, [command, "--help"])

@@ -6,6 +6,7 @@ Messages go to stderr, results to stdout. Exit codes: 0 fine, 1 the input or the
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import click
@@ -57,3 +58,6 @@ def main() -> None:
     except KbsiteError as error:
         click.echo(f"kbsite: {error}", err=True)
         sys.exit(error.exit_code)
+    finally:
+        # All that is held goes with the process: Python would look for cycles in it before.
+        gc.freeze()

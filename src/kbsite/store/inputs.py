@@ -6,12 +6,15 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from sys import intern
 
 from msgspec import Struct
+
+from kbsite.beside import beside
 
 
 class Input(Struct, frozen=True):
@@ -44,17 +47,40 @@ def inputs(
     beside them; nothing else is looked at.
     """
     if heard is None:
-        return _looked(_statuses(places), before)
+        return _everything(places, before)
     again = _again([str(place.absolute()) for place in places], before, heard)
     if again is None:
-        return _looked(_statuses(places), before)
+        return _everything(places, before)
     below = tuple(f"{path}/" for path in again)
     kept = {
         path: file
         for path, file in before.items()
         if path not in again and not path.startswith(below)
     }
-    return kept | _looked(_at_or_below(again), before)
+    look = _Look(before)
+    look.all_below(look.at(again))
+    return kept | look.found()
+
+
+def _everything(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
+    look = _Look(before)
+    folders = [str(place.absolute()) for place in places if place.is_dir()]
+    look.at([str(place.absolute()) for place in places if place.is_file()])
+    while folders and (len(before) < _MANY or len(folders) < _APART):
+        folders = look.below(folders)
+    # Half of so many is looked at by a copy of this process.
+    others = beside(partial(_apart, folders[1::2], before)) if folders else None
+    look.all_below(folders[::2])
+    if others:
+        look.add(others())
+    return look.found()
+
+
+_MANY = 4_000
+"""How many files take longer to look at than to make a copy of this process that looks too."""
+
+_APART = 50
+"""Folders that are enough to make two halves of that take as long."""
 
 
 def _again(
@@ -82,22 +108,99 @@ def _others(folder: str, before: Mapping[str, Input]) -> set[str]:
     return others if names else {*others, folder}
 
 
-def _looked(
-    statuses: Iterable[tuple[str, os.stat_result]], before: Mapping[str, Input]
-) -> dict[str, Input]:
-    found = {}
-    for path, status in statuses:
-        known = before.get(path)
+class _Look:
+    """What there is to see of files, beside what was seen before."""
+
+    def __init__(self, before: Mapping[str, Input]) -> None:
+        self._before = before
+        self.same: list[str] = []
+        """Those that are as they were."""
+        self.other: dict[str, Input] = {}
+
+    def found(self) -> dict[str, Input]:
+        """All of them: first those that are as they were, in the same order, then by path."""
+        same = set(self.same)
+        if len(same) == len(self._before):
+            held = dict(self._before)
+        else:
+            held = {path: file for path, file in self._before.items() if path in same}
+        return held | {path: self.other[path] for path in sorted(self.other)}
+
+    def add(self, seen: tuple[list[str], dict[str, Input]]) -> None:
+        """Take down what somebody else has seen."""
+        self.same += seen[0]
+        self.other |= seen[1]
+
+    def at(self, paths: Iterable[str]) -> list[str]:
+        """Look at paths, where a link is no place but a link; those that are folders."""
+        folders = []
+        for path in paths:
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                folders.append(path)
+            else:
+                self._see(path, status)
+        return folders
+
+    def all_below(self, folders: Iterable[str]) -> None:
+        """Look at all that is below folders, at any depth."""
+        below = list(folders)
+        while below:
+            below = self.below(below)
+
+    def below(self, folders: Iterable[str]) -> list[str]:
+        """Look at what folders hold; the folders among that."""
+        inner: list[str] = []
+        for folder in folders:
+            try:
+                with os.scandir(folder) as entries:
+                    held = list(entries)
+                if not held:
+                    self._see(f"{folder}/", os.lstat(folder))
+            except OSError:
+                continue
+            self._seen(held, inner)
+        return inner
+
+    def _seen(self, entries: Iterable[os.DirEntry[str]], inner: list[str]) -> None:
+        # Twenty thousand of them: what can be left out of this loop is.
+        before = self._before.get
+        for entry in entries:
+            path = entry.path
+            if entry.is_dir(follow_symlinks=False):
+                inner.append(path)
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            known = before(path)
+            if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
+                self.same.append(path)
+            else:
+                self._see(path, status)
+
+    def _see(self, path: str, status: os.stat_result) -> None:
+        known = self._before.get(path)
         if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
-            found[path] = known
-            continue
-        try:
+            self.same.append(path)
+            return
+        # What reads the file says so if it cannot be read, and names it.
+        with suppress(OSError):
             digest = _digest(path, status)
-        except OSError:
-            # What reads the file says so, and names it.
-            continue
-        found[path] = Input(status.st_size, status.st_mtime_ns, digest)
-    return found
+            self.other[intern(path)] = Input(status.st_size, status.st_mtime_ns, digest)
+
+
+def _apart(
+    folders: Iterable[str], before: Mapping[str, Input]
+) -> tuple[list[str], dict[str, Input]]:
+    """What somebody has seen below folders who goes away then."""
+    look = _Look(before)
+    look.all_below(folders)
+    return look.same, look.other
 
 
 _SMALL = 200_000
@@ -113,53 +216,6 @@ def _digest(path: str, status: os.stat_result) -> str:
     if stat.S_ISLNK(status.st_mode):
         return f"a link to {Path(path).readlink()}"
     return "a folder" if stat.S_ISDIR(status.st_mode) else "neither a file nor a folder"
-
-
-def _statuses(places: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
-    """What the system says of all that is no folder with something in it."""
-    folders = []
-    for place in places:
-        path = str(place.absolute())
-        if place.is_dir():
-            folders.append(path)
-        elif place.is_file():
-            with suppress(OSError):
-                yield path, os.lstat(path)
-    yield from _below(folders)
-
-
-def _at_or_below(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The same, where a link is no place but a link."""
-    folders = []
-    for path in paths:
-        try:
-            status = os.lstat(path)
-        except OSError:
-            continue
-        if stat.S_ISDIR(status.st_mode):
-            folders.append(path)
-        else:
-            yield path, status
-    yield from _below(folders)
-
-
-def _below(folders: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
-    below = list(folders)
-    while below:
-        folder = below.pop()
-        try:
-            with os.scandir(folder) as entries:
-                held = list(entries)
-            if not held:
-                yield f"{folder}/", os.lstat(folder)
-        except OSError:
-            continue
-        for entry in held:
-            if entry.is_dir(follow_symlinks=False):
-                below.append(entry.path)
-            else:
-                with suppress(OSError):
-                    yield intern(entry.path), entry.stat(follow_symlinks=False)
 
 
 class Changes(Struct, frozen=True):
