@@ -13,7 +13,8 @@ import pytest
 
 from kbsite import beside, linting
 from kbsite.errors import InputError
-from kbsite.linting import CHECKS, lint
+from kbsite.linting import CHECKS, lint, page_facts, reading
+from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Severity
 from tests.linting.small import (
     ATOM,
@@ -315,6 +316,7 @@ def spoiled() -> Iterator[tuple[str, str]]:
     yield "a style sheet that never ends", "<style>@import url(url(url('\"" * 50
     yield "a set of no images", '<img srcset=", , ,">'
     yield "a comment that never ends", "<!-- "
+    yield "lines of lines", f'<a href="#a{":1" * 5000}">x</a>'
 
 
 @pytest.mark.parametrize(
@@ -369,3 +371,56 @@ def test_progress_is_told_of_each_page(tmp_path: Path) -> None:
 
     assert [done for _, done, _ in seen] == [1, 2, 3, 4, 5]
     assert {count for _, _, count in seen} == {5}
+
+
+@pytest.mark.parametrize("at_once", [reading._AT_ONCE, 1_000_000])
+def test_a_page_that_takes_too_long_costs_itself_alone(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_AT_ONCE", at_once)
+    monkeypatch.setattr(reading, "MOST_SECONDS", 0.1)
+    deep = page("<div>" * 20_000)
+    told = found(tmp_path, {**SOUND, **home('<a href="./gone.html">x</a>'), "deep.html": deep})
+
+    assert [(one.path, one.line) for one in told if "deep" not in one.path] == [(HOME, 8)]
+    assert "takes more than 0.1 s" in next(one.message for one in told if "deep" in one.path)
+
+
+def test_a_page_that_takes_too_much_memory_costs_itself_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each paragraph begins anew whatever was left open: 6 KB make 360,000 elements."""
+    monkeypatch.setattr(reading, "MOST_MEMORY", 50_000_000)
+    many = "".join(f"<b x={number}>" for number in range(600))
+    body = page(f"<p>{many}</p>{'<p>x' * 600}")
+    told = found(tmp_path, {**SOUND, **home('<a href="./gone.html">x</a>'), "many.html": body})
+
+    assert [(one.path, one.line) for one in told if "many" not in one.path] == [(HOME, 8)]
+    assert "takes more than 50000000 b" in next(one.message for one in told if "many" in one.path)
+
+
+def test_a_page_is_gone_through_once_for_all_lines_of_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    text = BuiltSite.text
+
+    def counted(site: BuiltSite, path: str) -> str:
+        read.append(path)
+        return text(site, path)
+
+    monkeypatch.setattr(BuiltSite, "text", counted)
+    links = [f'<a href="./{number}.html" id="twice">x</a>' for number in range(300)]
+    told = found(tmp_path, {**SOUND, **home("\n".join(links))})
+
+    assert [one.line for one in told if one.key != "twice"] == [*range(8, 308)]
+    assert [one.line for one in told if one.key == "twice"] == [9]
+    assert read.count(HOME) == 1
+
+
+def test_no_more_is_looked_for_within_values_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_facts, "MOST_GUESSES", 2)
+    lines = page_facts.Lines('<p style="a b">\n<p style="c" id=d>\n<p id=d>')
+
+    assert [lines.of("b"), lines.of("none"), lines.of("a b"), lines.of("d", 2)] == [1, None, 1, 3]
+    assert lines.of("b") is None

@@ -23,7 +23,8 @@ from kbsite.linting import (
     weights,
 )
 from kbsite.linting.page_facts import PageFacts
-from kbsite.linting.site import BuiltSite, Unread, read_pages
+from kbsite.linting.reading import Unread, read_pages
+from kbsite.linting.site import BuiltSite
 from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.pages.data import SITE
@@ -55,7 +56,7 @@ def lint(folder: Path, tick: Tick | None = None) -> Iterator[Finding]:
         message = f"no {INDEX} in it; expected a site, as `kbsite build` makes it"
         raise InputError(message, path=folder)
     pages: dict[str, PageFacts] = {}
-    for name, found in read_pages(files, tick):
+    for name, found in read_pages(files, tick).items():
         if isinstance(found, Unread):
             yield Finding(Severity.ERROR, name, found.reason)
         else:

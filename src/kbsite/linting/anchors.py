@@ -37,10 +37,12 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
 
 
 def _there(site: BuiltSite, path: str, page: PageFacts, place: str) -> bool:
-    if place in page.ids or place == "top":
-        return True
     of_text = _LINES.fullmatch(place)
-    if of_text and _there(site, path, page, of_text[1]):
+    return any(_stands(site, path, page, one) for one in (place, of_text and of_text[1]) if one)
+
+
+def _stands(site: BuiltSite, path: str, page: PageFacts, place: str) -> bool:
+    if place in page.ids or place == "top":
         return True
     found = _LINE.fullmatch(place)
     return found is not None and _brought(site, path, page, place, found[1], int(found[2]))

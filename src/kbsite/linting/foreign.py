@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from kbsite.linting import css
 from kbsite.linting.addresses import Inside, Outside, resolved
 from kbsite.linting.page_facts import Kind
-from kbsite.linting.site import MOST_BYTES, BuiltSite
+from kbsite.linting.reading import MOST_BYTES
+from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
 from kbsite.search import FOLDER as SEARCH
 

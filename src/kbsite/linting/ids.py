@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kbsite.linting.page_facts import line_of
 from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
 
@@ -13,7 +12,7 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
     """Ids that stand twice, and labels of what is not there."""
     for page, facts in site.pages.items():
         for name in facts.doubled:
-            line = line_of(site.text(page), name, 2)
+            line = site.line(page, name, 2)
             message = "this id stands there before; expected each id once on a page"
             yield Finding(Severity.ERROR, page, message, line=line, key=name)
         for name in facts.named:

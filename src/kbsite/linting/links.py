@@ -17,18 +17,20 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
     """Links, and addresses that scripts load, that lead nowhere or where no page may lead."""
     for page, facts in site.pages.items():
         loaded = [load.raw for load in facts.loads]
+        held = frozenset(loaded)
         for raw in dict.fromkeys([*facts.links, *facts.asked, *loaded]):
-            yield from _led(site, page, raw)
+            yield from _led(site, page, raw, held)
         for raw in facts.bare:
             if isinstance(resolved(raw, page), Outside):
                 message = "opens another window; expected rel=noopener on it"
                 yield site.on(page, raw, message, key=raw)
 
 
-def _led(site: BuiltSite, page: str, raw: str) -> Iterator[Finding]:
+def _led(site: BuiltSite, page: str, raw: str, loads: frozenset[str]) -> Iterator[Finding]:
     held = resolved(raw, page)
     if isinstance(held, Outside):
-        loaded = held.scheme in ("", "data") and raw in _loads(site, page)
+        # Of what a page loads, `foreign` says what is wrong with that.
+        loaded = held.scheme in ("", "data") and raw in loads
         if held.scheme not in _FOLLOWED and not loaded:
             message = f"expected a link to {', '.join(_FOLLOWED)} or within the site"
             yield site.on(page, raw, message, key=raw[:200])
@@ -39,11 +41,6 @@ def _led(site: BuiltSite, page: str, raw: str) -> Iterator[Finding]:
         yield site.on(page, raw, message, key=raw[:200])
     elif held.path == COMPARE and held.query:
         yield from _compared(site, page, raw, held.query)
-
-
-def _loads(site: BuiltSite, page: str) -> set[str]:
-    """What a page loads: `foreign` says what is wrong with that."""
-    return {load.raw for load in site.pages[page].loads}
 
 
 def _above(site: BuiltSite, page: str, raw: str) -> Iterator[Finding]:

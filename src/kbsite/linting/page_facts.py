@@ -1,7 +1,7 @@
 """What a page says of itself: ids, addresses, what it loads, its policy. Made by one parse.
 
 The parser is lexbor, a browser's: where it and a reader's browser disagreed about what is text and
-what is markup, a page could show this one what it is not. It tells no lines; `line_of` finds them.
+what is markup, a page could show this one what it is not. It tells no lines; `Lines` finds them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -261,20 +262,36 @@ def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
 _VALUE = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 
-def line_of(text: str, value: str, time: int = 1) -> int | None:
-    """The line where an attribute has a value, for the `time`-th time; else where one holds it.
-
-    None where none does.
-    """
-    holding = None
-    for found in _VALUE.finditer(text):
-        own = unescape(found[1] or found[2] or found[3] or "")
-        if own == value and (time := time - 1) == 0:
-            return _line(text, found)
-        if holding is None and value in own:
-            holding = found
-    return _line(text, holding) if holding else None
+MOST_GUESSES = 1_000
+"""Values of a page that are looked for within others: each costs a look at all of them."""
 
 
-def _line(text: str, found: re.Match[str]) -> int:
-    return text.count("\n", 0, found.start()) + 1
+class Lines:
+    """Where the attributes of a page have their values."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._values: list[tuple[str, int]] = []
+        self._places: dict[str, list[int]] = {}
+        self._guesses = 0
+        for found in _VALUE.finditer(text):
+            own = unescape(found[1] or found[2] or found[3] or "")
+            self._values.append((own, found.start()))
+            self._places.setdefault(own, []).append(found.start())
+
+    def of(self, value: str, time: int = 1) -> int | None:
+        """The line where an attribute has a value, for the `time`-th time; else where one holds it.
+
+        None where none does, and where too many were looked for that none has.
+        """
+        places = self._places.get(value, [])
+        if len(places) >= time:
+            return self._line(places[time - 1])
+        self._guesses += 1
+        if self._guesses > MOST_GUESSES:
+            return None
+        holding = next((place for own, place in self._values if value in own), None)
+        return None if holding is None else self._line(holding)
+
+    def _line(self, place: int) -> int:
+        return bisect_left(self._ends, place) + 1
