@@ -24,10 +24,13 @@ from kbsite.feeds import table
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.config import Leak
 from kbsite.output import Work
+from kbsite.page_making import PageMaking
+from kbsite.pages.page import Page
 from kbsite.reading import MARKER
 from kbsite.record import rows_path
 from kbsite.standing import record_path
 from kbsite.store.settings import Settings
+from kbsite.tasks import Prepared
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.trees import tree
 
@@ -76,6 +79,26 @@ def _settings(
     return make_settings(tmp_path)
 
 
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Page]:
+    """Pages that were asked what they depend on; those that were not would say what they said."""
+    skips, key, pages = PageMaking._shows_the_same, Prepared.key, list[Page]()
+
+    def skipped(making: PageMaking, page: Page) -> bool:
+        same = skips(making, page)
+        if same and page.depends:
+            assert key(making.prepared, page) == making.prepared.earlier.pages[page.path].key
+        return same
+
+    def told(prepared: Prepared, page: Page) -> str:
+        pages.append(page)
+        return key(prepared, page)
+
+    monkeypatch.setattr(PageMaking, "_shows_the_same", skipped)
+    monkeypatch.setattr(Prepared, "key", told)
+    return pages
+
+
 def folder_of(settings: Settings, model: str) -> Path:
     return next(settings.runs.glob(f"demo/*_{model}_*"))
 
@@ -105,17 +128,19 @@ def test_files_that_were_touched_and_not_changed_are_nothing_to_do(settings: Set
 
 
 def test_an_appended_line_rewrites_the_last_part_and_the_run_s_page_and_makes_no_other(
-    settings: Settings,
+    settings: Settings, asked: list[Page]
 ) -> None:
     before = tree(build(settings).out)
     name = folder_of(settings, "long").name
     parts = sorted(path for path in before if path.startswith(f"runs/{name}/steps-"))
     with transcript_of(settings, "long").open("a") as stream:
         stream.write(f"{row(ROUNDS + 1)}\n")
+    asked.clear()
     built = build(settings)
     after = tree(built.out)
     own = {path for path in changed(before, after) if path.startswith(f"runs/{name}/")}
 
+    assert [page.path for page in asked] == [f"runs/{name}/index.html"]
     assert len(parts) > 2
     assert own == {
         parts[-1],
@@ -191,6 +216,13 @@ def _broken(runs: Path) -> None:
     (next(runs.glob("demo/*_short_*")) / "run.json").write_text("{")
 
 
+def _no_run_any_more(runs: Path) -> None:
+    folder = next(runs.glob("demo/*_short_*"))
+    for path in folder.iterdir():
+        if path.is_file():
+            path.unlink()
+
+
 def _alone(runs: Path) -> None:
     for run in sorted(runs.glob("demo/*/"))[1:]:
         shutil.rmtree(run)
@@ -208,7 +240,7 @@ def _title(runs: Path) -> None:
 
 CHANGES: list[Change] = [
     _score, _problem_of_another, _cited, _another_verdict, _no_audit, _cut_short, _row_within,
-    _grown_at_once, _long_text, _broken, _gone, _floors, _title, _alone,
+    _grown_at_once, _long_text, _broken, _no_run_any_more, _gone, _floors, _title, _alone,
 ]  # fmt: skip
 
 
@@ -354,19 +386,36 @@ def test_an_alarm_about_a_run_that_did_not_change_remakes_what_shows_it_and_no_o
     assert after == from_nothing(leaky)
 
 
-def test_a_changed_audit_remakes_its_run_and_what_tells_of_verdicts(leaky: Settings) -> None:
+def test_a_changed_audit_remakes_its_run_and_what_tells_of_verdicts(
+    leaky: Settings, asked: list[Page]
+) -> None:
     before = tree(build(leaky).out)
     audit = folder_of(leaky, "long") / "audit.yaml"
     audit.write_text(audit.read_text().replace("rubric_leak", "interesting"))
+    asked.clear()
     built = build(leaky)
+    own = {page.run.run.id for page in asked if page.run}
     after = tree(built.out)
     runs = {path.split("/")[1] for path in changed(before, after) if path.startswith("runs/2")}
 
     assert built.work.parsed == 1
-    assert runs == {folder_of(leaky, "long").name}
+    assert runs == own == {folder_of(leaky, "long").name}
     told = {"index.html", "demo/index.html", "runs/index.html", "audits/index.html"}
     assert told | {"problems/softmax/index.html"} <= changed(before, after)
     assert after == from_nothing(leaky)
+
+
+def test_a_file_more_of_a_run_lets_no_other_be_looked_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looking(_: Path) -> Iterator[Path]:
+        raise AssertionError("every folder of the runs is gone through")
+
+    build(settings)
+    monkeypatch.setattr("kbsite.hiding.run_folders", looking)
+    (folder_of(settings, "short") / "audit.yaml").write_text("verdict: clean\nsummary: s\n")
+
+    assert build(settings).work.rendered
 
 
 def test_what_is_said_of_a_leak_remakes_the_board_and_parses_no_run_without_it(

@@ -17,7 +17,7 @@ from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
 from kbsite.output import Work, alone
 from kbsite.standing import Standing, digest, program, read_standing
-from kbsite.store.inputs import Input, inputs
+from kbsite.store.inputs import Input, changed, inputs
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
 
@@ -126,7 +126,5 @@ def _same(before: Standing, now: Standing) -> bool:
 
 
 def _hold_the_same(before: Mapping[str, Input], now: Mapping[str, Input]) -> bool:
-    return before.keys() == now.keys() and all(
-        old is file or old.digest == file.digest
-        for old, file in ((before[path], file) for path, file in now.items())
-    )
+    # Where none came, and there are as many, none went.
+    return len(before) == len(now) and not changed(before, now)

@@ -14,7 +14,7 @@ from kbsite import __version__
 from kbsite.engines import Engine
 from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
-from kbsite.lookout import Lookout, Tick
+from kbsite.lookout import Lookout, Sighting, Tick
 from kbsite.model.config import Redact
 from kbsite.model.event import Event
 from kbsite.model.finding import Finding
@@ -76,9 +76,10 @@ def make(
     from kbsite.page_making import PageMaking, still_right
     from kbsite.tasks import Prepared
 
-    earlier = still_right(known, frame, now.templates)
+    earlier = still_right(known, frame, now.templates, before.templates)
     prepared = Prepared(shown, held, frame, earlier, output, ahead, now.templates)
-    making = PageMaking(prepared, before, now, known.raw, engine, stays)
+    found = _found_again(noticed, seen)
+    making = PageMaking(prepared, before, now, known.raw, engine, found, stays)
     findings = [*site.findings, *making.make(tick)]
     _publish(making, known.pages if before.code == code else {})
     standing = structs.replace(
@@ -91,11 +92,16 @@ def make(
         hidden=counts(told),
     )
     runs.keep(stored.folder for stored in site.every_run)
-    record = Record(
-        standing.marker, frame, making.pages, dict(seen.noticed), seen.across, making.raw
-    )
+    record = _record(making, standing.marker, seen)
     memory.remember(out, standing, record, hiding.looked(settings))
     return output, standing
+
+
+def _record(making: PageMaking, marker: int, seen: Sighting) -> Record:
+    return Record(
+        marker, making.prepared.frame, making.pages, dict(seen.noticed), seen.across, making.raw,
+        making.whole, making.beside,
+    )  # fmt: skip
 
 
 def _kept(ahead: Ahead, stored: StoredRun, told: list[Event]) -> None:
@@ -103,6 +109,16 @@ def _kept(ahead: Ahead, stored: StoredRun, told: list[Event]) -> None:
     from kbsite.rendering import read_ahead
 
     read_ahead(ahead, stored, told)
+
+
+def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
+    """Ids of the runs in which nothing else was found than the last time, nor by comparing them."""
+    old, new = before.across.alarms, seen.across.alarms
+    return frozenset(
+        run_id
+        for run_id, one in seen.noticed.items()
+        if one is before.noticed.get(run_id) and (old is new or old.get(run_id) == new.get(run_id))
+    )
 
 
 def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:

@@ -219,7 +219,8 @@ class Output:
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
         if self._trusted.issuperset(paths):
-            self.count(Placed(kept=tuple(paths)))
+            self.work.kept += len(paths)
+            self._placed.update(paths)
             return True
         held = [_status(f"{self._at}{path}") for path in paths]
         if None in held:

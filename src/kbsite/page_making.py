@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from kbsite.output import Copy
 from kbsite.pages.data import REDACTION
 from kbsite.pages.kinds import every
 from kbsite.pages.page import Page, gzip_path, raw_path
+from kbsite.pages.run import beside
 from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
 from kbsite.standing import Standing, digest
@@ -27,10 +28,14 @@ from kbsite.store.writing import json_text
 from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page
 
 
-def still_right(before: Record, frame: str, templates: Mapping[str, str]) -> Record:
-    """What the last build made that can be what this one makes."""
+def still_right(
+    before: Record, frame: str, templates: Mapping[str, str], earlier: Mapping[str, str]
+) -> Record:
+    """What the last build made, with the `earlier` templates, that can be what this one makes."""
     if before.frame != frame:
         return Record()
+    if templates == earlier:
+        return before
     pages = {
         path: page
         for path, page in before.pages.items()
@@ -48,6 +53,8 @@ class PageMaking(Struct, dict=True):
     copied: Mapping[str, Raw]
     """The runs' own files as they stand in the site, by id of run."""
     engine: Engine
+    found: Collection[str]
+    """Ids of the runs in which was found what was found in them the last time."""
     stays: bool
     """Whether this process builds again: pages about several runs it makes itself, and knows more
     of them then."""
@@ -90,16 +97,46 @@ class PageMaking(Struct, dict=True):
     ) -> Iterator[MakePage]:
         """The pages that have to be made; the others stay, and are ready."""
         for page in pages:
-            key, old = self._key(page), self.prepared.earlier.pages.get(page.path)
+            old = self.prepared.earlier.pages.get(page.path)
+            key = old.key if old and old.key and self._shows_the_same(page) else self._key(page)
             if key and old and old.key == key and self.prepared.output.keep(old.files):
                 ready(page.path, old)
             else:
                 yield MakePage(page, key)
 
+    def _shows_the_same(self, page: Page) -> bool:
+        """Whether it is known of a page, without asking it, that what it depends on is the same."""
+        return self._as_a_whole if page.run is None else page.run.run.id in self._unchanged
+
+    @cached_property
+    def _as_a_whole(self) -> bool:
+        return bool(self.whole) and self.whole == self.prepared.earlier.whole
+
+    @cached_property
+    def _unchanged(self) -> frozenset[str]:
+        """Ids of the runs of whose pages nothing changed: not of the run, nor beside it."""
+        earlier = self.prepared.earlier
+        if not earlier.beside or self.beside != earlier.beside:
+            return frozenset()
+        return frozenset(
+            one.run.id
+            for one in self.prepared.site.every_run
+            if one.says
+            and one.run.id in self.found
+            and (held := self.copied.get(one.run.id))
+            and held.says == one.says
+        )
+
+    @cached_property
+    def beside(self) -> str:
+        """Digest of what pages of runs show of other runs and of the site."""
+        earlier = self.prepared.earlier
+        return earlier.beside if self._as_a_whole else beside(self.prepared.site)
+
     def _key(self, page: Page) -> str | None:
         """Digest of all that a page depends on; None where it is first told when it is made."""
         if page.depends is None:
-            return self._whole
+            return self.whole
         return self.prepared.key(page) if page.path in self.prepared.earlier.pages else None
 
     def _do(
@@ -127,7 +164,7 @@ class PageMaking(Struct, dict=True):
         return broken_page(self.prepared, task, why)
 
     @cached_property
-    def _whole(self) -> str:
+    def whole(self) -> str:
         """Digest of all that pages without dependencies of their own are made of.
 
         That is everything but what transcripts say: of them such a page shows what alarms and

@@ -19,7 +19,8 @@ def unmet(site: Site, config: Path) -> Iterator[Finding]:
     """All of it, as warnings; `config` is the kbsite.yaml that says what is due."""
     yield from unread(site, config)
     for stored in site.runs:
-        yield from _unproven(site, stored)
+        if stored.run.id in site.proofs:
+            yield from _unproven(site, stored)
 
 
 def unread(site: Site, config: Path) -> Iterator[Finding]:

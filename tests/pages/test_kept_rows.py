@@ -75,6 +75,17 @@ def test_a_place_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     assert asked(rows(tmp_path / "rows")) == ["anew", "anew"]
 
 
+def test_a_build_that_asks_for_no_row_forgets_none(folder: Path) -> None:
+    held = rows(folder, frame="new")
+    asked(held)
+    held.row("figures", "r", "1", lambda: "anew")
+    held.begin("new", "t", folder)
+    held.begin("new", "t", folder)
+
+    assert held.row("figures", "r", "1", lambda: "lost") == "anew"
+    assert held.text("csv", "r", "1", lambda: "lost") == "anew"
+
+
 def test_a_process_that_stays_knows_them_without_reading(folder: Path) -> None:
     held = rows(folder)
     asked(held, "2")

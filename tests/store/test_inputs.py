@@ -85,9 +85,9 @@ def test_a_folder_counts_as_changed_where_anything_in_it_did(tmp_path: Path) -> 
     within = {f"{tmp_path}/a", f"{tmp_path}/a/x"}
     assert changes(before, before).folders == frozenset()
     assert changes(before, grown).folders == above | within
-    assert not changes(before, grown).elsewhere
+    assert changes(before, grown).others == frozenset()
     assert changes(grown, moved).folders == above | {f"{tmp_path}/b"}
-    assert changes(grown, moved).elsewhere
+    assert changes(grown, moved).others == {f"{tmp_path}/b/three", f"{tmp_path}/b/four"}
 
 
 def test_two_processes_see_of_many_files_what_one_does(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +22,9 @@ from kbsite.hiding.looking import Looking
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span, covered
 from kbsite.store.files import Stored, contents, numbered
+from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
-from kbsite.store.runs import AUDIT, TRANSCRIPT, is_partial, run_folders
+from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
 __all__ = ["Hiding", "Looked", "denied_of", "hiding_of", "rules_digest"]
@@ -84,15 +85,16 @@ class Hiding(Struct, dict=True):
 
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
-        held = self.before.hidden.get(str(folder))
+        name = str(folder)
+        held = self.before.hidden.get(name)
         if held is None or not held.made_of:
             return False
         if self.touched is not None and self.before.rules == self._own:
-            if str(folder) in self.touched:
+            if name in self.touched:
                 return False
         elif held.made_of != self._key(folder):
             return False
-        self.found[str(folder)] = held
+        self.found[name] = held
         return True
 
     def looked(self, settings: Settings) -> Looked:
@@ -224,8 +226,8 @@ def hiding_of(
 
     `held`, `before` and what changed since then spare looking at what is known.
     """
-    same = changes is not None and not changes.elsewhere and before.runs == str(settings.runs)
-    folders = tuple(map(Path, before.folders) if same else run_folders(settings.runs))
+    same = changes is not None and _are_where_they_were(settings.runs, before, changes.others, held)
+    folders = tuple(map(_folder, before.folders) if same else run_folders(settings.runs))
     hiding = Hiding(
         settings.config.redact, denied_of(settings), held, before,
         changes.folders if changes else None, folders=folders,
@@ -233,3 +235,29 @@ def hiding_of(
     )  # fmt: skip
     hiding.look(one for one in folders if not is_partial(one))
     return hiding
+
+
+def _are_where_they_were(
+    runs: Path, before: Looked, others: Iterable[str], held: Mapping[str, Input]
+) -> bool:
+    """Whether runs lie in the folders that are known: what came or went lies in one of a run."""
+    if before.runs != str(runs):
+        return False
+    within = f"{runs.absolute()}/"
+    others = [path for path in others if path.startswith(within)]
+    known = frozenset(before.folders) if others else frozenset[str]()
+    return all(_in_a_run(path, known, held) for path in others)
+
+
+def _in_a_run(path: str, folders: Collection[str], held: Mapping[str, Input]) -> bool:
+    """Whether a path lies in one of some folders, and that is still a run's."""
+    above = path.rpartition("/")[0]
+    while above and above not in folders:
+        above = above.rpartition("/")[0]
+    return not above.endswith(PARTIAL) and any(f"{above}/{name}" in held for name in OWN)
+
+
+@lru_cache(maxsize=100_000)
+def _folder(path: str) -> Path:
+    """A folder by its path, which a process that builds again takes apart once."""
+    return Path(path)

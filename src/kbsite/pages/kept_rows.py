@@ -55,7 +55,8 @@ class KeptRows(Struct):
         be made `fresh`.
         """
         self._templates = templates
-        self._held = self._asked if frame == self._frame else {}
+        # A page that was not made asked for none of its rows: they may be wanted again.
+        self._held = self._held | self._asked if frame == self._frame else {}
         self._frame, self._asked = frame, {}
         # What this process made last is newer.
         self._folder, self._fresh = None if self._held else folder, fresh

@@ -45,6 +45,7 @@ from kbsite.pages.quotes import proofs_of, proven, shown_quotes
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.source import source_files, source_places, sources
 from kbsite.pages.steps import counts
+from kbsite.standing import digest
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.trajectories import trajectory
@@ -95,6 +96,23 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         site.proofs.get(run.id, ()),
         _leak(site, stored),
     )
+
+
+def beside(site: Site) -> str:
+    """A digest of all that pages of runs show beside the files, alarms and proofs of their run.
+
+    Of one whose run says what it did, and found what it did, nothing can have changed while this is
+    the same: `_depends` tells of nothing else.
+    """
+    cells = {id(cell): cell for cell in site.attempts.values()}.values()
+    return digest(
+        [[stored.run.id for stored in cell] for cell in cells],
+        {run_id: board.config.id for run_id, board in site.board_of.items()},
+        [(held.problem, [a.run.id for a in held.attempts[:2]]) for held in site.contests],
+        site.neighbours, site.refusals, [board.floors for board in site.boards],
+        [(name, stored.hash) for name, stored in site.problems.items()], sorted(site.hardware),
+        site.config.leaks,
+    )  # fmt: skip
 
 
 def _own(stored: StoredRun, inputs: Mapping[str, Input]) -> object:

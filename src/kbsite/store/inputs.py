@@ -9,6 +9,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import compress
+from operator import is_not
 from pathlib import Path
 from sys import intern
 
@@ -46,18 +48,28 @@ def inputs(
     With `heard`, only what lies at or below those paths can be another than `before`, or stand
     beside them; nothing else is looked at.
     """
-    if heard is None:
+    roots = [str(place.absolute()) for place in places]
+    if heard is None or any(path in roots for path in heard):
         return _everything(places, before)
-    again = _again([str(place.absolute()) for place in places], before, heard)
-    if again is None:
+    within = tuple(f"{root}/" for root in roots)
+    ours = {path for path in heard if path.startswith(within)}
+    try:
+        return _told(ours, before)
+    except OSError:
         return _everything(places, before)
-    below = tuple(f"{path}/" for path in again)
-    kept = {
-        path: file
-        for path, file in before.items()
-        if path not in again and not path.startswith(below)
-    }
-    look = _Look(before)
+
+
+def _told(heard: Collection[str], before: Mapping[str, Input]) -> dict[str, Input]:
+    """All files, where none but those at, below or beside some paths can be others."""
+    folders = {path.rpartition("/")[0] for path in heard}
+    homes = tuple(f"{folder}/" for folder in folders)
+    # Many thousands of files are gone through once, and no more than those that lie beside.
+    near = [path for path in before if path.startswith(homes)] if homes else []
+    again = set(heard).union(*(_others(folder, near) for folder in folders))
+    kept, below = dict(before), tuple(f"{path}/" for path in again)
+    for path in (*again, *(path for path in near if path.startswith(below))):
+        kept.pop(path, None)
+    look = _Look({path: before[path] for path in (*near, *again) if path in before})
     look.all_below(look.at(again))
     return kept | look.found()
 
@@ -83,27 +95,10 @@ _APART = 50
 """Folders that are enough to make two halves of that take as long."""
 
 
-def _again(
-    places: Collection[str], before: Mapping[str, Input], heard: Collection[str]
-) -> set[str] | None:
-    """What has to be looked at; None where that is everything."""
-    if any(path in places for path in heard):
-        return None
-    within = tuple(f"{place}/" for place in places)
-    ours = {path for path in heard if path.startswith(within)}
-    again = set(ours)
-    try:
-        for above in {path.rpartition("/")[0] for path in ours}:
-            again |= _others(above, before)
-    except OSError:
-        return None
-    return again
-
-
-def _others(folder: str, before: Mapping[str, Input]) -> set[str]:
+def _others(folder: str, near: Iterable[str]) -> set[str]:
     """What came to a folder or went: of what is called so while it is written nobody tells."""
     names, home = set(os.listdir(folder)), f"{folder}/"  # noqa: PTH208 - names alone
-    known = {path[len(home) :].partition("/")[0] for path in before if path.startswith(home)}
+    known = {path[len(home) :].partition("/")[0] for path in near if path.startswith(home)}
     others = {f"{home}{name}" for name in names ^ known}
     return others if names else {*others, folder}
 
@@ -223,25 +218,30 @@ class Changes(Struct, frozen=True):
 
     folders: frozenset[str]
     """All folders that one of them lies in, at any depth."""
-    elsewhere: bool
-    """Whether there are others than there were."""
+    others: frozenset[str]
+    """Those that came, and those that went."""
+
+
+def changed(before: Mapping[str, Input], now: Mapping[str, Input]) -> list[str]:
+    """The files that came, and those that hold something else than they did."""
+    # Of many thousands most are the very same object: no line of Python is run for these.
+    others = compress(now, map(is_not, now.values(), map(before.get, now)))
+    return [p for p in others if (old := before.get(p)) is None or old.digest != now[p].digest]
 
 
 def changes(before: Mapping[str, Input], now: Mapping[str, Input]) -> Changes:
     """How the files of a build differ from those of the one before."""
-    paths = {
-        path
-        for path, file in now.items()
-        if (old := before.get(path)) is not file and (old is None or old.digest != file.digest)
-    }
-    gone = before.keys() - now.keys()
+    differ = changed(before, now)
+    others = {path for path in differ if path not in before}
+    if len(before) + len(others) != len(now):
+        others |= before.keys() - now.keys()
     folders: set[str] = set()
-    for path in paths | gone:
+    for path in others.union(differ):
         above = path.rpartition("/")[0]
         while above and above not in folders:
             folders.add(above)
             above = above.rpartition("/")[0]
-    return Changes(frozenset(folders), bool(gone) or len(now) > len(before))
+    return Changes(frozenset(folders), frozenset(others))
 
 
 class Below:

@@ -102,13 +102,13 @@ def run_folders(runs: Path) -> Iterator[Path]:
     while waiting:
         folder = waiting.pop()
         names = _names(folder)
-        if is_partial(folder) or not _OWN.isdisjoint(names):
+        if is_partial(folder) or not OWN.isdisjoint(names):
             yield folder
         else:
             waiting += _folders(folder, names)
 
 
-_OWN = {RUN, MANIFEST, METRICS, AUDIT}
+OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
 
@@ -129,7 +129,7 @@ def _folders(folder: Path, names: Mapping[str, bool]) -> list[Path]:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is, or wants to be, a run directory."""
-    return is_partial(folder) or not _OWN.isdisjoint(_names(folder))
+    return is_partial(folder) or not OWN.isdisjoint(_names(folder))
 
 
 def is_partial(folder: Path) -> bool:
