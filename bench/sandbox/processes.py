@@ -9,20 +9,26 @@ from pathlib import Path
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
+def threads_of(pid: int) -> list[str]:
+    """The folder below /proc of each thread of a process, the first first; none if it is gone."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [f"/proc/{pid}/task/{thread}" for thread in sorted(threads, key=int)]
+
+
+def words_of(thread: str, name: str) -> list[str]:
+    """What the kernel tells of a thread in a file of its folder, in words; none if it is gone."""
+    try:
+        return Path(thread, name).read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def children(pid: int) -> list[int]:
     """The processes that a process started and that are still there; none if it is gone."""
-    found: list[int] = []
-    try:
-        threads = sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208
-    except (FileNotFoundError, ProcessLookupError):
-        return found
-    for thread in threads:
-        try:
-            words = Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found += [int(word) for word in words]
-    return found
+    return [int(word) for thread in threads_of(pid) for word in words_of(thread, "children")]
 
 
 def family(pid: int) -> list[int]:
@@ -52,25 +58,14 @@ def runs(pid: int) -> dict[str, int]:
 
     A thread of which the kernel does not tell is left out, and so is one that is gone.
     """
-    found: dict[str, int] = {}
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
-    except (FileNotFoundError, ProcessLookupError):
-        return found
-    for thread in threads:
-        place = f"/proc/{pid}/task/{thread}"
-        count = runs_of(place)
-        if count is not None:
-            found[place] = count
-    return found
+    counts = {thread: runs_of(thread) for thread in threads_of(pid)}
+    return {thread: count for thread, count in counts.items() if count is not None}
 
 
 def runs_of(thread: str) -> int | None:
     """The same of one thread; None where it is gone, or the kernel does not tell."""
-    try:
-        return int(Path(thread, "schedstat").read_text().split()[2])
-    except (FileNotFoundError, ProcessLookupError):
-        return None
+    words = words_of(thread, "schedstat")
+    return int(words[2]) if words else None
 
 
 def resident_bytes(pid: int) -> int:

@@ -6,12 +6,13 @@ nothing of it changes.
 
 from __future__ import annotations
 
-import os
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from bench.sandbox.processes import threads_of, words_of
 
 _LONGEST = 7  # bytes of a call
 _BETWEEN_CALLS = "-1"  # of a thread that is in no call of the kernel's
@@ -49,19 +50,12 @@ def stands(process: int) -> list[Stand]:
 
     Raises PermissionError where the kernel does not tell.
     """
-    found: list[Stand] = []
-    try:
-        threads = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
-    except (FileNotFoundError, ProcessLookupError):
-        return found
-    for thread in threads:
-        try:
-            words = Path(f"/proc/{process}/task/{thread}/syscall").read_text().split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if words and words[0] == _BETWEEN_CALLS:
-            found.append(Stand(process, int(words[2], 16), int(words[1], 16)))
-    return found
+    told = [words_of(thread, "syscall") for thread in threads_of(process)]
+    return [
+        Stand(process, int(words[2], 16), int(words[1], 16))
+        for words in told
+        if words and words[0] == _BETWEEN_CALLS
+    ]
 
 
 class Code:
