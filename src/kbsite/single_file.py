@@ -108,7 +108,7 @@ def _templates(site: Site) -> Templates:
 
 
 def _styles(page: str) -> list[str]:
-    return _STYLE.findall(page.partition("</head>")[0])
+    return _STYLE.findall(page)
 
 
 def _steps(page: str) -> str:
@@ -168,7 +168,7 @@ def _framed(html: str, styles: Sequence[str], packed: Packed) -> str:
     )
     if packed.blocks:
         body = body.replace('<ol class="steps"', f'{_NO_SCRIPT}<ol class="steps"', 1)
-    inner, closing, rest = body.rpartition("</body>")
+    inner, closing, rest = _STYLE.sub("", body).rpartition("</body>")
     told = "".join(f"<script>{script}</script>\n" for script in scripts)
     return "".join(
         [head, f"<style>{style}</style>\n", end, inner, told, *_blocks(packed), closing, rest]

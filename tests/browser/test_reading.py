@@ -117,6 +117,27 @@ def test_a_run_page_is_not_wider_than_a_phone(
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, run
 
 
+def test_filters_stay_whole_on_a_phone_and_kinds_of_steps_take_no_column(
+    served: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    # Without a transcript there is nothing to filter.
+    run = max(site.glob("runs/*/index.html"), key=lambda path: path.stat().st_size).parent.name
+    page.goto(f"{served}runs/{run}/index.html")
+    page.locator("ol.steps > li").nth(5).evaluate("step => step.scrollIntoView()")
+
+    tools, chips, links = page.evaluate(
+        """() => ["#tools", "#tools .chips", "header.top"]
+          .map((name) => document.querySelector(name).getBoundingClientRect())
+          .map(({ top, bottom }) => ({ top, bottom }))"""
+    )
+    assert abs(tools["top"]) < 1
+    assert links["bottom"] <= chips["top"]
+    kinds = page.locator("ol.steps > li > p > b:first-child")
+    widths = kinds.evaluate_all("all => all.map((one) => getComputedStyle(one).minWidth)")
+    assert set(widths) == {"0px"}
+
+
 def test_the_board_can_be_walked_with_the_keyboard_alone(
     served: str, context_of: functools.partial[BrowserContext]
 ) -> None:
