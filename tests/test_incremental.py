@@ -19,9 +19,11 @@ from kbsite import alarms, assets
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
+from kbsite.board_charts import Chart, peaks
 from kbsite.build import build
 from kbsite.feeds import table
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.board import Board
 from kbsite.model.config import Leak
 from kbsite.output import Work
 from kbsite.page_making import PageMaking
@@ -452,6 +454,29 @@ def test_of_runs_that_did_not_change_no_row_is_made_but_where_those_kept_are_dam
             path.write_bytes(path.read_bytes().replace(b"long", b"lung"))
 
     assert counts == [1, 4]
+    assert after == from_nothing(settings)
+
+
+def test_charts_are_drawn_anew_where_a_run_is_taken_out_and_not_for_a_note(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The board refuses runs of another problem than it knows.
+    shutil.rmtree(settings.problems / "softmax")
+    build(settings)
+    drawn, counts = list[Board](), []
+
+    def counted(board: Board, score: Callable[[float], str]) -> Chart:
+        drawn.append(board)
+        return peaks(board, score)
+
+    monkeypatch.setattr("kbsite.pages.board_figures.peaks", counted)
+    audit = folder_of(settings, "long") / "audit.yaml"
+    for verdict in ("interesting", "bug"):
+        audit.write_text(f"verdict: {verdict}\nsummary: s\nimplication: i\nauditor: a\n")
+        after = tree(build(settings).out)
+        counts.append(len(drawn))
+
+    assert counts == [0, 1]
     assert after == from_nothing(settings)
 
 

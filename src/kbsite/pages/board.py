@@ -11,7 +11,7 @@ from kbsite.model.board import Board, Cell, Due
 from kbsite.model.floor import FloorKind
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
-from kbsite.pages.board_figures import figures
+from kbsite.pages.board_figures import charts, figures
 from kbsite.pages.cited import cited, unproven
 from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
@@ -68,7 +68,8 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "latency": latency(site, board),
         "quoted_runs": QUOTED,
         "leak_of": _leak_of(cards),
-        **figures(board, site.prices),
+        "charts": partial(charts, site, board),
+        **figures(board),
     }
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from kbsite.board_charts import Measure, ends, peaks, scatter
-from kbsite.model.board import Board
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from kbsite.board_charts import Chart, Measure, ends, peaks, scatter
+from kbsite.model.board import Attempt, Board
 from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Run
 from kbsite.model.standing import Proportion, Standing
 from kbsite.pages import facts
+from kbsite.pages.page import Site
+from kbsite.standing import digest
 from kbsite.standings import RESAMPLES, standings, wilson
 
 MEASURES = (
@@ -38,10 +44,8 @@ def cost_measure(prices: PriceTable) -> Measure:
     )
 
 
-def figures(board: Board, prices: PriceTable) -> dict[str, object]:
+def figures(board: Board) -> dict[str, object]:
     """What the template shows below and beside the grid."""
-    measures = [*MEASURES, cost_measure(prices)]
-    costs = [*(scatter(board, held, facts.score) for held in measures), ends(board)]
     return {
         "standings": standings(board),
         "resamples": RESAMPLES,
@@ -56,10 +60,62 @@ def figures(board: Board, prices: PriceTable) -> dict[str, object]:
         "share": share,
         "ranks": ranks,
         "mean": mean,
-        "peaks": peaks(board, facts.score),
-        # What cannot be drawn is said below what can.
-        "costs": sorted(costs, key=lambda chart: chart.drawing is None),
     }
+
+
+Draw = Callable[[Chart, object], str]
+"""Turns a chart into HTML, given how addresses are made."""
+
+
+def ceilings(board: Board) -> list[Chart]:
+    """What is shown of floors and ceilings."""
+    return [peaks(board, facts.score)]
+
+
+def costs(board: Board, prices: PriceTable) -> list[Chart]:
+    """What is shown of what runs took; what cannot be drawn is said below what can."""
+    measures = [*MEASURES, cost_measure(prices)]
+    drawn = [*(scatter(board, held, facts.score) for held in measures), ends(board)]
+    return sorted(drawn, key=lambda chart: chart.drawing is None)
+
+
+def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Markup:
+    """The "ceilings" or the "costs" as HTML, drawn anew only where something in them changed."""
+
+    def made() -> str:
+        held = ceilings(board) if which == "ceilings" else costs(board, site.prices)
+        return "".join(f"{draw(chart, url)}\n" for chart in held)
+
+    html = site.kept.html(f"charts-{board.config.id}", which, _drawn_of(site, board), made)
+    return Markup(html)  # noqa: S704 - a template made it
+
+
+def _drawn_of(site: Site, board: Board) -> str:
+    """A digest of all that charts show; empty where that is not known."""
+    attempts = [attempt for _, _, cell in board.cells for attempt in cell.attempts]
+    if not all(site.rows_depend.get(attempt.run.id) for attempt in attempts):
+        return ""
+    return digest(
+        board.floors,
+        [(column.problem, column.best and column.best.run.id) for column in board.columns],
+        [row.contender for row in board.rows],
+        [_point(site, attempt) for attempt in attempts],
+    )
+
+
+def _point(site: Site, attempt: Attempt) -> tuple[object, ...]:
+    """What charts show of a run: of its audit no more than whether the run counts."""
+    run = attempt.run
+
+    def made() -> tuple[object, ...]:
+        spent = cost(run, site.prices)
+        return (
+            run.id, run.contender, run.problem, attempt.score, attempt.counts,
+            run.end_reason.value, run.elapsed_seconds, run.usage.output, str(spent.usd),
+            spent.estimated,
+        )  # fmt: skip
+
+    return site.kept.row("points", run.id, site.rows_depend[run.id], made)
 
 
 def share(of: Proportion) -> str:
