@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kbsite import alarms, assets
+from kbsite import alarms, assets, reading
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
@@ -31,6 +31,8 @@ from kbsite.pages.page import Page
 from kbsite.reading import MARKER
 from kbsite.record import rows_path
 from kbsite.standing import record_path
+from kbsite.store import runs
+from kbsite.store.problems import StoredProblem, read_problem
 from kbsite.store.settings import Settings
 from kbsite.tasks import Prepared
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
@@ -276,6 +278,66 @@ def test_a_change_of_one_run_parses_no_other(settings: Settings, make_run: MakeR
     assert build(settings).work.parsed == 1
 
 
+def test_a_change_is_seen_where_runs_and_site_are_told_from_where_the_build_is_started(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(settings.runs.parent)
+    told = replace(
+        settings, runs=Path(settings.runs.name), problems=Path(settings.problems.name),
+        out=Path("told"),
+    )  # fmt: skip
+    build(told)
+    _score(settings.runs)
+    built = build(told)
+    assert built.work.rendered
+    assert tree(built.out) == from_nothing(settings)
+
+
+def test_a_problem_that_did_not_change_is_not_read_again(
+    settings: Settings, make_problem: MakeProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_problem(settings.problems, "other")
+    build(settings)
+    read: list[str] = []
+
+    def counted(folder: Path) -> StoredProblem:
+        read.append(folder.name)
+        return read_problem(folder)
+
+    monkeypatch.setattr(reading, "read_problem", counted)
+    _score(settings.runs)
+    build(settings)
+    assert read == []
+    (other / "prompt.md").write_text("Another statement.\n")
+    after = tree(build(settings).out)
+    assert read == ["other"]
+    monkeypatch.undo()
+    assert after == from_nothing(settings)
+
+
+def test_one_run_more_looks_into_no_folder_of_another(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    looked: list[str] = []
+    names = runs._names
+
+    def counted(folder: Path) -> Mapping[str, bool]:
+        looked.append(folder.name)
+        return names(folder)
+
+    monkeypatch.setattr(runs, "_names", counted)
+    more = make_run(settings.runs / "demo", model="more", transcript={"stdout.jsonl": session(2)})
+    gone = folder_of(settings, "other")
+    gone.rename(gone.with_name("no-run"))
+    (settings.runs / "demo" / "no-run" / "run.json").unlink()
+    after = tree(build(settings).out)
+    monkeypatch.undo()
+    # A folder that has become another is looked into.
+    assert sorted(looked) == sorted(["runs", "demo", "no-run", more.name])
+    assert after == from_nothing(settings)
+
+
 def test_settings_count_as_well(settings: Settings) -> None:
     before = tree(build(settings).out)
     renamed = replace(settings, config=replace(settings.config, title="Renamed"))
@@ -500,6 +562,22 @@ def test_a_build_with_nothing_to_do_imports_nothing_that_makes_pages(settings: S
     assert built.pages
     assert {"kbsite.build", "msgspec"} <= loaded
     assert not loaded & {"pandas", "plotly", "jinja2", "pygments", "markdown_it", "kbsite.pages"}
+
+
+def test_a_line_more_loads_no_parser_of_markdown(settings: Settings) -> None:
+    build(settings)
+    with transcript_of(settings, "short").open("a") as stream:
+        stream.write(row(4))
+    code = (
+        "import sys; from pathlib import Path; from kbsite.build import build;"
+        "from kbsite.store.settings import read_settings;"
+        "assert build(read_settings(Path(sys.argv[1]))).work.parsed == 1;"
+        "assert 'jinja2' in sys.modules; print('markdown_it' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, settings.path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 @pytest.fixture(name="templates")

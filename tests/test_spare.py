@@ -17,6 +17,7 @@ from kbsite.record import Memory
 from kbsite.store import spares
 from kbsite.store.settings import Settings
 from kbsite.store.spares import MARKER, spare_path
+from kbsite.store.writing import write_bytes
 from tests.conftest import MakeRun, MakeSettings
 from tests.test_incremental import from_nothing
 from tests.trees import tree
@@ -47,6 +48,30 @@ def test_the_spare_has_the_files_of_the_site_and_no_others(settings: Settings) -
         assert all((site / path).samefile(spare / path) for path in tree(site))
         note(settings, f"Read again, {round_}.")
         build(settings)
+
+
+def test_the_list_of_the_spare_is_written_only_where_it_changes(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note(settings, "Begun.")
+    build(settings)
+    written: list[Path] = []
+
+    def counted(path: Path, data: bytes) -> None:
+        written.append(path)
+        write_bytes(path, data)
+
+    monkeypatch.setattr(spares, "write_bytes", counted)
+    for text in ("Read.", "Read again."):
+        note(settings, text)
+        assert build(settings).work.kept
+    assert not written
+    make_run(settings.runs / "demo", model="d", transcript={"stdout.jsonl": ROW})
+    site = build(settings).out
+    assert len(written) == 1
+    assert tree(spare_path(site)) == tree(site)
+    note(settings, "Read once more.")
+    assert tree(build(settings).out) == from_nothing(settings)
 
 
 def test_a_small_change_links_no_more_than_it_writes(

@@ -532,3 +532,24 @@ def test_a_value_that_is_nested_too_deeply_is_told() -> None:
         deep = [deep]
 
     assert "nested too deeply" in json(deep)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "Does what was asked.", "Two lines,\nand (one) more.", "One.\n\nAnother: a_b, 1.5x!",
+        "Entities &amp; such", "- an item", "1. first", "Heading\n===", "a  \nb", "    code", "*a*",
+        "[link](https://example.org)", "`c`", "\u202e hidden",
+    ],
+)  # fmt: skip
+def test_words_of_plain_paragraphs_are_those_that_the_parser_finds(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = unmarked(text)
+    monkeypatch.setattr("kbsite.text._MARKED", re.compile(""))
+    assert told == unmarked(text)
+
+
+def test_plain_paragraphs_need_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kbsite.text._markdown", None)
+    assert unmarked("Does what was asked.\n\nAnd  no more.") == "Does what was asked. And no more."

@@ -302,10 +302,7 @@ class Output:
 
     def tidy(self) -> None:
         """Make of the site that stood what the next build starts from."""
-        held = self._standing
-        if held is None:
-            held = spares.files_below(self.folder)
-        spares.lay_aside(self.out, self.folder, held, self._placed, self._fresh)
+        spares.lay_aside(self.out, self.folder, self._standing, self._placed, self._fresh)
 
 
 _NAMES = 2

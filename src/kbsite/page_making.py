@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite import assets
+from kbsite import assets, text
 from kbsite.engines import Engine, Here, Lost
 from kbsite.errors import MachineError
 from kbsite.lookout import Tick
@@ -42,6 +42,10 @@ def still_right(
         if all(templates.get(name) == held for name, held in page.templates.items())
     }
     return replace(before, pages=pages)
+
+
+_MANY = 20
+"""Pages of runs of which some hold Markdown that needs a parser."""
 
 
 class PageMaking(Struct, dict=True):
@@ -81,8 +85,7 @@ class PageMaking(Struct, dict=True):
 
         tasks: list[Task] = [*self._anew(pages, ready), *self._copied()]
         spread = [task for task in tasks if task.run or not self.stays]
-        if any(task.run for task in spread):
-            self.prepared.site.ready()
+        self._ready(sum(task.run is not None for task in spread))
         if self.stays:
             self._do(Here(), [task for task in tasks if not task.run], told)
         self._do(self.engine, spread, told)
@@ -91,6 +94,13 @@ class PageMaking(Struct, dict=True):
         # They came in any order: what is told of them stands in that of the pages.
         self.pages = {page.path: self.pages[page.path] for page in pages}
         return [one for page in pages for one in found.get(page.path, ())]
+
+    def _ready(self, runs: int) -> None:
+        """Make and load what pages of so many runs need, once for all copies of this process."""
+        if runs:
+            self.prepared.site.ready()
+        if runs > _MANY:
+            text.load()
 
     def _anew(
         self, pages: Sequence[Page], ready: Callable[[str, PageRecord], None]

@@ -205,14 +205,17 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
 def _problems(
     folder: Path, findings: list[Finding], hiding: Hiding | None, known: KnownRuns | None
 ) -> Iterator[StoredProblem]:
-    touched = hiding.touched if hiding else None
-    for path in problem_folders(folder):
-        held = known.problems.pop(str(path), None) if known else None
+    folders = problem_folders(folder)
+    if known:
+        known.keep_problems(folders)
+    for path in folders:
+        made_of = hiding.holds(path) if hiding else ""
         try:
-            if held is None or touched is None or str(path.absolute()) in touched:
+            held = known.problem(path, made_of) if known else None
+            if held is None:
                 held = read_problem(path)
-            if known:
-                known.problems[str(path)] = held
+                if known:
+                    known.add_problem(path, made_of, held)
             yield held
         except InvalidFileError as error:
             findings += as_findings(error)

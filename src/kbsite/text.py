@@ -1,7 +1,8 @@
 """Text that somebody else wrote, made safe and visible for a page.
 
-The only module that knows markdown-it, Pygments and pyfiglet. Everything here returns Markup that
-can stand in a page as it is: no tag, attribute or address in it comes from the text itself.
+The only module that knows Pygments and pyfiglet, and that `markdown_parser` works for. Everything
+here returns Markup that can stand in a page as it is: no tag, attribute or address in it comes from
+the text itself.
 """
 
 from __future__ import annotations
@@ -16,13 +17,10 @@ from html import unescape
 from itertools import groupby
 from json import dumps
 from textwrap import wrap
+from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 from urllib.parse import unquote
 
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 from msgspec import Struct
 from pygments import highlight
@@ -33,6 +31,10 @@ from kbsite.blocks import blocks, marked
 from kbsite.changed_words import ENDS, STARTS, with_marks
 from kbsite.model.transcript import DiffLine
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
@@ -40,7 +42,6 @@ _HIDDEN = re.compile(
     f"\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f{_NONCHARACTERS}]"
     r"|\r(?!\n)"
 )
-_LINK = re.compile(r"(https?://|mailto:)[^/]", re.IGNORECASE)
 
 _ORDINARY = bytes(range(0x20, 0x7F)) + b"\t\n"
 """ASCII that a page holds and shows as it is."""
@@ -97,93 +98,21 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-class _Renderer(RendererHTML):
-    """Markdown's own HTML, but for images, which are never fetched, and links, which are marked."""
-
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        token = tokens[idx]
-        source = str(token.attrs.get("src", ""))
-        alt = self.renderInlineAsText(token.children, options, env) if token.children else ""
-        told = " ".join(filter(None, ["image:", alt, source, str(token.attrs.get("title", ""))]))
-        return f'<span class="image">[{escape(told)}]</span>'
-
-    def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        return _fenced(tokens[idx].info.strip(), tokens[idx].content)
-
-    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        _align(tokens[idx])
-        return self.renderToken(tokens, idx, options, env)
-
-    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        _align(tokens[idx])
-        return self.renderToken(tokens, idx, options, env)
-
-    def heading_open(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        _lower(tokens[idx])
-        return self.renderToken(tokens, idx, options, env)
-
-    def heading_close(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        _lower(tokens[idx])
-        return self.renderToken(tokens, idx, options, env)
-
-    def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        # Again visible: the text may spell a character as an entity.
-        return escaped(visible(tokens[idx].content))
-
-    def renderToken(  # noqa: N802 - the parser's own name
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        token = tokens[idx]
-        if token.nesting == -1 and token.tag in _IMPLIED:
-            # HTML ends these by what follows; the words of two cells must stay apart.
-            return "" if token.hidden else _IMPLIED[token.tag]
-        return super().renderToken(tokens, idx, options, env)
-
-    def link_open(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        tokens[idx].attrs["rel"] = "noopener nofollow"
-        return self.renderToken(tokens, idx, options, env)
-
-
-_IMPLIED = {"p": "\n", "li": "\n", "td": "\n", "th": "\n", "tr": "", "thead": "", "tbody": ""}
-"""In place of end tags that HTML does not need: a tenth of what a transcript's Markdown weighs."""
-
-
-def _lower(heading: Token) -> None:
-    """Put a heading of a text below the headings of the page that it stands on."""
-    heading.tag = f"h{min(6, int(heading.tag[1]) + 3)}"
-
-
-def _align(cell: Token) -> None:
-    """Align a table's cell by a class of the theme: the site's policy forbids inline styles."""
-    style = str(cell.attrs.pop("style", ""))
-    if style:
-        cell.attrs["class"] = style.replace("text-align:", "align-")
-
-
 @cache
 def _markdown() -> MarkdownIt:
-    options = {"html": False, "linkify": False, "maxNesting": _DEEPEST}
-    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
-    parser.enable(["table", "strikethrough"])
-    # The definition of a reference is not rendered: whole sentences could hide in one.
-    parser.disable("reference")
-    # The parser's own check allows relative addresses and data: images; neither has a use here.
-    parser.validateLink = _is_link  # type: ignore[assignment,method-assign]
-    return parser
+    # Most of what is rendered has none that needs it, and it takes longer to load than a page.
+    from kbsite.markdown_parser import parser
+
+    return parser(_DEEPEST, lambda told: escaped(visible(told)), _fenced)
 
 
 _DEEPEST = 40
 """How deep Markdown is nested before the parser drops what is deeper."""
 
 
-def _is_link(address: str) -> bool:
-    return _LINK.match(address) is not None
+def load() -> None:
+    """Load the parser of Markdown, which is loaded otherwise where a text needs it."""
+    _markdown()
 
 
 def markdown(text: str) -> Markup:
@@ -205,9 +134,12 @@ def unmarked(text: str) -> str:
 
     What would not show every word, such as a link without its address, is shown as it is.
     """
-    whole = " ".join(visible(text).split())
+    shown = visible(text)
+    whole = " ".join(shown.split())
+    if not _MARKED.search(shown) and all(kind == "p" for kind, _ in blocks(shown)):
+        return whole
     try:
-        told = [_said(token) for token in _markdown().parse(visible(text))]
+        told = [_said(token) for token in _markdown().parse(shown)]
     except (RecursionError, IndexError):
         return whole
     words = " ".join(visible(" ".join(told)).split())
@@ -221,6 +153,9 @@ def _said(block: Token) -> str:
 
 
 _BREAKS = ("softbreak", "hardbreak")
+
+_MARKED = re.compile("[*`]")
+"""What stands in a plain paragraph and is no word of it."""
 
 
 def _letters(text: str) -> str:

@@ -27,7 +27,7 @@ from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
-__all__ = ["Hiding", "Looked", "denied_of", "hiding_of", "rules_digest"]
+__all__ = ["Hiding", "Looked", "denied_of", "hiding_of", "rule_files", "rules_digest"]
 
 _FASTER, _A_FILE = 20, 500
 """How much faster files are looked at than shown, and what each weighs beside."""
@@ -44,6 +44,8 @@ class Looked(Struct, frozen=True):
     """Their folders, in order."""
     hidden: dict[str, Hidden] = field(default_factory=dict)
     """By folder."""
+    program: dict[str, Input] = field(default_factory=dict)
+    """The files that rules are made of."""
 
 
 class Hiding(Struct, dict=True):
@@ -90,7 +92,7 @@ class Hiding(Struct, dict=True):
         if held is None or not held.made_of:
             return False
         if self.touched is not None and self.before.rules == self._own:
-            if name in self.touched:
+            if _absolute(name) in self.touched:
                 return False
         elif held.made_of != self._key(folder):
             return False
@@ -100,7 +102,7 @@ class Hiding(Struct, dict=True):
     def looked(self, settings: Settings) -> Looked:
         """What there is for the next build to know."""
         folders = tuple(map(str, self.folders or ()))
-        return Looked(self._own, str(settings.runs), folders, self.found)
+        return Looked(self._own, str(settings.runs), folders, self.found, self._program)
 
     def says(self, folder: Path) -> tuple[str, str, str]:
         """Digests of what the site shows of a run's files.
@@ -121,6 +123,11 @@ class Hiding(Struct, dict=True):
         }
         unaudited = {name: one for name, one in shown.items() if name != AUDIT}
         return digest_of(shown), digest_of(unaudited), digest_of(untold)
+
+    def holds(self, folder: Path) -> str:
+        """Digest of the files of a folder, a problem's say; empty where that is not known."""
+        held = self._below.of(folder)
+        return digest_of(held) if held else ""
 
     def of(self, folder: Path) -> Hidden:
         """What is hidden of a run."""
@@ -171,7 +178,11 @@ class Hiding(Struct, dict=True):
     @cached_property
     def _own(self) -> str:
         denied = hashlib.sha256(b"\0".join(self.denied)).hexdigest()
-        return f"{rules_digest()} {self.rules!r} {denied}"
+        return f"{rules_digest(self._program)} {self.rules!r} {denied}"
+
+    @cached_property
+    def _program(self) -> dict[str, Input]:
+        return rule_files(self.before.program)
 
     def _errand(self, files: Mapping[Path, Sequence[Stored]]) -> Errand[Path, Hidden]:
         def here(folder: Path) -> Hidden:
@@ -195,6 +206,11 @@ def _name(folder: Path) -> str:
     return f"{folder.parent.name}/{folder.name}"
 
 
+def _absolute(folder: str) -> str:
+    """The path of a folder, which may be told from where the build was started."""
+    return folder if folder.startswith("/") else str(Path(folder).absolute())
+
+
 def _weight(files: Sequence[Stored]) -> int:
     return sum(_A_FILE + file.size // _FASTER for file in files)
 
@@ -206,13 +222,17 @@ def _digest_of_spans(spans: Sequence[Span]) -> str:
 _MADE_OF: Final = ("redaction", "hiding", "model/redaction.py")
 
 
-def rules_digest() -> str:
+def rule_files(before: Mapping[str, Input]) -> dict[str, Input]:
+    """The files that rules are made of; `before` spares reading those that did not change."""
+    held = inputs([assets.PACKAGE / name for name in _MADE_OF], before)
+    return {path: file for path, file in held.items() if "__pycache__" not in path}
+
+
+def rules_digest(files: Mapping[str, Input]) -> str:
     """A digest of all that rules are made of."""
     from importlib.metadata import version  # a build that has nothing to do waits for nothing
 
-    held = inputs([assets.PACKAGE / name for name in _MADE_OF], {})
-    own = digest_of({p: f for p, f in held.items() if "__pycache__" not in p})
-    return f"{own} {version('detect-secrets')} {version('google-re2')}"
+    return f"{digest_of(files)} {version('detect-secrets')} {version('google-re2')}"
 
 
 def hiding_of(
@@ -226,8 +246,14 @@ def hiding_of(
 
     `held`, `before` and what changed since then spare looking at what is known.
     """
-    same = changes is not None and _are_where_they_were(settings.runs, before, changes.others, held)
-    folders = tuple(map(_folder, before.folders) if same else run_folders(settings.runs))
+    folders: tuple[Path, ...]
+    if changes is None or before.runs != str(settings.runs):
+        folders = tuple(run_folders(settings.runs))
+    elif _are_where_they_were(settings.runs, before, changes.others, held):
+        folders = tuple(map(_folder, before.folders))
+    else:
+        still = {name for name in before.folders if _absolute(name) not in changes.folders}
+        folders = tuple(run_folders(settings.runs, still))
     hiding = Hiding(
         settings.config.redact, denied_of(settings), held, before,
         changes.folders if changes else None, folders=folders,

@@ -69,7 +69,8 @@ def _told(heard: Collection[str], before: Mapping[str, Input]) -> dict[str, Inpu
     kept, below = dict(before), tuple(f"{path}/" for path in again)
     for path in (*again, *(path for path in near if path.startswith(below))):
         kept.pop(path, None)
-    look = _Look({path: before[path] for path in (*near, *again) if path in before})
+    known = sorted(before.keys() & {*near, *again})
+    look = _Look({path: before[path] for path in known})
     look.all_below(look.at(again))
     return kept | look.found()
 

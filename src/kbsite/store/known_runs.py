@@ -7,6 +7,7 @@ files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,21 +16,12 @@ from msgspec import Struct, field
 from kbsite.model.audit import Audit
 from kbsite.model.finding import Finding
 from kbsite.model.grade import Metrics
-from kbsite.model.redaction import Hidden, Span
+from kbsite.model.redaction import Hidden
 from kbsite.model.run import Run
 from kbsite.store.files import Stored
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 from kbsite.store.told import read_told, write_told
-
-
-class _File(Struct, frozen=True):
-    name: str
-    """What the site calls it."""
-    own: str
-    """What it is called in its folder."""
-    size: int
-    hidden: tuple[Span, ...] = ()
 
 
 class _Known(Struct, frozen=True):
@@ -43,7 +35,7 @@ class _Known(Struct, frozen=True):
     run: Run
     metrics: Metrics
     audit: Audit | None
-    files: tuple[_File, ...]
+    files: tuple[Stored, ...]
     findings: tuple[Finding, ...]
 
 
@@ -53,6 +45,7 @@ class _Told(Struct, frozen=True):
     runs: dict[str, msgspec.Raw]
     """By folder."""
     scores: dict[str, int] = field(default_factory=dict)
+    problems: dict[str, tuple[str, StoredProblem]] = field(default_factory=dict)
 
 
 class KnownRuns(Struct):
@@ -67,8 +60,8 @@ class KnownRuns(Struct):
     """Folders of runs that do not come back as they are: these are read each time."""
     scores: dict[str, int] = field(default_factory=dict)
     """What scores of rows and columns of boards said the last time, by their digest."""
-    problems: dict[str, StoredProblem] = field(default_factory=dict)
-    """Problems that this process read, by folder."""
+    problems: dict[str, tuple[str, StoredProblem]] = field(default_factory=dict)
+    """Problems by folder, each with the digest of its files."""
 
     def get(self, folder: Path, hidden: Hidden) -> StoredRun | None:
         """A run of which neither a file changed nor what is hidden of it; None if it is another."""
@@ -92,6 +85,25 @@ class KnownRuns(Struct):
             # Bytes that are no UTF-8, numbers that JSON does not have.
             self.strange.add(folder)
 
+    def problem(self, folder: Path, made_of: str) -> StoredProblem | None:
+        """A problem of which no file changed; None if it is another."""
+        held = self.problems.get(str(folder))
+        return held[1] if held and made_of and held[0] == made_of else None
+
+    def add_problem(self, folder: Path, made_of: str, problem: StoredProblem) -> None:
+        """Remember a problem that was read, if it comes back as it is."""
+        self.problems.pop(str(folder), None)
+        # Bytes that are no UTF-8, numbers that JSON does not have.
+        with suppress(UnicodeEncodeError, msgspec.MsgspecError):
+            told = msgspec.json.decode(msgspec.json.encode(problem), type=StoredProblem)
+            if made_of and told == problem:
+                self.problems[str(folder)] = made_of, problem
+
+    def keep_problems(self, folders: Iterable[Path]) -> None:
+        """Forget all other problems."""
+        kept = {str(folder) for folder in folders}
+        self.problems = {name: held for name, held in self.problems.items() if name in kept}
+
     def keep(self, folders: Iterable[Path]) -> None:
         """Forget all other runs."""
         kept = {str(folder) for folder in folders}
@@ -101,24 +113,18 @@ class KnownRuns(Struct):
 
 
 def _telling(made_of: str, stored: StoredRun) -> msgspec.Raw:
-    files = tuple(
-        _File(file.name, file.at.removeprefix(f"{stored.folder}/"), file.size, file.hidden)
-        for file in stored.files
-    )
     known = _Known(
         made_of, stored.says, stored.unaudited, stored.untold, stored.run, stored.metrics,
-        stored.audit, files, stored.findings,
+        stored.audit, stored.files, stored.findings,
     )  # fmt: skip
     return msgspec.Raw(msgspec.json.encode(known))
 
 
 def _taken(folder: Path, raw: msgspec.Raw) -> tuple[str, StoredRun, msgspec.Raw]:
     known = _DECODER.decode(raw)
-    home = str(folder)
-    files = (Stored(one.name, f"{home}/{one.own}", one.size, one.hidden) for one in known.files)
     stored = StoredRun(
         folder=folder, run=known.run, metrics=known.metrics, audit=known.audit,
-        files=tuple(files), findings=known.findings, says=known.says, unaudited=known.unaudited,
+        files=known.files, findings=known.findings, says=known.says, unaudited=known.unaudited,
         untold=known.untold,
     )  # fmt: skip
     return known.made_of, stored, raw
@@ -132,7 +138,7 @@ def read_known(path: Path, code: str) -> KnownRuns:
     told = read_told(path, _Told)
     if told is None or told.code != code:
         return KnownRuns(code)
-    return KnownRuns(code, told.runs, scores=told.scores)
+    return KnownRuns(code, told.runs, scores=told.scores, problems=told.problems)
 
 
 def write_known(path: Path, known: KnownRuns) -> None:
@@ -142,4 +148,4 @@ def write_known(path: Path, known: KnownRuns) -> None:
         if folder not in known.strange:
             runs[folder] = raw or _telling(made_of, stored)
             known.held[folder] = (made_of, stored, runs[folder])
-    write_told(path, _Told(known.code, runs, known.scores))
+    write_told(path, _Told(known.code, runs, known.scores, known.problems))

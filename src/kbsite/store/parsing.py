@@ -171,11 +171,12 @@ def yaml_data(path: Path, text: str) -> object:
         for event in yaml.parse(text, Loader=_Loader):
             depth += _deeper(event)
             _refuse(event, path, depth)
-        node = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
         if node is None:
             return None
         _refuse_twice(node, path)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506
+        return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -93,14 +93,17 @@ class Manifest(Struct, frozen=True):
     files: Mapping[str, str]
 
 
-def run_folders(runs: Path) -> Iterator[Path]:
+def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Path]:
     """Every folder below `runs` that is, or wants to be, a run directory, in order of path.
 
-    None if `runs` is not there.
+    None if `runs` is not there. Those that are `still` such folders are not looked into.
     """
     waiting = _folders(runs, _names(runs))
     while waiting:
         folder = waiting.pop()
+        if str(folder) in still:
+            yield folder
+            continue
         names = _names(folder)
         if is_partial(folder) or not OWN.isdisjoint(names):
             yield folder

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,32 +48,29 @@ def taken_up(out: Path, folder: Path) -> frozenset[str] | None:
 def _listed(out: Path) -> frozenset[str] | None:
     """The files of the spare; None where it is not that of the site that stands."""
     try:
-        listed, *paths = os.fsdecode(_list_path(out).read_bytes()).split("\0")
+        listed, at = _list_path(out).read_bytes(), os.lstat(_list_path(out)).st_mtime_ns
         own, other = os.lstat(out / MARKER), os.lstat(spare_path(out) / MARKER)
     except OSError:
         return None
     same = (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino)
-    return frozenset(paths) if same and listed == _written(own) else None
-
-
-def _written(marker: os.stat_result) -> str:
-    """When the marker of a site was written: no two builds write it at the same time."""
-    return str(marker.st_mtime_ns)
+    # No two builds write their marker at the same time, and the list has that of its own.
+    return frozenset(os.fsdecode(listed).split("\0")) if same and at == own.st_mtime_ns else None
 
 
 def lay_aside(
-    out: Path, folder: Path, held: Collection[str], files: Collection[str], fresh: Collection[str]
+    out: Path, folder: Path, held: Set[str] | None, files: Set[str], fresh: Set[str]
 ) -> None:
     """Make `folder`, which holds an earlier site, the spare of the one in `out`.
 
-    `held` is what it holds, `files` what the site does, `fresh` of these what it does not hold, or
-    not so. Where links cannot be had there is no spare.
+    `held` is what it holds, and what is listed; None if nobody knows. `files` is what the site
+    does, `fresh` of these what the folder does not hold, or not so. Where links cannot be had
+    there is no spare.
     """
     try:
         folder.mkdir(exist_ok=True)
-        earlier = frozenset(held)
-        drop(folder, earlier.difference(files))
-        for path in sorted(path for path in files if path in fresh or path not in earlier):
+        earlier = files_below(folder) if held is None else held
+        drop(folder, earlier - files)
+        for path in sorted((fresh & files) | (files - earlier)):
             if path in earlier:
                 Path(folder, path).unlink()
             try:
@@ -84,8 +81,10 @@ def lay_aside(
                 os.link(f"{out}/{path}", f"{folder}/{path}")
         remove(spare_path(out))
         folder.rename(spare_path(out))
-        listed = [_written(os.lstat(out / MARKER)), *files]
-        write_bytes(_list_path(out), os.fsencode("\0".join(listed)))
+        if held is None or held != files:
+            write_bytes(_list_path(out), os.fsencode("\0".join(files)))
+        written = os.lstat(out / MARKER).st_mtime_ns
+        os.utime(_list_path(out), ns=(written, written))
     except OSError:
         # The next build takes longer, and nothing else.
         remove(folder)

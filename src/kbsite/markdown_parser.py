@@ -1,0 +1,114 @@
+"""The parser of Markdown, for what `blocks` does not read: loaded where a text has some.
+
+The only module that knows markdown-it; what comes of it is made safe in `text`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import escape
+
+_LINK = re.compile(r"(https?://|mailto:)[^/]", re.IGNORECASE)
+
+
+def parser(
+    deepest: int, shown: Callable[[str], str], fenced: Callable[[str, str], str]
+) -> MarkdownIt:
+    """A parser that drops what is nested deeper than `deepest`.
+
+    A text stands on a page as it is `shown`, a block of code of a language as it is `fenced`.
+    """
+    options = {"html": False, "linkify": False, "maxNesting": deepest}
+    made = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
+    made.enable(["table", "strikethrough"])
+    # The definition of a reference is not rendered: whole sentences could hide in one.
+    made.disable("reference")
+    # The parser's own check allows relative addresses and data: images; neither has a use here.
+    made.validateLink = _is_link  # type: ignore[assignment,method-assign]
+    assert isinstance(made.renderer, _Renderer)
+    made.renderer.shown, made.renderer.fenced = shown, fenced
+    return made
+
+
+def _is_link(address: str) -> bool:
+    return _LINK.match(address) is not None
+
+
+class _Renderer(RendererHTML):
+    """Markdown's own HTML, but for images, which are never fetched, and links, which are marked."""
+
+    shown: Callable[[str], str]
+    """A text as it stands on a page."""
+    fenced: Callable[[str, str], str]
+    """A block of code, of a language, on a page."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[idx]
+        source = str(token.attrs.get("src", ""))
+        alt = self.renderInlineAsText(token.children, options, env) if token.children else ""
+        told = " ".join(filter(None, ["image:", alt, source, str(token.attrs.get("title", ""))]))
+        return f'<span class="image">[{escape(told)}]</span>'
+
+    def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        return self.fenced(tokens[idx].info.strip(), tokens[idx].content)
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        _align(tokens[idx])
+        return self.renderToken(tokens, idx, options, env)
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        _align(tokens[idx])
+        return self.renderToken(tokens, idx, options, env)
+
+    def heading_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        _lower(tokens[idx])
+        return self.renderToken(tokens, idx, options, env)
+
+    def heading_close(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        _lower(tokens[idx])
+        return self.renderToken(tokens, idx, options, env)
+
+    def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        # Again visible: the text may spell a character as an entity.
+        return self.shown(tokens[idx].content)
+
+    def renderToken(  # noqa: N802 - the parser's own name
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        token = tokens[idx]
+        if token.nesting == -1 and token.tag in _IMPLIED:
+            # HTML ends these by what follows; the words of two cells must stay apart.
+            return "" if token.hidden else _IMPLIED[token.tag]
+        return super().renderToken(tokens, idx, options, env)
+
+    def link_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        tokens[idx].attrs["rel"] = "noopener nofollow"
+        return self.renderToken(tokens, idx, options, env)
+
+
+_IMPLIED = {"p": "\n", "li": "\n", "td": "\n", "th": "\n", "tr": "", "thead": "", "tbody": ""}
+"""In place of end tags that HTML does not need: a tenth of what a transcript's Markdown weighs."""
+
+
+def _lower(heading: Token) -> None:
+    """Put a heading of a text below the headings of the page that it stands on."""
+    heading.tag = f"h{min(6, int(heading.tag[1]) + 3)}"
+
+
+def _align(cell: Token) -> None:
+    """Align a table's cell by a class of the theme: the site's policy forbids inline styles."""
+    style = str(cell.attrs.pop("style", ""))
+    if style:
+        cell.attrs["class"] = style.replace("text-align:", "align-")
