@@ -50,6 +50,11 @@ class StandIn:
         default_factory=lambda: SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
     )
 
+    @property
+    def tasks(self) -> list[Any]:
+        """All that was sent, however much of it together."""
+        return [task for one in self.sent for task in one.tasks]
+
     def init(self, **_: object) -> None:
         if self.wrong:
             raise self.wrong

@@ -119,14 +119,14 @@ def test_a_site_that_nodes_made_without_seeing_runs_is_the_same_to_the_byte(
     runs = len(list(settings.runs.rglob("run.json")))
 
     assert far == near
-    assert len(ray.sent) == 4 * runs  # looked at, looked over, its page, its bundle
-    assert not [one for one in ray.sent if str(settings.runs).encode() + b"/demo/2" in one.told]
+    assert len(ray.tasks) == 4 * runs  # looked at, looked over, its page, its bundle
+    assert not [one for one in ray.tasks if str(settings.runs).encode() + b"/demo/2" in one.told]
     log = next(settings.runs.rglob("*_long_*/transcript/stdout.jsonl"))
     log.write_bytes(log.read_bytes() + row(200).encode())
     near, far = made(settings, Here(), "here"), made(settings, OnRay(), "there")
     assert far == near
     assert near[0].work.parsed == 1
-    assert len(ray.sent) == 4 * runs + 4
+    assert len(ray.tasks) == 4 * runs + 4
 
 
 def test_what_is_made_of_files_of_runs_is_what_nodes_can_make(settings: Settings) -> None:
@@ -143,11 +143,11 @@ def test_a_page_whose_process_is_killed_is_made_by_another_and_then_says_so(
     deaths: list[Any] = []
 
     def dies(sent: Any) -> bool:
-        told = pickle.loads(sent.told)
-        page = getattr(told, "path", "")
-        dead = page.endswith("index.html") and "_secret_" in page and len(deaths) < times
-        deaths.extend([page] * dead)
-        return dead
+        told = [pickle.loads(task.told) for task in sent.tasks if len(deaths) < times]
+        pages = [getattr(one, "path", "") for one in told]
+        dead = [one for one in pages if one.endswith("index.html") and "_secret_" in one]
+        deaths.extend(dead)
+        return bool(dead)
 
     times, ray.dying = 1, dies
     assert made(settings, OnRay(), "once")[1] == whole
@@ -176,9 +176,11 @@ class Doubling:
         return told * 2, [path.read_bytes() for path in sorted(folder.iterdir())]
 
 
-def each(tasks: Sequence[int], jobs: int = 0, *files: Path) -> dict[int, Any]:
+def each(
+    tasks: Sequence[int], jobs: int = 0, *files: Path, told: dict[int, Any] | None = None
+) -> dict[int, Any]:
     """What tasks come to; odd ones are not worth sending."""
-    given: dict[int, Any] = {}
+    given = {} if told is None else told
     work: Errand[int, Any] = Errand(
         here=lambda number: (-number, []),
         afar=Doubling,
@@ -230,11 +232,69 @@ def test_what_the_work_raises_is_raised_here_and_nothing_is_left_with_the_cluste
     assert len(ray.called_off) == 3
 
 
-def test_who_is_killed_twice_is_lost_and_nothing_is_begun_a_third_time(ray: StandIn) -> None:
-    ray.dying = lambda sent: pickle.loads(sent.told) == 6
+KILLED = Lost("killed, as a system does that has no memory left")
 
-    assert each([4, 6]) == {0: (8, []), 1: Lost("killed, as a system does that has no memory left")}
+
+def numbers(sent: Any) -> list[int]:
+    """The tasks that were sent together."""
+    return [pickle.loads(task.told) for task in sent.tasks]
+
+
+def test_who_is_killed_twice_is_lost_and_nothing_is_begun_a_third_time(ray: StandIn) -> None:
+    ray.dying = lambda sent: 6 in numbers(sent)
+
+    assert each([4, 6]) == {0: (8, []), 1: KILLED}
     assert len(ray.sent) == 3
+
+
+def test_small_tasks_are_sent_together_and_to_the_end_one_by_one(ray: StandIn) -> None:
+    tasks = range(0, 1200, 2)
+
+    assert each(tasks) == {number: (task * 2, []) for number, task in enumerate(tasks)}
+    together = [len(numbers(sent)) for sent in ray.sent]
+    assert sum(together) == 600
+    assert len(together) < 80
+    assert together[:3] == [32] * 3
+    assert together[-10:] == [1] * 10
+    assert ray.most == 2 * ray.cpus
+
+
+def test_no_more_is_sent_together_than_a_little(
+    ray: StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tasks = range(0, 200, 2)
+    each([2])
+    monkeypatch.setattr(sys.modules[ROUND], "WEIGHT_AT_ONCE", 3)
+    each(tasks)
+    assert max(len(numbers(sent)) for sent in ray.sent) == 3
+    ray.sent.clear()
+    monkeypatch.setattr(sys.modules[ROUND], "WEIGHT_AT_ONCE", 100)
+    monkeypatch.setattr(sys.modules[ROUND], "BYTES_AT_ONCE", 1500)
+    (tmp_path / "large").write_bytes(bytes(1000))
+    each(tasks, 0, tmp_path / "large")
+    assert max(len(numbers(sent)) for sent in ray.sent) == 2
+
+
+def test_of_tasks_that_were_sent_together_only_the_one_that_kills_is_lost(ray: StandIn) -> None:
+    tasks = range(0, 1200, 2)
+    ray.dying = lambda sent: 6 in numbers(sent)
+    given = each(tasks)
+
+    assert [number for number, back in given.items() if back == KILLED] == [3]
+    assert len(given) == 600
+    held = [numbers(sent) for sent in ray.sent]
+    with_it = next(one for one in held if 6 in one)
+    assert len(with_it) == 32
+    assert [one for one in held if len(one) == 1][:32] == [[task] for task in with_it]
+
+
+def test_what_was_done_before_something_was_raised_is_told(ray: StandIn) -> None:
+    given: dict[int, Any] = {}
+    with pytest.raises(RuntimeError, match=r"a\.yaml:3: wrong"):
+        each([0, 2, 3, *range(4, 1200, 2)], told=given)
+
+    assert given == {0: (0, []), 1: (4, [])}
+    assert len(ray.called_off) == 2 * ray.cpus - 1
 
 
 def test_a_node_with_another_program_is_refused_and_named(

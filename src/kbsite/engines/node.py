@@ -53,28 +53,49 @@ class _Held(Struct):
 _held = _Held()
 
 
-class Sent(Struct, frozen=True):
+class Packed(Struct, frozen=True):
     """A task on its way."""
 
-    key: str
-    """Whose task it is: what `afar` holds is unpacked once for all of them."""
-    program: Mapping[str, str]
-    """What the process that sends it is made of."""
     told: bytes
     files: Sequence[bytes]
 
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return len(self.told) + sum(map(len, self.files))
 
-def do(sent: Sent, afar: Sequence[ray.ObjectRef[bytes]]) -> tuple[Answer, bytes]:
-    """Do a task; what is sent back, packed."""
+
+class Sent(Struct, frozen=True):
+    """Tasks on their way, to be done one after the other: small ones cost less together."""
+
+    key: str
+    """Whose tasks they are: what `afar` holds is unpacked once for all of them."""
+    program: Mapping[str, str]
+    """What the process that sends them is made of."""
+    tasks: Sequence[Packed]
+
+
+def do(sent: Sent, afar: Sequence[ray.ObjectRef[bytes]]) -> list[tuple[Answer, bytes]]:
+    """Do tasks, up to one that raises; what is sent back of each, packed."""
     others = differences(sent.program)
     if others:
-        return Answer.OTHER, f"{', '.join(others)} ({platform.node()})".encode()
-    with one_core(), tempfile.TemporaryDirectory(prefix="kbsite-") as place:
+        return [(Answer.OTHER, f"{', '.join(others)} ({platform.node()})".encode())]
+    answers: list[tuple[Answer, bytes]] = []
+    with one_core():
+        for task in sent.tasks:
+            answers.append(_done(sent.key, task, afar))
+            if answers[-1][0] is Answer.RAISED:
+                break
+    return answers
+
+
+def _done(key: str, task: Packed, afar: Sequence[ray.ObjectRef[bytes]]) -> tuple[Answer, bytes]:
+    with tempfile.TemporaryDirectory(prefix="kbsite-") as place:
         try:
-            for number, data in enumerate(sent.files):
+            for number, data in enumerate(task.files):
                 Path(place, str(number)).write_bytes(data)
-            told = pickle.loads(sent.told)  # noqa: S301 - who sends tasks sends code as well
-            given = _afar(sent.key, afar).do(told, Path(place))
+            told = pickle.loads(task.told)  # noqa: S301 - who sends tasks sends code as well
+            given = _afar(key, afar).do(told, Path(place))
             return Answer.GIVEN, pickle.dumps(given, pickle.HIGHEST_PROTOCOL)
         except Exception as error:  # noqa: BLE001 - raised where the tasks come from
             return Answer.RAISED, packed_error(error)

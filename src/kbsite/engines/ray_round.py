@@ -30,6 +30,10 @@ Given = TypeVar("Given")
 MOST_BYTES = 500_000_000
 """Bytes of tasks under way from which on no other is sent."""
 
+AT_ONCE, WEIGHT_AT_ONCE, BYTES_AT_ONCE = 32, 1_000_000, 4_000_000
+"""Tasks that are sent together at most, the weight that they may have together, and their bytes
+from which on none is added: to send a short one takes as long as to do it."""
+
 TRIES = 2
 """How often a task is begun whose process is killed."""
 
@@ -80,11 +84,11 @@ class Round(Generic[Task, Given]):
     """Those to be sent, the longest first."""
     _own: deque[int] = field(default_factory=deque)
     """Those that are done here while others work."""
-    _flying: dict[ray.ObjectRef[Any], tuple[int, int]] = field(default_factory=dict)
-    """Those under way, with the bytes of each."""
+    _flying: dict[ray.ObjectRef[Any], tuple[list[int], int]] = field(default_factory=dict)
+    """Those under way, as they were sent together, with the bytes of these."""
     _fallen: Counter[int] = field(default_factory=Counter)
     _room: int = 0
-    """How many may be under way."""
+    """How many times as many as are sent together may be under way."""
     _counted: float = 0.0
     _seen: float = 0.0
     """When the processors were counted, and when there were any."""
@@ -135,18 +139,44 @@ class Round(Generic[Task, Given]):
         """Send tasks, as many as there is room for."""
         held = sum(size for _, size in self._flying.values())
         while self._waiting and len(self._flying) < self._room and held < MOST_BYTES:
-            number = self._waiting.popleft()
-            parcel = self.work.parcel(self.tasks[number])
-            try:
-                files = tuple(Path(path).read_bytes() for path in parcel.files)
-            except OSError:
-                # What becomes of a file that cannot be read is told here as elsewhere.
-                self._own.append(number)
-                continue
-            told = pickle.dumps(parcel.told, pickle.HIGHEST_PROTOCOL)
-            size = len(told) + sum(map(len, files))
-            self._flying[send(told, files)] = number, size
-            held += size
+            packed = self._next()
+            if packed:
+                size = sum(task.size for task in packed.values())
+                self._flying[send([*packed.values()])] = [*packed], size
+                held += size
+
+    def _next(self) -> dict[int, node.Packed]:
+        """The tasks that are sent together next, by their numbers, packed.
+
+        They get fewer to the end, so that no processor waits long for another. What was with
+        somebody who was killed is sent alone: the second time that costs nothing but itself.
+        """
+        share = -(-len(self._waiting) // (_PARTS * self._room))
+        most = 1 if self._fallen[self._waiting[0]] else min(AT_ONCE, share)
+        packed: dict[int, node.Packed] = {}
+        left, size = WEIGHT_AT_ONCE, 0
+        while self._waiting and len(packed) < most and size <= BYTES_AT_ONCE:
+            number = self._waiting[0]
+            left -= self.weights[number]
+            if packed and (self._fallen[number] or left < 0):
+                break
+            self._waiting.popleft()
+            task = self._packed(number)
+            if task:
+                packed[number] = task
+                size += task.size
+        return packed
+
+    def _packed(self, number: int) -> node.Packed | None:
+        """A task as it is sent; None where it cannot be, and is left to be done here."""
+        parcel = self.work.parcel(self.tasks[number])
+        try:
+            files = tuple(Path(path).read_bytes() for path in parcel.files)
+        except OSError:
+            # What becomes of a file that cannot be read is told here as elsewhere.
+            self._own.append(number)
+            return None
+        return node.Packed(pickle.dumps(parcel.told, pickle.HIGHEST_PROTOCOL), files)
 
     def _land(self, seconds: float) -> bool:
         """Take what has come back, or what comes first within so many seconds; whether any did."""
@@ -155,27 +185,30 @@ class Round(Generic[Task, Given]):
         refs = list(self._flying)
         ready, _ = ray.wait(refs, num_returns=1 if seconds else len(refs), timeout=seconds)
         for ref in ready:
-            number, _ = self._flying.pop(ref)
-            self._take(number, ref)
+            numbers, _ = self._flying.pop(ref)
+            self._take(numbers, ref)
         return bool(ready)
 
-    def _take(self, number: int, ref: ray.ObjectRef[Any]) -> None:
-        """Take what came back of a task."""
+    def _take(self, numbers: Sequence[int], ref: ray.ObjectRef[Any]) -> None:
+        """Take what came back of tasks that were sent together."""
         try:
-            answer, body = ray.get(ref)
+            answers = ray.get(ref)
         except ray.exceptions.RayTaskError as error:
             # What the work raises comes as an answer: this was raised before it began.
             message = f"a node of the Ray cluster cannot do a task: {_line(error)}"
             raise MachineError(f"{message}; {_SAME}") from error
         except ray.exceptions.RayError as error:
-            self._fell(number, error)
+            for number in reversed(numbers):
+                self._fell(number, error)
             return
-        if answer is node.Answer.OTHER:
-            raise MachineError(f"a node of the Ray cluster has {body.decode()}; {_SAME}")
-        given = pickle.loads(body)  # noqa: S301 - a node of the cluster that we were given wrote it
-        if answer is node.Answer.RAISED:
-            raise given
-        self.told(number, self.work.received(self.tasks[number], given))
+        # The last one may be all that there is, or what was raised.
+        for number, (answer, body) in zip(numbers, answers, strict=False):
+            if answer is node.Answer.OTHER:
+                raise MachineError(f"a node of the Ray cluster has {body.decode()}; {_SAME}")
+            given = pickle.loads(body)  # noqa: S301 - a node of the cluster that we were given wrote it
+            if answer is node.Answer.RAISED:
+                raise given
+            self.told(number, self.work.received(self.tasks[number], given))
 
     def _fell(self, number: int, error: Exception) -> None:
         """Have a task begun anew whose process is gone; the second time it is lost."""
@@ -186,19 +219,22 @@ class Round(Generic[Task, Given]):
         self.told(number, Lost(_WHY.get(type(error).__name__, f"lost ({type(error).__name__})")))
 
 
-_Send = Callable[[bytes, Sequence[bytes]], "ray.ObjectRef[Any]"]
+_PARTS = 4
+"""How many times as many as may be under way, what is left is sent in at least."""
+
+_Send = Callable[[Sequence[node.Packed]], "ray.ObjectRef[Any]"]
 
 
 def _sender(work: Errand[Any, Any]) -> _Send:
-    """What sends a task of some work: what is told of it, and its files."""
+    """What sends tasks of some work together."""
     held, key = ray.put(pickle.dumps(work.afar(), pickle.HIGHEST_PROTOCOL)), uuid4().hex
     # Ray counts what waits, and starts nothing again: a task that kills is not to go on for ever.
     remote = ray.remote(node.do).options(num_cpus=1, max_retries=0, name="kbsite build")
     program = dict(node.program())
 
-    def send(told: bytes, files: Sequence[bytes]) -> ray.ObjectRef[Any]:
+    def send(tasks: Sequence[node.Packed]) -> ray.ObjectRef[Any]:
         # In a list it is not fetched for each task, but where it is not held yet.
-        return remote.remote(node.Sent(key, program, told, files), [held])
+        return remote.remote(node.Sent(key, program, tasks), [held])
 
     return send
 
