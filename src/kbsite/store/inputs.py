@@ -66,13 +66,20 @@ def _told(heard: Collection[str], before: Mapping[str, Input]) -> dict[str, Inpu
     # Many thousands of files are gone through once, and no more than those that lie beside.
     near = [path for path in before if path.startswith(homes)] if homes else []
     again = set(heard).union(*(_others(folder, near) for folder in folders))
-    kept, below = dict(before), tuple(f"{path}/" for path in again)
-    for path in (*again, *(path for path in near if path.startswith(below))):
-        kept.pop(path, None)
     known = sorted(before.keys() & {*near, *again})
     look = _Look({path: before[path] for path in known})
     look.all_below(look.at(again))
-    return kept | look.found()
+    return _without(before, near, again) | look.found()
+
+
+def _without(
+    before: Mapping[str, Input], near: Iterable[str], again: Collection[str]
+) -> dict[str, Input]:
+    """What is not looked at again; what is lies among those that are `near`."""
+    kept, below = dict(before), tuple(f"{path}/" for path in again)
+    for path in (*again, *(path for path in near if path.startswith(below))):
+        kept.pop(path, None)
+    return kept
 
 
 def _everything(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
