@@ -30,7 +30,7 @@ from kbsite.store.runs import AUDIT, StoredRun
 Tick = Callable[[str, int, int], None]
 """Told what has been done, how many things are done, and how many there are."""
 
-KEPT = 12_000_000
+KEPT = 24_000_000
 """Bytes of transcripts that are kept as they were read, so that pages need not read them again."""
 
 LONG = 1_000_000

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from msgspec import Struct, field
 
-from kbsite.exports.plain import filled, is_whole, iso, plain
+from kbsite.exports.plain import filled, iso, plain
 from kbsite.exports.steps import Turn, groups
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
@@ -40,7 +41,10 @@ Json = dict[str, object]
 
 
 def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
-    """The whole document on one line, in pieces: a transcript is never one text."""
+    """The whole document on one line, in pieces: a transcript is never one text.
+
+    No blank stands outside of its texts, as in what other programs write for programs.
+    """
     run, session = attempt.run, told.session
     agent = _agent(run, session)
     usage = told.usage if told.usage.known else run.usage
@@ -60,7 +64,7 @@ def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
         "extra": _facts(told, attempt),
     }
     for number, (key, value) in enumerate(filled(document).items()):
-        yield f'{", " if number else "{"}"{key}": '
+        yield f'{"," if number else "{"}"{key}":'
         yield from _list(value) if isinstance(value, list) else [_json(value)]
     yield "}\n"
 
@@ -79,20 +83,18 @@ def _agent(run: Run, session: Session | None) -> Json:
 
 def _list(values: list[object]) -> Iterator[str]:
     for number, value in enumerate(values):
-        yield ", " if number else "["
+        yield "," if number else "["
         yield _json(value)
     yield "]"
 
 
 def _json(value: object) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        text = ""
-    if text and is_whole(text):
-        return text
-    # Rare: numbers without end, halves of characters.
-    return json.dumps(plain(value, 1 - DEEPEST), ensure_ascii=False, allow_nan=False)
+        return msgspec.json.encode(value).decode()
+    except (ValueError, OverflowError):
+        # Rare: halves of characters, integers of many digits.
+        held = plain(value, 1 - DEEPEST)
+        return json.dumps(held, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 DEEPEST = 128

@@ -52,6 +52,8 @@ LONGEST = 2_000
 """Characters of a fact that are shown."""
 
 _TICKS = re.compile("`+")
+_ONE_WORD = re.compile(r"[A-Za-z0-9_.-]+")
+"""What most names are, and all anchors: it stands between marks as it is."""
 
 
 class Left(Struct):
@@ -71,8 +73,7 @@ def page(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof] = ()
     left = Left()
     steps = list(_transcript(told, left)) if told else ["There is no transcript of this run."]
     for line in chain(_head(told, attempt, proofs), _left(told, left), ["", "## Steps", ""], steps):
-        yield line
-        yield "\n"
+        yield f"{line}\n"
 
 
 def _head(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof]) -> Iterator[str]:
@@ -356,12 +357,14 @@ def _ends(text: str, bound: Bound) -> tuple[str, str]:
 
 def fenced(text: str) -> str:
     """`text` between fences that nothing in it can close."""
-    fence = "`" * max(3, _longest_ticks(text) + 1)
+    fence = "`" * (_longest_ticks(text) + 1) if "```" in text else "```"
     return f"{fence}text\n{shown(text).rstrip(chr(10))}\n{fence}"
 
 
 def code(text: str) -> str:
     """`text` on one line, in marks that nothing in it can close."""
+    if len(text) <= LONGEST and _ONE_WORD.fullmatch(text):
+        return f"`{text}`"
     line = " ".join(shown(text[:LONGEST]).split()) or "(empty)"
     if len(text) > LONGEST:
         line += f" … and {len(text) - LONGEST:,} characters more"
@@ -373,7 +376,7 @@ def code(text: str) -> str:
 def _longest_ticks(text: str) -> int:
     if "`" not in text:
         return 0
-    return max((len(found) for found in _TICKS.findall(text)), default=0)
+    return max(map(len, _TICKS.findall(text)))
 
 
 def shown(text: str) -> str:
@@ -381,13 +384,16 @@ def shown(text: str) -> str:
     if ordinary(text):
         return text
     text = whole(text).replace("\r\n", "\n")
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # what is odd is not printable
     # There are few of them, in a text and at all, and a table is asked for every character.
-    for char in set(text):
-        if char not in "\n\t" and category(char) in _ODD:
+    for char in set(text) - _EVEN:
+        if category(char) in _ODD:
             code = ord(char)
             text = text.replace(char, f"\\u{code:04x}" if code > 255 else f"\\x{code:02x}")
     return text
 
 
+_EVEN = frozenset("\n\t").union(map(chr, range(0x20, 0x7F)))
 _ODD = frozenset({"Cc", "Cf", "Zl", "Zp"})
 """Controls, marks of direction and joining, and line ends that only some readers know."""

@@ -28,11 +28,6 @@ def whole(text: str) -> str:
     return text if text.isascii() else _HALF.sub(_escaped, text)
 
 
-def is_whole(text: str) -> bool:
-    """Whether a text has no halves of characters."""
-    return text.isascii() or not _HALF.search(text)
-
-
 def _escaped(half: re.Match[str]) -> str:
     code = ord(half[0])
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
@@ -57,7 +52,7 @@ def plain(value: object, depth: int = 0) -> object:
 
 def filled(facts: Mapping[str, object]) -> dict[str, object]:
     """The facts that are known: a key that would say nothing is left out."""
-    return {key: value for key, value in facts.items() if value not in (None, "", (), [], {})}
+    return {key: value for key, value in facts.items() if value or value == 0}
 
 
 def iso(moment: datetime | None) -> str | None:

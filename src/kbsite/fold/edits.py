@@ -6,7 +6,7 @@ import difflib
 import posixpath
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kbsite.fold.patches import moved_to, patch_lines, patched
 from kbsite.model.event import Edit
@@ -74,6 +74,8 @@ class Files:
 
     def diffs(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
         """What edits would change, one after the other; nothing is changed yet."""
+        if len(edits) == 1:
+            return [self.diff(edits[0])]
         trial = Files(self._folder)
         trial._known = dict(self._known)
         return trial.applied(edits)
@@ -139,13 +141,41 @@ def _changed(before: str, after: str, named: tuple[int, int] | None = None) -> I
         yield from _replaced(old, new, low)
         return
     context = len(old) + len(new) if named else CONTEXT
-    for number, line in enumerate(difflib.unified_diff(old, new, lineterm="", n=context)):
-        if number < 2:  # the two lines with the names of the files
-            continue
-        if line.startswith("@@"):
-            yield DiffLine("@", _shifted(line, low))
-        else:
-            yield DiffLine(line[0], line[1:])
+    yield from _hunks(old, new, low, context)
+
+
+def _hunks(old: list[str], new: list[str], low: int, context: int) -> Iterator[DiffLine]:
+    """The lines of a unified diff; numbered in the whole file, not the part that is compared."""
+    for hunk in _grouped(old, new, context):
+        (_, old_start, _, new_start, _), (_, _, old_end, _, new_end) = hunk[0], hunk[-1]
+        spans = _span(old_start, old_end, low), _span(new_start, new_end, low)
+        yield DiffLine("@", f"@@ -{spans[0]} +{spans[1]} @@")
+        for tag, start, end, start_new, end_new in hunk:
+            if tag == "equal":
+                yield from [DiffLine(" ", line) for line in old[start:end]]
+                continue
+            yield from [DiffLine("-", line) for line in old[start:end]]
+            yield from [DiffLine("+", line) for line in new[start_new:end_new]]
+
+
+_Opcode = tuple[str, int, int, int, int]
+
+
+def _grouped(old: list[str], new: list[str], context: int) -> Iterable[list[_Opcode]]:
+    """The hunks of a diff, each as what becomes of stretches of the old lines."""
+    if old and new:
+        return difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(context)
+    # A file that is new, or gone: nothing is to be matched.
+    if not old and not new:
+        return []
+    return [[("delete" if old else "insert", 0, len(old), 0, len(new))]]
+
+
+def _span(start: int, end: int, low: int) -> str:
+    """A stretch of lines as the head of a hunk names it; an empty one by the line before it."""
+    if end - start == 1:
+        return str(low + start + 1)
+    return f"{low + start + (end > start)},{end - start}"
 
 
 def _lines(text: str) -> list[str]:
@@ -172,14 +202,3 @@ def _replaced(old: list[str], new: list[str], low: int) -> Iterator[DiffLine]:
     yield DiffLine("@", header)
     yield from (DiffLine("-", line) for line in old)
     yield from (DiffLine("+", line) for line in new)
-
-
-def _shifted(header: str, by: int) -> str:
-    """A hunk header with line numbers of the whole file, not of the part that was compared."""
-    _, old, new, _ = header.split(" ", 3)
-    spans = []
-    for span in (old, new):
-        first, _, count = span[1:].partition(",")
-        # An empty side is numbered by the line before it: 0 stays 0 only in an empty file.
-        spans.append(f"{span[0]}{int(first) + by}" + (f",{count}" if count else ""))
-    return f"@@ {spans[0]} {spans[1]} @@"

@@ -190,7 +190,9 @@ class _Replay(Struct):
 
     def _content(self, word: str | None) -> str | None:
         path = self._path(word)
-        return None if path is None else self.there.get(path)
+        if path is None:
+            return None
+        return self.changed[path] if path in self.changed else self.known.get(path)
 
     def _is_there(self, folder: str) -> bool:
         return folder in (self.start, "/tmp", "") or any(  # noqa: S108 - a path of the transcript

@@ -11,6 +11,7 @@ import posixpath
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -91,7 +92,7 @@ class Fold:
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._main_file: str | None = None
-        self._anchors: Counter[str] = Counter()
+        self._anchors: dict[str, int] = {}
         self._folders: dict[str, str | None] = {}
         self._repeats: dict[str, tuple[str, list[Event]]] = {}
 
@@ -240,10 +241,9 @@ class Fold:
             self._main_file = source.file
         anchor = f"L{source.line}" + (f"-{source.part}" if source.part else "")
         if source.file != self._main_file:
-            name = hashlib.sha256(source.file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-            anchor = f"f{name}-{anchor}"
-        self._anchors[anchor] += 1
-        again = self._anchors[anchor]
+            anchor = f"f{_short(source.file)}-{anchor}"
+        again = self._anchors.get(anchor, 0) + 1
+        self._anchors[anchor] = again
         return anchor if again == 1 else f"{anchor}x{again}"
 
     def _take_in_repeats(self) -> None:
@@ -324,6 +324,12 @@ class Fold:
             agents=agents,
             usage=total(draft.usages.values()),
         )
+
+
+@lru_cache(16)
+def _short(file: str) -> str:
+    """A name for a file that has many rows, for anchors."""
+    return hashlib.sha256(file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def _has_run(call: ToolCall, result: ToolResult) -> bool:

@@ -47,12 +47,12 @@ class FileDiff(Struct, frozen=True):
     @property
     def added(self) -> int:
         """Number of lines added."""
-        return sum(line.sign == "+" for line in self.lines)
+        return [sign for sign, _ in self.lines].count("+")
 
     @property
     def removed(self) -> int:
         """Number of lines removed."""
-        return sum(line.sign == "-" for line in self.lines)
+        return [sign for sign, _ in self.lines].count("-")
 
 
 class Step(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,10 @@ class Usage:
     @property
     def sent(self) -> int | None:
         """All tokens sent, cached or not; None where nothing is known."""
-        return _sum([self.input, self.cache_read, self.cache_write])
+        held, read, written = self.input, self.cache_read, self.cache_write
+        if held is None and read is None and written is None:
+            return None
+        return (held or 0) + (read or 0) + (written or 0)
 
     @property
     def known(self) -> bool:
@@ -37,7 +40,6 @@ class Usage:
 
 
 _NOTHING = Usage()
-_KINDS = tuple(field.name for field in fields(Usage))
 
 
 def total(usages: Iterable[Usage]) -> Usage:
@@ -45,7 +47,13 @@ def total(usages: Iterable[Usage]) -> Usage:
     held = list(usages)
     if len(held) < 2:
         return held[0] if held else _NOTHING
-    return Usage(**{kind: _sum([getattr(usage, kind) for usage in held]) for kind in _KINDS})
+    return Usage(
+        input=_sum([usage.input for usage in held]),
+        cache_read=_sum([usage.cache_read for usage in held]),
+        cache_write=_sum([usage.cache_write for usage in held]),
+        output=_sum([usage.output for usage in held]),
+        reasoning=_sum([usage.reasoning for usage in held]),
+    )
 
 
 def _sum(values: list[int | None]) -> int | None:

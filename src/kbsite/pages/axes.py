@@ -27,9 +27,10 @@ class Stretch(Struct):
 
     def extend(self, begins: float | None, ends: float | None, after: int) -> None:
         """Take a further step in."""
-        known = [at for at in (self.begins, begins) if at is not None]
-        self.begins = min(known, default=None)
-        self.ends = max((at for at in (self.ends, ends) if at is not None), default=None)
+        if self.begins is None or (begins is not None and begins < self.begins):
+            self.begins = begins
+        if self.ends is None or (ends is not None and ends > self.ends):
+            self.ends = ends
         self.after = after
 
 
@@ -92,8 +93,10 @@ class Axes(Struct):
 
 def times(item: Item) -> tuple[float | None, float | None]:
     """When an item begins and ends, in seconds into the session; None where nothing tells."""
-    begins = [step.elapsed for step in _steps(item) if step.elapsed is not None]
-    ends = [end for step in _steps(item) if (end := ended(step)) is not None]
+    if item.step is not None:
+        return item.step.elapsed, ended(item.step)
+    begins = [step.elapsed for step in item.rows if step.elapsed is not None]
+    ends = [end for step in item.rows if (end := ended(step)) is not None]
     return min(begins, default=None), max(ends, default=None)
 
 

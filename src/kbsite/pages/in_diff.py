@@ -41,8 +41,8 @@ def _is_shown(text: str, diffs: Sequence[FileDiff]) -> bool:
 def _sides(lines: Sequence[DiffLine]) -> Iterator[str]:
     """What a diff shows of a file before and after; where it jumps is a line that no file has."""
     for without in ("+", "-"):
-        kept = (line for line in lines if line.sign != without)
-        yield "\n".join(["", *("\0" if line.sign == "@" else line.text for line in kept), ""])
+        kept = ["\0" if sign == "@" else text for sign, text in lines if sign != without]
+        yield "\n".join(["", *kept, ""])
 
 
 def _is_patch_of(patch: str, diffs: Sequence[FileDiff]) -> bool:

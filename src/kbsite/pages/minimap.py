@@ -22,6 +22,7 @@ LEAST = 30
 _RANK = ("quoted", "error", "solution", "compaction", "edit", "write", "run", "agent", "web",
          "search", "read", "plan", "message", "thought")  # fmt: skip
 """What a mark stands for when its stretch holds several things: the first of these."""
+_OTHER = len(_RANK), "other"
 
 
 class Mark(Struct, frozen=True):
@@ -70,10 +71,10 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
         lane = _lane(item.agent, marks)
         column = index * columns // len(placed)
         axes.add(item, lane, column)
-        rank, mark = _mark(part, item, column, quoted)
+        rank, kind = _kind(item, quoted)
         held = marks[lane].get(column)
         if held is None or rank < held[0]:
-            marks[lane][column] = (rank, mark)
+            marks[lane][column] = rank, _mark(part, item, column, kind)
     lanes = tuple(
         Lane(
             names.get(agent, "sub-agent"),
@@ -94,16 +95,19 @@ def _lane(agent: str, marks: dict[str, dict[int, tuple[int, Mark]]]) -> str:
     return agent
 
 
-def _mark(part: Part, item: Item, column: int, quoted: frozenset[str]) -> tuple[int, Mark]:
+def _kind(item: Item, quoted: frozenset[str]) -> tuple[int, str]:
+    """What a mark would stand for if an item were all of its stretch, and its rank; 0 is first."""
     kinds = {*item.marks, *(mark.removeprefix("is-") for mark in item.marks)}
-    if quoted.intersection(item.anchors):
+    if quoted and quoted.intersection(item.anchors):
         kinds.add("quoted")
     event = item.step.event if item.step else None
     if isinstance(event, Notice) and event.topic is Topic.COMPACTION:
         kinds.add("compaction")
-    kind = next((kind for kind in _RANK if kind in kinds), "other")
-    rank = _RANK.index(kind) if kind in _RANK else len(_RANK)
+    return next(((rank, kind) for rank, kind in enumerate(_RANK) if kind in kinds), _OTHER)
+
+
+def _mark(part: Part, item: Item, column: int, kind: str) -> Mark:
     when = item.step.elapsed if item.step else None
     title = f"{kind}, {elapsed(when)}" if when is not None else kind
     page = "" if part.number == 1 else part.page
-    return rank, Mark(column, kind, f"{page}#{item.anchor}", title)
+    return Mark(column, kind, f"{page}#{item.anchor}", title)

@@ -30,7 +30,9 @@ def with_pauses(steps: Iterable[Step]) -> Iterator[tuple[Step, float]]:
         if step.elapsed is not None and last is not None:
             pause = step.elapsed - last
         yield step, pause if pause > PAUSE_SECONDS else 0.0
-        last = max((at for at in (last, ended(step)) if at is not None), default=None)
+        end = ended(step)
+        if last is None or (end is not None and end > last):
+            last = end
 
 
 def _between(start: datetime | None, end: datetime | None) -> float:

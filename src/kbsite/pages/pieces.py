@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kbsite import text as texts
@@ -105,7 +106,7 @@ def _is_rewrite(change: FileDiff) -> bool:
 def _stretches(change: Sequence[DiffLine]) -> Iterator[tuple[bool, list[DiffLine]]]:
     """A diff in stretches of lines that are near a change, and of lines that are far from any."""
     near: list[DiffLine] = []
-    runs = [(sign, list(run)) for sign, run in groupby(change, key=lambda line: line.sign)]
+    runs = [(sign, list(run)) for sign, run in groupby(change, key=itemgetter(0))]
     for number, (sign, run) in enumerate(runs):
         around = [held for held, _ in runs[max(0, number - 1) : number + 2]]
         head = NEAR_LINES if around[0] in ("+", "-") else 0

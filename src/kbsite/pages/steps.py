@@ -100,9 +100,18 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def marks(self) -> list[str]:
         """Everything that a filter may ask of it."""
-        told = {"error": self.failed, "edit": self.edits, "slow": self.slow}
-        told |= {"solution": self.edits_solution, "sub": self.depth > 0}
-        return [self.kind, *(f"is-{name}" for name, held in told.items() if held)]
+        told = [self.kind]
+        if self.failed:
+            told.append("is-error")
+        if self.edits:
+            told.append("is-edit")
+        if self.slow:
+            told.append("is-slow")
+        if self.edits_solution:
+            told.append("is-solution")
+        if self.depth > 0:
+            told.append("is-sub")
+        return told
 
     @property
     def packed(self) -> bytes | None:
@@ -153,7 +162,7 @@ def _of(log: AgentLog, depth: int) -> Iterator[Item]:
             paused = paused if rows else pause
             rows.append(step)
             continue
-        own = replace(step, agents=())
+        own = replace(step, agents=()) if step.agents else step
         yield Item(anchor=step.anchor, depth=depth, agent=log.id, step=own, pause=pause)
         for child in step.agents:
             yield Item(anchor=f"agent-{step.anchor}", depth=depth + 1, agent=child.id, opens=child)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from heapq import merge
 from typing import Final
 
@@ -119,6 +120,7 @@ def _homes(data: bytes, literal: bytes, start: int, end: int, past: Past) -> Ite
         at = data.find(literal, max(at + 1, past.at), end)
 
 
+@lru_cache(10_000)
 def is_generic(name: bytes) -> bool:
     """Whether a name of a home is that of a role, or stands for a name."""
     plain = name.lower()

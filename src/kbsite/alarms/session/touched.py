@@ -42,6 +42,7 @@ _PUT_IN = re.compile(r"\$\([^()]*\)")
 """What a command prints, as a part of a path: it may be anything."""
 _SAVES: Final = {"curl": {"-o", "--output"}, "wget": {"-O"}, "sort": {"-o", "--output"}}
 _SCRIPT = re.compile(r"python[\d.]*|pypy\d?")
+_HOME = re.compile(r"^\$\{?HOME\}?(?=/|$)")
 
 
 def touches(command: Command, folder: str) -> Iterator[Touch]:
@@ -68,7 +69,9 @@ def _patched(command: Command) -> Iterator[str]:
 
 def whole(path: str, folder: str) -> str:
     """A path from the root, or from ~, as far as the folder is known."""
-    path = re.sub(r"^\$\{?HOME\}?(?=/|$)", "~", path.strip("\"'"))
+    path = path.strip("\"'")
+    if path.startswith("$"):
+        path = _HOME.sub("~", path)
     if not path.startswith(("/", "~", "$")):
         path = posixpath.join(folder, path)
     return posixpath.normpath(path)
