@@ -235,6 +235,17 @@ def test_data_nested_deeply_or_not_finite_is_written() -> None:
     assert "Infinity" in json.dumps(asked["deep"])
 
 
+def test_what_is_not_finite_is_told_from_what_is_nothing() -> None:
+    log = Log()
+    given = {"odd": float("inf"), "none": None}
+    call = ToolCall(
+        source=log.source, call_id="a", tool="t", tool_kind=ToolKind.OTHER, arguments=given
+    )
+    (step,) = steps(call)
+
+    assert step["tool_calls"][0]["arguments"] == {"odd": "inf", "none": None}
+
+
 def test_pictures_are_told_and_linked_only_where_they_have_an_address() -> None:
     log = Log()
     far = Image("image/png", "", "https://x.example/a.png")

@@ -90,11 +90,15 @@ def _list(values: list[object]) -> Iterator[str]:
 
 def _json(value: object) -> str:
     try:
-        return msgspec.json.encode(value).decode()
+        text = msgspec.json.encode(value).decode()
+        if "null" in text:
+            # It may stand for a number without end, which this refuses.
+            json.dumps(value, allow_nan=False)
     except (ValueError, OverflowError):
-        # Rare: halves of characters, integers of many digits.
+        # Rare: such numbers, halves of characters, integers of many digits.
         held = plain(value, 1 - DEEPEST)
         return json.dumps(held, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text
 
 
 DEEPEST = 128
