@@ -110,12 +110,6 @@ def test_scanlines_leave_the_text_readable(name: str) -> None:
         assert theme(name)["scanline"] == "transparent"
 
 
-def test_scanlines_are_drawn_only_where_they_are_seen() -> None:
-    dark = r"@media screen and \(not \(prefers-color-scheme: light\)\) \{\s*body::after \{"
-
-    assert len(re.findall(dark, PLAIN)) == PLAIN.count("body::after") == 1
-
-
 def test_both_themes_set_every_colour() -> None:
     light = re.search(r"prefers-color-scheme: light\)\s*\{\s*:root\s*\{(.*?)\}", PLAIN, re.DOTALL)
     assert light

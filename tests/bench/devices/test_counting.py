@@ -44,13 +44,31 @@ def test_a_work_that_keeps_the_memory_as_busy_as_a_copy_moves_as_many_bytes() ->
     assert found.tensor == 0.5
 
 
-def test_half_the_share_is_half_the_bytes_and_each_call_has_its_part() -> None:
+class Clock:
+    """A clock that goes on while something is done, and by what that takes."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def work(self) -> None:
+        self.now += 0.002
+
+
+def test_half_the_share_is_half_the_bytes_and_each_call_has_its_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(counting, "perf_counter", clock)
     counters = Played(Shares(0.4, 0.0), Shares(0.4, 0.0))
     made = Counting(counters, bytes_per_second=1e9)
-    one, four = made.count(lambda: sleep(0.002), 1), made.count(lambda: sleep(0.002), 4)
+    one, four = made.count(clock.work, 1), made.count(clock.work, 4)
+    assert one.seconds == pytest.approx(0.002)
     assert one.dram_bytes == pytest.approx(0.4e9 * one.seconds)
     assert four.dram_bytes == pytest.approx(0.4e9 * four.seconds)
-    assert 3 * four.seconds < one.seconds
+    assert four.seconds == pytest.approx(one.seconds / 4)
 
 
 def test_counting_begins_when_the_work_has_gone_on_for_a_while() -> None:
