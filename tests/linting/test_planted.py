@@ -400,9 +400,7 @@ def test_a_page_that_takes_too_much_memory_costs_itself_alone(tmp_path: Path) ->
         "for one in linting.lint(Path(sys.argv[1])): print(one.path, one.line, one.message)",
     ])  # fmt: skip
     command = [sys.executable, "-c", asked, str(written(tmp_path, files))]
-    told = subprocess.run(
-        command, check=True, capture_output=True, text=True
-    ).stdout.splitlines()
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
     assert [line.split()[:2] for line in told if not line.startswith("many")] == [[HOME, "8"]]
     assert any(line.startswith("many") and "takes more than 50000000 b" in line for line in told)
