@@ -137,9 +137,6 @@ def _changed(before: str, after: str, named: tuple[int, int] | None = None) -> I
     low = max(0, min(start - CONTEXT, first))
     high = max(0, min(end - CONTEXT, len(old) - last))
     old, new = old[low : len(old) - high], new[low : len(new) - high]
-    if _matches(old, new) > MATCHES:
-        yield from _replaced(old, new, low)
-        return
     context = len(old) + len(new) if named else CONTEXT
     yield from _hunks(old, new, low, context)
 
@@ -163,12 +160,12 @@ _Opcode = tuple[str, int, int, int, int]
 
 def _grouped(old: list[str], new: list[str], context: int) -> Iterable[list[_Opcode]]:
     """The hunks of a diff, each as what becomes of stretches of the old lines."""
-    if old and new:
-        return difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(context)
-    # A file that is new, or gone: nothing is to be matched.
     if not old and not new:
         return []
-    return [[("delete" if old else "insert", 0, len(old), 0, len(new))]]
+    if old and new and _matches(old, new) <= MATCHES:
+        return difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(context)
+    # A file that is new, or gone, or two texts that are too alike to be matched in time.
+    return [[("replace", 0, len(old), 0, len(new))]]
 
 
 def _span(start: int, end: int, low: int) -> str:
@@ -194,11 +191,3 @@ def _matches(old: list[str], new: list[str]) -> int:
     there = Counter(new)
     common = len(new) // 100 + 1 if len(new) >= 200 else len(new)
     return sum(n * there[line] for line, n in Counter(old).items() if there[line] <= common)
-
-
-def _replaced(old: list[str], new: list[str], low: int) -> Iterator[DiffLine]:
-    """Two texts that are too alike to be matched in time: all of the one, all of the other."""
-    header = f"@@ -{low + 1},{len(old)} +{low + 1},{len(new)} @@"
-    yield DiffLine("@", header)
-    yield from (DiffLine("-", line) for line in old)
-    yield from (DiffLine("+", line) for line in new)
