@@ -18,6 +18,8 @@ from tests.conftest import MakeFloors, MakeRun, MakeSettings
 
 HOSTILE = "<script>alert(1)</script>"
 
+SVG = "{http://www.w3.org/2000/svg}svg"
+
 
 def lines(*rows: object) -> bytes:
     return "\n".join(json.dumps(row) for row in rows).encode()
@@ -81,7 +83,11 @@ def test_a_run_without_samples_says_nothing_of_them(section: Any) -> None:
 
 
 def test_a_run_that_failed_has_no_plot(section: Any) -> None:
-    assert not list(section(status="wrong").iter("svg"))
+    assert not list(section(status="wrong").iter(SVG))
+
+
+def test_a_run_that_passed_has_one(section: Any) -> None:
+    assert list(section(lines(row("n=1024", 1, 1.0, 1.1, 0.9))).iter(SVG))
 
 
 def test_a_verdict_is_drawn_before_what_charts_look_like_has_come(
