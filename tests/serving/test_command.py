@@ -142,7 +142,7 @@ def test_it_needs_no_more_than_its_extra_and_says_which(
 ) -> None:
     for name in [name for name in sys.modules if name.startswith("kbsite.serving.")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "watchdog.events", None)
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
     told = CliRunner().invoke(serve.serve, ["--config", str(settings.path), "--watch"])
 
     assert isinstance(told.exception, MachineError)

@@ -6,24 +6,20 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
-from threading import Thread
+from threading import Event, Thread
 
-from watchdog.events import (
-    EVENT_TYPE_CLOSED_NO_WRITE,
-    EVENT_TYPE_OPENED,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
-from watchdog.observers.polling import PollingObserver
+from watchfiles import Change, watch
 
 from kbsite.store.folders import PARTIAL
 
-QUIET = 0.04
-"""Seconds without a change after which a build starts: editors write in several steps."""
+QUIET = 0.02
+"""Seconds without a change after which changes are told: editors write in several steps."""
 LONGEST = 0.5
-"""Seconds after which it starts although there are more: a run that grows never rests."""
+"""Seconds after which they are told although there are more: a run that grows never rests."""
+_READY = 0.05
+"""Seconds for which the first look waits for changes; it has begun to watch before."""
+_POLL = 0.3
+"""Seconds between two looks at all files, where the system does not tell of changes."""
 
 
 class Changes:
@@ -34,77 +30,97 @@ class Changes:
         self._changed = asyncio.Event()
         self._paths: set[str] = set()
 
-    def add(self, path: str) -> None:
-        """Take down that a file has changed."""
-        self._loop.call_soon_threadsafe(self._add, path)
+    def add(self, paths: Iterable[str]) -> None:
+        """Take down that some files have changed."""
+        self._loop.call_soon_threadsafe(self._add, frozenset(paths))
 
-    def _add(self, path: str) -> None:
-        self._paths.add(path)
+    def _add(self, paths: frozenset[str]) -> None:
+        self._paths |= paths
         self._changed.set()
 
     async def wait(self, patience: float | None = None) -> frozenset[str]:
-        """The files that have changed, when they are quiet or have been unquiet for long.
+        """The files that have changed, once there are some.
 
         None of them where nothing has changed for as many seconds as there is `patience`.
         """
         with suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), patience)
-        end = self._loop.time() + LONGEST
-        count = 0
-        while count < len(self._paths) and self._loop.time() < end:
-            count = len(self._paths)
-            await asyncio.sleep(QUIET)
         paths, self._paths = frozenset(self._paths), set()
         self._changed.clear()
         return paths
 
 
 @contextmanager
-def watched(places: Iterable[Path], told: Callable[[str], None]) -> Iterator[None]:
-    """Tells of every change at or below some places until the end of the block."""
-    every = sorted({path.absolute() for path in places})
-    observer = _started(Observer(), every, told) or _started(PollingObserver(), every, told)
+def watched(places: Iterable[Path], told: Callable[[set[str]], None]) -> Iterator[None]:
+    """Tells of every change at or below some places until the end of the block.
+
+    Changes are told together when they are quiet or have been unquiet for long. A folder that
+    comes is told for all that is in it.
+    """
+    every = {path.absolute() for path in places}
+    end = Event()
+    try:
+        streams = _streams(every, end, polling=False)
+    except OSError:  # the system gives too little to see all of this
+        streams = _streams(every, end, polling=True)
+    threads = [Thread(target=_tell, args=(stream, told)) for stream in streams]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
-        if observer:
-            observer.stop()
-            # It waits for its threads longer than anybody who ends a server wants to.
-            Thread(target=observer.join, daemon=True).start()
+        end.set()
+        for thread in threads:
+            thread.join()
 
 
-def _started(
-    observer: BaseObserver, places: list[Path], told: Callable[[str], None]
-) -> BaseObserver | None:
-    """An observer at work; None where the system gives it too little to see all of this."""
-    try:
-        for path in places:
-            if path.is_dir():
-                observer.schedule(_Handler(told), str(path), recursive=True)
-            elif path.parent.is_dir():
-                # A file that is replaced is another one: its folder tells of it.
-                observer.schedule(_Handler(told, path), str(path.parent), recursive=False)
-        observer.start()
-    except OSError:
-        return None
-    return observer
+def _streams(places: set[Path], end: Event, *, polling: bool) -> list[Iterator[set[str]]]:
+    """The changes of folders with all below, and of files; it is watched when this returns."""
+    folders = {path for path in places if path.is_dir()}
+    files = {str(path) for path in places - folders if path.parent.is_dir()}
+    # A file that is replaced is another one: its folder tells of it.
+    beside = {Path(path).parent for path in files}
+
+    def stream(
+        watched: set[Path], concerned: Callable[[str], bool], *, deep: bool
+    ) -> Iterator[set[str]]:
+        changes = watch(
+            *watched, watch_filter=lambda _, path: concerned(path), stop_event=end,
+            debounce=_milliseconds(LONGEST), step=_milliseconds(QUIET),
+            rust_timeout=_milliseconds(_READY), yield_on_timeout=True,
+            force_polling=polling, poll_delay_ms=_milliseconds(_POLL), recursive=deep,
+            ignore_permission_denied=True,
+        )  # fmt: skip
+        return _begun(changes)
+
+    streams = []
+    if folders:
+        streams.append(stream(folders, concerns, deep=True))
+    if files:
+        streams.append(stream(beside, files.__contains__, deep=False))
+    return streams
 
 
-class _Handler(FileSystemEventHandler):
-    def __init__(self, told: Callable[[str], None], only: Path | None = None) -> None:
-        self._told = told
-        self._only = only
+def _milliseconds(seconds: float) -> int:
+    return round(1000 * seconds)
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        """Tell of a change; that a file was read is none."""
-        if event.event_type in (EVENT_TYPE_OPENED, EVENT_TYPE_CLOSED_NO_WRITE):
-            return
-        if event.is_directory and event.event_type == "modified":
-            return  # what changed in it is told as well
-        for path in (event.src_path, event.dest_path):
-            text = path if isinstance(path, str) else bytes(path).decode("utf-8", "replace")
-            if text and concerns(text) and self._only in (None, Path(text)):
-                self._told(text)
+
+def _begun(changes: Iterator[set[tuple[Change, str]]]) -> Iterator[set[str]]:
+    """The same, when the first look has been taken: nothing is watched before."""
+    first = next(changes)
+
+    def paths() -> Iterator[set[str]]:
+        yield {path for _, path in first}
+        for found in changes:
+            yield {path for _, path in found}
+
+    return paths()
+
+
+def _tell(stream: Iterator[set[str]], told: Callable[[set[str]], None]) -> None:
+    for paths in stream:
+        if paths:
+            told(paths)
 
 
 def concerns(path: str) -> bool:
