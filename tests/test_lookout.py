@@ -190,6 +190,36 @@ def test_a_changed_file_and_only_its_run_is_looked_at(settings: Settings) -> Non
     assert looked_at() == ["b"]
 
 
+def test_sources_are_looked_into_where_they_changed_and_only_there(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into: list[str] = []
+
+    class Reader:
+        def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
+            into.append(evidence.stored.run.model)
+            yield alarm(evidence.sources[0].text)
+
+    def told() -> list[str]:
+        """What stands on the site of the second run, once it is built."""
+        build(settings)
+        held = read(settings, lookout_of(settings)).alarms[changed.name]
+        return sorted(one.saw for one in held)
+
+    monkeypatch.setattr(alarms, "DETECTORS", (alarms._OfSources(Reader), Watcher()))
+    changed = folder_of(settings, "b")
+    text, watched = (changed / SOLUTION).read_text(), f"Saw {changed.name}."
+    assert (told(), into) == (sorted([f"Saw {text}.", watched]), ["a", "b"])
+
+    (changed / "notes.txt").write_text("other")
+    SEEN.clear()
+    assert (told(), into) == (sorted([f"Saw {text}.", watched]), ["a", "b"])
+    assert looked_at() == ["b"]
+
+    (changed / SOLUTION).write_text("other = 1")
+    assert (told(), into) == (sorted(["Saw other = 1.", watched]), ["a", "b", "b"])
+
+
 def test_an_audit_is_proven_anew_and_the_run_is_not_looked_at(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

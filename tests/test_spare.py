@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from kbsite import making
 from kbsite.build import build
+from kbsite.errors import InputError
 from kbsite.record import Memory
 from kbsite.store import spares
 from kbsite.store.settings import Settings
@@ -31,6 +33,13 @@ def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) ->
     for model in ("a", "b", "c"):
         make_run(settings.runs / "demo", model=model, transcript={"stdout.jsonl": ROW})
     return settings
+
+
+@pytest.fixture(autouse=True, params=[0, 10_000], ids=["looked at beside", "looked at here"])
+def _pages_for_a_look_beside(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "_MANY", request.param)
 
 
 def note(settings: Settings, text: str) -> None:
@@ -137,6 +146,41 @@ def test_whatever_became_of_the_spare_the_next_site_is_whole(
 
     assert tree(build(settings).out) == from_nothing(settings)
     assert tree(spare_path(site)) == tree(site)
+
+
+def test_what_somebody_took_from_the_site_or_put_in_its_place_is_made_again(
+    settings: Settings,
+) -> None:
+    site = build(settings).out
+    (site / "index.html").unlink()
+    other = next(site.glob("runs/*_b_*/index.html"))
+    other.unlink()
+    other.write_text("Not ours.")
+    gone = next(site.glob("runs/*_c_*/raw/run.json"))
+    gone.unlink()
+    gone.mkdir()
+    note(settings, "Read.")
+    held = from_nothing(settings)
+    # A file that stands in the place of another is not told from it here, but by `kbsite verify`.
+    held[other.relative_to(site).as_posix()] = tree(site)[other.relative_to(site).as_posix()]
+
+    assert tree(build(settings).out) == held
+
+
+def test_a_build_that_fails_leaves_nobody_behind(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def torn(*_: object) -> None:
+        raise InputError("torn", path="runs")
+
+    build(settings)
+    note(settings, "Read.")
+    monkeypatch.setattr(making, "read_noticing", torn)
+    with pytest.raises(InputError):
+        build(settings)
+
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_a_site_that_somebody_put_back_is_no_longer_that_of_the_spare(settings: Settings) -> None:

@@ -47,6 +47,10 @@ class Scan(Struct, frozen=True):
     failures: tuple[str, ...] = ()
     prints: str = ""
     """Digest of the fingerprints; empty where that is not known."""
+    sources: str = ""
+    """Digest of what detectors of sources looked at; empty where that is not known."""
+    of_sources: tuple[int, ...] = ()
+    """Which of the alarms are theirs."""
 
 
 class Reading(Struct, frozen=True):
@@ -147,7 +151,7 @@ class Lookout(Struct, frozen=True):
             held = self.before.get(run.stored.run.id, _UNKNOWN)
             found[run.stored.run.id] = held
             if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
-                anew.append(_Work(run, held, scan, reading))
+                anew.append(_Work(run, held, scan, reading, self._sources(run)))
         looked: dict[str, Noticed] = {}
 
         def told(number: int, given: Noticed | Lost) -> None:
@@ -162,8 +166,9 @@ class Lookout(Struct, frozen=True):
                 taken = cores and _size(longest) >= LONG
                 self.meanwhile(longest.run.stored if taken else None)
 
-        if anew:
-            alarms.load(sources=any(work.run.has_sources for work in anew))
+        scanned = [work for work in anew if work.is_scanned]
+        if scanned:
+            alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
         weights = [_LEAST + _size(work) // _FASTER for work in anew]
         errand = _errand(anew, self._kept(anew))
         self.engine.each(errand, anew, weights, told, meanwhile)
@@ -173,7 +178,7 @@ class Lookout(Struct, frozen=True):
         """Of which runs this process keeps what it reads: of the first that there is room for."""
         kept, room = set(), KEPT
         for work in anew:
-            if work.scan != work.held.scan.made_of and 0 < _size(work) <= room:
+            if work.is_scanned and 0 < _size(work) <= room:
                 room -= _size(work)
                 kept.add(work.run.stored.run.id)
         return _Keeping(os.getpid(), frozenset(kept), self.keep)
@@ -191,6 +196,13 @@ class Lookout(Struct, frozen=True):
         held.pop(AUDIT, None)
         return f"{digest_of(held)} {problem} {run.eager!r}", whole
 
+    def _sources(self, run: Evidence) -> str:
+        """Digest of what detectors of sources see of a run; empty where that is not known."""
+        held = {file.name: self.inputs.get(str(file.path.absolute())) for file in run.source_files}
+        known = {name: one for name, one in held.items() if one}
+        problem = run.problem.hash if run.problem else None
+        return f"{digest_of(known)} {problem}" if len(known) == len(held) else ""
+
 
 _NOT_ALL = "not all alarms could be looked for"
 
@@ -204,6 +216,19 @@ class _Work(Struct, frozen=True):
     held: Noticed
     scan: str
     reading: str
+    sources: str
+
+    @property
+    def known(self) -> list[Alarm] | None:
+        """What detectors of sources found in what they would find now; None if nobody knows."""
+        held = self.held.scan
+        same = self.sources and held.sources == self.sources
+        return [held.alarms[place] for place in held.of_sources] if same else None
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether detectors have to look at it: nothing that they see is in an audit."""
+        return not self.scan or self.held.scan.made_of != self.scan
 
 
 class _Keeping(Struct, frozen=True):
@@ -232,8 +257,8 @@ _LEAST, _FASTER = 6_000, 4
 def _noticed(work: _Work, keeping: _Keeping | None = None) -> Noticed:
     """What is found in a run now."""
     scan, reading = work.held.scan, work.held.reading
-    if not work.scan or scan.made_of != work.scan:
-        scan = _scanned(work.run, work.scan, keeping)
+    if work.is_scanned:
+        scan = _scanned(work, keeping)
     if not work.reading or reading.made_of != work.reading:
         reading = _read(work.run.stored, work.reading)
     return Noticed(scan, reading)
@@ -273,15 +298,22 @@ def _unlooked(lost: Lost) -> Noticed:
     return Noticed(Scan("", failures=(why,)), Reading("", failures=(why,)))
 
 
-def _scanned(run: Evidence, made_of: str, keeping: _Keeping | None) -> Scan:
+def _scanned(work: _Work, keeping: _Keeping | None) -> Scan:
     told: list[str] = []
     # A view of its own: what detectors make of a run goes when they are done with it.
-    run = replace(run, shared={}, told=keeping.of(run) if keeping else None)
-    found = alarms.scan(run, told)
+    run = replace(work.run, shared={}, told=keeping.of(work.run) if keeping else None)
+    known = work.known
+    of_sources = alarms.of_sources(run, told) if known is None else known
+    sources = "" if told else work.sources
+    found = alarms.scan(run, told, of_sources)
+    theirs = {id(alarm) for alarm in of_sources}
     taken = alarms.fingerprints(run, told)
     if run.told and keeping and keeping.keep:
         keeping.keep(run.stored, run.told)
-    return Scan(made_of, found, taken, tuple(told), "" if told else _digest(taken))
+    return Scan(
+        work.scan, found, taken, tuple(told), "" if told else _digest(taken), sources,
+        tuple(place for place, alarm in enumerate(found) if id(alarm) in theirs),
+    )  # fmt: skip
 
 
 def _digest(value: object) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from kbsite import __version__
+from kbsite.beside import beside
 from kbsite.engines import Engine
 from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
@@ -22,6 +24,7 @@ from kbsite.output import Output, Work
 from kbsite.reading import MARKER, read_noticing
 from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of
+from kbsite.store import spares
 from kbsite.store.inputs import changes
 from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings
@@ -45,41 +48,46 @@ def make(
 
     The output is still to be tidied.
     """
-    out = settings.out
+    out, code = settings.out, now.code
     stays, memory = memory is not None, memory or Memory()
-    code = now.code
-    memory.recall(out, before, code)
-    known, runs = memory.record, memory.runs
-    since = changes(before.inputs, now.inputs)
-    hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine)
-    held = hiding.shown()
-    ahead: Ahead = {}
-    noticed = known if before.code == code else Record()
-    lookout = Lookout(
-        held, noticed.noticed, noticed.across, engine,
-        keep=partial(_kept, ahead), meanwhile=partial(_meanwhile, ahead),
-    )  # fmt: skip
-    site, seen = read_noticing(settings, lookout, tick, hiding, runs)
-    if settings.config.search:
-        from kbsite import search
+    with _amiss(out, before, memory) as amiss:
+        memory.recall(out, before, code)
+        known, runs = memory.record, memory.runs
+        since = changes(before.inputs, now.inputs)
+        hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine)
+        held = hiding.shown()
+        ahead: Ahead = {}
+        noticed = known if before.code == code else Record()
+        lookout = Lookout(
+            held, noticed.noticed, noticed.across, engine,
+            keep=partial(_kept, ahead), meanwhile=partial(_meanwhile, ahead),
+        )  # fmt: skip
+        site, seen = read_noticing(settings, lookout, tick, hiding, runs)
+        if settings.config.search:
+            from kbsite import search
 
-        search.check(site)
-    told = redactions(hiding.found, {stored.folder for stored in site.every_run})
-    published = _published(site.findings, settings, hiding)
-    shown = replace(site, findings=published, redactions=told, kept=memory.rows)
-    # What a leak is stands on few pages, and those that are kept say that they depend on it; so
-    # does what is hidden of a run.
-    framed = replace(settings.config, leaks=(), redact=Redact())
-    frame = digest(code, framed, shown.prices, *shown.frame)
-    memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
-    output = Output(out, Work(), trusts=memory.named)
+            search.check(site)
+        told = redactions(hiding.found, {stored.folder for stored in site.every_run})
+        shown = replace(
+            site,
+            findings=_published(site.findings, settings, hiding),
+            redactions=told,
+            kept=memory.rows,
+        )
+        # What a leak is stands on few pages, and those that are kept say that they depend on it; so
+        # does what is hidden of a run.
+        framed = replace(settings.config, leaks=(), redact=Redact())
+        frame = digest(code, framed, shown.prices, *shown.frame)
+        memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
+        output = Output(out, Work(), amiss)
     from kbsite.page_making import PageMaking, still_right
     from kbsite.tasks import Prepared
 
     earlier = still_right(known, frame, now.templates, before.templates)
     prepared = Prepared(shown, held, frame, earlier, output, ahead, now.templates)
-    found = _found_again(noticed, seen)
-    making = PageMaking(prepared, before, now, known.raw, engine, found, stays)
+    making = PageMaking(
+        prepared, before, now, known.raw, engine, _found_again(noticed, seen), stays
+    )  # fmt: skip
     findings = [*site.findings, *making.make(tick)]
     _publish(making, known.pages if before.code == code else {})
     standing = structs.replace(
@@ -95,6 +103,29 @@ def make(
     record = _record(making, standing.marker, seen)
     memory.remember(out, standing, record, hiding.looked(settings))
     return output, standing
+
+
+_MANY = 500
+"""Pages whose files take longer to look at than to make a copy of this process that does."""
+
+
+@contextmanager
+def _amiss(
+    out: Path, before: Standing, memory: Memory
+) -> Iterator[Callable[[], Collection[str] | None]]:
+    """Who tells which files of the site are not as the last build left them, meanwhile."""
+    if memory.named:
+        # Who is told of every change has the site for itself.
+        yield tuple
+    elif before.pages < _MANY:
+        yield lambda: None
+    else:
+        amiss = cache(beside(partial(spares.amiss, out)))
+        try:
+            yield amiss
+        finally:
+            # Nobody is left behind, whatever goes wrong.
+            amiss()
 
 
 def _record(making: PageMaking, marker: int, seen: Sighting) -> Record:

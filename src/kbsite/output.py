@@ -137,11 +137,13 @@ class Output:
     files, linked. So a build touches no more than what changes. Where there is none, it starts
     empty, and each file that stays is linked.
 
-    One that `trusts` takes it that nobody else touches the site and the folder: it does not look
-    whether each file that stays is there.
+    It takes over without a look what is not `amiss` of the files that both have. Where nobody tells
+    what that is, it looks whether each file that stays is there.
     """
 
-    def __init__(self, out: Path, work: Work, *, trusts: bool = False) -> None:
+    def __init__(
+        self, out: Path, work: Work, amiss: Callable[[], Collection[str] | None] = lambda: None
+    ) -> None:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
@@ -154,7 +156,8 @@ class Output:
         remove(self.folder)
         self._standing = spares.taken_up(out, self.folder)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
-        self._trusted = self._standing if trusts and self._standing else frozenset[str]()
+        others, both = amiss(), self._standing or frozenset[str]()
+        self._trusted = frozenset[str]() if others is None else both.difference(others)
 
     def apart(self) -> Output:
         """The same folder, to put files in with an account of its own: `placed` and `work`."""
@@ -234,8 +237,7 @@ class Output:
         """Take a file over; False where it is not there."""
         if status is None:
             return False
-        # Two names at least: that in the site, and that in the folder.
-        if self._standing is None or path not in self._standing or status.st_nlink < _NAMES:
+        if self._standing is None or path not in self._standing or status.st_nlink < spares.NAMES:
             target = self._way_to(path)
             target.unlink(missing_ok=True)
             spares.link(self.out / path, target)
@@ -303,9 +305,6 @@ class Output:
     def tidy(self) -> None:
         """Make of the site that stood what the next build starts from."""
         spares.lay_aside(self.out, self.folder, self._standing, self._placed, self._fresh)
-
-
-_NAMES = 2
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -57,7 +57,10 @@ if TYPE_CHECKING:
 
 
 class _OfSources:
-    """What looks at sources, and is loaded for the first run that has any: it is most of it all."""
+    """What looks at sources, and is loaded for the first run that has any: it is most of it all.
+
+    It sees the sources and the problem of a run, and nothing else of it.
+    """
 
     def __init__(self, load: Callable[[], Detector]) -> None:
         self._load = load
@@ -124,16 +127,37 @@ def load(*, sources: bool) -> None:
             _ = detector.detector
 
 
-def scan(evidence: Evidence, failures: list[str] | None = None) -> tuple[Alarm, ...]:
+def scan(
+    evidence: Evidence,
+    failures: list[str] | None = None,
+    known: Sequence[Alarm] | None = None,
+) -> tuple[Alarm, ...]:
     """What all detectors find in one run, what weighs most first.
 
     What goes wrong in one of them is raised; given a list, it is told there, and the others look.
+    What `of_sources` gives for it, where that is known, is not looked for again.
     """
+    found = of_sources(evidence, failures) if known is None else list(known)
+    for detector in _this.DETECTORS:
+        if not isinstance(detector, _OfSources):
+            found += _found(detector, evidence, failures)
+    return tuple(sorted(found, key=_order))
+
+
+def of_sources(evidence: Evidence, failures: list[str] | None = None) -> list[Alarm]:
+    """What those detectors find that see sources and problem alone; failures as of `scan`."""
     found: list[Alarm] = []
     for detector in _this.DETECTORS:
-        with _told(failures):
-            found += detector.alarms(evidence)
-    return tuple(sorted(found, key=_order))
+        if isinstance(detector, _OfSources):
+            found += _found(detector, evidence, failures)
+    return found
+
+
+def _found(detector: Detector, evidence: Evidence, failures: list[str] | None) -> list[Alarm]:
+    found: list[Alarm] = []
+    with _told(failures):
+        found += detector.alarms(evidence)
+    return found
 
 
 def fingerprints(evidence: Evidence, failures: list[str] | None = None) -> tuple[Fingerprint, ...]:

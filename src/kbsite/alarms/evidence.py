@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
+from kbsite.store.files import Stored
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
 from kbsite.transcripts import transcript
@@ -46,17 +47,22 @@ class Evidence:
     """Where what the transcript says is kept, all of it, by whoever reads it; None for nowhere."""
 
     @property
+    def source_files(self) -> list[Stored]:
+        """The files that may be its sources."""
+        names = (SOLUTION, SIDECARS)
+        return [file for file in self.stored.files if file.name.startswith(names)]
+
+    @property
     def has_sources(self) -> bool:
         """Whether there is a file that may be one of its sources."""
-        return any(file.name.startswith((SOLUTION, SIDECARS)) for file in self.stored.files)
+        return bool(self.source_files)
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """solution.py and its sidecars, as text, in order of name; without what is no text."""
-        names = (SOLUTION, SIDECARS)
         read = []
-        for file in self.stored.files:
-            if file.name.startswith(names) and 0 < file.size <= LONGEST:
+        for file in self.source_files:
+            if 0 < file.size <= LONGEST:
                 data = file.read()
                 if b"\0" not in data:
                     read.append(Source(file.name, data.decode("utf-8", "replace")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Set
 from contextlib import suppress
 from pathlib import Path
@@ -55,6 +56,24 @@ def _listed(out: Path) -> frozenset[str] | None:
     same = (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino)
     # No two builds write their marker at the same time, and the list has that of its own.
     return frozenset(os.fsdecode(listed).split("\0")) if same and at == own.st_mtime_ns else None
+
+
+def amiss(out: Path) -> list[str] | None:
+    """The files of the spare that are not the site's too, as one; None where none fits the site."""
+    files = _listed(out)
+    return None if files is None else [path for path in files if not _is_both(f"{out}/{path}")]
+
+
+def _is_both(path: str) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_nlink >= NAMES
+
+
+NAMES = 2
+"""How many a file has at least that is in the site and in the spare."""
 
 
 def lay_aside(
