@@ -33,6 +33,7 @@ from kbsite.unmet import unmet
 
 if TYPE_CHECKING:
     from kbsite.page_making import PageMaking
+    from kbsite.pages.page import Site
     from kbsite.rendering import Ahead
 
 
@@ -74,10 +75,7 @@ def make(
             redactions=told,
             kept=memory.rows,
         )
-        # What a leak is stands on few pages, and those that are kept say that they depend on it; so
-        # does what is hidden of a run.
-        framed = replace(settings.config, leaks=(), redact=Redact())
-        frame = digest(code, framed, shown.prices, *shown.frame)
+        frame = _frame(code, settings, shown)
         memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
         output = Output(out, Work(), amiss)
     from kbsite.page_making import PageMaking, still_right
@@ -103,6 +101,14 @@ def make(
     record = _record(making, standing.marker, seen)
     memory.remember(out, standing, record, hiding.looked(settings))
     return output, standing
+
+
+def _frame(code: str, settings: Settings, shown: Site) -> str:
+    """Digest of what all pages depend on."""
+    # What a leak is stands on few pages, and those that are kept say that they depend on it; so
+    # does what is hidden of a run.
+    framed = replace(settings.config, leaks=(), redact=Redact())
+    return digest(code, framed, shown.prices, *shown.frame)
 
 
 _MANY = 500
