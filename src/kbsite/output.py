@@ -152,11 +152,13 @@ class Output:
         self._placed: set[str] = set()
         self._fresh: set[str] = set()
         """Of the placed files those that are not what stands in the site."""
+        # Asked before the spare has another name.
+        others = amiss()
         recover(out)
         remove(self.folder)
         self._standing = spares.taken_up(out, self.folder)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
-        others, both = amiss(), self._standing or frozenset[str]()
+        both = self._standing or frozenset[str]()
         self._trusted = frozenset[str]() if others is None else both.difference(others)
 
     def apart(self) -> Output:
