@@ -47,6 +47,16 @@ def test_what_goes_wrong_beside_is_raised_where_it_is_waited_for(cores: int) -> 
         waited_for()
 
 
+def test_work_is_under_way_until_it_has_something_to_tell(cores: int, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    waited_for = beside((tmp_path / "go").read_text if cores > 1 else lambda: "gone")
+    assert waited_for.is_under_way() == (cores > 1)
+    if cores > 1:
+        (tmp_path / "go").write_text("gone")
+    assert waited_for() == "gone"
+    assert not waited_for.is_under_way()
+
+
 def test_work_whose_copy_is_killed_is_done_here() -> None:
     here = os.getpid()
 

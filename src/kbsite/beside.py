@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -47,34 +48,46 @@ def one_core() -> Iterator[None]:
 _ONE_CORE: ContextVar[bool] = ContextVar("_ONE_CORE", default=False)
 
 
-def beside(work: Callable[[], T]) -> Callable[[], T]:
+class Waiting(Generic[T]):
+    """Some work that was started. Called, it waits for it, and gives what it gave."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._copy: int | None = None
+        self._told = -1
+        if not _ONE_CORE.get() and can_copy() and cores() > 1:
+            with suppress(OSError):
+                self._copy, self._told = copied(self._tell)
+
+    def _tell(self, stream: BinaryIO) -> None:
+        pickle.dump(self._work(), stream, pickle.HIGHEST_PROTOCOL)
+
+    def is_under_way(self) -> bool:
+        """Whether somebody is at it, and has nothing to tell yet."""
+        return self._copy is not None and not select.select([self._told], [], [], 0)[0]
+
+    def __call__(self) -> T:
+        """What it gave; it is done here where no copy does it, or the copy failed."""
+        if self._copy is None:
+            return self._work()
+        OWN.discard(self._told)
+        with os.fdopen(self._told, "rb") as stream:
+            answer = stream.read()
+        _, status = os.waitpid(self._copy, 0)
+        self._copy = None
+        if status or not answer:
+            return self._work()
+        given: T = pickle.loads(answer)  # noqa: S301 - a copy of this very process wrote it
+        return given
+
+
+def beside(work: Callable[[], T]) -> Waiting[T]:
     """Start some work; what comes back waits for it, and gives what it gave.
 
     The work changes nothing but files: a copy of this process does it, and is gone. Where there is
     no second core, no way to make a copy, or the copy fails, it is done here when it is waited for.
     """
-    if _ONE_CORE.get() or not can_copy() or cores() < 2:
-        return work
-
-    def telling(stream: BinaryIO) -> None:
-        pickle.dump(work(), stream, pickle.HIGHEST_PROTOCOL)
-
-    try:
-        copy, told = copied(telling)
-    except OSError:
-        return work
-
-    def waited_for() -> T:
-        OWN.discard(told)
-        with os.fdopen(told, "rb") as stream:
-            answer = stream.read()
-        _, status = os.waitpid(copy, 0)
-        if status or not answer:
-            return work()
-        given: T = pickle.loads(answer)  # noqa: S301 - a copy of this very process wrote it
-        return given
-
-    return waited_for
+    return Waiting(work)
 
 
 OWN: set[int] = set()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from kbsite import feeds
 from kbsite.beside import one_core
@@ -17,7 +18,9 @@ from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
 from kbsite.output import Work, alone
 from kbsite.standing import Standing, digest, program, read_standing
+from kbsite.store import rested
 from kbsite.store.inputs import Input, changed, inputs
+from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
 
@@ -68,7 +71,7 @@ def build(
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
         with one_core() if isinstance(chosen, Here) else nullcontext():
-            before, now, again = _standings(settings, memory, fresh=fresh)
+            before, now, again, folders = _standings(settings, memory, fresh=fresh)
         if before.program and _same(before, now) and not again:
             output, standing = None, before
         else:
@@ -76,6 +79,7 @@ def build(
             from kbsite.making import make
 
             output, standing = make(settings, before, now, chosen, tick, memory)
+        folders.keep(standing.marker)
         if memory:
             memory.looked(settings.out, _places(settings), standing)
         built = _built(settings.out, standing, output.work if output else Work())
@@ -92,18 +96,39 @@ def _places(settings: Settings) -> list[Path]:
 
 def _standings(
     settings: Settings, memory: Memory | None, *, fresh: bool
-) -> tuple[Standing, Standing, bool]:
-    """What stands, what is to stand, and whether to go over it though both are the same."""
+) -> tuple[Standing, Standing, bool, Rested]:
+    """What stands, what is to stand, whether to go over it though it is the same, and folders."""
     if memory and fresh:
         memory.hear(None)
     since = memory.since(settings.out, _places(settings)) if memory else None
     before, heard = since or (Standing() if fresh else read_standing(settings.out), None)
+    places, folders = _places(settings), Rested(settings.out, before.marker)
+    many = heard is None and len(before.inputs) >= rested.MANY
+    look = folders.look(places, before.inputs) if many else None
     now = Standing(
         program=dict(program(before.program, heard).files),
         settings=digest(settings, *denied_of(settings), feeds.installed()),
-        inputs=inputs(_places(settings), before.inputs, heard),
     )
-    return before, now, memory is not None and memory.owes_a_look and heard is None
+    if look:
+        _load_while(look.is_under_way)
+    held = look().applied(before.inputs) if look else inputs(places, before.inputs, heard)
+    again = memory is not None and memory.owes_a_look and heard is None
+    return before, structs.replace(now, inputs=held), again, folders
+
+
+_NEXT = (
+    "jinja2", "pygments.lexers", "kbsite.hiding", "kbsite.alarms.evidence", "kbsite.reading",
+    "kbsite.making", "kbsite.pages.kinds", "kbsite.page_making",
+)  # fmt: skip
+"""What a build loads that has something to do, in pieces: none takes long."""
+
+
+def _load_while(under_way: Callable[[], bool]) -> None:
+    """Load what is needed next, as far as there is time."""
+    for name in _NEXT:
+        if not under_way():
+            return
+        import_module(name)
 
 
 def _refuse_foreign(out: Path) -> None:

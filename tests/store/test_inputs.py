@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
 import pytest
 
-from kbsite.beside import one_core
-from kbsite.store import inputs as looking
 from kbsite.store.inputs import changes, inputs
 from kbsite.store.swapping import remove
 from kbsite.store.writing import write_text
@@ -27,12 +24,12 @@ def test_who_looks_where_something_changed_knows_what_who_looks_everywhere_does(
     for step in range(20):
         heard: set[str] = set()
         for _ in range(chance.randrange(1, 4)):
-            heard.add(str(_changed(tmp_path, chance, f"{step}.{len(heard)}")))
+            heard.add(str(change_something(tmp_path, chance, f"{step}.{len(heard)}")))
         held = inputs(places, held, heard)
         assert held == inputs(places, {})
 
 
-def _changed(home: Path, chance: random.Random, text: str) -> Path:
+def change_something(home: Path, chance: random.Random, text: str) -> Path:
     """Change something; its path."""
     every = [path for path in sorted(home.rglob("*")) if path.parent != home]
     change = chance.choice([_written, _taken_away, _completed, _emptied, _linked, _added])
@@ -88,42 +85,3 @@ def test_a_folder_counts_as_changed_where_anything_in_it_did(tmp_path: Path) -> 
     assert changes(before, grown).others == frozenset()
     assert changes(grown, moved).folders == above | {f"{tmp_path}/b"}
     assert changes(grown, moved).others == {f"{tmp_path}/b/three", f"{tmp_path}/b/four"}
-
-
-def test_two_processes_see_of_many_files_what_one_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(9):
-        write_text(tmp_path / f"board/{number}/a/file", str(number))
-        write_text(tmp_path / f"board/{number}/b/gone", str(number))
-    before = inputs([tmp_path], {})
-    monkeypatch.setattr("kbsite.beside.cores", lambda: 2)
-    monkeypatch.setattr(looking, "_MANY", 0)
-    monkeypatch.setattr(looking, "_APART", 3)
-    made = _counted_copies(monkeypatch)
-    assert inputs([tmp_path], before) == before
-    for number in (1, 4, 5, 6):
-        write_text(tmp_path / f"board/{number}/a/file", f"{number} is another")
-        write_text(tmp_path / f"board/{number}/a/new", "new")
-        remove(tmp_path / f"board/{number}/b/gone")
-    two = inputs([tmp_path], before)
-    assert len(made) == 2
-    with one_core():
-        one = inputs([tmp_path], before)
-    assert len(made) == 2
-    assert [*one.items()] == [*two.items()]
-    assert one == inputs([tmp_path], {})
-
-
-def _counted_copies(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The ids of the copies of this process that are made from now on."""
-    made: list[int] = []
-    fork = os.fork
-
-    def counted() -> int:
-        copy = fork()
-        made.append(copy)
-        return copy
-
-    monkeypatch.setattr(os, "fork", counted)
-    return made

@@ -7,16 +7,12 @@ import os
 import stat
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
-from functools import partial
 from itertools import compress
 from operator import is_not
 from pathlib import Path
 from sys import intern
 
 from msgspec import Struct
-
-from kbsite.beside import beside
 
 
 class Input(Struct, frozen=True):
@@ -84,23 +80,9 @@ def _without(
 
 def _everything(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
     look = _Look(before)
-    folders = [str(place.absolute()) for place in places if place.is_dir()]
     look.at([str(place.absolute()) for place in places if place.is_file()])
-    while folders and (len(before) < _MANY or len(folders) < _APART):
-        folders = look.below(folders)
-    # Half of so many is looked at by a copy of this process.
-    others = beside(partial(_apart, folders[1::2], before)) if folders else None
-    look.all_below(folders[::2])
-    if others:
-        look.add(others())
+    look.all_below([str(place.absolute()) for place in places if place.is_dir()])
     return look.found()
-
-
-_MANY = 4_000
-"""How many files take longer to look at than to make a copy of this process that looks too."""
-
-_APART = 50
-"""Folders that are enough to make two halves of that take as long."""
 
 
 def _others(folder: str, near: Iterable[str]) -> set[str]:
@@ -128,11 +110,6 @@ class _Look:
         else:
             held = {path: file for path, file in self._before.items() if path in same}
         return held | {path: self.other[path] for path in sorted(self.other)}
-
-    def add(self, seen: tuple[list[str], dict[str, Input]]) -> None:
-        """Take down what somebody else has seen."""
-        self.same += seen[0]
-        self.other |= seen[1]
 
     def at(self, paths: Iterable[str]) -> list[str]:
         """Look at paths, where a link is no place but a link; those that are folders."""
@@ -191,19 +168,17 @@ class _Look:
         if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
             self.same.append(path)
             return
-        # What reads the file says so if it cannot be read, and names it.
-        with suppress(OSError):
-            digest = _digest(path, status)
-            self.other[intern(path)] = Input(status.st_size, status.st_mtime_ns, digest)
+        if held := input_of(path, status):
+            self.other[intern(path)] = held
 
 
-def _apart(
-    folders: Iterable[str], before: Mapping[str, Input]
-) -> tuple[list[str], dict[str, Input]]:
-    """What somebody has seen below folders who goes away then."""
-    look = _Look(before)
-    look.all_below(folders)
-    return look.same, look.other
+def input_of(path: str, status: os.stat_result) -> Input | None:
+    """A file as it is; None where it cannot be read: what reads it says so, and names it."""
+    try:
+        digest = _digest(path, status)
+    except OSError:
+        return None
+    return Input(status.st_size, status.st_mtime_ns, digest)
 
 
 _SMALL = 200_000

@@ -1,0 +1,180 @@
+"""Folders in which nothing came or went since a build: nobody reads their names again.
+
+Of many thousands of files, asking what lies in each folder takes longer than asking each file when
+it was written. What is known of folders lies beside the site, in a file that bears the time of the
+site's marker: of another site, or after a build that failed, nothing of it is believed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from kbsite.beside import Waiting, beside
+from kbsite.store.inputs import Input, input_of
+from kbsite.store.told import read_told, write_told
+
+MANY = 4_000
+"""Files from which on a copy of this process looks, and what is known of folders is kept."""
+
+_REST = 2_000_000_000
+"""Nanoseconds for which a folder has to be left alone: no clock of files is coarser."""
+
+Folders = dict[str, tuple[int, int]]
+"""All folders by path: which one it was, and when its names last changed. That is its inode, and
+nanoseconds since 1970 as the system counts them, which nobody can set back; zeros where it had not
+rested, or holds a file that could not be read."""
+
+_RESTLESS = (0, 0)
+
+
+class Difference(Struct, frozen=True):
+    """How the files of some places differ from those that were known."""
+
+    gone: frozenset[str] = frozenset()
+    other: dict[str, Input] = {}
+    """Those that are new, or not what they were, by path."""
+
+    def applied(self, before: Mapping[str, Input]) -> dict[str, Input]:
+        """All files now: first those that are as they were, in the same order, then by path."""
+        if not self.gone and not self.other:
+            return dict(before)
+        out = self.gone | self.other.keys()
+        held = {path: file for path, file in before.items() if path not in out}
+        return held | {path: self.other[path] for path in sorted(self.other)}
+
+
+class Rested:
+    """What is known of folders, of the site in `out` whose marker was written at a time."""
+
+    def __init__(self, out: Path, marker: int) -> None:
+        self._path = out.with_name(f".{out.name}.folders.json")
+        self._holds = False
+        with suppress(OSError):
+            self._holds = self._path.stat().st_mtime_ns == marker
+
+    def look(self, places: Iterable[Path], before: Mapping[str, Input]) -> Waiting[Difference]:
+        """Begin to look at all files at or below places, on another core where there is one."""
+        roots = [str(place.absolute()) for place in places]
+        kept = self._path if self._holds else None
+        # What it writes bears no marker's time until somebody says which.
+        self._holds = True
+        return beside(partial(_looked, roots, before, kept, self._path))
+
+    def keep(self, marker: int) -> None:
+        """Believe it of the site that stands now."""
+        if self._holds:
+            with suppress(OSError):
+                os.utime(self._path, ns=(marker, marker))
+
+
+def _looked(
+    roots: list[str], before: Mapping[str, Input], kept: Path | None, path: Path
+) -> Difference:
+    """What differs; what is known of folders then is written where it is not what was `kept`."""
+    folders = (kept and read_told(kept, Folders)) or {}
+    look = _Look(roots, before, folders)
+    look.at_folders()
+    look.at_files()
+    look.at_names()
+    if kept is None or look.folders != folders:
+        write_told(path, dict(sorted(look.folders.items())))
+    return Difference(frozenset(before.keys() - look.same - look.other.keys()), look.other)
+
+
+class _Look:
+    def __init__(self, roots: list[str], before: Mapping[str, Input], folders: Folders) -> None:
+        self._roots, self._before, self._known = roots, before, folders
+        self._began = time.time_ns()
+        self.same: set[str] = set()
+        self.other: dict[str, Input] = {}
+        self.folders: Folders = {}
+        """Those that are there."""
+        self._restless: list[str] = []
+
+    def _folder(self, path: str) -> os.stat_result | None:
+        """What the system says of a folder; None if it is none. A place may be a link to one."""
+        with suppress(OSError):
+            status = Path(path).stat() if path in self._roots else os.lstat(path)
+            return status if stat.S_ISDIR(status.st_mode) else None
+        return None
+
+    def at_folders(self) -> None:
+        """Look which of the folders that are known are there, and in which no name changed."""
+        self._restless = [root for root in self._roots if root not in self._known]
+        # What a folder holds comes after it: where that is a link now, there is nothing below.
+        for path, known in self._known.items():
+            if path not in self._roots and path.rpartition("/")[0] not in self.folders:
+                continue
+            status = self._folder(path)
+            if status is None:
+                continue
+            self.folders[path] = known
+            if (status.st_ino, status.st_ctime_ns) != known:
+                self._restless.append(path)
+            elif f"{path}/" in self._before:
+                self.same.add(f"{path}/")
+
+    def at_files(self) -> None:
+        """Look at the files that are known, in the folders that are."""
+        for path, known in self._before.items():
+            folder, _, name = path.rpartition("/")
+            if not name or folder not in self.folders:
+                continue
+            try:
+                status = os.lstat(path)
+            except OSError:
+                self.folders[folder] = _RESTLESS
+                continue
+            if known.changed == status.st_mtime_ns and known.size == status.st_size:
+                self.same.add(path)
+            elif not stat.S_ISDIR(status.st_mode):
+                self._see(path, status)
+
+    def at_names(self) -> None:
+        """Look for what is not known, in folders whose names are not what they were."""
+        while self._restless:
+            read, self._restless = self._restless, []
+            for folder in read:
+                self._restless += self._names(folder)
+
+    def _names(self, folder: str) -> list[str]:
+        """Look at what is new in a folder; the folders in it that nobody knows."""
+        status = self._folder(folder)
+        if status is None:
+            return []
+        rests = self._began - status.st_ctime_ns > _REST
+        self.folders[folder] = (status.st_ino, status.st_ctime_ns) if rests else _RESTLESS
+        try:
+            with os.scandir(folder) as entries:
+                held = list(entries)
+        except OSError:
+            self.folders[folder] = _RESTLESS
+            return []
+        if not held:
+            self._see(f"{folder}/", status)
+        inner = []
+        for entry in held:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.path not in self.folders:
+                    inner.append(entry.path)
+            elif entry.path not in self.same and entry.path not in self.other:
+                with suppress(OSError):
+                    self._see(entry.path, entry.stat(follow_symlinks=False))
+        return inner
+
+    def _see(self, path: str, status: os.stat_result) -> None:
+        known = self._before.get(path)
+        if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
+            self.same.add(path)
+        elif found := input_of(path, status):
+            self.other[path] = found
+        else:
+            self.folders[path.rpartition("/")[0]] = _RESTLESS
