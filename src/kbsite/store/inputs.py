@@ -6,7 +6,8 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
+from contextlib import suppress
 from itertools import compress
 from operator import is_not
 from pathlib import Path
@@ -30,6 +31,10 @@ class Input(Struct, frozen=True):
     def says(self) -> str:
         """The same for two of which the site shows the same."""
         return f"{self.digest}{self.hidden}"
+
+    def fits(self, status: os.stat_result) -> bool:
+        """Whether a file of which the system says this is taken to hold the same."""
+        return self.changed == status.st_mtime_ns and self.size == status.st_size
 
 
 def inputs(
@@ -103,13 +108,8 @@ class _Look:
         self.other: dict[str, Input] = {}
 
     def found(self) -> dict[str, Input]:
-        """All of them: first those that are as they were, in the same order, then by path."""
-        same = set(self.same)
-        if len(same) == len(self._before):
-            held = dict(self._before)
-        else:
-            held = {path: file for path, file in self._before.items() if path in same}
-        return held | {path: self.other[path] for path in sorted(self.other)}
+        """All of them."""
+        return joined(self._before, self._before.keys() - set(self.same), self.other)
 
     def at(self, paths: Iterable[str]) -> list[str]:
         """Look at paths, where a link is no place but a link; those that are folders."""
@@ -146,34 +146,39 @@ class _Look:
         return inner
 
     def _seen(self, entries: Iterable[os.DirEntry[str]], inner: list[str]) -> None:
-        # Twenty thousand of them: what can be left out of this loop is.
-        before = self._before.get
         for entry in entries:
-            path = entry.path
             if entry.is_dir(follow_symlinks=False):
-                inner.append(path)
+                inner.append(entry.path)
                 continue
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            known = before(path)
-            if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
-                self.same.append(path)
-            else:
-                self._see(path, status)
+            with suppress(OSError):
+                self._see(entry.path, entry.stat(follow_symlinks=False))
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
-        if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
-            self.same.append(path)
+        held = input_of(path, status, known)
+        if held is None:
             return
-        if held := input_of(path, status):
+        if held is known:
+            self.same.append(path)
+        else:
             self.other[intern(path)] = held
 
 
-def input_of(path: str, status: os.stat_result) -> Input | None:
-    """A file as it is; None where it cannot be read: what reads it says so, and names it."""
+def joined(
+    before: Mapping[str, Input], out: Set[str], other: Mapping[str, Input]
+) -> dict[str, Input]:
+    """All files: those of before that are not out, in the same order, then the others by path."""
+    held = {path: file for path, file in before.items() if path not in out} if out else dict(before)
+    return held | {path: other[path] for path in sorted(other)}
+
+
+def input_of(path: str, status: os.stat_result, known: Input | None) -> Input | None:
+    """A file as it is: what is known of it where that fits.
+
+    None where it cannot be read: what reads it says so, and names it.
+    """
+    if known and known.fits(status):
+        return known
     try:
         digest = _digest(path, status)
     except OSError:

@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kbsite.beside import Waiting, beside
-from kbsite.store.inputs import Input, input_of
+from kbsite.store.inputs import Input, input_of, joined
 from kbsite.store.told import read_told, write_told
 
 MANY = 4_000
@@ -44,11 +44,7 @@ class Difference(Struct, frozen=True):
 
     def applied(self, before: Mapping[str, Input]) -> dict[str, Input]:
         """All files now: first those that are as they were, in the same order, then by path."""
-        if not self.gone and not self.other:
-            return dict(before)
-        out = self.gone | self.other.keys()
-        held = {path: file for path, file in before.items() if path not in out}
-        return held | {path: self.other[path] for path in sorted(self.other)}
+        return joined(before, self.gone | self.other.keys(), self.other)
 
 
 class Rested:
@@ -133,7 +129,7 @@ class _Look:
             except OSError:
                 self.folders[folder] = _RESTLESS
                 continue
-            if known.changed == status.st_mtime_ns and known.size == status.st_size:
+            if known.fits(status):
                 self.same.add(path)
             elif not stat.S_ISDIR(status.st_mode):
                 self._see(path, status)
@@ -172,9 +168,10 @@ class _Look:
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
-        if known and known.changed == status.st_mtime_ns and known.size == status.st_size:
-            self.same.add(path)
-        elif found := input_of(path, status):
-            self.other[path] = found
-        else:
+        held = input_of(path, status, known)
+        if held is None:
             self.folders[path.rpartition("/")[0]] = _RESTLESS
+        elif held is known:
+            self.same.add(path)
+        else:
+            self.other[path] = held
