@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 STRESS = 0.25
 """Share of calls with other inputs than ordinary ones."""
@@ -13,7 +14,7 @@ NEAR = 0.05
 """Share of single calls whose inputs are those of an earlier one but for a single element."""
 
 BATCHED = 0.4
-"""Share of calls that are made in batches."""
+"""Share of calls that are made in batches, at least: the last batch is whole."""
 
 FEWEST_CALLS = 8
 """Below that there is no room for a batch beside single calls."""
@@ -48,7 +49,7 @@ def schedule(
     long = max(2, min(longest, batched))
     moves = [
         Move(_cases(drawn.randint(max(2, long - 1), long), cases, drawn))
-        for _ in range(max(1, batched // long))
+        for _ in range(ceil(batched / long))
     ]
     made = sum(len(move.cases) for move in moves)
     moves += [

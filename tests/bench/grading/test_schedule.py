@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from math import ceil
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ def test_there_are_as_many_calls_as_asked_for_and_batches_as_long_as_may_be(
     long = min(slots, int(calls * BATCHED))
 
     assert calls <= count(moves) <= calls + 3
-    assert len(lengths) == int(calls * BATCHED) // long
+    assert len(lengths) == ceil(int(calls * BATCHED) / long)
     assert {max(2, long - 1), long} >= set(lengths)
 
 
