@@ -96,19 +96,20 @@ def test_only_what_a_gpu_was_shown_is_told_of_exploits() -> None:
     assert made.splitlines()[2:] == ["| A | PASS | harmless | a |"]
 
 
-def test_rates_without_a_datasheet_figure_have_no_share() -> None:
-    made = REPORT.anchors({"gb_per_second": {"copy": 2400, "read": 1}, "tflops": {}})
-    assert "| copy | 2400 GB/s | 0.500 |" in made
-    assert "| read | 1 GB/s |  |" in made
+def test_rates_are_told_of_each_machine_and_without_a_datasheet_figure_without_a_share() -> None:
+    first = {"made": "2026-11-21T10:00:00", "gb_per_second": {"copy": 2400, "read": 1}}
+    second = {"made": "2026-11-22T10:00:00", "gb_per_second": {"copy": 1200, "read": 2}}
+    made = REPORT.anchors([{**one, "tflops": {}} for one in (first, second)])
+    assert "| copy | 2400 GB/s, 0.500 | 1200 GB/s, 0.250 |" in made
+    assert "| read | 1 GB/s | 2 GB/s |" in made
 
 
-def test_only_shapes_of_the_last_session_count_where_clocks_are_held_against_each_other() -> None:
+def test_shapes_of_all_floors_count_where_clocks_are_held_against_each_other() -> None:
     far = {"event_ms": 1.0, "event_slope_ms": 0.9, "wall_ms": 1.05, "slope_ms": 1.0}
     near = {**far, "event_slope_ms": 0.995}
     graded = [
-        ("old", {"stages": {"rounds": 1.0}, "shapes": [{"clocks": far}]}),
-        ("new", {"stages": {"build": 1.0}, "shapes": [{"clocks": near}]}),
+        ("far", {"shapes": [{"clocks": far}]}),
+        ("near", {"shapes": [{"clocks": near}]}),
     ]
     made = REPORT.apart(graded)
-    assert "graded 1 of these floors" in made
-    assert "1 of 1 shapes" in made
+    assert "1 of 2 shapes" in made

@@ -19,10 +19,12 @@ from kbsite.engines import Here, copies
 from kbsite.engines.copies import Copies
 from kbsite.errors import InputError
 from kbsite.hiding import Hiding, denied_of, hiding_of
+from kbsite.hiding.looking import Looking
 from kbsite.model.config import Allowed, Redact
 from kbsite.model.proof import ProofState
 from kbsite.output import Work
 from kbsite.reading import looked_over, read
+from kbsite.store.inputs import changes, inputs
 from kbsite.store.settings import Settings
 from kbsite.verifying.places import FolderPlace
 from kbsite.verifying.whole import verify
@@ -222,6 +224,22 @@ def test_what_is_hidden_is_told_again_by_a_build_that_has_nothing_to_do(
     assert again.work == Work()
     assert (again.hidden, again.unmet) == (first.hidden, first.unmet)
     assert again.hidden == {"groq-key": 1}
+
+
+def test_runs_that_are_named_from_elsewhere_are_not_looked_at_again(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(settings.runs / "demo", files={"check.log": planted(1, "groq").text.encode()})
+    held = inputs([settings.runs], {})
+    looked = hiding_of(settings, held).looked(settings)
+    monkeypatch.chdir(settings.runs.parent)
+    here = replace(settings, runs=Path(settings.runs.name))
+    monkeypatch.setattr(Looking, "look", None)
+
+    again = hiding_of(here, held, looked, changes(held, held))
+
+    assert again.looked(here).hidden == looked.hidden
+    assert [str(folder.absolute()) for folder in again.folders or ()] == list(looked.folders)
 
 
 def test_what_is_allowed_stays_and_its_page_alone_is_made_anew(

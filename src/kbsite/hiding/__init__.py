@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from os import getcwd
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,7 @@ class Looked(Struct, frozen=True):
     folders: tuple[str, ...] = ()
     """Their folders, in order."""
     hidden: dict[str, Hidden] = field(default_factory=dict)
-    """By folder."""
+    """By the folder's absolute path: the next build may be started elsewhere."""
     program: dict[str, Input] = field(default_factory=dict)
     """The files that rules are made of."""
 
@@ -88,7 +89,7 @@ class Hiding(Struct, dict=True):
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
         name = str(folder)
-        held = self.before.hidden.get(name)
+        held = self.before.hidden.get(_absolute(name))
         if held is None or not held.made_of:
             return False
         if self.touched is not None and self.before.rules == self._own:
@@ -102,7 +103,8 @@ class Hiding(Struct, dict=True):
     def looked(self, settings: Settings) -> Looked:
         """What there is for the next build to know."""
         folders = tuple(map(str, self.folders or ()))
-        return Looked(self._own, str(settings.runs), folders, self.found, self._program)
+        hidden = {_absolute(name): one for name, one in self.found.items()}
+        return Looked(self._own, str(settings.runs), folders, hidden, self._program)
 
     def says(self, folder: Path) -> tuple[str, str, str]:
         """Digests of what the site shows of a run's files.
@@ -208,7 +210,8 @@ def _name(folder: Path) -> str:
 
 def _absolute(folder: str) -> str:
     """The path of a folder, which may be told from where the build was started."""
-    return folder if folder.startswith("/") else str(Path(folder).absolute())
+    # A Path for each of thousands of runs takes as long as a page.
+    return folder if folder.startswith("/") else f"{getcwd()}/{folder}"  # noqa: PTH109
 
 
 def _weight(files: Sequence[Stored]) -> int:
@@ -271,7 +274,7 @@ def _are_where_they_were(
         return False
     within = f"{runs.absolute()}/"
     others = [path for path in others if path.startswith(within)]
-    known = frozenset(before.folders) if others else frozenset[str]()
+    known = frozenset(map(_absolute, before.folders)) if others else frozenset[str]()
     return all(_in_a_run(path, known, held) for path in others)
 
 
