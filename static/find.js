@@ -379,10 +379,12 @@
       offer([text], text, row.rowIndex + 1, row.rowIndex + 1);
     } else {
       const step = run.current();
+      if (!step.querySelector("pre")) return;
+      // A part that nobody stands in may be dropped while its text is waited for.
+      run.stand(step);
       await run.expand(step);
       const held = [...step.querySelectorAll("pre")].filter(isFirst).map(textAt);
       if (!held.length) return;
-      run.stand(step);
       back = step;
       offer(held, held[0], 1, 1);
     }
