@@ -29,7 +29,7 @@ from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
-__all__ = ["Hiding", "Looked", "denied_of", "hiding_of", "rule_files", "rules_digest"]
+__all__ = ["Hiding", "Looked", "denied_of", "hiding_of"]
 
 _FASTER, _A_FILE = 20, 500
 """How much faster files are looked at than shown, and what each weighs beside."""
@@ -90,11 +90,12 @@ class Hiding(Struct, dict=True):
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
         name = str(folder)
-        held = self.before.hidden.get(_absolute(name))
+        path = _absolute(name)
+        held = self.before.hidden.get(path)
         if held is None or not held.made_of:
             return False
         if self.touched is not None and self.before.rules == self._own:
-            if _absolute(name) in self.touched:
+            if path in self.touched:
                 return False
         elif held.made_of != self._key(folder):
             return False
@@ -145,8 +146,9 @@ class Hiding(Struct, dict=True):
             for path, one in self.inputs.items()
         }
         for folder, hidden in self.found.items():
+            home = _absolute(folder)
             for name, spans in hidden.files.items():
-                path = f"{Path(folder).absolute()}/{name}"
+                path = f"{home}/{name}"
                 if path in held:
                     held[path] = structs.replace(held[path], hidden=_digest_of_spans(spans))
         return held
@@ -181,11 +183,11 @@ class Hiding(Struct, dict=True):
     @cached_property
     def _own(self) -> str:
         denied = hashlib.sha256(b"\0".join(self.denied)).hexdigest()
-        return f"{rules_digest(self._program)} {self.rules!r} {denied}"
+        return f"{digest_of(self._program)} {self.rules!r} {denied}"
 
     @cached_property
     def _program(self) -> dict[str, Input]:
-        return rule_files(self.before.program)
+        return _rule_files(self.before.program)
 
     def _errand(self, files: Mapping[Path, Sequence[Stored]]) -> Errand[Path, Hidden]:
         def here(folder: Path) -> Hidden:
@@ -231,7 +233,7 @@ Their metadata say it too, but to load what reads these takes longer than all el
 """
 
 
-def rule_files(before: Mapping[str, Input]) -> dict[str, Input]:
+def _rule_files(before: Mapping[str, Input]) -> dict[str, Input]:
     """The files that rules are made of; `before` spares reading those that did not change."""
     held = inputs([*(assets.PACKAGE / name for name in _MADE_OF), *_libraries()], before)
     return {path: file for path, file in held.items() if "__pycache__" not in path}
@@ -242,11 +244,6 @@ def _libraries() -> Iterator[Path]:
         found = find_spec(package)
         if found and found.origin:
             yield Path(found.origin).parent / telling
-
-
-def rules_digest(files: Mapping[str, Input]) -> str:
-    """A digest of all that rules are made of."""
-    return digest_of(files)
 
 
 def hiding_of(
