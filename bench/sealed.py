@@ -14,7 +14,7 @@ from typing import Any
 from kbsite.errors import InputError
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL, sync
-from kbsite.store.whole import write_bytes
+from kbsite.store.whole import is_left_over, write_bytes
 
 RUN = "run.json"
 METRICS = "metrics.json"
@@ -78,7 +78,14 @@ def check_seal(folder: Path, but: Collection[str]) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Write the manifest: the SHA-256 of every file but the audit."""
+    """Write the manifest: the SHA-256 of every file but the audit.
+
+    What is left of a write that was broken off goes: the manifest's own would be listed by it, and
+    be gone as soon as that is written.
+    """
+    for file in contents(folder)[0]:
+        if is_left_over(file.path):
+            file.path.unlink()
     hashes = {
         file.name: digest(file.path)
         for file in contents(folder)[0]

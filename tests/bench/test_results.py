@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -29,6 +30,27 @@ def _run(tmp_path: Path, make_run: MakeRun) -> Path:
 
 def errors(run: Path) -> list[str]:
     return [f"{f.path}: {f.text}" for f in check([run]) if f.severity.value == "error"]
+
+
+def test_a_run_whose_sealing_was_killed_is_sealed_again_without_what_that_left(run: Path) -> None:
+    (run / "manifest.json").unlink()
+    (run / "files/.own.partial").write_bytes(b"of the session")
+    partial = run.rename(run.with_name(f"{run.name}.partial"))
+    copy = os.fork()
+    if copy == 0:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Path, "replace", lambda *_: os._exit(9))
+            sealed.complete(partial)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 9
+    left = [path for path in partial.iterdir() if path.name.endswith(".partial")]
+    assert len(left) == 1
+
+    assert sealed.complete(partial) == run
+    listed = json.loads((run / "manifest.json").read_bytes())["files"]
+    assert not {path.name for path in left} & listed.keys()
+    assert "files/.own.partial" in listed
+    assert errors(run) == []
 
 
 def test_names_are_those_that_the_site_reads() -> None:

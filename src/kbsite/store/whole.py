@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
 
@@ -30,3 +31,11 @@ def _partial(path: Path) -> Path:
     # Of one length for every name, and no name that a file of the folder could have itself.
     short = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
     return path.with_name(f".{short}.partial")
+
+
+_PARTIAL = re.compile(r"\.[0-9a-f]{16}\.partial")
+
+
+def is_left_over(path: Path) -> bool:
+    """Whether a file is what a process left that was killed while it wrote another one."""
+    return _PARTIAL.fullmatch(path.name) is not None
