@@ -2,16 +2,14 @@
 // map of the transcript.
 "use strict";
 
-(() => {
-  // A click on a permalink copies its address.
-  document.addEventListener("click", (event) => {
-    const permalink = event.target.closest("ol.steps > li > a, td.number a");
-    if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
-  });
+// A click on a permalink copies its address.
+document.addEventListener("click", (event) => {
+  const permalink = event.target.closest("ol.steps > li > a, td.number a");
+  if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
+});
 
-  const run = window.kbsite?.run;
-  if (!run) return;
-
+// run.js tells when the transcript is there, and what of it can be asked for.
+document.addEventListener("transcript", ({ detail: run }) => {
   const { parts, tools, KEYS } = run;
 
   // The map, by steps, time or tokens -------------------------------------------------------------
@@ -449,4 +447,4 @@
     close();
   });
   document.getElementById("lines-close").addEventListener("click", close);
-})();
+}, { once: true });

@@ -2,8 +2,17 @@
 // on a permalink copies its address.
 "use strict";
 
+function anchored() {
+  const said = location.hash.slice(1);
+  try {
+    return decodeURIComponent(said);
+  } catch {
+    return said; // bytes that are no UTF-8
+  }
+}
+
 function openTarget() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = anchored();
   const target = id && document.getElementById(id);
   if (!target) return;
   for (let at = target; at; at = at.parentElement) {

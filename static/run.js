@@ -1,59 +1,14 @@
 // The transcript of a run, part by part. Without this file every part is an ordinary page.
 "use strict";
 
-(() => {
-  const steps = document.querySelector("ol.steps");
-  if (!steps) return;
-
-  const main = document.getElementById("main");
-  const tools = document.getElementById("tools");
+(async () => {
   const NEAR = "1500px 0px";
   const FAR = "9000px 0px";
   const STEP_HEIGHT = 110;
+  const LONG = 1000; // milliseconds that a reader may see nothing of a page
   const LINE = /^(.*?)L(\d+)(-\d+)?$/;
-  const arrived = []; // called with each list of steps that comes into the page
 
-  // What a reader chose, kept where the browser allows it: from disk it may not -----------------
-
-  const kept = {
-    get(store, name) {
-      try {
-        return window[store].getItem(`kbsite.${name}`);
-      } catch {
-        return null;
-      }
-    },
-    set(store, name, value) {
-      try {
-        window[store].setItem(`kbsite.${name}`, value);
-      } catch {
-        // Nothing is lost but the memory of a choice.
-      }
-    },
-  };
-
-  // Parts ---------------------------------------------------------------------------------------
-
-  const pairs = (text) => new Map((text ?? "").split(" ").filter(Boolean).map((pair) => {
-    const at = pair.lastIndexOf(":");
-    return [pair.slice(0, at), Number(pair.slice(at + 1))];
-  }));
-
-  const parts = [{ list: steps, items: steps.children.length }];
-  for (const section of document.querySelectorAll("section.part")) {
-    const { page, lines, marks, tools: toolCounts, agents, inside, items } = section.dataset;
-    const ranges = lines.split(" ").filter(Boolean).map((range) => {
-      const [, file, low, high] = range.match(/^(.*?)(\d+)-(\d+)$/);
-      return { file, low: Number(low), high: Number(high) };
-    });
-    const part = {
-      section, page, ranges, marks: pairs(marks), tools: pairs(toolCounts), agents: pairs(agents),
-      inside: (inside ?? "").split(" ").filter(Boolean), items: Number(items), list: null, wait: null,
-    };
-    part.placeholder = section.innerHTML;
-    section.style.minHeight = `${part.items * STEP_HEIGHT}px`;
-    parts.push(part);
-  }
+  // Pages of a run's parts ------------------------------------------------------------------------
 
   // From disk nothing can be fetched. But each page of a run is a script as well, which hands this
   // function another one, whose text holds the page.
@@ -95,6 +50,91 @@
       pages.set(page, text);
     }
     return pages.get(page);
+  }
+
+  function rangesOf(lines) {
+    return lines.split(" ").filter(Boolean).map((range) => {
+      const [, file, low, high] = range.match(/^(.*?)(\d+)-(\d+)$/);
+      return { file, low: Number(low), high: Number(high) };
+    });
+  }
+
+  function anchored() {
+    const said = location.hash.slice(1);
+    try {
+      return decodeURIComponent(said);
+    } catch {
+      return said; // bytes that are no UTF-8
+    }
+  }
+
+  const lineOf = (anchor) => anchor.replace(/(\.\d+)?:[\d-]*$/, "");
+
+  function holds(ranges, anchor) {
+    const [, file, line] = anchor.match(LINE) ?? [];
+    return ranges.some((range) => range.file === file && range.low <= line && line <= range.high);
+  }
+
+  // This file runs before the page is all there: the part that its address names is asked for now,
+  // and what stands above that part is not drawn before, unless it takes long to come.
+  const unveil = () => document.documentElement.classList.remove("veiled");
+  for (const held of document.currentScript.dataset.parts?.split("|") ?? []) {
+    const [page, ...lines] = held.split(" ");
+    if (!holds(rangesOf(lines.join(" ")), lineOf(anchored()))) continue;
+    document.documentElement.classList.add("veiled");
+    setTimeout(unveil, LONG);
+    read(page).catch(unveil);
+  }
+
+  // find.js, which is deferred, has run when this is told.
+  const parsed = new Promise((tell) => {
+    document.addEventListener("DOMContentLoaded", tell, { once: true });
+  });
+  if (!performance.getEntriesByType("navigation")[0].domContentLoadedEventStart) await parsed;
+
+  const steps = document.querySelector("ol.steps");
+  if (!steps) return;
+
+  const main = document.getElementById("main");
+  const tools = document.getElementById("tools");
+  const arrived = []; // called with each list of steps that comes into the page
+
+  // What a reader chose, kept where the browser allows it: from disk it may not -----------------
+
+  const kept = {
+    get(store, name) {
+      try {
+        return window[store].getItem(`kbsite.${name}`);
+      } catch {
+        return null;
+      }
+    },
+    set(store, name, value) {
+      try {
+        window[store].setItem(`kbsite.${name}`, value);
+      } catch {
+        // Nothing is lost but the memory of a choice.
+      }
+    },
+  };
+
+  // Parts ---------------------------------------------------------------------------------------
+
+  const pairs = (text) => new Map((text ?? "").split(" ").filter(Boolean).map((pair) => {
+    const at = pair.lastIndexOf(":");
+    return [pair.slice(0, at), Number(pair.slice(at + 1))];
+  }));
+
+  const parts = [{ list: steps, items: steps.children.length }];
+  for (const section of document.querySelectorAll("section.part")) {
+    const { page, lines, marks, tools: toolCounts, agents, inside, items } = section.dataset;
+    const part = {
+      section, page, ranges: rangesOf(lines), marks: pairs(marks), tools: pairs(toolCounts), agents: pairs(agents),
+      inside: (inside ?? "").split(" ").filter(Boolean), items: Number(items), list: null, wait: null,
+    };
+    part.placeholder = section.innerHTML;
+    section.style.minHeight = `${part.items * STEP_HEIGHT}px`;
+    parts.push(part);
   }
 
   async function htmlOf(part) {
@@ -235,11 +275,7 @@
   }
 
   function candidates(anchor) {
-    const found = anchor.match(LINE);
-    if (!found) return [];
-    const [, file, line] = found;
-    return parts.filter((part) => part.ranges?.some(
-      (range) => range.file === file && range.low <= Number(line) && Number(line) <= range.high));
+    return parts.filter((part) => part.ranges && holds(part.ranges, anchor));
   }
 
   function nearest(anchor, lists) {
@@ -257,7 +293,7 @@
   async function elementOf(anchor) {
     const held = document.getElementById(anchor);
     if (held) return held;
-    const loaded = await Promise.all(candidates(anchor).map(load));
+    const loaded = await Promise.all(candidates(anchor).map(load)).finally(unveil);
     return document.getElementById(anchor)
       ?? nearest(anchor, [steps, ...loaded.map((part) => part.list)]);
   }
@@ -269,7 +305,7 @@
   }
 
   async function toHash(top = null) {
-    const anchor = decodeURIComponent(location.hash.slice(1));
+    const anchor = anchored();
     for (const lead of run.places) if (await lead(anchor, top)) return;
     const target = document.getElementById(anchor);
     if (target && !target.closest("ol.steps")) {
@@ -526,17 +562,15 @@
   });
   helpButton.addEventListener("click", toggleHelp);
 
-  document.addEventListener("DOMContentLoaded", () => {
-    chosen(fold, foldAs, "fold");
-    if (clock) chosen(clock, tellTime, "clock");
-    chosen(keys, () => {}, "keys");
-    tools.hidden = false;
-    recall();
-  });
-
   const run = (window.kbsite.run = {
     parts, steps, tools, edge, KEYS, memory, remember, htmlOf, whole, expand, textNodes, rangeOf,
     unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current,
     places: [], // each may take an anchor that it knows, and lead there
   });
+  document.dispatchEvent(new CustomEvent("transcript", { detail: run })); // for find.js
+  chosen(fold, foldAs, "fold");
+  if (clock) chosen(clock, tellTime, "clock");
+  chosen(keys, () => {}, "keys");
+  tools.hidden = false;
+  recall();
 })();

@@ -93,7 +93,13 @@
   content.setAttribute("role", "document");
   dialog.append(close, content);
 
-  const asked = () => decodeURIComponent(location.hash.slice(1)).match(OVER) ?? [];
+  function asked() {
+    try {
+      return decodeURIComponent(location.hash.slice(1)).match(OVER) ?? [];
+    } catch {
+      return []; // bytes that are no UTF-8
+    }
+  }
 
   async function show() {
     const [, page, , place] = asked();

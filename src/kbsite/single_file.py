@@ -34,7 +34,7 @@ from kbsite.store.writing import write_text
 _LINK = re.compile(r"<a ([^>]*)>(.*?)</a>", re.DOTALL)
 _HREF = re.compile(r'(?<![\w-])href="([^"]*)"')
 _STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*static/([\w.-]+)">\n?')
-_SCRIPT = re.compile(r'<script src="[^"]*static/([\w.-]+)" defer></script>\n?')
+_SCRIPT = re.compile(r'<script src="[^"]*static/([\w.-]+)" (?:defer|async)[^>]*></script>\n?')
 _ICON = re.compile(r'(?<=<link rel="icon" href=")[^"]*static/([\w.-]+)')
 _PART = re.compile(r'<section class="part" id="([^"]*)" data-page="([^"]*)"')
 _EXPORTS = re.compile(r'<p class="exports">.*?</p>\n?', re.DOTALL)

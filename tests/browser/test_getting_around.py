@@ -119,7 +119,7 @@ def test_lines_of_the_solution_are_linked_and_found_again(open_run: Open) -> Non
     page.keyboard.press("Tab")
     page.keyboard.type("21")
     page.keyboard.press("Enter")
-    assert page.url.endswith("#solution-L20-21")
+    expect(page).to_have_url(re.compile(r"#solution-L20-21$"))
 
 
 SELECT = """([id, pre, from, to]) => {

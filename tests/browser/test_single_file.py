@@ -32,6 +32,8 @@ WITH_PAGES = {
     "test_without_a_script_the_parts_are_pages_that_lead_on",
     "test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map",
     "test_a_long_output_can_be_opened_in_full",
+    "test_a_permalink_asks_for_its_part_before_the_page_is_read",
+    "test_a_page_whose_part_does_not_come_shows_what_it_has",
 }
 """What holds for a site only, where parts and long texts are pages to go to."""
 

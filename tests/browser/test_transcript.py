@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import Open
 from tests.browser.long_session import (
@@ -61,6 +62,53 @@ def test_a_permalink_leads_to_its_step_whatever_part_it_is_in(open_run: Open, nu
     expect(step).to_be_in_viewport()
     if number < ROUNDS - 5:
         assert abs(top_of(page, anchor)) <= 50
+
+
+@pytest.mark.parametrize("lines", ["", ":1", ":1-2"])
+def test_a_permalink_asks_for_its_part_before_the_page_is_read(
+    open_run: Open, context_of: functools.partial[BrowserContext], lines: str
+) -> None:
+    address, anchor = open_run().url, f"L{line_of(75)}"
+    page = context_of().new_page()
+    held: list[Route] = []
+    page.route("**/find.js", lambda route, _: held.append(route))
+
+    # The page is read when its deferred scripts have run.
+    with page.expect_request("**/steps-*"):
+        page.goto(f"{address}#{anchor}{lines}", wait_until="commit")
+    assert page.locator("html.veiled").count() == 1
+    page.wait_for_timeout(100)
+    held[0].continue_()
+
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+    assert page.locator("html.veiled").count() == 0
+
+
+@pytest.mark.parametrize("answer", ["none", "late"])
+def test_a_page_whose_part_does_not_come_shows_what_it_has(
+    open_run: Open, context_of: functools.partial[BrowserContext], answer: str
+) -> None:
+    address = open_run().url
+    page = context_of().new_page()
+    asked: list[Route] = []
+    page.route(
+        "**/steps-*",
+        lambda route: asked.append(route) if answer == "late" else route.abort(),
+    )
+    page.goto(f"{address}#L{line_of(75)}", wait_until="commit")
+
+    expect(page.get_by_text("Round 0 begins.")).to_be_visible()
+    assert page.locator("html.veiled").count() == 0
+    assert answer == "none" or asked
+    for route in asked:
+        route.abort()
+
+
+def test_an_address_that_is_none_leaves_the_page_as_it_is(open_run: Open) -> None:
+    page = open_run("#%E0%A4%A")
+
+    expect(page.locator("#tools")).to_be_visible()
+    expect(page.get_by_text("Round 0 begins.")).to_be_visible()
 
 
 def test_a_permalink_to_a_result_leads_to_the_call_that_holds_it(open_run: Open) -> None:
