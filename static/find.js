@@ -94,7 +94,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const cased = document.getElementById("case");
   const found = document.getElementById("found");
   const texts = new Map();
-  const PAUSE = 40;
+  const PAUSE = 40; // milliseconds, as OFTEN
+  const OFTEN = 50;
   const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00a0" };
   let hits = [];
   let hit = -1;
@@ -176,7 +177,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
     let order = 0;
     let going = null;
     let told = performance.now();
-    parts.forEach(textsOf);
+    parts.forEach(run.ask);
     for (const part of parts) {
       const steps = await textsOf(part).catch(() => []);
       if (mine !== searches) return;
@@ -186,9 +187,12 @@ document.addEventListener("transcript", ({ detail: run }) => {
         order += 1;
       }
       if (hits.length && !going) going = toHit(0);
-      if (performance.now() - told < 100) continue;
+      if (performance.now() - told < OFTEN) continue;
       told = performance.now();
       tell();
+      // Whoever goes on typing, or to the next hit, does not wait for the rest.
+      await new Promise((go) => { setTimeout(go); });
+      if (mine !== searches) return;
     }
     searching = false;
     tick();
@@ -241,7 +245,16 @@ document.addEventListener("transcript", ({ detail: run }) => {
     clearTimeout(pause);
     pause = setTimeout(search, PAUSE);
   });
-  query.addEventListener("focus", () => parts.forEach(textsOf), { once: true });
+  // Texts come while the reader thinks and types. They are taken apart when there is nothing else
+  // to do, or when they are searched.
+  const rest = window.requestIdleCallback ?? setTimeout;
+  query.addEventListener("focus", async () => {
+    parts.forEach(run.ask);
+    for (const part of parts) {
+      await new Promise((go) => { rest(() => go()); });
+      await textsOf(part).catch(() => []);
+    }
+  }, { once: true });
   for (const box of [regex, cased]) box.addEventListener("change", search);
   document.getElementById("next").addEventListener("click", KEYS.n);
   document.getElementById("previous").addEventListener("click", KEYS.p);

@@ -137,6 +137,10 @@
     parts.push(part);
   }
 
+  function ask(part) {
+    if (part.page) read(part.page).catch(() => {});
+  }
+
   async function htmlOf(part) {
     if (!part.page) return steps.innerHTML;
     const text = await read(part.page);
@@ -563,7 +567,7 @@
   helpButton.addEventListener("click", toggleHelp);
 
   const run = (window.kbsite.run = {
-    parts, steps, tools, edge, KEYS, memory, remember, htmlOf, whole, expand, textNodes, rangeOf,
+    parts, steps, tools, edge, KEYS, memory, remember, ask, htmlOf, whole, expand, textNodes, rangeOf,
     unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current,
     places: [], // each may take an anchor that it knows, and lead there
   });
