@@ -281,6 +281,40 @@ def test_a_run_that_is_gone_is_compared_with_no_more(settings: Settings) -> None
     assert gone.name not in record_path(settings.out).read_text()
 
 
+class Counting(Twins):
+    """Writes down whose sources it compares."""
+
+    def __init__(self) -> None:
+        self.compared: list[list[str]] = []
+
+    def alarms(self, runs: Mapping[str, Fingerprint]) -> Iterator[tuple[str, Alarm]]:
+        self.compared.append(sorted(run_id.split("_")[3] for run_id in runs))
+        return super().alarms(runs)
+
+
+def test_runs_are_compared_anew_where_a_run_of_their_problem_changed_and_nowhere_else(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting = Counting()
+    monkeypatch.setattr(alarms, "COMPARISONS", (counting,))
+    for model in ("c", "d"):
+        make_run(settings.runs / "demo", model=model, problem="other")
+    build(settings)
+    assert counting.compared == [["a", "b"], ["c", "d"]]
+    own = {one: read(settings, lookout_of(settings)).alarms[folder_of(settings, one).name]
+           for one in "ac"}  # fmt: skip
+    counting.compared.clear()
+
+    (folder_of(settings, "d") / SOLUTION).write_text("another = 1\n")
+    build(settings)
+
+    assert counting.compared == [["c", "d"]]
+    now = read(settings, lookout_of(settings)).alarms
+    assert now[folder_of(settings, "a").name] == own["a"]
+    assert [one.level for one in own["c"]] == [Level.ALARM, Level.NOTE]
+    assert [one.level for one in now[folder_of(settings, "c").name]] == [Level.NOTE]
+
+
 # What goes wrong.
 
 
@@ -314,10 +348,11 @@ def test_what_failed_is_told_again_by_a_build_with_nothing_to_look_at(slipping: 
     assert build(slipping).findings == first.findings
 
 
-def test_a_comparison_that_fails_is_told_and_what_it_found_is_kept(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+def test_a_comparison_that_fails_is_told_once_and_what_it_found_is_kept(
+    settings: Settings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alarms, "COMPARISONS", (Torn(), Twins()))
+    make_run(settings.runs / "demo", model="c", problem="other")
     site = read(settings, lookout_of(settings))
 
     assert [one.message for one in site.findings] == [

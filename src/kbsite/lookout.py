@@ -70,7 +70,7 @@ class Noticed(Struct, frozen=True):
 
 
 class Across(Struct, frozen=True):
-    """What comparing all runs found."""
+    """What comparing the runs of a problem found."""
 
     made_of: str = ""
     """Digest of all that was compared; empty where that is not known."""
@@ -89,7 +89,13 @@ class Sighting(Struct, frozen=True):
     """What could not be looked at."""
     noticed: Mapping[str, Noticed] = field(default_factory=dict)
     """By id of run, for the next time."""
-    across: Across = Across()
+    across: Mapping[str, Across] = field(default_factory=dict)
+    """By problem, likewise."""
+
+
+def found_across(across: Mapping[str, Across]) -> dict[str, tuple[Alarm, ...]]:
+    """What comparing found, by id of run."""
+    return {run_id: held for one in across.values() for run_id, held in one.alarms.items()}
 
 
 class Lookout(Struct, frozen=True):
@@ -99,8 +105,8 @@ class Lookout(Struct, frozen=True):
     """The files of the runs, by absolute path; a run with none of them is always looked over."""
     before: Mapping[str, Noticed] = field(default_factory=dict)
     """What the same code found the last time."""
-    compared: Across = Across()
-    """What comparing all runs found the last time."""
+    compared: Mapping[str, Across] = field(default_factory=dict)
+    """What comparing the runs of each problem found the last time."""
     engine: Engine = field(default_factory=Here)
     """Who looks."""
     keep: Callable[[StoredRun, list[Event]], None] | None = None
@@ -112,9 +118,10 @@ class Lookout(Struct, frozen=True):
         """What there is to find in the runs of a site; each that is looked over is told."""
         noticed = self._noticed(runs, tick)
         told: list[str] = []
-        across = self._across(noticed, told)
+        across = self._across(runs, noticed, told)
+        beside = found_across(across)
         found = {
-            run_id: _heaviest([*one.scan.alarms, *across.alarms.get(run_id, ())])
+            run_id: _heaviest([*one.scan.alarms, *beside.get(run_id, ())])
             for run_id, one in noticed.items()
         }
         findings = [
@@ -130,17 +137,28 @@ class Lookout(Struct, frozen=True):
             across=across,
         )
 
-    def _across(self, noticed: Mapping[str, Noticed], told: list[str]) -> Across:
-        """What comparing the runs finds: what it found the last time if they are what they were."""
-        prints = [(run_id, one.scan.prints) for run_id, one in sorted(noticed.items())]
-        known = all(taken for _, taken in prints)
-        key = _digest(prints) if known else ""
-        if key and self.compared.made_of == key:
-            return self.compared
-        looked = {run_id: one.scan for run_id, one in noticed.items() if one.scan.fingerprints}
-        taken = {run_id: scan.fingerprints for run_id, scan in looked.items()}
-        found = dict(alarms.compare(taken, told))
-        return Across("" if told else key, found)
+    def _across(
+        self, runs: Sequence[Evidence], noticed: Mapping[str, Noticed], told: list[str]
+    ) -> dict[str, Across]:
+        """What comparing the runs of each problem finds; what goes wrong is told, each once."""
+        problems: dict[str, dict[str, Scan]] = {}
+        for run in sorted(runs, key=lambda run: run.stored.run.id):
+            one = run.stored.run
+            problems.setdefault(one.problem, {})[one.id] = noticed[one.id].scan
+        return {problem: self._compared(problem, problems[problem], told) for problem in problems}
+
+    def _compared(self, problem: str, scans: Mapping[str, Scan], told: list[str]) -> Across:
+        """What comparing finds: what it found the last time if the runs are what they were."""
+        prints = [(run_id, scan.prints) for run_id, scan in scans.items()]
+        key = _digest(prints) if all(taken for _, taken in prints) else ""
+        held = self.compared.get(problem)
+        if key and held and held.made_of == key:
+            return held
+        failures: list[str] = []
+        taken = {run_id: one.fingerprints for run_id, one in scans.items() if one.fingerprints}
+        found = dict(alarms.compare(taken, failures))
+        told += (one for one in failures if one not in told)
+        return Across("" if failures else key, found)
 
     def _noticed(self, runs: Sequence[Evidence], tick: Tick | None) -> dict[str, Noticed]:
         """What was found in each run, now or the last time."""

@@ -16,7 +16,7 @@ from kbsite.beside import beside
 from kbsite.engines import Engine
 from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
-from kbsite.lookout import Lookout, Sighting, Tick
+from kbsite.lookout import Lookout, Sighting, Tick, found_across
 from kbsite.model.config import Redact
 from kbsite.model.event import Event
 from kbsite.model.finding import Finding
@@ -150,11 +150,11 @@ def _kept(ahead: Ahead, stored: StoredRun, told: list[Event]) -> None:
 
 def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
     """Ids of the runs in which nothing else was found than the last time, nor by comparing them."""
-    old, new = before.across.alarms, seen.across.alarms
+    old, new = found_across(before.across), found_across(seen.across)
     return frozenset(
         run_id
         for run_id, one in seen.noticed.items()
-        if one is before.noticed.get(run_id) and (old is new or old.get(run_id) == new.get(run_id))
+        if one is before.noticed.get(run_id) and old.get(run_id) == new.get(run_id)
     )
 
 

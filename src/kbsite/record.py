@@ -5,7 +5,7 @@ The record lies beside the site, never in it: a site is the same however it was 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -49,8 +49,8 @@ class Record(Struct, frozen=True):
     pages: dict[str, PageRecord] = field(default_factory=dict)
     noticed: dict[str, Noticed] = field(default_factory=dict)
     """What was found in each run, by its id."""
-    across: Across = field(default_factory=Across)
-    """What was found by comparing them."""
+    across: Mapping[str, Across] = field(default_factory=dict)
+    """What was found by comparing those of a problem, by problem."""
     raw: dict[str, Raw] = field(default_factory=dict)
     """The runs' own files as they stand in the site, by id of run."""
     whole: str = ""

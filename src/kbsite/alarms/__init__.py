@@ -37,7 +37,7 @@ Fingerprint = Mapping[str, tuple[str | int | float, ...]]
 
 
 class Comparison(Protocol):
-    """What looks at all runs of a site together."""
+    """What looks at the runs of a problem together."""
 
     def fingerprint(self, evidence: Evidence) -> Fingerprint:
         """What it needs of a run, a few kB at most; empty for a run that it does not compare."""
@@ -46,7 +46,8 @@ class Comparison(Protocol):
     def alarms(self, runs: Mapping[str, Fingerprint]) -> Iterator[tuple[str, Alarm]]:
         """What it found, each with the id of the run that it is about.
 
-        Given the fingerprints by id of run, in order of id, without those that are empty.
+        Given the fingerprints by id of run, in order of id, without those that are empty: of the
+        runs of one problem or of several. What it finds of a run hangs on no other problem's.
         """
         ...
 
