@@ -83,14 +83,12 @@ def seal(folder: Path) -> None:
     What is left of a write that was broken off goes: the manifest's own would be listed by it, and
     be gone as soon as that is written.
     """
+    hashes = {}
     for file in contents(folder)[0]:
         if is_left_over(file.path):
             file.path.unlink()
-    hashes = {
-        file.name: digest(file.path)
-        for file in contents(folder)[0]
-        if file.name not in (AUDIT, MANIFEST)
-    }
+        elif file.name not in (AUDIT, MANIFEST):
+            hashes[file.name] = digest(file.path)
     write_whole(folder / MANIFEST, json_bytes({"format": 1, "files": hashes}))
     sync(folder)
 

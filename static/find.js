@@ -251,7 +251,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   query.addEventListener("focus", async () => {
     parts.forEach(run.ask);
     for (const part of parts) {
-      await new Promise((go) => { rest(() => go()); });
+      await new Promise((go) => { rest(go); });
       await textsOf(part).catch(() => []);
     }
   }, { once: true });

@@ -52,8 +52,8 @@
     return pages.get(page);
   }
 
-  function rangesOf(lines) {
-    return lines.split(" ").filter(Boolean).map((range) => {
+  function rangesOf(words) {
+    return words.filter(Boolean).map((range) => {
       const [, file, low, high] = range.match(/^(.*?)(\d+)-(\d+)$/);
       return { file, low: Number(low), high: Number(high) };
     });
@@ -78,9 +78,11 @@
   // This file runs before the page is all there: the part that its address names is asked for now,
   // and what stands above that part is not drawn before, unless it takes long to come.
   const unveil = () => document.documentElement.classList.remove("veiled");
-  for (const held of document.currentScript.dataset.parts?.split("|") ?? []) {
+  const sought = lineOf(anchored());
+  const told = LINE.test(sought) ? document.currentScript.dataset.parts : null;
+  for (const held of told?.split("|") ?? []) {
     const [page, ...lines] = held.split(" ");
-    if (!holds(rangesOf(lines.join(" ")), lineOf(anchored()))) continue;
+    if (!holds(rangesOf(lines), sought)) continue;
     document.documentElement.classList.add("veiled");
     setTimeout(unveil, LONG);
     read(page).catch(unveil);
@@ -129,17 +131,17 @@
   for (const section of document.querySelectorAll("section.part")) {
     const { page, lines, marks, tools: toolCounts, agents, inside, items } = section.dataset;
     const part = {
-      section, page, ranges: rangesOf(lines), marks: pairs(marks), tools: pairs(toolCounts), agents: pairs(agents),
-      inside: (inside ?? "").split(" ").filter(Boolean), items: Number(items), list: null, wait: null,
+      section, page, ranges: rangesOf(lines.split(" ")), marks: pairs(marks), tools: pairs(toolCounts),
+      agents: pairs(agents), inside: (inside ?? "").split(" ").filter(Boolean),
+      items: Number(items), list: null, wait: null,
     };
     part.placeholder = section.innerHTML;
     section.style.minHeight = `${part.items * STEP_HEIGHT}px`;
     parts.push(part);
   }
 
-  function ask(part) {
-    if (part.page) read(part.page).catch(() => {});
-  }
+  // What cannot be had is told to whoever reads it.
+  const ask = ({ page }) => page && read(page);
 
   async function htmlOf(part) {
     if (!part.page) return steps.innerHTML;
@@ -566,11 +568,11 @@
   });
   helpButton.addEventListener("click", toggleHelp);
 
-  const run = (window.kbsite.run = {
+  const run = {
     parts, steps, tools, edge, KEYS, memory, remember, ask, htmlOf, whole, expand, textNodes, rangeOf,
     unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current,
     places: [], // each may take an anchor that it knows, and lead there
-  });
+  };
   document.dispatchEvent(new CustomEvent("transcript", { detail: run })); // for find.js
   chosen(fold, foldAs, "fold");
   if (clock) chosen(clock, tellTime, "clock");
