@@ -25,7 +25,7 @@ from kbsite.standing import Standing, digest
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.writing import json_text
-from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page
+from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page, stretched
 
 
 def still_right(
@@ -111,6 +111,8 @@ class PageMaking(Struct, dict=True):
             key = old.key if old and old.key and self._shows_the_same(page) else self._key(page)
             if key and old and old.key == key and self.prepared.output.keep(old.files):
                 ready(page.path, old)
+            elif key and old and (put := stretched(self.prepared, page, old, key)):
+                ready(page.path, put)
             else:
                 yield MakePage(page, key)
 

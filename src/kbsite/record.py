@@ -14,6 +14,7 @@ from kbsite.hiding import Looked
 from kbsite.lookout import Across, Noticed
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.page import Made
+from kbsite.pages.stretches import Cut
 from kbsite.standing import Standing, marker_of, write_standing
 from kbsite.store.known_runs import KnownRuns, read_known, write_known
 from kbsite.store.told import read_told, write_told
@@ -28,6 +29,10 @@ class PageRecord(Struct, frozen=True):
     """Its files, by path within the site, with what those that can stay alone were made of."""
     templates: dict[str, str] = field(default_factory=dict)
     """The digests of the templates that it was made with, by name."""
+    rest: str = ""
+    """Digest of what all depends on but the page's stretch; empty where it has none."""
+    cut: Cut | None = None
+    """Where the stretch lies in the page's own file."""
 
 
 class Raw(Struct, frozen=True):

@@ -156,6 +156,10 @@ class Templates(Struct, frozen=True):
         """A whole page that stands at `path`; addresses in it are seen from there."""
         if self.output:
             self.output.work.rendered += 1
+        return self.piece(template, path, values)
+
+    def piece(self, template: str, path: str, values: Mapping[str, object]) -> str:
+        """A piece of the page that stands at `path`."""
         url = partial(address, seen_from=path)
         return self.env.get_template(template).render(url=url, **values)
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from kbsite.model.finding import Finding, Severity
 from kbsite.output import Copy, Destination, Output, Placed
 from kbsite.pages.page import File, Made, Page, Site
+from kbsite.pages.stretches import Cut, with_other
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Ahead, Templates, environment
 from kbsite.standing import digest
@@ -78,6 +79,11 @@ class Prepared(Struct, frozen=True, dict=True):
 
     def key(self, page: Page) -> str:
         """Digest of all that a page depends on that tells what that is."""
+        rest = self.rest(page)
+        return digest(rest, page.stretch.depends()) if page.stretch else rest
+
+    def rest(self, page: Page) -> str:
+        """The same of all but its stretch."""
         assert page.depends
         return digest(self.frame, page.depends(self.inputs))
 
@@ -134,6 +140,8 @@ class PageMade(Struct, frozen=True):
     rendered: int
     wrong: str = ""
     """Why there is another page in its place."""
+    cut: Cut | None = None
+    """Where its stretch lies."""
 
 
 def page_made(page: Page, templates: Templates, output: Destination) -> PageMade:
@@ -144,6 +152,8 @@ def page_made(page: Page, templates: Templates, output: Destination) -> PageMade
         for file in page.files(templates):
             output.write(file)
             making.files[file.path] = file.made
+            if file.cut:
+                making.cuts.append(file.cut)
         output.settle()
     except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
         with suppress(Exception):
@@ -159,6 +169,8 @@ class _OnePage(Struct, frozen=True):
     templates: Templates
     output: Destination
     files: dict[str, Made | None] = field(default_factory=dict)
+    cuts: list[Cut] = field(default_factory=list)
+    """Where its stretch lies, once that is known."""
 
     def broken(self, why: str) -> PageMade:
         path, message = self.path, f"the page cannot be made: {why}"
@@ -168,7 +180,8 @@ class _OnePage(Struct, frozen=True):
 
     def done(self, wrong: str = "") -> PageMade:
         used, work = tuple(sorted(self.templates.env.used)), self.output.work
-        return PageMade(self.files, used, work.parsed, work.rendered, wrong)
+        cut = None if wrong else next(iter(self.cuts), None)
+        return PageMade(self.files, used, work.parsed, work.rendered, wrong, cut)
 
 
 def done(prepared: Prepared, task: MakePage, made: PageMade, placed: Placed) -> Done:
@@ -180,5 +193,25 @@ def done(prepared: Prepared, task: MakePage, made: PageMade, placed: Placed) -> 
         used = {**old.templates, **used}
     findings = [Finding(Severity.ERROR, page.path, made.wrong)] if made.wrong else []
     key = "" if made.wrong else prepared.key(page) if task.key is None else task.key
-    record = PageRecord(key, dict(made.files), used)
+    rest = prepared.rest(page) if made.cut else ""
+    record = PageRecord(key, dict(made.files), used, rest, made.cut)
     return Done(placed, made.parsed, made.rendered, record, tuple(findings))
+
+
+def stretched(prepared: Prepared, page: Page, old: PageRecord, key: str) -> PageRecord | None:
+    """Put the stretch of a page into the file that stands, where nothing else of it changed.
+
+    All its other files stay. None, and nothing was done, where all of it has to be made.
+    """
+    output, path = prepared.output, page.path
+    if not page.stretch or not old.cut or old.rest != prepared.rest(page):
+        return None
+    if not output.stand(old.files):
+        return None
+    html = page.stretch.html(prepared.templates)
+    put = with_other((output.out / path).read_bytes(), old.cut, html)
+    if put is None:
+        return None
+    output.keep([other for other in old.files if other != path])
+    output.write_bytes(path, put[0])
+    return replace(old, key=key, cut=put[1])

@@ -25,6 +25,7 @@ from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.neighbours import Neighbours, neighbours
+from kbsite.pages.stretches import Cut, Stretch
 from kbsite.standing import digest
 from kbsite.store.files import Stored
 from kbsite.store.inputs import Input
@@ -214,6 +215,10 @@ class Renderer(Protocol):
         """A whole page that stands at `path`."""
         ...
 
+    def piece(self, template: str, path: str, values: Mapping[str, object]) -> str:
+        """A piece of the page that stands at `path`."""
+        ...
+
     def transcript(self, stored: StoredRun) -> Transcript | None:
         """The transcript of a run, read anew; None if it has none to show."""
         ...
@@ -248,6 +253,8 @@ class File(Struct, frozen=True):
     made: Made | None = None
     stays: bool = False
     """Whether it is what it was the last time; it has no text then."""
+    cut: Cut | None = None
+    """Where the stretch of the page lies, in its own file."""
 
 
 class Page(Struct, frozen=True):
@@ -263,6 +270,8 @@ class Page(Struct, frozen=True):
     changed: it reads no file of a run."""
     run: StoredRun | None = None
     """The run whose files it reads, if it reads any."""
+    stretch: Stretch | None = None
+    """What stays out of `depends`: all else of the page can stay where it changes."""
 
 
 def templated(

@@ -45,6 +45,7 @@ from kbsite.pages.quotes import proofs_of, proven, shown_quotes
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.source import source_files, source_places, sources
 from kbsite.pages.steps import counts
+from kbsite.pages.stretches import Stretch, with_stretch
 from kbsite.standing import digest
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
@@ -70,7 +71,8 @@ def pages(site: Site) -> Iterator[Page]:
 def page(site: Site, stored: StoredRun) -> Page:
     """The page of a run."""
     files, depends = partial(_files, site, stored), partial(_depends, site, stored)
-    return Page(run_path(stored.run.id), files, depends, stored)
+    ways = Stretch(partial(_ways, site, stored), partial(_leads_to, site, stored))
+    return Page(run_path(stored.run.id), files, depends, stored, ways)
 
 
 def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> object:
@@ -81,10 +83,8 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         stored.says or _own(stored, inputs),
         [(finding.severity, finding.message) for finding in stored.findings],
         attempts_of(site, run.id),
-        best_other(site, run.id),
         run.id in site.rivals,
         board.config if board else None,
-        site.neighbours.get(run.id),
         floors_of(site, stored),
         alarms_depend_on(site, stored),
         site.refusals.get(run.id, ""),
@@ -98,11 +98,23 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
     )
 
 
+def _leads_to(site: Site, stored: StoredRun) -> object:
+    """The runs that a run's page leads to from its head."""
+    return site.neighbours.get(stored.run.id), best_other(site, stored.run.id)
+
+
+def _ways(site: Site, stored: StoredRun, renderer: Renderer) -> str:
+    run = stored.run
+    held = site.neighbours.get(run.id, Neighbours())
+    values = {"run": run, "neighbours": held, "rival": best_other(site, run.id)}
+    return renderer.piece("parts/ways.html", run_path(run.id), values)
+
+
 def beside(site: Site) -> str:
     """A digest of all that pages of runs show beside the files, alarms and proofs of their run.
 
     Of one whose run says what it did, and found what it did, nothing can have changed while this is
-    the same: `_depends` tells of nothing else.
+    the same: `_depends` and `_leads_to` tell of nothing else.
     """
     cells = {id(cell): cell for cell in site.attempts.values()}.values()
     return digest(
@@ -162,7 +174,12 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values["logs"] = list(logs(stored, held))
     values["filters"] = filters(parts)
     values["counts"] = counts([item for part in parts for item in part.items])
-    yield File(path, renderer.page("pages/run.html", path, values))
+
+    def whole(ways: str) -> str:
+        return renderer.page("pages/run.html", path, values | {"ways": ways})
+
+    html, lies = with_stretch(_ways(site, stored, renderer), whole)
+    yield File(path, html, cut=lies)
 
 
 def _exports(
@@ -221,10 +238,8 @@ def _values(site: Site, stored: StoredRun) -> dict[str, object]:
         "grade": grade(site, stored),
         "attempts": attempts_of(site, run.id),
         "board": board,
-        "neighbours": site.neighbours.get(run.id, Neighbours()),
         "refusal": site.refusals.get(run.id, ""),
         "leak": _leak(site, stored),
-        "rival": best_other(site, run.id),
     }
 
 
