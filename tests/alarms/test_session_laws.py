@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.alarms.session import rules
 from kbsite.alarms.session.code import deeds
 from kbsite.alarms.session.places import Surroundings, Touch, Way
 from kbsite.alarms.session.shell import LONGEST, MOST, Command, commands, inner
@@ -246,3 +247,36 @@ def test_what_variables_grow_to_is_bounded() -> None:
     script = "A=aaaaaaaa\n" + "A=$A$A\n" * 60 + "x $A"
 
     assert sum(len(word) for word in commands(script)[-1].words) <= 2 * LONGEST
+
+
+WORDS = st.sampled_from(
+    [
+        "install", "clone", "pip", "-m", "-9", "-l", "--help", "1234", "$HF_TOKEN",
+        "-lgc", "-w", "https://a.org/b", "API_KEY", "-d", "-k", "kill", "new-session", "status",
+        "-x", "-f", "a.py", "%1", "$(pgrep python)",
+    ]
+)  # fmt: skip
+CALLED = st.sampled_from(sorted({*rules.NAMED, "python3", "/usr/bin/python", "cat", "x", "echo"}))
+SIMPLE = st.builds(" ".join, st.builds(lambda name, words: [name, *words], CALLED, st.lists(WORDS)))
+
+
+@given(st.lists(st.tuples(SIMPLE, st.sampled_from([" | ", "; ", " & ", " <<< $X | "])), max_size=4))
+def test_rules_that_are_not_asked_have_nothing_to_say(parts: list[tuple[str, str]]) -> None:
+    script = "".join(word for part in parts for word in part) + "true"
+    own = rules.Own(started={"a.py"})
+
+    for command in commands(script):
+        every = [find for rule in rules.ALWAYS for find in rule(command)]
+        assert list(rules.told(command, own)) == [*every, *rules.killed(command, own)]
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("2>x a", ["a"]), ("a 2>&1", ["a"]), ("a\\\nb", ["ab"]), ("a#b #c", ["a#b"]),
+        ("a<(b) c", ["b", "a$(b) c"]), ("a>(b)", ["b", "a$(b)"]), ("a'b'c", ["abc"]),
+        ("a$b", ["a$b"]), ("a`b`", ["b", "a$(b)"]), ("1 2", ["1 2"]), ("a;b", ["a", "b"]),
+    ],
+)  # fmt: skip
+def test_words_end_where_they_end_however_they_begin(script: str, told: list[str]) -> None:
+    assert [" ".join(command.words) for command in commands(script)] == told

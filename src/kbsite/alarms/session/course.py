@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kbsite.alarms.session import rules
 from kbsite.alarms.session.code import deeds
-from kbsite.alarms.session.places import SEEN, SEEN_END, Find, Surroundings, Touch, Way
+from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way, seen_in
 from kbsite.alarms.session.shell import Command, commands, inner
 from kbsite.alarms.session.touched import touches, whole
 from kbsite.fold.patches import patched
@@ -41,6 +41,8 @@ _STOPS: Final = re.compile(
 _PYTHON: Final = re.compile(r"python[\d.]*|pypy\d?|uv|ipython3?")
 _SHELL: Final = re.compile(r"(?:ba|z|da|k|a)?sh|source|\.")
 _NUMBERS: Final = re.compile(r"\b\d{2,7}\b")
+_LISTS: Final = re.compile(r"\bp(?:s|grep)\b")
+"""What lists processes with their numbers."""
 _READ_BEFORE: Final = ("created", "new file")
 
 
@@ -89,8 +91,7 @@ class Course(Struct):
         yield from self._sights(done)
         text = command_text(done.call) if done.call.tool_kind is ToolKind.RUN else done.call.summary
         for told in (text, done.output):
-            if SEEN_END in told:
-                self.seen.update(SEEN.findall(told))
+            self.seen.update(seen_in(told))
 
     def _sights(self, done: Done) -> Iterator[Sight]:
         call = done.call
@@ -188,7 +189,7 @@ class Course(Struct):
         if self.own.background and ("&" in script or "$!" in script):
             self.own.pids.update(_NUMBERS.findall(done.output))
             return
-        for line in done.output.splitlines() if re.search(r"\bp(?:s|grep)\b", script) else ():
+        for line in done.output.splitlines() if "p" in script and _LISTS.search(script) else ():
             if self.own.holds(line):
                 self.own.pids.update(_NUMBERS.findall(line))
 
@@ -217,9 +218,8 @@ class Course(Struct):
         for path in command.writes:
             self._make(whole(path, folder))
         yield from self._touched(found, quote)
-        for rule in rules.ALWAYS:
-            yield from (Sight(find, quote) for find in rule(command))
-        yield from (Sight(find, quote) for find in rules.killed(command, self.own))
+        for find in rules.told(command, self.own):
+            yield Sight(find, quote)
         self._start(command)
         self._write(command, found)
         yield from self._inside(command, folder, quote, depth)
@@ -247,10 +247,10 @@ class Course(Struct):
             if code is not None:
                 yield from self._code(code, folder, quote)
                 return
-        for word in [*command.words[:1], *command.given[:3]]:
+        for word in self._run_by(command) if self.scripts and depth <= 2 else ():
             path = whole(word, folder)
             text = self.scripts.get(path)
-            if text is None or depth > 2 or not self._is_run(command, word):
+            if text is None:
                 continue
             key = path, hash(text)
             if key in self.looked:
@@ -269,10 +269,13 @@ class Course(Struct):
         for sight in self._command(command, stack, depth + 1):
             yield replace(sight, quote=f"{quote}: {sight.quote}")
 
-    def _is_run(self, command: Command, word: str) -> bool:
-        if posixpath.basename(word) == "solution.py":
-            return False  # others look into it
-        return word == command.words[0] or _runs_file(command.name)
+    def _run_by(self, command: Command) -> Iterator[str]:
+        """The words of a command that may be files that it runs."""
+        for word in [*command.words[:1], *command.given[:3]]:
+            if posixpath.basename(word) == "solution.py":
+                continue  # others look into it
+            if word == command.words[0] or _runs_file(command.name):
+                yield word
 
     def _code(self, code: str, folder: str, quote: str) -> Iterator[Sight]:
         found = deeds(code)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
-from kbsite.alarms.session.places import SEEN, Surroundings
+from kbsite.alarms.session.places import Surroundings, seen_in
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
@@ -100,7 +100,7 @@ def _calls(found: Iterable[Event]) -> tuple[Begun | None, set[str], list[Done]]:
             kept = failed, event.output[:OUTPUT]
             results.setdefault((event.agent, event.call_id), deque()).append(kept)
         elif isinstance(event, Message) and event.role is Role.USER:
-            seen.update(SEEN.findall(event.text[:PROMPT]))
+            seen.update(seen_in(event.text[:PROMPT]))
         elif isinstance(event, Begun) and not event.agent and (begun is None or not begun.cwd):
             begun = event
     return begun, seen, [_done(call, results) for call in _once(calls)]

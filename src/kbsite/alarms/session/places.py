@@ -50,8 +50,8 @@ GIVEN: Final = re.compile(
 SEEN: Final = re.compile(r"\b(?:check|benchmark|shapes|sota)\.py\b")
 """Those of them that not every problem gives: an agent may make its own where it sees none."""
 
-SEEN_END: Final = ".py"
-"""What such a name ends with: most texts hold it nowhere, which is known at once."""
+_SEEN_PARTS: Final = ("check.py", "benchmark.py", "shapes.py", "sota.py")
+"""One of these is in such a name: most texts hold none, which is known at once."""
 
 _INSTALLED = re.compile(
     r"/(?:site|dist)-packages(?:/|$)|/node_modules(?:/|$)|^/usr/(?!local/src|src/app|home)|"
@@ -111,6 +111,11 @@ _SECRETS: Final = re.compile(
     r"^/run/secrets/|/\.huggingface/token$|/huggingface/token$|^/etc/(?:g?shadow)$"
 )
 _ENV_FILE: Final = re.compile(r"(?:^|/)\.env(?:\.(?:local|production|prod|development))?$")
+
+
+def seen_in(text: str) -> list[str]:
+    """The names in a text that are SEEN."""
+    return SEEN.findall(text) if any(part in text for part in _SEEN_PARTS) else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -46,6 +46,9 @@ _GPU_SETTINGS: Final = re.compile(
     r"clocks|reset-\w[\w-]*|power-limit|persistence-mode|applications-clocks|gpu-reset|"
     r"compute-mode|ecc-config|multi-instance-gpu|auto-boost\S*|set\w*|reset\w*)(?:=.*)?"
 )
+_GPU: Final = {"nvidia-smi", "rocm-smi"}
+_LATER: Final = {"crontab", "at", "batch", "systemd-run"}
+_APART: Final = {"nohup", "setsid", "disown"}
 _MACHINE: Final = {
     "cpupower", "modprobe", "insmod", "rmmod", "swapoff", "swapon", "nvidia-settings", "setpci",
     "nvidia-persistenced", "nvidia-cuda-mps-control", "update-alternatives", "ldconfig", "reboot",
@@ -242,7 +245,7 @@ def code_fetch(text: str) -> Find:
 def machine(command: Command) -> Iterator[Find]:
     """What there is to say of a command that changes settings of the machine."""
     name, words = command.name, command.words
-    if name in ("nvidia-smi", "rocm-smi") and _sets_gpu(words):
+    if name in _GPU and _sets_gpu(words):
         yield Find("machine-settings", Level.ALARM, "changed settings of the GPU")
     elif name == "sysctl" and (command.has("-w", "-p", "--write") or "=" in " ".join(words)):
         yield Find("machine-settings", Level.ALARM, "changed settings of the kernel")
@@ -343,9 +346,9 @@ def left(command: Command) -> Iterator[Find]:
     name, words = command.name, command.words
     apart = name in ("tmux", "screen") and {"-d", "-dm", "-dmS", "new-session"} & set(words)
     asks = words[1:] == ["-l"] or command.has("--version", "-V", "--help")
-    if name in ("crontab", "at", "batch", "systemd-run") and not asks:
+    if name in _LATER and not asks:
         yield Find("left-running", Level.ALARM, "planned work for later")
-    elif name in ("nohup", "setsid", "disown") or apart:
+    elif name in _APART or apart:
         yield Find("left-running", Level.WARNING, "started work that outlives its shell")
     elif command.background:
         yield Find("left-running", Level.NOTE, "started work in the background")
@@ -353,3 +356,39 @@ def left(command: Command) -> Iterator[Find]:
 
 ALWAYS: Final = (fetched, machine, secrets, sifted, hidden, left)
 """What there is to say of a command that needs no knowledge of what came before it."""
+
+_ASKED: Final[Mapping[object, frozenset[str]]] = {
+    fetched: frozenset({*_PACKAGES, *_GETS, "git"}),
+    machine: frozenset({*_MACHINE, *_GPU, "sysctl", "renice", "chrt"}),
+    secrets: frozenset({*_DUMPS, "printenv"}),
+    left: frozenset({*_LATER, *_APART, "tmux", "screen"}),
+    killed: frozenset({"pkill", "killall", "skill", "kill", "xargs", "fuser"}),
+}  # fmt: skip
+"""The commands that a rule has something to say of by their names."""
+NAMED: Final = {
+    name: frozenset(rule for rule, names in _ASKED.items() if name in names)
+    for name in frozenset[str]().union(*_ASKED.values())
+}
+"""By the name of a command, the rules that it is reason enough to ask."""
+
+
+def told(command: Command, own: Own) -> Iterator[Find]:
+    """What there is to say of a command: the rules are asked that may have something to say."""
+    name, fed = command.name, command.before is not None
+    asked = NAMED.get(name, _NONE)
+    if fetched in asked or name.startswith("python"):
+        yield from fetched(command)
+    if machine in asked:
+        yield from machine(command)
+    if secrets in asked or command.live or command.fed:
+        yield from secrets(command)
+    if fed:
+        yield from sifted(command)
+        yield from hidden(command)
+    if left in asked or command.background:
+        yield from left(command)
+    if killed in asked:
+        yield from killed(command, own)
+
+
+_NONE: Final = frozenset[object]()

@@ -27,7 +27,11 @@ _TOKEN = re.compile(
     r"|(?P<into>(?:\d|&)?(?:>>|>\||>|<<<|<<-|<<|<)(?!\())"
     r"|(?P<between>&&|\|\||\|&|;;|[;|&()])"
 )
+_SIGNS = frozenset(" \t\r\n\\#0123456789&<>|;()")
+"""What such a token starts with, or a digit that is no ASCII; most words start otherwise."""
 _PLAIN = re.compile(r"[^\s'\"\\;&|<>()$`]+")
+_WHOLE = re.compile(r"[^\s'\"\\;&|<>()$`]++(?!['\"\\$`<>])")
+"""A word that is plain as a whole, as most are."""
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _PAREN = re.compile(r"[()'\"\\]")
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -110,7 +114,8 @@ class _Reader(Struct):
 
     def read(self) -> list[Command]:
         while self.at < len(self.script) and len(self.found) < MOST:
-            match = _TOKEN.match(self.script, self.at)
+            sign = self.script[self.at]
+            match = _TOKEN.match(self.script, self.at) if sign in _SIGNS or sign > "~" else None
             if match is None or (match.lastgroup == "comment" and self._within_word()):
                 self._take(self._word())
                 continue
@@ -204,8 +209,11 @@ class _Reader(Struct):
 
     def _word(self) -> str:
         """The word that begins here; at least one sign is read."""
-        pieces: list[str] = []
         start, self.expands = self.at, False
+        if plain := _WHOLE.match(self.script, start):
+            self.at = plain.end()
+            return plain[0]
+        pieces: list[str] = []
         while self.at < len(self.script):
             sign = self.script[self.at]
             if sign in "'\"\\$`":

@@ -54,7 +54,7 @@ def touches(command: Command, folder: str) -> Iterator[Touch]:
     for path in command.reads:
         yield Touch(whole(path, folder), Way.READ)
     for word, way in chain(_named(command), _saved(command)):
-        path = _PUT_IN.sub("*", word)
+        path = _PUT_IN.sub("*", word) if "$" in word else word
         if path and len(path) < 1000 and _PATH.match(path):
             yield Touch(whole(path, folder), way)
 
@@ -92,7 +92,9 @@ def _named(command: Command) -> Iterator[tuple[str, Way]]:
 
 
 def _saved(command: Command) -> Iterator[tuple[str, Way]]:
-    flags = _SAVES.get(command.name, set[str]())
+    flags = _SAVES.get(command.name)
+    if flags is None:
+        return
     yield from ((value, Way.WRITTEN) for flag, value in pairwise(command.words) if flag in flags)
 
 
