@@ -55,7 +55,7 @@ def make(
         memory.recall(out, before, code)
         known, runs = memory.record, memory.runs
         since = changes(before.inputs, now.inputs)
-        hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine)
+        hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine, _load)
         held = hiding.shown()
         ahead: Ahead = {}
         noticed = known if before.code == code else Record()
@@ -158,12 +158,21 @@ def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
     )
 
 
+def _load() -> None:
+    """While others look at many runs: load what looks them over and what makes pages."""
+    from kbsite import alarms, page_making, text  # noqa: F401 - it takes as long as some pages
+
+    alarms.load(sources=False)
+    text.load()
+
+
 def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:
     """While others look runs over: load what makes pages, and read a run if a core is left."""
-    from kbsite import page_making, rendering  # noqa: F401 - it takes as long as some pages
-
+    _load()
     if stored:
-        rendering.read_ahead(ahead, stored)
+        from kbsite.rendering import read_ahead
+
+        read_ahead(ahead, stored)
 
 
 def _publish(making: PageMaking, stood: Mapping[str, PageRecord]) -> None:

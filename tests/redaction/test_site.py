@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -353,8 +354,14 @@ def test_long_runs_are_looked_at_as_well_with_a_second_core(
         make_run(settings.runs / "demo", run_id=f"run-{number}", files={"check.log": log})
     alone = hiding_of(settings, {}, engine=Here()).found
     monkeypatch.setattr(copies, "LEAST", 1)
-    together = hiding_of(settings, {}, engine=Copies(2)).found
+    here: list[int] = []
+
+    def meanwhile() -> None:
+        here.append(os.getpid())
+
+    together = hiding_of(settings, {}, engine=Copies(2), meanwhile=meanwhile).found
 
     assert together == alone
+    assert here == [os.getpid()]
     assert list(together) == list(alone)
     assert [len(together[key].files["check.log"]) for key in sorted(together)] == [1, 2, 3, 4, 5]

@@ -7,7 +7,7 @@ of which none of that changed is not looked at again. No file of a run is ever w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -67,6 +67,8 @@ class Hiding(Struct, dict=True):
     """The folders of the runs, in order; None where nobody has looked for all of them."""
     engine: Engine = field(default_factory=engine_of)
     """Who looks."""
+    meanwhile: Callable[[], None] | None = None
+    """What there is to do while others look."""
 
     def look(self, folders: Iterable[Path]) -> None:
         """Look at runs; MachineError where that could not be done."""
@@ -82,7 +84,10 @@ class Hiding(Struct, dict=True):
             self.found[str(folder)] = given
 
         weights = [_weight(files[folder]) for folder in anew]
-        self.engine.each(self._errand(files), anew, weights, told)
+        rest = self.meanwhile
+        self.engine.each(
+            self._errand(files), anew, weights, told, (lambda _: rest()) if rest else None
+        )
         # Told in whatever order, it is found in that of the folders.
         found = {str(folder): self.found.pop(str(folder)) for folder in anew}
         self.found |= found
@@ -252,10 +257,12 @@ def hiding_of(
     before: Looked = Looked(),  # noqa: B008 - unchangeable
     changes: Changes | None = None,
     engine: Engine | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Hiding:
     """What is hidden of all runs of a site; as many processes look as build, or another `engine`.
 
-    `held`, `before` and what changed since then spare looking at what is known.
+    `held`, `before` and what changed since then spare looking at what is known. `meanwhile` is
+    what there is to do while other processes look; it need not be called.
     """
     folders: tuple[Path, ...]
     if changes is None or before.runs != str(settings.runs):
@@ -268,7 +275,7 @@ def hiding_of(
     hiding = Hiding(
         settings.config.redact, denied_of(settings), held, before,
         changes.folders if changes else None, folders=folders,
-        engine=engine or engine_of(otherwise=settings.config.jobs),
+        engine=engine or engine_of(otherwise=settings.config.jobs), meanwhile=meanwhile,
     )  # fmt: skip
     hiding.look(one for one in folders if not is_partial(one))
     return hiding
