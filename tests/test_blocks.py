@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import inline
 
 from kbsite.blocks import blocks
-from kbsite.text import _markdown, markdown, visible
+from kbsite.text import _markdown, markdown, unmarked, visible
 from tests.test_text import TEXTS
 
 BLOCKS = st.sampled_from(
@@ -28,9 +32,17 @@ BLOCKS = st.sampled_from(
 GAPS = st.sampled_from(["\n", "\n\n", "\n \n"])
 
 
+@cache
+def every_word_parsed() -> MarkdownIt:
+    """The parser, which parses all that stands within blocks, however simple."""
+    parser = _markdown.__wrapped__()
+    parser.core.ruler.at("inline", inline)
+    return parser
+
+
 def parsed_at_once(text: str) -> str:
     """Markdown as the parser renders all of a text at once."""
-    return visible(str(_markdown().render(visible(text))))
+    return visible(str(every_word_parsed().render(visible(text))))
 
 
 @given(st.lists(st.tuples(BLOCKS, GAPS), max_size=9))
@@ -43,6 +55,33 @@ def test_what_needs_no_parser_reads_as_if_it_had_been_parsed(parts: list[tuple[s
     # A table that would lose words is shown as it was written.
     as_written = "|" in text and '<pre class="text">' in shown
     assert as_written or shown == parsed_at_once(text)
+
+
+WITHIN = st.lists(
+    st.sampled_from(
+        [
+            "a", "word", "0.5", "- ", " ", "**", "*", "`", "``", "_", "~~", "&", "&amp;", "<", ">",
+            "[", "](http://x)", "!", "\\", "\n", "  \n", "|", ":", ".", ",", "(", '"', "'", "$",
+            "#", "http://x.org", "a@b.org", "\u00a0", "\u2014", "w\u00f6rter", "**b**", "`c d`",
+            "**b:**", "1.",
+        ]
+    ),
+    max_size=8,
+).map("".join)  # fmt: skip
+
+
+@given(WITHIN, st.sampled_from(["# {}", "1. {}", "> {}", "* {}\n* b", "| {} | b |\n|---|---|"]))
+@settings(max_examples=400)
+def test_what_is_simple_within_a_block_reads_as_if_it_had_been_parsed(
+    text: str, block: str
+) -> None:
+    shown = markdown(block.format(text))
+
+    assert shown == parsed_at_once(block.format(text)) or '<pre class="text">' in shown
+
+
+def test_a_title_has_its_words_without_the_marks_of_what_needs_no_parser() -> None:
+    assert unmarked("# **So** it is `a b`") == "So it is a b"
 
 
 @given(TEXTS)

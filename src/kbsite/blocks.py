@@ -26,8 +26,8 @@ _LINE = (
 )
 _SIMPLE = re.compile(_LINE)
 """A line of a paragraph that holds nothing but words, strong ones and code."""
-_ITEM = re.compile(rf"- {_LINE}")
-"""The same as an item of a list."""
+_WITHIN = re.compile(rf"(?! )(?>[{_CHARACTERS}]+|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|{_MARK})*(?<! )")
+"""The same within a block, such as a cell: where it may start with anything that has no meaning."""
 
 _FENCE = re.compile(r"```([A-Za-z0-9+#.-]*)")
 
@@ -77,7 +77,7 @@ def _block_end(lines: list[str], start: int) -> int:
     simple = True
     for number in range(start, len(lines)):
         # A list ends the simple paragraph that it stands below.
-        listed = number > start and simple and _ITEM.fullmatch(lines[number])
+        listed = number > start and simple and _is_item(lines[number])
         if listed or not lines[number].strip(" \t"):
             return number
         simple = simple and _SIMPLE.fullmatch(lines[number]) is not None
@@ -90,9 +90,24 @@ def _ends(lines: list[str], end: int) -> bool:
     return after is None or bool(_SIMPLE.fullmatch(after) or _FENCE.fullmatch(after))
 
 
+def _is_item(line: str) -> bool:
+    """Whether a line is a simple one as an item of a list."""
+    return line.startswith("- ") and _SIMPLE.fullmatch(line, 2) is not None
+
+
+def is_simple(text: str) -> bool:
+    """Whether what stands in a cell, a heading or an item is simple lines, which `marked` reads."""
+    return all(map(_WITHIN.fullmatch, text.split("\n")))
+
+
 def marked(text: str) -> str:
     """The words of simple lines as HTML, with what is strong and what is code."""
     return _MARKS.sub(_tagged, text) if "*" in text or "`" in text else text
+
+
+def bare(text: str) -> str:
+    """The words of simple lines, without the marks of what is strong and what is code."""
+    return _MARKS.sub(r"\1\2", text) if "*" in text or "`" in text else text
 
 
 def _tagged(mark: re.Match[str]) -> str:
@@ -103,7 +118,7 @@ def _kind(block: list[str]) -> str | None:
     """What a block is; None where it may go on beyond its end."""
     if all(map(_SIMPLE.fullmatch, block)):
         return "p"
-    if all(map(_ITEM.fullmatch, block)):
+    if all(map(_is_item, block)):
         return "-"
     if _FENCE.fullmatch(block[0]) and len(block) > 1 and block[-1] == "```":
         return "```"

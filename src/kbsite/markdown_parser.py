@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import escape
@@ -18,17 +20,22 @@ _LINK = re.compile(r"(https?://|mailto:)[^/]", re.IGNORECASE)
 
 
 def parser(
-    deepest: int, shown: Callable[[str], str], fenced: Callable[[str, str], str]
+    deepest: int,
+    shown: Callable[[str], str],
+    fenced: Callable[[str, str], str],
+    read: Callable[[str], tuple[str, str] | None],
 ) -> MarkdownIt:
     """A parser that drops what is nested deeper than `deepest`.
 
-    A text stands on a page as it is `shown`, a block of code of a language as it is `fenced`.
+    A text stands on a page as it is `shown`, a block of code of a language as it is `fenced`. What
+    stands within a block and can be `read` without the parser is told as its words and its HTML.
     """
     options = {"html": False, "linkify": False, "maxNesting": deepest}
     made = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     made.enable(["table", "strikethrough"])
     # The definition of a reference is not rendered: whole sentences could hide in one.
     made.disable("reference")
+    made.core.ruler.at("inline", partial(_inline, read))
     # The parser's own check allows relative addresses and data: images; neither has a use here.
     made.validateLink = _is_link  # type: ignore[assignment,method-assign]
     assert isinstance(made.renderer, _Renderer)
@@ -38,6 +45,22 @@ def parser(
 
 def _is_link(address: str) -> bool:
     return _LINK.match(address) is not None
+
+
+def _inline(read: Callable[[str], tuple[str, str] | None], state: StateCore) -> None:
+    """Parse what stands within blocks, but for what can be read without that."""
+    for token in state.tokens:
+        if token.type != "inline":
+            continue
+        if told := read(token.content):
+            token.children = [Token(_READ, "", 0, content=told[0], markup=told[1])]
+        else:
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+_READ = "read"
+"""The type of a token of what was read so: its content are the words, its markup is the HTML."""
 
 
 class _Renderer(RendererHTML):
@@ -77,6 +100,9 @@ class _Renderer(RendererHTML):
     ) -> str:
         _lower(tokens[idx])
         return self.renderToken(tokens, idx, options, env)
+
+    def read(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        return tokens[idx].markup
 
     def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         # Again visible: the text may spell a character as an entity.

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 from urllib.parse import unquote
 
+import msgspec
 from markupsafe import Markup, escape
 from msgspec import Struct
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from kbsite.blocks import blocks, marked
+from kbsite.blocks import bare, blocks, is_simple, marked
 from kbsite.changed_words import ENDS, STARTS, with_marks
 from kbsite.model.transcript import DiffLine
 
@@ -58,6 +59,8 @@ def visible(text: str) -> str:
     if text.isascii() and not text.encode("ascii").translate(None, _ORDINARY):
         return text
     # Nothing that is hidden is printable: only lines with something else have to be gone through.
+    if _is_plain(text.replace("\r\n", "").replace("\n", "")):
+        return text
     *ended, last = text.split("\n")
     seen = [
         line if _is_plain(line.removesuffix("\r")) else _HIDDEN.sub(_sign, f"{line}\n")[:-1]
@@ -103,7 +106,12 @@ def _markdown() -> MarkdownIt:
     # Most of what is rendered has none that needs it, and it takes longer to load than a page.
     from kbsite.markdown_parser import parser
 
-    return parser(_DEEPEST, lambda told: escaped(visible(told)), _fenced)
+    return parser(_DEEPEST, lambda told: escaped(visible(told)), _fenced, _read)
+
+
+def _read(text: str) -> tuple[str, str] | None:
+    """The words and the HTML of what stands within a block; None where it needs the parser."""
+    return (bare(text), marked(text)) if is_simple(text) else None
 
 
 _DEEPEST = 40
@@ -328,6 +336,11 @@ def banner(title: str) -> Banner:
 def json(value: object) -> str:
     """A value from a transcript as indented JSON, all characters as they are."""
     try:
+        told = dumps(value, ensure_ascii=False, separators=(",", ":"))
+        # Python's own indenting takes twice as long.
+        return msgspec.json.format(told, indent=2) if isinstance(value, dict | list) else told
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        # Numbers without end, halves of characters: rare, and no JSON for others.
         return dumps(value, ensure_ascii=False, indent=2)
     except RecursionError:
         return "(nested too deeply to be written out here; the raw files have it)"
