@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from kbsite import alarms, assets, reading
 from kbsite.alarms import Fingerprint
@@ -23,14 +24,17 @@ from kbsite.board_charts import Chart, peaks
 from kbsite.build import build
 from kbsite.feeds import table
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.board import Board
+from kbsite.model.board import Board, Row
 from kbsite.model.config import Leak
+from kbsite.model.standing import Standing
 from kbsite.output import Work
 from kbsite.page_making import PageMaking
+from kbsite.pages.board_rows import Draw, GridRows
 from kbsite.pages.page import Page
 from kbsite.reading import MARKER
 from kbsite.record import rows_path
 from kbsite.standing import record_path
+from kbsite.standings import Ahead, Scored, told_apart
 from kbsite.store import runs
 from kbsite.store.problems import StoredProblem, read_problem
 from kbsite.store.settings import Settings
@@ -539,6 +543,40 @@ def test_charts_are_drawn_anew_where_a_run_is_taken_out_and_not_for_a_note(
         counts.append(len(drawn))
 
     assert counts == [0, 1]
+    assert after == from_nothing(settings)
+
+
+def test_of_a_board_the_row_that_changed_is_made_anew_and_scores_are_compared_where_they_changed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The board refuses runs of another problem than it knows.
+    shutil.rmtree(settings.problems / "softmax")
+    build(settings)
+    drawn, compared, counts = list[str](), list[Scored](), []
+    row_html = GridRows.__call__
+
+    def counted(rows: GridRows, row: Row, standing: Standing, draw: Draw) -> Markup:
+        def drawing(row: Row, standing: Standing) -> str:
+            drawn.append(row.contender.model)
+            return draw(row, standing)
+
+        return row_html(rows, row, standing, drawing)
+
+    def apart(scores: Scored) -> Ahead:
+        compared.append(scores)
+        return told_apart(scores)
+
+    monkeypatch.setattr(GridRows, "__call__", counted)
+    monkeypatch.setattr("kbsite.pages.board_figures.told_apart_once", apart)
+    audit = folder_of(settings, "long") / "audit.yaml"
+    for verdict in ("interesting", "bug"):
+        audit.write_text(f"verdict: {verdict}\nsummary: s\nimplication: i\nauditor: a\n")
+        after = tree(build(settings).out)
+        counts.append((drawn.count("long"), "short" in drawn, bool(compared)))
+
+    assert counts[0] == (1, False, False)
+    assert counts[1][0] == 2
+    assert counts[1][2]
     assert after == from_nothing(settings)
 
 

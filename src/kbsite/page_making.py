@@ -21,7 +21,7 @@ from kbsite.pages.page import Page, gzip_path, raw_path
 from kbsite.pages.run import beside
 from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
-from kbsite.standing import Standing, digest
+from kbsite.standing import Standing, digest, plain
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema
 from kbsite.store.writing import json_text
@@ -183,12 +183,11 @@ class PageMaking(Struct, dict=True):
         proofs do. Empty where that is not known.
         """
         site = self.prepared.site
-        runs = [(stored.run.id, stored.untold) for stored in site.every_run]
-        if not all(untold for _, untold in runs):
+        if not all(site.untold.values()):
             return ""
         return digest(
-            self.prepared.frame, self.now.settings, runs, site.problems, site.hardware,
-            site.findings, site.redactions, site.alarms, site.proofs,
+            self.prepared.frame, self.now.settings, plain(site.untold), site.problems,
+            site.hardware, site.findings, site.redactions,
             [board.floors for board in site.boards],
         )  # fmt: skip
 

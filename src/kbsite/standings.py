@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import fsum, isfinite, sqrt
@@ -47,11 +47,18 @@ _LARGEST = 10**6
 """No share of a ceiling is larger; a figure beyond it is damage and must not break a page."""
 
 
-def standings(board: Board) -> tuple[Standing, ...]:
-    """The standing of each row, in the order of the rows."""
+Ahead = frozenset[tuple[int, int]]
+"""Pairs of places, (better, worse), that scores tell apart."""
+
+Scored = tuple[tuple[int, ...], ...]
+"""The scores of contenders in billionths, the best first."""
+
+
+def standings(board: Board, apart: Callable[[Scored], Ahead] | None = None) -> tuple[Standing, ...]:
+    """The standing of each row, in the order of the rows; `apart` may know `told_apart`."""
     scores = [[_parts(cell) for cell in row.cells] for row in board.rows]
     order = sorted(range(len(scores)), key=lambda row: (-sum(scores[row]), row))
-    ahead = _told_apart(tuple(tuple(scores[row]) for row in order))
+    ahead = (apart or told_apart_once)(tuple(tuple(scores[row]) for row in order))
     groups = letter_groups(len(order), ahead)
     made = {}
     for place, number in enumerate(order):
@@ -127,12 +134,12 @@ def wilson(count: int, of: int) -> tuple[float, float] | None:
 
 
 @lru_cache(maxsize=64)
-def _told_apart(rows: tuple[tuple[int, ...], ...]) -> frozenset[tuple[int, int]]:
-    """The same, once for the page of a board and its data."""
+def told_apart_once(rows: Scored) -> Ahead:
+    """What `told_apart` says, once for the page of a board and its data."""
     return told_apart(rows)
 
 
-def told_apart(rows: Sequence[Sequence[int]]) -> frozenset[tuple[int, int]]:
+def told_apart(rows: Sequence[Sequence[int]]) -> Ahead:
     """Pairs of places (better, worse) that the scores tell apart; `rows` holds the best first.
 
     A paired bootstrap over problems: a deck of the same size is drawn with replacement from the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 
 from kbsite.model.board import Attempt, Board, Cell, Due, Row
@@ -19,7 +19,6 @@ from kbsite.model.leaderboard import (
     ListedRow,
 )
 from kbsite.model.standing import Standing
-from kbsite.standings import standings
 
 
 def leaderboard(boards: Iterable[Board]) -> Leaderboard:
@@ -35,11 +34,12 @@ def listed_board(
     title_of: Callable[[str], str],
     page_of: Callable[[str], str],
     page: str,
+    standings: Sequence[Standing],
 ) -> ListedBoard:
     """All that a board's grid says; `title_of` a problem and `page_of` a run are the site's."""
     config = board.config
     columns = zip(board.columns, board.problem_hashes, strict=True)
-    rows = zip(board.rows, standings(board), strict=True)
+    rows = zip(board.rows, standings, strict=True)
     return ListedBoard(
         id=config.id,
         title=config.title,

@@ -7,7 +7,7 @@ imported by every build once it is there, since pandas looks for it; fastparquet
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -22,24 +22,29 @@ def available() -> bool:
     return find_spec("arro3") is not None
 
 
-def parquet(held: Sequence[Mapping[str, Value]]) -> bytes:
-    """The rows as a file of Apache Parquet; ImportError where the extra is not installed."""
+def parquet(held: Sequence[Sequence[Value]]) -> bytes:
+    """Rows, with a value for each of COLUMNS, as a file of Apache Parquet.
+
+    ImportError where the extra is not installed.
+    """
     from arro3.core import Array, DataType, Table
     from arro3.io import write_parquet
 
     from kbsite.feeds.table import COLUMNS, NUMBER, TRUTH, WHOLE
 
     kinds = {WHOLE: DataType.int64(), NUMBER: DataType.float64(), TRUTH: DataType.bool()}
+    told = zip(*held, strict=True) if held else ((),) * len(COLUMNS)
     columns = [
-        Array(_values(name, kind == NUMBER, held), kinds.get(kind, DataType.utf8()))
-        for name, kind in COLUMNS.items()
+        Array(_values(values, kind == NUMBER), kinds.get(kind, DataType.utf8()))
+        for values, kind in zip(told, COLUMNS.values(), strict=True)
     ]
     out = io.BytesIO()
     write_parquet(Table.from_arrays(columns, names=list(COLUMNS)), out)
     return out.getvalue()
 
 
-def _values(name: str, number: bool, held: Sequence[Mapping[str, Value]]) -> list[Value]:  # noqa: FBT001
+def _values(values: Sequence[Value], number: bool) -> list[Value]:  # noqa: FBT001
     """A column; numbers that are whole in some rows are not in any."""
-    values = [row[name] for row in held]
-    return [float(one) if isinstance(one, int) else one for one in values] if number else values
+    if number:
+        return [float(one) if isinstance(one, int) else one for one in values]
+    return list(values)

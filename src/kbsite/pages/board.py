@@ -12,6 +12,7 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
 from kbsite.pages.board_figures import charts, figures
+from kbsite.pages.board_rows import GridRows
 from kbsite.pages.cited import cited, unproven
 from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
@@ -40,19 +41,21 @@ def board_depends(site: Site, board: Board) -> object:
         board.problem_hashes, board.hardware, board.hardware in site.hardware,
         board.budget_seconds, board.floors, [floor.run in site.by_id for floor in floors],
         board.refused, site.config.leaks,
-        [(_told(site, run), site.alarms.get(run), site.proofs.get(run)) for run in runs],
+        [_told(site, run) for run in runs],
     )  # fmt: skip
 
 
 def _told(site: Site, run: str) -> object:
-    return run, site.by_id[run].untold or site.by_id[run]
+    known = site.untold[run]
+    return run, known or (site.by_id[run], site.alarms.get(run), site.proofs.get(run))
 
 
 def _values(site: Site, board: Board) -> dict[str, object]:
     shown = [cell.shown for _, _, cell in board.cells]
     statuses = {attempt.metrics.status for attempt in shown}
     verdicts = {attempt.audit.verdict for attempt in shown if attempt.audit}
-    cards = leaks(site, board)
+    cards, in_time = leaks(site, board), latency(site, board)
+    by_leak = _leak_of(cards)
     return {
         "title": board.config.title,
         "banner": banner(board.config.title),
@@ -62,14 +65,15 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "coverage": coverage(board),
         "reasons": partial(_reasons, board),
         "tone": _tone,
+        "grid_row": GridRows(site, board, in_time, by_leak),
         "cited": partial(cited, site),
         "unproven": partial(unproven, site),
         "leaks": cards,
-        "latency": latency(site, board),
+        "latency": in_time,
         "quoted_runs": QUOTED,
-        "leak_of": _leak_of(cards),
+        "leak_of": by_leak,
         "charts": partial(charts, site, board),
-        **figures(board),
+        **figures(site, board),
     }
 
 

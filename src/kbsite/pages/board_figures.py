@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from markupsafe import Markup
@@ -14,7 +15,7 @@ from kbsite.model.standing import Proportion, Standing
 from kbsite.pages import facts
 from kbsite.pages.page import Site
 from kbsite.standing import digest
-from kbsite.standings import RESAMPLES, standings, wilson
+from kbsite.standings import RESAMPLES, Ahead, Scored, standings, told_apart_once, wilson
 
 MEASURES = (
     Measure(
@@ -44,10 +45,23 @@ def cost_measure(prices: PriceTable) -> Measure:
     )
 
 
-def figures(board: Board) -> dict[str, object]:
+def standings_of(site: Site, board: Board) -> tuple[Standing, ...]:
+    """The standing of each row; scores that did not change are not held against each other anew."""
+
+    def apart(rows: Scored) -> Ahead:
+        def made() -> str:
+            return json.dumps(sorted(told_apart_once(rows)))
+
+        told = site.kept.text(f"ahead-{board.config.id}", "all", digest(rows), made)
+        return frozenset((upper, lower) for upper, lower in json.loads(told))
+
+    return standings(board, apart)
+
+
+def figures(site: Site, board: Board) -> dict[str, object]:
     """What the template shows below and beside the grid."""
     return {
-        "standings": standings(board),
+        "standings": standings_of(site, board),
         "resamples": RESAMPLES,
         "column_shares": [
             Proportion(
@@ -99,23 +113,23 @@ def _drawn_of(site: Site, board: Board) -> str:
         board.floors,
         [(column.problem, column.best and column.best.run.id) for column in board.columns],
         [row.contender for row in board.rows],
-        [_point(site, attempt) for attempt in attempts],
+        [_point(site, board, attempt) for attempt in attempts],
     )
 
 
-def _point(site: Site, attempt: Attempt) -> tuple[object, ...]:
+def _point(site: Site, board: Board, attempt: Attempt) -> str:
     """What charts show of a run: of its audit no more than whether the run counts."""
     run = attempt.run
 
-    def made() -> tuple[object, ...]:
+    def made() -> str:
         spent = cost(run, site.prices)
-        return (
+        return repr((
             run.id, run.contender, run.problem, attempt.score, attempt.counts,
             run.end_reason.value, run.elapsed_seconds, run.usage.output, str(spent.usd),
             spent.estimated,
-        )  # fmt: skip
+        ))  # fmt: skip
 
-    return site.kept.row("points", run.id, site.rows_depend[run.id], made)
+    return site.kept.text(f"points-{board.config.id}", run.id, site.rows_depend[run.id], made)
 
 
 def share(of: Proportion) -> str:

@@ -18,6 +18,7 @@ from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
 from kbsite.pages import listing
 from kbsite.pages.board import board_depends
+from kbsite.pages.board_figures import standings_of
 from kbsite.pages.covered import covered_rules
 from kbsite.pages.leaks import leaks
 from kbsite.pages.news import entries
@@ -143,7 +144,7 @@ def _csv_line(site: Site, stored: StoredRun) -> str:
 
 
 def _packed_row(site: Site, stored: StoredRun) -> str:
-    return json.dumps(_table_row(site, stored))
+    return json.dumps([*_table_row(site, stored).values()])
 
 
 def _table_row(site: Site, stored: StoredRun) -> table.Row:
@@ -169,7 +170,8 @@ def _listed(site: Site, board: Board) -> ListedBoard:
         for card in leaks(site, board)
     )
     page = _plain(board_path(board.config.id))
-    return listed_board(board, shortcuts, site.problem_title, _page_of, page)
+    stand = standings_of(site, board)
+    return listed_board(board, shortcuts, site.problem_title, _page_of, page, stand)
 
 
 def _page_of(run: str) -> str:

@@ -75,18 +75,22 @@ def filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
 
 
 def _filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
+    return dict(zip(FILTERS, map(visible, _values(site, stored)), strict=True))
+
+
+def _values(site: Site, stored: StoredRun) -> tuple[str, ...]:
+    """The value that a run has for each filter, as it came."""
     run, level = stored.run, heaviest(site.alarms.get(stored.run.id, ()))
-    values = {
-        "board": board_id(site, stored),
-        "model": run.model,
-        "harness": run.harness,
-        "problem": run.problem,
-        "verdict": stored.audit.verdict.value if stored.audit else UNAUDITED,
-        "status": stored.metrics.status.value,
-        "cut": "yes" if run.cut else "no",
-        "alarm": level.value if level else NO_ALARM,
-    }
-    return {name: visible(value) for name, value in values.items()}
+    return (
+        board_id(site, stored),
+        run.model,
+        run.harness,
+        run.problem,
+        stored.audit.verdict.value if stored.audit else UNAUDITED,
+        stored.metrics.status.value,
+        "yes" if run.cut else "no",
+        level.value if level else NO_ALARM,
+    )
 
 
 def counts(stored: StoredRun) -> str:
@@ -96,20 +100,24 @@ def counts(stored: StoredRun) -> str:
 
 def choices(site: Site) -> dict[str, list[Choice]]:
     """For each filter of runs the values that they have."""
-    held = [filtered_by(site, stored) for stored in ordered(site)]
-    return counted(FILTERS, held, words(site))
+    return counted(FILTERS, [_values(site, stored) for stored in site.runs], words(site))
 
 
 def counted(
-    names: Sequence[str], held: Sequence[Mapping[str, str]], words: Mapping[str, Mapping[str, str]]
+    names: Sequence[str], held: Sequence[Sequence[str]], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, list[Choice]]:
     """For each name the values held, with their number: closed sets in their order, others by name.
 
-    `words` says what values are called where that is not what they are.
+    Each of `held` has a value for each name. `words` says what values are called where that is not
+    what they are.
     """
     found = {}
-    for name in names:
-        counts = Counter(values[name] for values in held)
+    columns = zip(*held, strict=True) if held else ((),) * len(names)
+    for name, column in zip(names, columns, strict=True):
+        counts: Counter[str] = Counter()
+        # Of thousands few differ: only these are made visible.
+        for value, number in Counter(column).items():
+            counts[visible(value)] += number
         called = words.get(name, {})
         known = [value for value in called if value in counts]
         shown = [*known, *sorted(set(counts) - set(known))]

@@ -11,6 +11,7 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.pages.page import Site, address, raw_path, run_path
 from kbsite.pages.parts import Part
 from kbsite.pages.source import Sources, line_place
+from kbsite.standing import plain
 from kbsite.store.runs import TRANSCRIPT, StoredRun
 
 MOST = 60
@@ -42,7 +43,7 @@ class ShownAlarms(Struct, frozen=True):
 def depends(site: Site, stored: StoredRun) -> object:
     """What the alarms of a run's page are made of."""
     held = site.alarms.get(stored.run.id, ())
-    return [(alarm, alarm.other in site.known) for alarm in held]
+    return plain([(alarm, alarm.other in site.known) for alarm in held])
 
 
 def noticed(

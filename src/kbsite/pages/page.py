@@ -23,10 +23,11 @@ from kbsite.model.proof import Proof
 from kbsite.model.redacted import Redactions
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
+from kbsite.pages.contests import Contest, contests
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.neighbours import Neighbours, neighbours
 from kbsite.pages.stretches import Cut, Stretch
-from kbsite.standing import digest
+from kbsite.standing import digest, plain
 from kbsite.store.files import Stored
 from kbsite.store.inputs import Input
 from kbsite.store.problems import StoredProblem
@@ -36,15 +37,6 @@ INDEX = "index.html"
 
 NEAR = 10
 """Attempts before a run, and after it, that its page links."""
-
-
-class Contest(Struct, frozen=True):
-    """Runs that can be compared: those of a problem on a board."""
-
-    board: Board
-    problem: str
-    attempts: Sequence[Attempt]
-    """At least two, the best first."""
 
 
 @dataclass(frozen=True)
@@ -150,14 +142,7 @@ class Site:
     @cached_property
     def contests(self) -> Sequence[Contest]:
         """The problems with several runs on a board, in the order of boards and decks."""
-        found = []
-        for board in self.boards:
-            columns: dict[str, list[Attempt]] = {column.problem: [] for column in board.columns}
-            for _, column, cell in board.cells:
-                columns[column.problem] += cell.attempts
-            several = [(problem, held) for problem, held in columns.items() if len(held) > 1]
-            found += [Contest(board, problem, sorted(held, key=_rank)) for problem, held in several]
-        return found
+        return contests(self.boards)
 
     @cached_property
     def rivals(self) -> Mapping[str, Sequence[Attempt]]:
@@ -177,6 +162,19 @@ class Site:
             held = (stored.untold, on, self.places[run.id], heaviest(self.alarms.get(run.id, ())))
             found[run.id] = digest(held) if stored.untold else ""
         return found
+
+    @cached_property
+    def untold(self) -> Mapping[str, str]:
+        """A digest of what boards show of a run, by the run's id; empty where that is not known.
+
+        Nothing of it is in a transcript, but for what alarms and proofs say of it.
+        """
+        return {
+            run_id: digest(one.untold, plain((self.alarms.get(run_id), self.proofs.get(run_id))))
+            if one.untold
+            else ""
+            for run_id, one in self.by_id.items()
+        }
 
     def ready(self) -> None:
         """Work out what pages of runs ask of all runs: before the process is copied, so once."""
@@ -201,11 +199,6 @@ class Site:
 def heaviest(alarms: Sequence[Alarm]) -> Level | None:
     """The level of the heaviest of some alarms; None if there is none."""
     return max((one.level for one in alarms), key=lambda level: level.weight, default=None)
-
-
-def _rank(attempt: Attempt) -> tuple[bool, float, tuple[float, str]]:
-    score = attempt.counted_score
-    return (score is None, -(score or 0.0), attempt.run.order)
 
 
 class Renderer(Protocol):

@@ -46,7 +46,7 @@ from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.source import source_files, source_places, sources
 from kbsite.pages.steps import counts
 from kbsite.pages.stretches import Stretch, with_stretch
-from kbsite.standing import digest
+from kbsite.standing import digest, plain
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.trajectories import trajectory
@@ -84,7 +84,8 @@ def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> obje
         [(finding.severity, finding.message) for finding in stored.findings],
         attempts_of(site, run.id),
         run.id in site.rivals,
-        board.config if board else None,
+        # Every page depends on what it is called, and the like.
+        board.config.id if board else None,
         floors_of(site, stored),
         alarms_depend_on(site, stored),
         site.refusals.get(run.id, ""),
@@ -118,10 +119,13 @@ def beside(site: Site) -> str:
     """
     cells = {id(cell): cell for cell in site.attempts.values()}.values()
     return digest(
-        [[stored.run.id for stored in cell] for cell in cells],
-        {run_id: board.config.id for run_id, board in site.board_of.items()},
-        [(held.problem, [a.run.id for a in held.attempts[:2]]) for held in site.contests],
-        site.neighbours, site.refusals, [board.floors for board in site.boards],
+        plain((
+            [[stored.run.id for stored in cell] for cell in cells],
+            {run_id: board.config.id for run_id, board in site.board_of.items()},
+            [(held.problem, [a.run.id for a in held.attempts[:2]]) for held in site.contests],
+            site.neighbours, site.refusals,
+        )),
+        [board.floors for board in site.boards],
         [(name, stored.hash) for name, stored in site.problems.items()], sorted(site.hardware),
         site.config.leaks,
     )  # fmt: skip

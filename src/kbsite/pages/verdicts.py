@@ -119,7 +119,8 @@ def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice
         "leak": {visible(row.leak): visible(row.leak) for row in rows if row.leak},
     }  # fmt: skip
     words["leak"][NO_LEAK] = "no leak"
-    return listing.counted(FILTERS, [_filtered_by(site, row) for row in rows], words)
+    held = [[values[name] for name in FILTERS] for values in (_filtered_by(site, r) for r in rows)]
+    return listing.counted(FILTERS, held, words)
 
 
 def script(site: Site, rows: Sequence[Judged]) -> File:
