@@ -1,5 +1,5 @@
-// Texts of a run: finding in all of them, links to some of their lines, and where they stand on the
-// map of the transcript.
+// Texts of a run: finding in all of them, links to some of their lines, where they stand on the map
+// of the transcript, and what is folded away.
 "use strict";
 
 // A click on a permalink copies its address.
@@ -8,49 +8,144 @@ document.addEventListener("click", (event) => {
   if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
 });
 
+const rest = window.requestIdleCallback ?? setTimeout;
+const SOON = { timeout: 1000 }; // a browser may have no rest for long
+
+// What is folded away and long stands in the page as the text that it has for readers without
+// scripts: a browser takes it apart when all else is there, or when it is asked for.
+for (const held of document.querySelectorAll("details > noscript")) {
+  const unpack = () => {
+    if (held.isConnected) held.replaceWith(document.createRange().createContextualFragment(held.textContent));
+  };
+  held.parentElement.addEventListener("toggle", unpack, { once: true });
+  window.addEventListener("beforeprint", unpack, { once: true });
+  window.addEventListener("load", () => rest(unpack, SOON), { once: true });
+}
+
 // run.js tells when the transcript is there, and what of it can be asked for.
 document.addEventListener("transcript", ({ detail: run }) => {
   const { parts, tools, KEYS } = run;
 
-  // The map, by steps, time or tokens -------------------------------------------------------------
+  // The map, by steps, time or tokens: a path for each kind of mark -------------------------------
 
   const map = document.querySelector("#minimap svg");
   const ticks = document.getElementById("ticks");
   const axis = document.getElementById("axis");
   const GRAIN = 1000; // what the ends of a stretch are told in, of the whole axis
+  const THIN = 0.4; // columns that a mark has at least
+  const NEAR = 0.5; // columns beside a mark that still mean it
+  let lanes = null;
+  let cursor = null; // the link to the mark that is pointed at, or stood on
 
   const axisNow = () => axis?.querySelector("input:checked")?.value ?? "steps";
   const spans = (text) => text.split(" ").filter(Boolean).map((span) => span.split("-").map(Number));
+  const box = ({ x, width }, y, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
 
-  function drawn(attributes) {
-    const rect = document.createElementNS(map.namespaceURI, "rect");
-    for (const [name, value] of Object.entries(attributes)) rect.setAttribute(name, value);
-    return rect;
+  function drawn(name, attributes) {
+    const shape = document.createElementNS(map.namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
+    return shape;
   }
 
-  function drawPauses(lane) {
-    const width = Number(map.dataset.columns);
-    const y = lane.querySelector("rect").getAttribute("y");
-    lane.append(...spans(lane.dataset.pauses).map(([from, to]) => drawn({
-      class: "m-pause", x: (from * width) / GRAIN, y, width: Math.max(0.4, ((to - from) * width) / GRAIN), height: 9,
-    })));
+  function spread([from, to]) {
+    const grain = Number(map.dataset.columns) / GRAIN;
+    return { x: from * grain, width: Math.max(THIN, (to - from) * grain) };
+  }
+
+  // What the page says for readers without scripts: in each lane a link for each mark.
+  function laid() {
+    if (lanes) return lanes;
+    const told = map.parentElement.querySelector("noscript").textContent;
+    const links = new DOMParser().parseFromString(told, "text/html");
+    const shapes = map.querySelectorAll("g[data-time]");
+    lanes = [...links.querySelectorAll("g")].map((group, number) => {
+      const lane = shapes[number];
+      const paths = new Map([...lane.querySelectorAll("path")].map((path) => [path.getAttribute("class"), path]));
+      const kinds = [...paths.keys()];
+      const marks = [...group.querySelectorAll("a")].map((one) => {
+        const [column, top, height] = ["x", "y", "height"].map(
+          (name) => Number(one.firstElementChild.getAttribute(name)));
+        const kind = one.firstElementChild.getAttribute("class");
+        return {
+          lane, kind, over: kinds.indexOf(kind), column, top, height, x: column, width: 1,
+          to: { href: one.getAttribute("href"), "aria-label": one.getAttribute("aria-label") },
+        };
+      });
+      return { lane, paths, marks };
+    });
+    cursor = drawn("a", { tabindex: -1 });
+    cursor.append(drawn("rect", { class: "at" }));
+    map.setAttribute("tabindex", 0); // a mark is too small to be gone to by Tab
+    map.addEventListener("keydown", walk);
+    lead(lanes[0].marks[0]);
+    return lanes;
+  }
+
+  function lead(mark) {
+    if (!mark) return;
+    if (cursor.parentElement !== mark.lane) mark.lane.append(cursor);
+    for (const [name, value] of Object.entries(mark.to)) cursor.setAttribute(name, value);
+    const { x, width, top: y, height } = mark;
+    for (const [name, value] of Object.entries({ x, width, y, height })) {
+      cursor.firstElementChild.setAttribute(name, value);
+    }
+    cursor.mark = mark;
+  }
+
+  // The mark of some that is nearest to a place; of several there the one that is seen.
+  function nearest(marks, place) {
+    const off = ({ x, width }) => Math.max(x - place, place - x - width, 0);
+    return marks.reduce((best, mark) => {
+      const nearer = off(best) - off(mark) || mark.over - best.over;
+      return nearer >= 0 ? mark : best;
+    });
+  }
+
+  function pointed(event) {
+    const { left, top, width, height } = map.getBoundingClientRect();
+    const { width: columns, height: rows } = map.viewBox.baseVal;
+    const x = ((event.clientX - left) * columns) / width;
+    const y = ((event.clientY - top) * rows) / height;
+    const row = laid().find(({ marks: [{ top: from, height: tall }] }) => y >= from && y < from + tall);
+    const mark = row && nearest(row.marks, x);
+    return mark && x > mark.x - NEAR && x < mark.x + mark.width + NEAR ? mark : null;
+  }
+
+  function walk(event) {
+    const [beside, below] = {
+      ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
+    }[event.key] ?? [];
+    if (beside === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const row = lanes.findIndex(({ lane }) => lane === cursor.mark.lane);
+    const { marks } = lanes[row];
+    const there = lanes[row + below]?.marks;
+    const next = below ? there && nearest(there, cursor.mark.x) : marks[marks.indexOf(cursor.mark) + beside];
+    if (document.activeElement === cursor) lead(next);
+    cursor.focus();
   }
 
   function draw() {
-    const width = Number(map.dataset.columns);
-    for (const lane of map.querySelectorAll("g[data-time]")) {
-      const told = spans(lane.dataset[axisNow()] ?? "");
-      lane.querySelectorAll("a > rect").forEach((rect, index) => {
-        rect.dataset.column ??= rect.getAttribute("x");
-        const [from, to] = told[index] ?? [];
-        rect.setAttribute("x", told.length ? (from * width) / GRAIN : rect.dataset.column);
-        rect.setAttribute("width", told.length ? Math.max(0.4, ((to - from) * width) / GRAIN) : 1);
+    const now = axisNow();
+    map.querySelectorAll(".m-pause").forEach((path) => path.remove());
+    for (const { lane, paths, marks } of laid()) {
+      const told = spans(lane.dataset[now] ?? "");
+      marks.forEach((mark, index) => {
+        Object.assign(mark, told.length ? spread(told[index]) : { x: mark.column, width: 1 });
       });
+      for (const [kind, path] of paths) {
+        path.dataset.steps ??= path.getAttribute("d");
+        const own = marks.filter((mark) => mark.kind === kind);
+        path.setAttribute("d", told.length ? own.map((mark) => box(mark, mark.top, mark.height)).join("") : path.dataset.steps);
+      }
+      if (now !== "time" || !lane.dataset.pauses) continue;
+      const [{ top, height }] = marks;
+      const d = spans(lane.dataset.pauses).map((span) => box(spread(span), top, height)).join("");
+      lane.append(drawn("path", { class: "m-pause", d }));
     }
-    map.querySelectorAll(".m-pause").forEach((rect) => rect.remove());
-    if (axisNow() === "time") map.querySelectorAll("g[data-pauses]").forEach(drawPauses);
+    lead(cursor.mark);
     document.getElementById("axis-ends").textContent =
-      { time: map.dataset.timeEnd, tokens: map.dataset.tokensEnd }[axisNow()] ?? map.dataset.stepsEnd;
+      { time: map.dataset.timeEnd, tokens: map.dataset.tokensEnd }[now] ?? map.dataset.stepsEnd;
     tick();
   }
 
@@ -58,10 +153,24 @@ document.addEventListener("transcript", ({ detail: run }) => {
     if (!ticks) return;
     const { columns, steps: count } = map.dataset;
     const marked = new Set(hits.map(({ order }) => Math.floor((order * columns) / count)));
-    const places = new Map([...map.querySelectorAll("a > rect")]
-      .map((rect) => [Number(rect.dataset.column ?? rect.getAttribute("x")), rect.getAttribute("x")]));
-    ticks.replaceChildren(...[...marked].map(
-      (column) => drawn({ class: "tick", x: places.get(column) ?? column, y: 0, width: 1, height: 3 })));
+    const moved = axisNow() === "steps" ? [] : laid().flatMap(({ marks }) => marks);
+    const places = new Map(moved.map(({ column, x }) => [column, x]));
+    ticks.setAttribute("d", [...marked].map(
+      (column) => box({ x: places.get(column) ?? column, width: 1 }, 0, 3)).join(""));
+  }
+
+  if (map) {
+    for (const kind of ["pointermove", "pointerdown"]) {
+      map.addEventListener(kind, (event) => lead(pointed(event)), { passive: true });
+    }
+    // A finger points only as it taps: its link was not there before.
+    map.addEventListener("click", (event) => {
+      if (event.target.closest("a") || !pointed(event)) return;
+      lead(pointed(event));
+      cursor.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+    });
+    if (document.readyState === "complete") rest(laid, SOON);
+    else window.addEventListener("load", () => rest(laid, SOON), { once: true });
   }
 
   if (axis) {
@@ -247,7 +356,6 @@ document.addEventListener("transcript", ({ detail: run }) => {
   });
   // Texts come while the reader thinks and types. They are taken apart when there is nothing else
   // to do, or when they are searched.
-  const rest = window.requestIdleCallback ?? setTimeout;
   query.addEventListener("focus", async () => {
     parts.forEach(run.ask);
     for (const part of parts) {

@@ -127,15 +127,31 @@
     return [pair.slice(0, at), Number(pair.slice(at + 1))];
   }));
 
+  // What a page says of its parts is read when it is asked for: few readers ask for all of it.
+  class Part {
+    list = null;
+    wait = null;
+    #ranges = null;
+    #marks = null;
+    #tools = null;
+    #agents = null;
+
+    constructor(section) {
+      this.section = section;
+      this.page = section.dataset.page;
+      this.items = Number(section.dataset.items);
+    }
+
+    get ranges() { return (this.#ranges ??= rangesOf(this.section.dataset.lines.split(" "))); }
+    get marks() { return (this.#marks ??= pairs(this.section.dataset.marks)); }
+    get tools() { return (this.#tools ??= pairs(this.section.dataset.tools)); }
+    get agents() { return (this.#agents ??= pairs(this.section.dataset.agents)); }
+    get inside() { return (this.section.dataset.inside ?? "").split(" ").filter(Boolean); }
+  }
+
   const parts = [{ list: steps, items: steps.children.length }];
   for (const section of document.querySelectorAll("section.part")) {
-    const { page, lines, marks, tools: toolCounts, agents, inside, items } = section.dataset;
-    const part = {
-      section, page, ranges: rangesOf(lines.split(" ")), marks: pairs(marks), tools: pairs(toolCounts),
-      agents: pairs(agents), inside: (inside ?? "").split(" ").filter(Boolean),
-      items: Number(items), list: null, wait: null,
-    };
-    part.placeholder = section.innerHTML;
+    const part = new Part(section);
     section.style.minHeight = `${part.items * STEP_HEIGHT}px`;
     parts.push(part);
   }
@@ -156,6 +172,7 @@
       const list = document.createElement("ol");
       list.className = "steps";
       list.innerHTML = html;
+      part.placeholder ??= [...part.section.childNodes];
       part.section.replaceChildren(list);
       part.section.style.minHeight = "";
       part.list = list;
@@ -168,7 +185,7 @@
   function drop(part) {
     if (!part.list || part.section.contains(document.activeElement)) return;
     part.section.style.minHeight = `${part.section.offsetHeight}px`;
-    part.section.innerHTML = part.placeholder;
+    part.section.replaceChildren(...part.placeholder);
     part.list = null;
   }
 
@@ -237,8 +254,21 @@
     }
   }
 
+  // Only where something stands out its colours are worked out: a browser does that for each element.
+  const lit = new Map();
+
+  function light(name, node) {
+    const before = lit.get(name);
+    lit.set(name, node instanceof Element ? node : node.parentElement);
+    if (before && ![...lit.values()].includes(before)) before.classList.remove("lit");
+    lit.get(name).classList.add("lit");
+  }
+
   function highlight(name, range) {
-    if (window.Highlight) CSS.highlights.set(name, new Highlight(range));
+    if (window.Highlight) {
+      light(name, range.commonAncestorContainer);
+      CSS.highlights.set(name, new Highlight(range));
+    }
     else if (!tools.contains(document.activeElement)) {
       getSelection().removeAllRanges();
       getSelection().addRange(range);
@@ -533,6 +563,7 @@
   function toggleHelp() {
     help.hidden = !help.hidden;
     helpButton.setAttribute("aria-expanded", String(!help.hidden));
+    tools.classList.toggle("helping", !help.hidden);
   }
 
   function toggle(field) {
@@ -578,5 +609,6 @@
   if (clock) chosen(clock, tellTime, "clock");
   chosen(keys, () => {}, "keys");
   tools.hidden = false;
+  document.documentElement.classList.add("tooled");
   recall();
 })();

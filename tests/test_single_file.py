@@ -144,7 +144,7 @@ def test_a_run_without_a_transcript_is_a_file_too(settings: Settings) -> None:
     whole = write(settings, "other", settings.runs / "o.html").path.read_text("utf-8")
 
     assert "There is no transcript of this run." in whole
-    assert "noscript" not in whole
+    assert "<noscript" not in whole
     assert carried(whole) == {}
 
 

@@ -141,24 +141,50 @@ def test_selected_lines_are_offered_as_a_link_counted_from_the_whole_text(open_r
 
 def test_the_map_has_axes_that_the_address_keeps(open_run: Open) -> None:
     page = open_run()
-    marks = page.locator("#minimap g[data-time]").first.locator("rect[class]")
-    by_steps = [mark.get_attribute("x") for mark in marks.all()]
+    marks = page.locator("#minimap g[data-time]").first.locator("path:not(.m-pause)")
+    by_steps = [mark.get_attribute("d") for mark in marks.all()]
     expect(page.locator("#axis-ends")).to_have_text(f"{3 * ROUNDS + 6} steps")
     page.keyboard.press("m")
     expect(page.locator("#axis-ends")).to_have_text("20:01")
     assert "axis=time" in page.url
-    assert page.locator("#minimap rect.m-pause").count() == 1
-    assert [mark.get_attribute("x") for mark in marks.all()] != by_steps
+    assert page.locator("#minimap path.m-pause").count() == 1
+    assert [mark.get_attribute("d") for mark in marks.all()] != by_steps
     page.reload()
     expect(page.locator("#axis-ends")).to_have_text("20:01")
     page.keyboard.press("m")
     expect(page.locator("#axis-ends")).to_have_text(re.compile("tokens$"))
     page.keyboard.press("m")
 
-    expect(page.locator("#minimap rect.m-pause")).to_have_count(0)
-    assert [float(m.get_attribute("x") or -1) for m in marks.all()] == [
-        float(x or -2) for x in by_steps
-    ]
+    expect(page.locator("#minimap path.m-pause")).to_have_count(0)
+    assert [mark.get_attribute("d") for mark in marks.all()] == by_steps
+
+
+def test_the_keyboard_walks_over_the_marks_of_the_map(open_run: Open) -> None:
+    page = open_run()
+    mark = page.locator("#minimap a")
+    expect(mark).to_have_count(1)
+    first = mark.get_attribute("href")
+    page.locator("#axis input").first.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowLeft")
+    expect(mark).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(mark).to_have_attribute("href", first or "")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    fourth = mark.get_attribute("href")
+    assert fourth != first
+    lane = page.locator("#minimap g[data-time]:has(a)")
+    above = lane.get_attribute("data-tokens")
+    page.keyboard.press("ArrowDown")
+    assert lane.get_attribute("data-tokens") != above
+    page.keyboard.press("ArrowUp")
+    assert lane.get_attribute("data-tokens") == above
+    expect(mark).to_be_focused()
+    there = (mark.get_attribute("href") or "").partition("#")[2]
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".steps > li.here")).to_have_id(there)
 
 
 def test_a_pause_is_told_where_it_ends(open_run: Open) -> None:

@@ -32,6 +32,7 @@ WITH_PAGES = {
     "test_without_a_script_the_parts_are_pages_that_lead_on",
     "test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map",
     "test_a_long_output_can_be_opened_in_full",
+    "test_without_a_script_marks_are_links_and_what_is_folded_away_is_there",
     "test_a_permalink_asks_for_its_part_before_the_page_is_read",
     "test_a_page_whose_part_does_not_come_shows_what_it_has",
 }
@@ -154,8 +155,8 @@ def test_without_a_script_the_first_steps_can_be_read_and_what_is_missing_is_tol
     page = open_run(java_script_enabled=False)
 
     expect(page.get_by_text("Round 0 begins.")).to_be_visible()
-    expect(page.locator("noscript p")).to_contain_text("Without JavaScript")
-    expect(page.locator("noscript p")).to_be_visible()
+    expect(page.locator("noscript > p.note")).to_contain_text("Without JavaScript")
+    expect(page.locator("noscript > p.note")).to_be_visible()
     expect(page.locator("#tools")).to_be_hidden()
 
 

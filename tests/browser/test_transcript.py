@@ -220,10 +220,56 @@ def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> Non
 
 def test_a_mark_of_the_map_leads_to_its_step(open_run: Open) -> None:
     page = open_run()
-    marks = page.locator("#minimap rect.m-quoted")
-    marks.first.click()
+    expect(page.locator("#minimap a")).to_have_count(1)
+    picture = page.locator("#minimap svg").first
+    at = picture.evaluate(MIDDLE)
+    picture.hover(position=at)
+    expect(page.locator("#minimap a")).to_have_attribute("aria-label", re.compile("^quoted, "))
+    assert page.evaluate("document.querySelector('#minimap a:hover').matches('a[href*=\"#L\"]')")
+    picture.click(position=at)
 
     expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
+
+
+# Where the first mark of what the audit quotes stands, in the picture.
+MIDDLE = """(picture) => {
+    const drawn = picture.querySelector("path.m-quoted").getAttribute("d");
+    const [, x, y] = drawn.match(/M(\\d+) (\\d+)/);
+    const { width, height } = picture.viewBox.baseVal;
+    const box = picture.getBoundingClientRect();
+    return { x: (Number(x) + 0.5) * box.width / width, y: (Number(y) + 4) * box.height / height };
+}"""
+
+
+def test_a_finger_on_the_map_leads_to_its_step(open_run: Open) -> None:
+    page = open_run(has_touch=True, viewport={"width": 390, "height": 800})
+    expect(page.locator("#minimap a")).to_have_count(1)
+    picture = page.locator("#minimap svg").first
+    picture.tap(position=picture.evaluate(MIDDLE))
+
+    expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
+
+
+def test_without_a_script_marks_are_links_and_what_is_folded_away_is_there(open_run: Open) -> None:
+    page = open_run(java_script_enabled=False)
+    page.get_by_text("vital signs").click()
+    expect(page.locator(".vitals th").first).to_be_visible()
+    link = page.locator("#minimap a:has(rect.m-quoted)").first
+    anchor = (link.get_attribute("href") or "").partition("#")[2]
+    link.click()
+
+    assert page.url.endswith(f"#{anchor}")
+    expect(page.locator(f"#{anchor}")).to_contain_text(f"Round {QUOTED} begins.")
+
+
+def test_with_a_script_what_is_folded_away_is_taken_apart_when_all_else_is_there(
+    open_run: Open,
+) -> None:
+    page = open_run()
+    expect(page.locator("details > noscript")).to_have_count(0)
+    page.get_by_text("vital signs").click()
+
+    expect(page.locator(".vitals th").first).to_be_visible()
 
 
 def test_without_a_script_the_parts_are_pages_that_lead_on(open_run: Open) -> None:

@@ -117,7 +117,13 @@ def test_the_map_has_a_lane_and_marks_only_for_long_transcripts(
     short = session().splitlines(keepends=True)[:20]
     other = pages_of(tmp_path / "short", b"".join(short), make_settings, make_run)
 
-    assert parts(folder)[0].count('class="m-error"') == 2
+    figure = parts(folder)[0].partition('id="minimap"')[2].partition("</figure>")[0]
+    picture, links = re.findall(r"<svg.*?</svg>", figure, re.DOTALL)
+    assert links.count('class="m-error"') == 2
+    (drawn,) = re.findall(r'<path class="m-error" d="([^"]*)"', picture)
+    assert {int(x) for x in re.findall(r"M(\d+) ", drawn)} == {
+        int(x) for x in re.findall(r'class="m-error" x="(\d+)"', links)
+    }
     assert 'id="minimap"' not in parts(other)[0]
 
 

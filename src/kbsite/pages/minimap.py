@@ -23,6 +23,11 @@ _RANK = ("quoted", "error", "solution", "compaction", "edit", "write", "run", "a
          "search", "read", "plan", "message", "thought")  # fmt: skip
 """What a mark stands for when its stretch holds several things: the first of these."""
 _OTHER = len(_RANK), "other"
+_PAINTED = ("other", *reversed(_RANK))
+"""The same from what is painted first, below all others."""
+
+LANE, MARK, TICKS = 10, 9, 4
+"""Heights of a lane, of a mark in it, and of what stands above all lanes."""
 
 
 class Mark(Struct, frozen=True):
@@ -38,7 +43,11 @@ class Lane(Struct, frozen=True):
     """The marks of one agent."""
 
     title: str
+    top: int
+    """Where it is drawn, from the top of the map."""
     marks: tuple[Mark, ...]
+    drawn: tuple[tuple[str, str], ...]
+    """For each kind of mark a path through all marks of it: what is painted first is first."""
     time: str
     """From where to where each mark stands on the axis of time."""
     tokens: str
@@ -51,6 +60,7 @@ class Minimap(Struct, frozen=True):
     """The lanes of all agents."""
 
     columns: int
+    height: int
     steps: int
     lanes: tuple[Lane, ...]
     axes: Axes
@@ -72,20 +82,33 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
         column = index * columns // len(placed)
         axes.add(item, lane, column)
         rank, kind = _kind(item, quoted)
-        held = marks[lane].get(column)
-        if held is None or rank < held[0]:
+        known = marks[lane].get(column)
+        if known is None or rank < known[0]:
             marks[lane][column] = rank, _mark(part, item, column, kind)
-    lanes = tuple(
-        Lane(
-            names.get(agent, "sub-agent"),
-            tuple(mark for _, mark in own.values()),
-            axes.time(agent, own),
-            axes.spent(agent, own),
-            axes.pauses(agent),
-        )
-        for agent, own in marks.items()
+    lanes: list[Lane] = []
+    for agent, own in marks.items():
+        held = tuple(mark for _, mark in own.values())
+        top = TICKS + LANE * len(lanes)
+        on_axes = axes.time(agent, own), axes.spent(agent, own), axes.pauses(agent)
+        title = names.get(agent, "sub-agent")
+        lanes.append(Lane(title, top, held, _drawn(held, top), *on_axes))
+    return Minimap(columns, TICKS + LANE * len(lanes), len(placed), tuple(lanes), axes)
+
+
+def _drawn(marks: Sequence[Mark], top: int) -> tuple[tuple[str, str], ...]:
+    """The paths of a lane by kind: a browser takes long over an element for each mark."""
+    runs: dict[str, list[list[int]]] = {}
+    for mark in marks:
+        held = runs.setdefault(mark.kind, [])
+        if held and held[-1][1] == mark.column:
+            held[-1][1] += 1
+        else:
+            held.append([mark.column, mark.column + 1])
+    return tuple(
+        (kind, "".join(f"M{x} {top}h{end - x}v{MARK}H{x}z" for x, end in runs[kind]))
+        for kind in _PAINTED
+        if kind in runs
     )
-    return Minimap(columns, len(placed), lanes, axes)
 
 
 def _lane(agent: str, marks: dict[str, dict[int, tuple[int, Mark]]]) -> str:
