@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bench.devices import Arena, Device
-from bench.grading.failures import Failure
+from bench.grading.failures import Failure, error_of
 from bench.sandbox.box import Box, Limits, Sandbox
 from bench.sandbox.places import python_places
 from bench.sandbox.threads import Stand
@@ -208,7 +208,7 @@ class Process:
             known = 0 < operation <= len(self._forbidden)
             name = f"aten::{self._forbidden[operation - 1]}" if known else "an unknown operation"
             return Failure(outcome, f"{name} was called")
-        return Failure(outcome, f"{self._last_line()} ({self.stage})")
+        return Failure(outcome, f"{self._error()} ({self.stage})")
 
     def _ending(self) -> Failure:
         """Why the channel was closed from the other side."""
@@ -273,13 +273,12 @@ class Process:
             stream.seek(max(0, self.log.stat().st_size - _TAIL))
             return stream.read().decode("utf-8", errors="replace")
 
-    def _last_line(self) -> str:
-        """The last line of an error's text, which may still be on its way to the log."""
+    def _error(self) -> str:
+        """What an error's text says, which may still be on its way to the log."""
         until = monotonic() + LOG_SECONDS
         while worker.ERROR_END not in (said := self.tail()) and monotonic() < until:
             sleep(LOG_SECONDS / 20)
-        lines = [line.strip() for line in said.replace(worker.ERROR_END, "").splitlines()]
-        return next((line[:300] for line in reversed(lines) if line), "it printed nothing")
+        return error_of(said.replace(worker.ERROR_END, ""))[:300] or "it printed nothing"
 
     def close(self) -> None:
         """End the worker and all that it started."""

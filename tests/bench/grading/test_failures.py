@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.grading.failures import MOST_CHARACTERS, Failure, printable
+from bench.grading.failures import MOST_CHARACTERS, Failure, error_of, printable
 from bench.grading.proof import _rows
 from kbsite.model.grade import Outcome
 
@@ -59,3 +59,37 @@ def test_a_forged_trace_is_none(tmp_path: Path, said: str) -> None:
     log.write_text(f"{said}\n")
 
     assert _rows(log) is None
+
+
+FRAMES = """Traceback (most recent call last):
+  File "/box/worker.py", line 302, in serve
+    times = self.act(command, shape, slots[:count], payload)
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+"""
+ERRORS = {
+    "one line": ("ValueError: no such block\n", "ValueError: no such block"),
+    "advice behind it":
+        ("torch.AcceleratorError: CUDA error: an illegal memory access\n"
+         "Search for it.\n\nCompile with `TORCH_USE_CUDA_DSA`.\n",
+         "torch.AcceleratorError: CUDA error: an illegal memory access Search for it."),
+    "lines of source within it":
+        ("triton.errors.CompilationError: at 3:4:\n    x = tl.load(y)\n    ^\nno such tensor\n",
+         "triton.errors.CompilationError: at 3:4: x = tl.load(y) ^ no such tensor"),
+    "nothing": ("", "^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("printed", "said"), ERRORS.values(), ids=list(ERRORS))
+def test_of_an_error_its_message_is_told(printed: str, said: str) -> None:
+    assert error_of(FRAMES + printed) == said
+
+
+def test_of_an_error_that_another_one_led_to_the_last_message_is_told() -> None:
+    first = f"{FRAMES}KeyError: 'x'\n\nDuring handling of the above exception:\n\n"
+
+    assert error_of(f"{first}{FRAMES}RuntimeError: no tile\n\n") == "RuntimeError: no tile"
+
+
+@pytest.mark.parametrize(("text", "said"), [("", ""), ("\n \n", ""), ("one\ntwo\n\n", "two")])
+def test_of_a_text_without_frames_the_last_line_is_told(text: str, said: str) -> None:
+    assert error_of(text) == said
