@@ -61,6 +61,8 @@ SIDE_DOORS = frozenset(
 
 Views = tuple[Any, ...]
 Solve = Callable[..., object]
+Lend = Callable[[int, int], Any]
+"""Gives so many bytes of the arena from a place on, as a tensor whose storage is no more."""
 
 # Taken before any code of a solution runs, so that replacing them in their modules changes nothing.
 _now = time.perf_counter_ns
@@ -184,9 +186,7 @@ class Worker:
         self.cuda = told["device"] == "cuda"
         if self.cuda:
             torch.cuda.init()  # type: ignore[no-untyped-call]
-        self.arena = (
-            open_cuda(torch, told["arena"]) if self.cuda else open_shared(torch, told["arena"])
-        )
+        self.lend = (open_cuda if self.cuda else open_shared)(torch, told["arena"])
         cycles = told.get("gate_cycles", 0), told.get("hold_cycles", 0)
         self.clock: Any = CudaClock(torch, *cycles) if self.cuda else Clock()
         self.trap = Trap(torch, told["forbidden"], "CUDA" if self.cuda else "CPU")
@@ -215,16 +215,20 @@ class Worker:
         return event, host, _processor() - processor
 
     def lay_out(self, number: int, told: Mapping[str, Any]) -> None:
-        """Make the tensors of every slot of a shape: views of the arena."""
+        """Make the tensors of every slot of a shape, each over bytes of the arena."""
         self.shapes[number] = [
             tuple(self.view(one, base) for one in told["tensors"]) for base in told["slots"]
         ]
 
     def view(self, told: Mapping[str, Any], base: int) -> Any:
-        """A tensor at an offset of the arena."""
-        start = base + told["offset"]
-        flat = self.arena[start : start + told["bytes"]]
-        return flat.view(getattr(self.torch, told["dtype"])).view(told["shape"])
+        """A tensor at an offset of the arena, in a storage of its own.
+
+        torch.compile takes tensors of one storage for such as may overlap: it refuses some of
+        them, and compiles anew where others lie elsewhere.
+        """
+        held = self.lend(base + told["offset"], told["bytes"])
+        seen = held.view(getattr(self.torch, told["dtype"])).view(told["shape"])
+        return seen.new_empty(0).set_(held.untyped_storage(), 0, seen.shape, seen.stride())
 
     def load(self, files: Mapping[str, str]) -> None:
         """Import the solution from files of its own; its errors are the caller's."""
@@ -255,12 +259,9 @@ class Worker:
             self.load(json.loads(payload)["files"])
         elif command == SHAPE:
             self.lay_out(shape, json.loads(payload))
-        elif command == EMPTY:
-            return self.run(self.nothing, [self.shapes[shape][slot] for slot in slots])
-        elif command == HOLD:
-            return self.run(self.hold, [self.shapes[shape][slot] for slot in slots])
-        elif command == CALL:
-            return self.run(self.solve, [self.shapes[shape][slot] for slot in slots])
+        elif command in (EMPTY, HOLD, CALL):
+            called = {EMPTY: self.nothing, HOLD: self.hold, CALL: self.solve}[command]
+            return self.run(called, [self.shapes[shape][slot] for slot in slots])
         elif command == SETUP:
             return self.run(self.setup or self.solve, [self.shapes[shape][slots[0]]])
         elif command == TRACE:
@@ -345,13 +346,14 @@ def receive(channel: int, size: int, *, spin: bool = False) -> bytes:
     return bytes(found)
 
 
-def open_shared(torch: ModuleType, told: Mapping[str, Any]) -> Any:
-    """The arena as bytes: memory that the grader shares by a file descriptor."""
-    return torch.frombuffer(mmap.mmap(told["fd"], told["bytes"]), dtype=torch.uint8)
+def open_shared(torch: ModuleType, told: Mapping[str, Any]) -> Lend:
+    """What gives bytes of the arena: memory that the grader shares by a file descriptor."""
+    held = mmap.mmap(told["fd"], told["bytes"])
+    return lambda start, size: torch.frombuffer(held, dtype=torch.uint8, offset=start, count=size)
 
 
-def open_cuda(torch: ModuleType, told: Mapping[str, Any]) -> Any:
-    """The arena as bytes: device memory that the grader owns, by its IPC handle."""
+def open_cuda(torch: ModuleType, told: Mapping[str, Any]) -> Lend:
+    """What gives bytes of the arena: device memory that the grader owns, by its IPC handle."""
     # Makes the context that the driver's calls need.
     torch.zeros(1, device="cuda")
     driver = ctypes.CDLL("libcuda.so.1")
@@ -361,7 +363,7 @@ def open_cuda(torch: ModuleType, told: Mapping[str, Any]) -> Any:
     code = driver.cuIpcOpenMemHandle_v2(ctypes.byref(address), handle, 1)
     if code:
         raise RuntimeError(f"the arena cannot be opened: CUDA's driver says {code}")
-    return torch.as_tensor(Lent(address.value, told["bytes"]), device="cuda")
+    return lambda start, size: torch.as_tensor(Lent(address.value + start, size), device="cuda")
 
 
 class Handle(ctypes.Structure):
