@@ -55,7 +55,7 @@ def main() -> None:
 def report(data: Path, floors: Path, exploits: Path) -> str:
     """The whole report."""
     repeats = [(path.stem, read(path)) for path in sorted((data / "gradings").glob("*.json"))]
-    runs = list(floor_runs(floors))
+    runs = list(floor_runs(floors, "library"))
     machines = sorted(map(read, (data / "anchors").glob("*.json")), key=itemgetter("made"))
     parts = [
         (data / "head.md").read_text("utf-8").strip(),
@@ -65,6 +65,8 @@ def report(data: Path, floors: Path, exploits: Path) -> str:
         floor_table(runs),
         apart(runs),
         proof_table(runs),
+        "## Eager floors\n\n" + (data / "eager.md").read_text("utf-8").strip(),
+        eager_table(list(floor_runs(floors, "eager")), dict(runs)),
         "## From grading to grading\n\n" + (data / "spread.md").read_text("utf-8").strip(),
         spread_table(repeats),
         verdict(repeats),
@@ -81,11 +83,11 @@ def read(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
-def floor_runs(floors: Path) -> Iterator[tuple[str, Json]]:
-    """Problem and metrics of the floors that were graded on the hardware, in order of time."""
+def floor_runs(floors: Path, kind: str) -> Iterator[tuple[str, Json]]:
+    """Problem and metrics of the floors of a kind that were graded on the hardware, by time."""
     for folder in sorted(floors.iterdir()):
         run = read(folder / "run.json")
-        if run["hardware"] == HARDWARE:
+        if run["hardware"] == HARDWARE and run["model"] == kind:
             yield run["problem"], read(folder / "metrics.json")
 
 
@@ -180,6 +182,19 @@ def proof_table(runs: Sequence[tuple[str, Json]]) -> str:
         if proof["available"] and proof["name"] != "kernel names"
     ]
     return table(("problem", "proof", "seen"), rows)
+
+
+def eager_table(runs: Sequence[tuple[str, Json]], library: Mapping[str, Json]) -> str:
+    """A line for each eager floor, beside the library floor of the same problem."""
+    rows = []
+    for problem, metrics in runs:
+        reached, other = metrics["peak_fraction"], library[problem]["peak_fraction"]
+        rows.append((
+            problem, f"{reached:.4f}", "{:.4f} to {:.4f}".format(*metrics["interval"]),
+            f"{other:.3f}", f"{other / reached:.1f}", f"{sum(metrics['stages'].values()):.0f} s",
+        ))  # fmt: skip
+    heads = ("problem", "eager", "95 %", "library", "library is faster, times", "grading took")
+    return table(heads, rows)
 
 
 def variation(times: Sequence[float]) -> float:

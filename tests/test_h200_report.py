@@ -35,19 +35,22 @@ def test_the_report_is_what_its_results_make() -> None:
 
 
 def test_every_floor_that_it_tells_of_passed() -> None:
-    told = dict(REPORT.floor_runs(REPORT.FLOORS))
-    assert told
-    assert {metrics["outcome"] for metrics in told.values()} == {"PASS"}
+    for kind in ("library", "eager"):
+        told = dict(REPORT.floor_runs(REPORT.FLOORS, kind))
+        assert told
+        assert {metrics["outcome"] for metrics in told.values()} == {"PASS"}
 
 
-def test_a_floor_of_other_hardware_is_left_out(tmp_path: Path) -> None:
-    for name, hardware in (("a", "cpu"), ("b", REPORT.HARDWARE)):
+def test_floors_of_other_hardware_and_of_other_kinds_are_left_out(tmp_path: Path) -> None:
+    floors = {"a": ("cpu", "eager"), "b": (REPORT.HARDWARE, "eager"),
+              "c": (REPORT.HARDWARE, "library")}  # fmt: skip
+    for name, (hardware, kind) in floors.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text(
-            json.dumps({"hardware": hardware, "problem": name})
+            json.dumps({"hardware": hardware, "model": kind, "problem": name})
         )
         (tmp_path / name / "metrics.json").write_text("{}")
-    assert [problem for problem, _ in REPORT.floor_runs(tmp_path)] == ["b"]
+    assert [problem for problem, _ in REPORT.floor_runs(tmp_path, "eager")] == ["b"]
 
 
 @pytest.mark.parametrize(("second", "said"), [(1.004, "met"), (1.01, "missed"), (1.1, "missed")])
