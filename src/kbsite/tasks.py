@@ -80,7 +80,9 @@ class Prepared(Struct, frozen=True, dict=True):
     def key(self, page: Page) -> str:
         """Digest of all that a page depends on that tells what that is."""
         rest = self.rest(page)
-        return digest(rest, page.stretch.depends()) if page.stretch else rest
+        if not page.stretch or not page.run:
+            return rest
+        return digest(rest, page.stretch.depends(self.site, page.run))
 
     def rest(self, page: Page) -> str:
         """The same of all but its stretch."""
@@ -204,11 +206,13 @@ def stretched(prepared: Prepared, page: Page, old: PageRecord, key: str) -> Page
     All its other files stay. None, and nothing was done, where all of it has to be made.
     """
     output, path = prepared.output, page.path
-    if not page.stretch or not old.cut or old.rest != prepared.rest(page):
+    if not page.stretch or not page.run or not old.cut:
+        return None
+    if old.rest != prepared.rest(page):
         return None
     if not output.stand(old.files):
         return None
-    html = page.stretch.html(prepared.templates)
+    html = page.stretch.html(prepared.site, page.run, prepared.templates)
     put = with_other((output.out / path).read_bytes(), old.cut, html)
     if put is None:
         return None

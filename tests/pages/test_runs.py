@@ -19,7 +19,7 @@ from kbsite.build import build
 from kbsite.model.alarm import Level
 from kbsite.model.listing import Listing
 from kbsite.pages import listing
-from kbsite.pages.page import NEAR
+from kbsite.pages.nearest import NEAR
 from kbsite.pages.run import attempts_of, pages
 from kbsite.pages.runs import COLUMNS, ROWS, page_path
 from kbsite.reading import read

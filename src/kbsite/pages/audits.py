@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.model.audit import Audit, Earlier, Effect, Verdict
 from kbsite.model.board import Board, Due
 from kbsite.pages import verdicts
 from kbsite.pages.page import INDEX, File, Made, Page, Renderer, Site
-from kbsite.pages.queue import waiting
+from kbsite.pages.queue import Waiting, waiting
 from kbsite.pages.verdicts import Judged
 from kbsite.standing import digest
 from kbsite.store.runs import StoredRun
@@ -82,6 +83,8 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
             "columns": verdicts.COLUMNS,
             "sorts": verdicts.SORTS,
             "rows": held,
+            "verdict_row": partial(verdicts.row_html, site, f"verdicts-{number}"),
+            "waiting_row": partial(queue_html, site),
         }
         if number == 1:
             values |= _overview(site, rows)
@@ -111,6 +114,15 @@ def _overview(site: Site, rows: Sequence[Judged]) -> dict[str, object]:
         "queue": queue[:WAITING],
         "more_waiting": max(0, len(queue) - WAITING),
     }
+
+
+def queue_html(site: Site, one: Waiting, draw: Callable[[Waiting], Markup]) -> Markup:
+    """A run of the queue as HTML, made anew only where something that it shows changed."""
+    run = one.stored.run
+    known = site.rows_depend.get(run.id), site.untold.get(run.id)
+    shown = digest(known, one.reasons, site.problem_title(run.problem)) if all(known) else ""
+    html = site.kept.html("waiting", run.id, shown, lambda: str(draw(one)))
+    return Markup(html)  # noqa: S704 - a template made it
 
 
 def coverage(board: Board) -> BoardCoverage:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+
+from markupsafe import Markup
 
 from kbsite.model.board import Attempt
 from kbsite.pages.compared import label
+from kbsite.pages.contests import Contest
 from kbsite.pages.page import COMPARE, Page, Site, templated
+from kbsite.standing import digest
 from kbsite.trajectories.phases import Phase
 
 LISTED = 20
@@ -21,10 +25,21 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _depends(site: Site) -> object:
-    return [
-        (held.board.config.id, site.problem_title(held.problem), _all_shown(site, held.attempts))
-        for held in site.contests
-    ]
+    return [_contest(site, held) for held in site.contests]
+
+
+def _contest(site: Site, held: Contest) -> object:
+    """What the page shows of the runs of a problem."""
+    title = site.problem_title(held.problem)
+    return held.board.config.id, held.problem, title, _all_shown(site, held.attempts)
+
+
+def _contest_html(site: Site, held: Contest, draw: Callable[[Contest], Markup]) -> Markup:
+    """The same as HTML, made anew only where something of it changed."""
+    shown = digest(_contest(site, held), len(site.contests) == 1)
+    about = f"{held.board.config.id}/{held.problem}"
+    html = site.kept.html("contests", about, shown, lambda: str(draw(held)))
+    return Markup(html)  # noqa: S704 - a template made it
 
 
 def _all_shown(site: Site, attempts: Sequence[Attempt]) -> object:
@@ -46,4 +61,5 @@ def _values(site: Site) -> dict[str, object]:
         "phases": [phase.value for phase in Phase],
         "label": partial(label, site),
         "listed": LISTED,
+        "contest_html": partial(_contest_html, site),
     }

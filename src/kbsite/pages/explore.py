@@ -9,6 +9,7 @@ from statistics import quantiles
 
 from msgspec import Struct
 
+from kbsite.model.board import Attempt
 from kbsite.model.run import Contender
 from kbsite.pages import listing
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of, run_path
@@ -55,31 +56,32 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
         for stored in site.runs
     ]
     yield File(DATA, f"window.kbsiteExplored=[{','.join(rows)}];\n")
-    runs = sorted(site.runs, key=_best_first)
+    scored = [(stored, attempt_of(stored)) for stored in site.runs]
+    runs = [stored for stored, _ in sorted(scored, key=_best_first)[:ROWS]]
     values = {
         "title": "explore",
-        "runs": runs[:ROWS],
-        "spreads": list(_spreads(site.runs)),
-        "struck": sum(_struck(stored) for stored in site.runs),
+        "runs": runs,
+        "spreads": list(_spreads(scored)),
+        "struck": sum(_struck(attempt) for _, attempt in scored),
     }
     yield File(EXPLORE, renderer.page("pages/explore.html", EXPLORE, values))
 
 
-def _struck(stored: StoredRun) -> bool:
-    attempt = attempt_of(stored)
+def _struck(attempt: Attempt) -> bool:
     return attempt.score is not None and not attempt.counts
 
 
-def _best_first(stored: StoredRun) -> tuple[bool, float, str]:
-    score = attempt_of(stored).counted_score
+def _best_first(scored: tuple[StoredRun, Attempt]) -> tuple[bool, float, str]:
+    stored, attempt = scored
+    score = attempt.counted_score
     return (score is None, -(score or 0.0), stored.run.id)
 
 
-def _spreads(runs: Sequence[StoredRun]) -> Iterator[Spread]:
+def _spreads(runs: Sequence[tuple[StoredRun, Attempt]]) -> Iterator[Spread]:
     """The spread of each contender's scores that count, by label."""
     held: dict[Contender, list[float]] = {}
-    for stored in runs:
-        score = _known(attempt_of(stored).counted_score)
+    for stored, attempt in runs:
+        score = _known(attempt.counted_score)
         if score is not None:
             held.setdefault(stored.run.contender, []).append(score)
     for contender, scores in sorted(held.items(), key=lambda item: item[0].label):

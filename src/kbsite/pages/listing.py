@@ -226,6 +226,9 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
 def row_depends(site: Site, stored: StoredRun) -> object:
     """What a row about a run is made of, wherever it stands: nothing of it is in a transcript."""
     run = stored.run
+    known = site.rows_depend.get(run.id)
+    if known:
+        return run.id, known
     own = stored.untold or (run, stored.metrics, stored.audit)
     return run.id, own, board_id(site, stored), run.id in site.board_of, site.places[run.id]
 

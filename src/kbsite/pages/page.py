@@ -25,6 +25,7 @@ from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.pages.contests import Contest, contests
 from kbsite.pages.kept_rows import KeptRows
+from kbsite.pages.nearest import Nearest
 from kbsite.pages.neighbours import Neighbours, neighbours
 from kbsite.pages.stretches import Cut, Stretch
 from kbsite.standing import digest, plain
@@ -34,9 +35,6 @@ from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
 INDEX = "index.html"
-
-NEAR = 10
-"""Attempts before a run, and after it, that its page links."""
 
 
 @dataclass(frozen=True)
@@ -128,11 +126,7 @@ class Site:
 
         A cell of thousands is listed elsewhere.
         """
-        return {
-            run_id: tuple(held.run.id for held in cell[max(0, number - 1 - NEAR) : number + NEAR])
-            for run_id, cell in self.attempts.items()
-            for number, _ in (self.places[run_id],)
-        }
+        return Nearest(self.attempts, self.places)
 
     @cached_property
     def known(self) -> Container[str | None]:

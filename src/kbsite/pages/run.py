@@ -71,8 +71,7 @@ def pages(site: Site) -> Iterator[Page]:
 def page(site: Site, stored: StoredRun) -> Page:
     """The page of a run."""
     files, depends = partial(_files, site, stored), partial(_depends, site, stored)
-    ways = Stretch(partial(_ways, site, stored), partial(_leads_to, site, stored))
-    return Page(run_path(stored.run.id), files, depends, stored, ways)
+    return Page(run_path(stored.run.id), files, depends, stored, WAYS)
 
 
 def _depends(site: Site, stored: StoredRun, inputs: Mapping[str, Input]) -> object:
@@ -109,6 +108,10 @@ def _ways(site: Site, stored: StoredRun, renderer: Renderer) -> str:
     held = site.neighbours.get(run.id, Neighbours())
     values = {"run": run, "neighbours": held, "rival": best_other(site, run.id)}
     return renderer.piece("parts/ways.html", run_path(run.id), values)
+
+
+WAYS = Stretch(_ways, _leads_to)
+"""Where a run's page leads from its head."""
 
 
 def beside(site: Site) -> str:

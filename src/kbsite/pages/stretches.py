@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from kbsite.pages.page import Renderer
+    from kbsite.pages.page import Renderer, Site
+    from kbsite.store.runs import StoredRun
 
 
 class Stretch(Struct, frozen=True):
     """A stretch of a page's own file that can be put in anew."""
 
-    html: Callable[[Renderer], str]
-    """Makes it."""
-    depends: Callable[[], object]
+    html: Callable[[Site, StoredRun, Renderer], str]
+    """Makes it, for the page of a run."""
+    depends: Callable[[Site, StoredRun], object]
     """All that it depends on beside code, titles and settings, as plain data. Nothing else of the
     page depends on it."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.model.audit import Audit
@@ -131,6 +132,13 @@ def script(site: Site, rows: Sequence[Judged]) -> File:
         for row in rows
     ]
     return File(SCRIPT, listing.script(site, runs, FIELDS, values))
+
+
+def row_html(site: Site, kind: str, row: Judged, draw: Callable[[Judged], Markup]) -> Markup:
+    """A row of a page as HTML, made anew only where something that it shows changed."""
+    run_id, shown = row.stored.run.id, made_of(site, row)
+    html = site.kept.html(kind, run_id, shown, lambda: str(draw(row)))
+    return Markup(html)  # noqa: S704 - a template made it
 
 
 def made_of(site: Site, row: Judged) -> str:
