@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from typing import Final
@@ -72,7 +71,7 @@ def over(spans: Sequence[Span], whole: Sequence[Span]) -> list[Span]:
         while start < span.end:
             end = min(span.end, whole[number].start) if number < len(whole) else span.end
             if start < end:
-                kept.append(replace(span, start=start, end=end))
+                kept.append(span._replace(start=start, end=end))
             start = ends[number] if number < len(whole) else span.end
             number += 1
     return sorted(kept, key=lambda one: one.start)

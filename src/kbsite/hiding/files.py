@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -104,7 +103,7 @@ def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:
         found = look(data, 0, len(data))
         if look(own, 0, len(own)).spans or (found.spans and whole) or found.crowded:
             yield Span(0, file.size, ARCHIVE)
-        yield from (replace(span, member=number) for span in found.spans)
+        yield from (span._replace(member=number) for span in found.spans)
 
 
 def _blocks(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
@@ -117,8 +116,9 @@ def _blocks(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
             stream.seek(base)
             data = stream.read(start - base + BLOCK + MARGIN)
             found = look(data, start - base, min(len(data), start - base + BLOCK))
-            spans += [Span(one.start + base, one.end + base, one.rule, one.form)
-                      for one in found.told]  # fmt: skip
+            spans += found.told if base == 0 else [
+                Span(one.start + base, one.end + base, one.rule, one.form) for one in found.told
+            ]  # fmt: skip
             crowded += [(first + base, last + base) for first, last in found.crowded]
     return merged(spans), crowded
 
@@ -127,14 +127,16 @@ def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:
     """Spans with their lines, but for those in an archive."""
     if not spans or spans[0].member >= 0 or spans[0].rule == ARCHIVE:
         return list(spans[:1] if spans and spans[0].rule == ARCHIVE else spans)
-    lined, line, at = [], 1, 0
+    lined, line, at, base, piece = [], 1, 0, 0, b""
     with file.path.open("rb") as stream:
         for span in spans:
-            while at < span.start:
-                piece = stream.read(min(BLOCK, span.start - at))
+            while span.start > base + len(piece):
+                line += piece.count(b"\n", at - base)
+                base = at = base + len(piece)
+                piece = stream.read(BLOCK)
                 if not piece:
                     break
-                at += len(piece)
-                line += piece.count(b"\n")
+            line += piece.count(b"\n", at - base, span.start - base)
+            at = max(at, span.start)
             lined.append(Span(span.start, span.end, span.rule, span.form, line))
     return lined

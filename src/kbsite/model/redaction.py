@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 MARK: Final = b"[redacted]"
 
@@ -30,9 +30,8 @@ class Form(Enum):
     """Blanks stand there instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Bytes of a file that are hidden."""
+class Span(NamedTuple):
+    """Bytes of a file that are hidden. A tuple, since a site has tens of thousands of them."""
 
     start: int
     end: int

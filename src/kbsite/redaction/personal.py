@@ -106,8 +106,10 @@ def homes(data: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
 
     Whoever goes through them may go on further behind, at `past`.
     """
-    found = (_homes(data, literal, start, end, past) for literal in _HOMES)
-    return merge(*found, key=lambda span: span.start)
+    # Most transcripts come from one system, and have one of the two.
+    stand = [literal for literal in _HOMES if data.find(literal, start, end) >= 0]
+    found = [_homes(data, literal, start, end, past) for literal in stand]
+    return found[0] if len(found) == 1 else merge(*found, key=lambda span: span.start)
 
 
 def _homes(data: bytes, literal: bytes, start: int, end: int, past: Past) -> Iterator[Span]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -382,7 +381,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         elif span.end > whole[-1].end:
             last = whole[-1]
             form = _safest((last.form, span.form))
-            whole[-1] = replace(last, end=span.end, form=form)
+            whole[-1] = last._replace(end=span.end, form=form)
     return whole
 
 

@@ -37,6 +37,9 @@ class _Facts(NamedTuple):
     tools: tuple[str, ...] = ()
 
 
+_NOTHING = _Facts()
+
+
 class _State(Struct):
     """What rows say of later ones."""
 
@@ -164,7 +167,7 @@ def _progress(held: Row, state: _State) -> Iterator[Event]:
 
 
 def _facts(held: Row, state: _State) -> Iterator[Session]:
-    before = state.facts.get(held.agent, _Facts())
+    before = state.facts.get(held.agent, _NOTHING)
     now = _learned(before, held)
     if now == before:
         return
@@ -190,14 +193,12 @@ def _learned(known: _Facts, held: Row) -> _Facts:
             return known._replace(tools=tuple(filter(None, names)))
         case _:
             pass
-    return _Facts(
-        session_id=held.text("sessionId") or known.session_id,
-        model=known.model if model in ("", SYNTHETIC) else model,
-        effort=effort or known.effort,
-        harness_version=held.text("version") or known.harness_version,
-        cwd=known.cwd or held.text("cwd"),
-        tools=known.tools,
-    )
+    session_id = held.text("sessionId") or known.session_id
+    model = known.model if model in ("", SYNTHETIC) else model
+    version = held.text("version") or known.harness_version
+    now = (session_id, model, effort or known.effort, version, known.cwd or held.text("cwd"))
+    # Most rows say what those before them said.
+    return known if now == known[:5] else _Facts(*now, tools=known.tools)
 
 
 def _session(held: Row, state: _State) -> Session:
