@@ -205,6 +205,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const texts = new Map();
   const PAUSE = 40; // milliseconds, as OFTEN
   const OFTEN = 50;
+  const AHEAD = 4; // texts that are asked for at a time
   const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00a0" };
   let hits = [];
   let hit = -1;
@@ -286,8 +287,9 @@ document.addEventListener("transcript", ({ detail: run }) => {
     let order = 0;
     let going = null;
     let told = performance.now();
-    parts.forEach(run.ask);
     for (const part of parts) {
+      // What is here already is searched before the rest is asked for.
+      if (part === parts[1]) parts.forEach(run.ask);
       const steps = await textsOf(part).catch(() => []);
       if (mine !== searches) return;
       for (const { anchor, text } of steps) {
@@ -295,8 +297,10 @@ document.addEventListener("transcript", ({ detail: run }) => {
         for (const match of text.matchAll(wanted)) if (match[0]) hits.push({ anchor, order, nth: nth++ });
         order += 1;
       }
-      if (hits.length && !going) going = toHit(0);
-      if (performance.now() - told < OFTEN) continue;
+      const first = hits.length && !going;
+      if (first) going = toHit(0);
+      // The first hit is seen before the next is looked for.
+      if (!first && performance.now() - told < OFTEN) continue;
       told = performance.now();
       tell();
       // Whoever goes on typing, or to the next hit, does not wait for the rest.
@@ -318,9 +322,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
     const step = (await run.elementOf(anchor))?.closest("ol.steps > li");
     if (!step) return;
     await run.expand(step);
-    run.stand(step);
+    run.stand(step, typing);
     mark(step, nth);
-    if (typing) query.focus({ preventScroll: true });
     run.note(anchor);
   }
 
@@ -354,12 +357,12 @@ document.addEventListener("transcript", ({ detail: run }) => {
     clearTimeout(pause);
     pause = setTimeout(search, PAUSE);
   });
-  // Texts come while the reader thinks and types. They are taken apart when there is nothing else
-  // to do, or when they are searched.
+  // Texts come while the reader thinks and types, a few at a time, and are taken apart when there is
+  // nothing else to do. A search asks for all that are not there yet.
   query.addEventListener("focus", async () => {
-    parts.forEach(run.ask);
-    for (const part of parts) {
+    for (const [number, part] of parts.entries()) {
       await new Promise((go) => { rest(go); });
+      parts.slice(number, number + AHEAD).forEach(run.ask);
       await textsOf(part).catch(() => []);
     }
   }, { once: true });

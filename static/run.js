@@ -295,11 +295,13 @@
     window.addEventListener(kind, () => cancelAnimationFrame(settling), { passive: true, capture: true });
   }
 
-  function stand(step) {
-    here?.classList.remove("here");
+  // Who types goes on typing.
+  function stand(step, typing = false) {
+    if (here !== step) here?.classList.remove("here");
     here = step;
     if (!step) return;
     step.classList.add("here");
+    if (typing) return;
     step.tabIndex = -1;
     step.focus({ preventScroll: true });
   }

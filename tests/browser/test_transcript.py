@@ -97,6 +97,8 @@ def test_a_page_whose_part_does_not_come_shows_what_it_has(
     )
     page.goto(f"{address}#L{line_of(75)}", wait_until="commit")
 
+    # Seen when the script has run and hides nothing: before it runs, what stands there is seen too.
+    expect(page.locator("#tools")).to_be_visible()
     expect(page.get_by_text("Round 0 begins.")).to_be_visible()
     assert page.locator("html.veiled").count() == 0
     assert answer == "none" or asked
@@ -144,6 +146,43 @@ def test_a_count_is_never_told_of_words_that_have_changed_since(open_run: Open) 
 
     assert page.evaluate(CHANGED) == ""
     expect(page.locator("#found")).to_have_text("nothing found", timeout=15000)
+
+
+# What is asked for from when a word is there until its first hit is told.
+BEFORE_THE_FIRST = """(word) => new Promise((tell) => {
+    const found = document.getElementById("found");
+    const query = document.getElementById("query");
+    let asked = 0;
+    const { fetch } = window;
+    window.fetch = (...all) => { asked += 1; return fetch(...all); };
+    const append = document.head.append.bind(document.head);
+    document.head.append = (...all) => { asked += 1; append(...all); };
+    new MutationObserver(() => /^1 of/.test(found.textContent) && tell(asked))
+        .observe(found, { childList: true });
+    query.value = word;
+    query.dispatchEvent(new Event("input"));
+})"""
+
+
+def test_a_hit_in_what_is_here_is_told_before_the_rest_is_asked_for(open_run: Open) -> None:
+    page = open_run()
+    page.wait_for_load_state("networkidle")
+
+    assert page.evaluate(BEFORE_THE_FIRST, "secret thought") == 0
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+
+
+def test_whoever_types_is_not_taken_away_by_a_hit(open_run: Open) -> None:
+    page = open_run()
+    page.keyboard.press("/")
+    page.evaluate("() => { document.activeElement.onblur = () => { window.left = true; }; }")
+    page.keyboard.type("secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
+    expect(page.locator(".steps > li.here")).to_have_count(1)
+
+    assert page.evaluate("[document.activeElement.id, window.left ?? false]") == ["query", False]
 
 
 def test_find_reaches_into_texts_that_have_a_page_of_their_own(open_run: Open) -> None:
