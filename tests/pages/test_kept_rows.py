@@ -94,3 +94,26 @@ def test_a_process_that_stays_knows_them_without_reading(folder: Path) -> None:
     held.begin("f", "t", folder)
 
     assert [held.text("csv", "r", "2", lambda: "lost"), *folder.iterdir()] == ["anew"]
+
+
+def test_of_many_rows_those_are_made_that_are_not_known_and_they_stand_in_their_order(
+    folder: Path,
+) -> None:
+    held, made = rows(folder), list[str]()
+
+    def make(about: str) -> str:
+        made.append(about)
+        return f"anew {about}"
+
+    asked_of = {"b": "1", "r": "1", "c": ""}
+    told = held.texts("csv", asked_of, make)
+    held.write()
+
+    assert told == ["anew b", "kept \udcff", "anew c"]
+    assert made == ["b", "c"]
+    assert rows(folder).texts("csv", {"r": "2", "b": "1"}, make) == ["anew r", "anew b"]
+    assert made == ["b", "c", "r"]
+    # What this process made last is newer, and is known without a folder too.
+    held.begin("f", "t", folder)
+    assert held.texts("csv", asked_of, make) == told
+    assert made == ["b", "c", "r", "c"]

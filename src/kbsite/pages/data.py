@@ -103,12 +103,9 @@ def _bundled(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield from _leaderboards(site)
     runs = listing.ordered(site)
-    lines = [listing.kept_text(site, "csv", one, partial(_csv_line, site, one)) for one in runs]
-    yield File(CSV, table.csv_text(lines))
+    yield File(CSV, table.csv_text(listing.kept_texts(site, "csv", runs, _csv_line)))
     if parquet.available():
-        rows = [
-            listing.kept_text(site, "table", one, partial(_packed_row, site, one)) for one in runs
-        ]
+        rows = listing.kept_texts(site, "table", runs, _packed_row)
         yield File(PARQUET, data=partial(_parquet, rows))
     yield File(FEED, _feed(site))
     yield File(SITE, json_text(published(site)))

@@ -51,10 +51,7 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
-    rows = [
-        listing.kept_text(site, "explored", stored, partial(_packed, site, stored))
-        for stored in site.runs
-    ]
+    rows = listing.kept_texts(site, "explored", site.runs, _packed)
     yield File(DATA, f"window.kbsiteExplored=[{','.join(rows)}];\n")
     scored = [(stored, attempt_of(stored)) for stored in site.runs]
     runs = [stored for stored, _ in sorted(scored, key=_best_first)[:ROWS]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,19 +82,36 @@ class KeptRows(Struct):
         """The same of a row that is text, which may lie beside the site. A kind is of one page."""
         if self._folder is None or not made_of:
             return self.row(kind, about, made_of, make)
-        told = self._told.get(kind)
-        if told is None:
-            told = self._told[kind] = self._read(kind)
-        held = told.get(about)
+        held = self._read_once(kind).get(about)
         if held is None or held[0] != made_of:
             self._new.add(kind)
             return self.row(kind, about, made_of, make)
         self._asked.setdefault(kind, {})[about] = held
         return held[1]
 
+    def texts(self, kind: str, made_of: Mapping[str, str], make: Callable[[str], str]) -> list[str]:
+        """Such rows of a page about many, in order: what each is made of, by what it is about."""
+        held = self._held.get(kind, {}) if self._folder is None else self._read_once(kind)
+        asked, rows = self._asked.setdefault(kind, {}), []
+        # Of thousands few changed: for the others nothing is called.
+        for about, known in made_of.items():
+            row = held.get(about)
+            if known and row is not None and row[0] == known:
+                asked[about] = row
+                rows.append(row[1])
+            else:
+                rows.append(self.text(kind, about, known, partial(make, about)))
+        return rows
+
     def html(self, kind: str, about: str, made_of: str, make: Callable[[], str]) -> str:
         """The same of a row that templates make."""
         return self.text(kind, about, made_of and f"{made_of}{self._templates}", make)
+
+    def _read_once(self, kind: str) -> Mapping[str, tuple[str, str]]:
+        told = self._told.get(kind)
+        if told is None:
+            told = self._told[kind] = self._read(kind)
+        return told
 
     def _read(self, kind: str) -> Mapping[str, tuple[str, str]]:
         told = None if self._fresh else read_sealed(self._path(kind), _Told)

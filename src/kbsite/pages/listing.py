@@ -139,8 +139,8 @@ def words(site: Site) -> dict[str, dict[str, str]]:
 def files(site: Site) -> Iterator[File]:
     """The two files that list all runs."""
     runs = ordered(site)
-    yield File(LISTING, _listing([_listed_text(site, stored) for stored in runs]))
-    rows = [kept_text(site, "script", one, partial(_script_row, site, one)) for one in runs]
+    yield File(LISTING, _listing(kept_texts(site, "json", runs, _listed_text)))
+    rows = kept_texts(site, "script", runs, _script_row)
     yield File(LISTING_SCRIPT, script(site, runs, FIELDS, rows))
 
 
@@ -163,10 +163,7 @@ _NEXT = ",\n    "
 
 
 def _listed_text(site: Site, stored: StoredRun) -> str:
-    def made() -> str:
-        return inner_json(one_listed(site, stored))
-
-    return kept_text(site, "json", stored, made)
+    return inner_json(one_listed(site, stored))
 
 
 def kept(site: Site, kind: str, stored: StoredRun, make: Callable[[], Row]) -> Row:
@@ -175,10 +172,12 @@ def kept(site: Site, kind: str, stored: StoredRun, make: Callable[[], Row]) -> R
     return site.kept.row(kind, run_id, site.rows_depend.get(run_id, ""), make)
 
 
-def kept_text(site: Site, kind: str, stored: StoredRun, make: Callable[[], str]) -> str:
-    """The same of a row that is text, and of a kind that one page alone has."""
-    run_id = stored.run.id
-    return site.kept.text(kind, run_id, site.rows_depend.get(run_id, ""), make)
+def kept_texts(
+    site: Site, kind: str, runs: Sequence[StoredRun], make: Callable[[Site, StoredRun], str]
+) -> list[str]:
+    """The same of rows that are text, and of a kind that one page alone has."""
+    made_of = {stored.run.id: site.rows_depend.get(stored.run.id, "") for stored in runs}
+    return site.kept.texts(kind, made_of, lambda run_id: make(site, site.by_id[run_id]))
 
 
 def listed(site: Site) -> tuple[ListedRun, ...]:
