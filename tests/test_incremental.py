@@ -39,6 +39,7 @@ from kbsite.store import runs
 from kbsite.store.problems import StoredProblem, read_problem
 from kbsite.store.settings import Settings
 from kbsite.tasks import Prepared
+from kbsite.text import CodeLine, code_lines
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.trees import tree
 
@@ -577,6 +578,28 @@ def test_of_a_board_the_row_that_changed_is_made_anew_and_scores_are_compared_wh
     assert counts[0] == (1, False, False)
     assert counts[1][0] == 2
     assert counts[1][2]
+    assert after == from_nothing(settings)
+
+
+def test_the_reference_of_a_problem_is_coloured_where_it_changed_and_for_no_run(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    coloured = list[str]()
+
+    def counted(source: str) -> list[CodeLine]:
+        coloured.append(source)
+        return code_lines(source)
+
+    monkeypatch.setattr("kbsite.pages.problem.code_lines", counted)
+    (folder_of(settings, "long") / "audit.yaml").write_text("verdict: clean\nsummary: Fine.\n")
+    build(settings)
+    told = list(coloured)
+    (settings.problems / "softmax" / "reference.py").write_text("x = '<a>'\n")
+    after = tree(build(settings).out)
+
+    assert told == []
+    assert coloured == ["x = '<a>'\n"]
     assert after == from_nothing(settings)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.model.accounting import ListedShape, bound_by, ceiling_of
@@ -16,8 +18,10 @@ from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Bound, Problem
 from kbsite.pages import listing
 from kbsite.pages.page import Page, Site, problem_path, templated
+from kbsite.standing import digest
+from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
-from kbsite.text import code_lines
+from kbsite.text import CodeLine, code_lines
 
 _ADDRESS = re.compile(r"https?://[!-~]+")
 
@@ -150,10 +154,21 @@ def _values(site: Site, problem: str) -> dict[str, object]:
         "hardware": held,
         "shapes": _shapes(site, stored.problem, held) if stored else [],
         "is_address": _ADDRESS.fullmatch,
-        "reference": code_lines(stored.reference) if stored else [],
+        "reference": _coloured(site, stored) if stored else [],
         "results": list(_results(site, problem)),
         "elsewhere": list(_elsewhere(site, problem)),
     }
+
+
+def _coloured(site: Site, stored: StoredProblem) -> list[CodeLine]:
+    """The reference, line by line; coloured anew only where it changed."""
+
+    def made() -> str:
+        return json.dumps([str(line.html) for line in code_lines(stored.reference)])
+
+    told = site.kept.text(f"reference-{stored.id}", "all", digest(stored.reference), made)
+    lines = enumerate(json.loads(told), start=1)
+    return [CodeLine(number, Markup(line)) for number, line in lines]  # noqa: S704 - Pygments escapes all text
 
 
 def dimensions(problem: Problem) -> list[str]:
