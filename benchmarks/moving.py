@@ -1,14 +1,19 @@
-"""How long a reader waits for a place in a transcript: found, found next, linked to."""
+"""How long a reader waits for a place in a transcript: found, found next, linked to.
+
+By the browser's own clock, as it times paints: from the key, or from the beginning of the
+navigation, until the frame is drawn that shows the place. What it takes to drive the browser is not
+in it.
+"""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 from playwright.sync_api import Browser, Page
 
@@ -26,12 +31,12 @@ class Moving:
     opened: str
     """How the page was opened: from a server or from disk."""
     found: float
-    """Milliseconds from the last key of a word to the number of its hits."""
+    """Milliseconds from the last key of a word until its first hit is seen, and counted."""
     hits: int
     following: float
-    """Milliseconds to the next hit, median."""
+    """Milliseconds from a key until the next hit is on the screen, median."""
     linked: float
-    """Milliseconds from opening the address of a step to the step on the screen, median."""
+    """Milliseconds from opening the address of a step until it is on the screen, median."""
     off: float
     """Pixels that the step lies away from where it should at most."""
 
@@ -66,16 +71,15 @@ def _anchors(page: Path, links: int) -> list[str]:
 def _moving(driven: Browser, opened: str, url: str, anchors: Sequence[str]) -> Moving:
     context = driven.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
+    page.add_init_script(WATCH)
     page.goto(url, wait_until="load", timeout=MINUTES)
     page.wait_for_timeout(1000)
     page.keyboard.press("/")
-    field = page.locator("#query")
-    start = perf_counter()
-    field.fill(WORD)
-    count = page.locator("#found")
+    page.evaluate(FOUND)
+    page.locator("#query").fill(WORD)
+    found = _taken(page)
     page.wait_for_function(COUNTED, timeout=MINUTES)
-    found = (perf_counter() - start) * 1000
-    hits = int(re.sub(r"\D", "", count.inner_text().split("of")[-1]) or 0)
+    hits = int(re.sub(r"\D", "", page.locator("#found").inner_text().split("of")[-1]))
     following = median(_next(page) for _ in range(10))
     context.close()
     links = [_linked(driven, f"{url}#{anchor}", anchor) for anchor in anchors]
@@ -85,25 +89,56 @@ def _moving(driven: Browser, opened: str, url: str, anchors: Sequence[str]) -> M
     )  # fmt: skip
 
 
-COUNTED = "() => /\\d+ of \\d/.test(document.getElementById('found').textContent)"
+WATCH = """
+  // How long it took until a frame was drawn in which something is seen.
+  const whenDrawn = (seen, since) => new Promise((tell) => {
+    const look = () => {
+      if (!seen()) return requestAnimationFrame(look);
+      const drawn = new MessageChannel();
+      drawn.port1.onmessage = () => tell(performance.now() - since());
+      // It is there when a frame begins: what is posted now comes after that frame.
+      return drawn.port2.postMessage(null);
+    };
+    requestAnimationFrame(look);
+  });
+  let key = 0;
+  for (const kind of ["keydown", "input"]) {
+    addEventListener(kind, (event) => { key = event.timeStamp; }, { capture: true });
+  }
+  const inView = ({ top, height }) => height > 0 && top >= 0 && top < innerHeight;
+  const hit = () => [...(CSS.highlights.get("found") ?? [])][0];
+  window.waitForHit = () => {
+    const count = document.getElementById("found");
+    const before = { hit: hit(), count: count.textContent };
+    window.taken = whenDrawn(
+      () => hit() && hit() !== before.hit && inView(hit().getBoundingClientRect())
+        && count.textContent !== before.count && /\\d of \\d/.test(count.textContent),
+      () => key,
+    );
+  };
+  window.waitForStep = (anchor) => {
+    window.taken = whenDrawn(() => {
+      const step = document.getElementById(anchor);
+      return step?.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+        && inView(step.getBoundingClientRect());
+    }, () => 0);
+  };
+"""
+FOUND = "() => waitForHit()"
+COUNTED = "() => /^\\d+ of \\d+$/.test(document.getElementById('found').textContent)"
+
+
+def _taken(page: Page) -> float:
+    """Milliseconds until what is waited for was drawn."""
+    return float(page.evaluate("() => taken"))
 
 
 def _next(page: Page) -> float:
-    before = page.locator("#found").inner_text()
-    start = perf_counter()
+    page.evaluate(FOUND)
     page.locator("#query").press("Enter")
-    page.wait_for_function(
-        "(before) => document.getElementById('found').textContent !== before", arg=before
-    )
-    return (perf_counter() - start) * 1000
+    return _taken(page)
 
 
-SHOWN = """(anchor) => {
-  const step = document.getElementById(anchor);
-  if (!step) return null;
-  const top = step.getBoundingClientRect().top;
-  return top >= 0 && top < innerHeight ? top : null;
-}"""
 OFF = """(anchor) => Math.abs(document.getElementById(anchor).getBoundingClientRect().top
   - document.getElementById("tools").getBoundingClientRect().bottom - 8)"""
 
@@ -111,10 +146,9 @@ OFF = """(anchor) => Math.abs(document.getElementById(anchor).getBoundingClientR
 def _linked(driven: Browser, url: str, anchor: str) -> tuple[float, float]:
     context = driven.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
-    start = perf_counter()
+    page.add_init_script(f"{WATCH}\nif (location.hash) waitForStep({json.dumps(anchor)});")
     page.goto(url, wait_until="commit", timeout=MINUTES)
-    page.wait_for_function(SHOWN, arg=anchor, timeout=MINUTES)
-    took = (perf_counter() - start) * 1000
+    took = _taken(page)
     page.wait_for_timeout(1000)
     off = float(page.evaluate(OFF, anchor))
     context.close()
