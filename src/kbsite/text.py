@@ -1,8 +1,8 @@
 """Text that somebody else wrote, made safe and visible for a page.
 
-The only module that knows Pygments and pyfiglet, and that `lexers` and `markdown_parser` work for.
-Everything here returns Markup that can stand in a page as it is: no tag, attribute or address in it
-comes from the text itself.
+The only module that knows Pygments and pyfiglet, and that `markdown_parser` works for. Everything
+here returns Markup that can stand in a page as it is: no tag, attribute or address in it comes from
+the text itself.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
 
 from kbsite.blocks import bare, blocks, is_simple, marked
 from kbsite.changed_words import ENDS, STARTS, with_marks
-from kbsite.lexers import lexer
 from kbsite.model.transcript import DiffLine
 
 if TYPE_CHECKING:
@@ -285,7 +285,8 @@ def code_lines(source: str, language: str = "python") -> list[CodeLine]:
     """Source, highlighted, line by line; the classes are Pygments' short names."""
     # What is left of carriage returns ends no line; the lexer would take it for a line end.
     text = visible(source.replace("\r\n", "\n").replace("\r", "␍"))
-    html = highlight(text, lexer(language), HtmlFormatter(nowrap=True, classprefix="hl-"))
+    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    html = highlight(text, lexer, HtmlFormatter(nowrap=True, classprefix="hl-"))
     lines = html.split("\n")
     if lines and not lines[-1]:
         lines.pop()
