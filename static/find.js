@@ -19,6 +19,7 @@ for (const held of document.querySelectorAll("details > noscript")) {
   };
   held.parentElement.addEventListener("toggle", unpack, { once: true });
   window.addEventListener("beforeprint", unpack, { once: true });
+  if (matchMedia("print").matches) unpack();
   window.addEventListener("load", () => rest(unpack, SOON), { once: true });
 }
 

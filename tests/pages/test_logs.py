@@ -1,4 +1,4 @@
-"""Logs on a run's page: whole, with a place for each line that a proven quote cites, no other."""
+"""Logs on a run's page: short ones whole, with a place for each line that a proven quote cites."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from kbsite.model.audit import Quote
 from kbsite.model.proof import Proof, ProofState
 from kbsite.pages.logs import SHORT, Stretch, log_places, logs
+from kbsite.pages.long_text import WHOLE
 from kbsite.store.runs import LOGS, read_run
 from tests.conftest import MakeRun
 
@@ -55,6 +56,30 @@ def test_a_long_log_is_folded_unless_it_is_quoted(
     [log] = logs(run, (proof(CHECK, *quoted),) if quoted else ())
 
     assert log.opens is opens
+
+
+def test_of_a_log_that_is_too_long_the_ends_stand_and_those_around_what_is_quoted(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    lines = [f"line {number}\n" for number in range(1, 20_001)]
+    run = read_run(make_run(tmp_path / "demo", files={CHECK: "".join(lines).encode()}))
+    [whole] = logs(run, ())
+    [log] = logs(run, (proof(CHECK, 10_000),))
+
+    first, last = whole.stretches
+    assert not whole.opens
+    assert (first.text[:7], last.text[-11:]) == ("line 1\n", "line 20000\n")
+    assert _lines(first.text) + first.left_out + _lines(last.text) == len(lines)
+    assert log.opens
+    assert [one.place for one in log.stretches] == ["", "", "log-1-L10000", "", ""]
+    assert log.stretches[1].text.endswith("line 9999\n")
+    assert log.stretches[3].text.startswith("line 10001\n")
+    assert sum(_lines(one.text) + one.left_out for one in log.stretches) == len(lines)
+    assert sum(len(one.text) for one in log.stretches) < WHOLE
+
+
+def _lines(text: str) -> int:
+    return text.count("\n")
 
 
 def test_only_proven_quotes_of_logs_that_are_there_have_an_address(

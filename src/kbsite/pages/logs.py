@@ -8,6 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from kbsite.model.proof import Proof
+from kbsite.pages.long_text import WHOLE, ends_of
 from kbsite.pages.quotes import lines_by_file, proven
 from kbsite.store.runs import LOGS, StoredRun
 
@@ -18,10 +19,12 @@ class Stretch(Struct, frozen=True):
     text: str
     place: str = ""
     """Its place on the page, for a line that is quoted; empty for the lines between."""
+    left_out: int = 0
+    """Lines behind it that are not shown, as there are too many."""
 
 
 class Log(Struct, frozen=True):
-    """A log of a run, whole."""
+    """A log of a run, long ones by their ends and those around what is quoted."""
 
     name: str
     text: str
@@ -35,7 +38,7 @@ class Log(Struct, frozen=True):
     @property
     def opens(self) -> bool:
         """Whether it is shown without a click: it is short, or quoted."""
-        return self.lines <= SHORT or len(self.stretches) > 1 or bool(self.stretches[0].place)
+        return self.lines <= SHORT or any(one.place for one in self.stretches)
 
 
 SHORT = 41
@@ -69,12 +72,22 @@ def _place(log: int, line: int) -> str:
 
 def _stretches(text: str, log: int, quoted: frozenset[int]) -> Iterator[Stretch]:
     if not quoted:
-        yield Stretch(text)
+        yield from _in_short(text)
         return
     numbered = enumerate(_lines(text), start=1)
     for place, rows in groupby(numbered, lambda row: row[0] if row[0] in quoted else 0):
         whole = "".join(line for _, line in rows)
-        yield Stretch(whole, _place(log, place) if place else "")
+        yield from (Stretch(whole, _place(log, place)),) if place else _in_short(whole)
+
+
+def _in_short(text: str) -> Iterator[Stretch]:
+    """Lines that nobody quotes; of too many the first and the last."""
+    if len(text) <= WHOLE:
+        yield Stretch(text)
+        return
+    head, tail, left_out = ends_of(text)
+    yield Stretch(head, left_out=left_out)
+    yield Stretch(tail)
 
 
 def _lines(text: str) -> list[str]:

@@ -47,10 +47,7 @@ class LongTexts(Struct):
         number = self._seen[anchor] = self._seen.get(anchor, 0) + 1
         page = f"text-{anchor}-{number}.html"
         self._held.append(LongText(page, anchor, text))
-        head = _up_to_line_end(text[:HEAD])
-        tail = _from_line_start(text[-TAIL:])
-        between = text[len(head) : len(text) - len(tail)]
-        return Ends(head, tail, between.count("\n") or 1, page)
+        return Ends(*ends_of(text), page)
 
     def diff_ends(self, lines: Sequence[DiffLine], anchor: str) -> Ends | None:
         """The ends of a diff that is too long for its place; None if it is not."""
@@ -78,6 +75,12 @@ class LongTexts(Struct):
         """The texts that were collected since the last time."""
         held, self._held = self._held, []
         yield from held
+
+
+def ends_of(text: str) -> tuple[str, str, int]:
+    """The first and the last lines of a text that is too long, and how many lie between them."""
+    head, tail = _up_to_line_end(text[:HEAD]), _from_line_start(text[-TAIL:])
+    return head, tail, text[len(head) : len(text) - len(tail)].count("\n") or 1
 
 
 def _up_to_line_end(text: str) -> str:
