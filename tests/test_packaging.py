@@ -45,22 +45,23 @@ def test_the_wheel_builds_a_site_where_no_checkout_is(
 ) -> None:
     make_settings(tmp_path / "mine")
     make_run(tmp_path / "mine" / "runs" / "demo")
-    # The dependencies are those of this environment: only kbsite itself comes from the wheel.
+    # The dependencies are those of this environment: only kbsite itself comes from the wheel,
+    # whatever PYTHONPATH says (-E).
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env" / "bin" / "python"
     site = subprocess.run(
-        [python, "-c", "import site; print(site.getsitepackages()[0])"],
+        [python, "-E", "-c", "import site; print(site.getsitepackages()[0])"],
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
     zipfile.ZipFile(wheel).extractall(site)
     here = next(path for path in sys.path if path.endswith("site-packages"))
     code = f"import sys; sys.path.append({here!r}); from kbsite.cli import main; main()"
     done = subprocess.run(
-        [python, "-c", code, "build"],
+        [python, "-E", "-c", code, "build"],
         cwd=tmp_path / "mine", capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     where = subprocess.run(
-        [python, "-c", "import kbsite; print(kbsite.__file__)"],
+        [python, "-E", "-c", "import kbsite; print(kbsite.__file__)"],
         cwd=tmp_path, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
 
