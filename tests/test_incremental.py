@@ -27,7 +27,7 @@ from kbsite.model.alarm import Alarm, Level
 from kbsite.model.board import Board, Row
 from kbsite.model.config import Leak
 from kbsite.model.standing import Standing
-from kbsite.output import Work
+from kbsite.model.work import Work
 from kbsite.page_making import PageMaking
 from kbsite.pages.board_rows import Draw, GridRows
 from kbsite.pages.page import Page
@@ -610,7 +610,7 @@ def test_a_build_with_nothing_to_do_imports_nothing_that_makes_pages(settings: S
     built = build(settings)
     code = (
         "import sys; from pathlib import Path; from kbsite.build import build;"
-        "from kbsite.store.settings import read_settings; from kbsite.output import Work;"
+        "from kbsite.store.settings import read_settings; from kbsite.model.work import Work;"
         "assert build(read_settings(Path(sys.argv[1]))).work == Work();"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), *sys.modules)"
     )
@@ -623,6 +623,35 @@ def test_a_build_with_nothing_to_do_imports_nothing_that_makes_pages(settings: S
     assert built.pages
     assert {"kbsite.build", "msgspec"} <= loaded
     assert not loaded & {"pandas", "plotly", "jinja2", "pygments", "markdown_it", "kbsite.pages"}
+
+
+IDLE = {
+    "bz2", "ctypes", "gzip", "html", "json", "lzma", "pickle", "random", "selectors", "shutil",
+    "signal", "tarfile", "tempfile", "traceback", "zipfile", "kbsite.engines.crew",
+    "kbsite.hiding", "kbsite.model.event", "kbsite.model.hardware", "kbsite.model.redaction",
+    "kbsite.model.run", "kbsite.model.transcript", "kbsite.output", "kbsite.reading",
+    "kbsite.record", "kbsite.store.files", "kbsite.store.hardware", "kbsite.store.runs",
+}  # fmt: skip
+"""What a build loads that has something to do."""
+
+
+def test_a_build_with_nothing_to_do_loads_what_it_needs_to_know_that(settings: Settings) -> None:
+    settings.path.write_text("title: Bench\n")
+    command = [sys.executable, "-X", "importtime", "-m", "kbsite", "build"]
+
+    def loaded() -> set[str]:
+        done = subprocess.run(
+            [*command, "--jobs", "1", "--config", settings.path],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        times = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+        return {line.rpartition("|")[2].strip() for line in times}
+
+    assert {"kbsite.hiding", "json", "shutil"} <= loaded()
+    nothing = loaded()
+
+    assert {"kbsite.build", "msgspec", "yaml"} <= nothing
+    assert not nothing & IDLE
 
 
 def test_a_line_more_loads_no_parser_of_markdown(settings: Settings) -> None:

@@ -15,7 +15,8 @@ import pytest
 from kbsite import search
 from kbsite.build import build, override
 from kbsite.engines import Here
-from kbsite.output import Output, Work
+from kbsite.model.work import Work
+from kbsite.output import Output
 from kbsite.search import blocks, index, words
 from kbsite.search.index import Text, write_index
 from kbsite.search.words import LONGEST, words_of

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from kbsite.cli import main
+import gc
+
+
+def main() -> None:
+    """Run the command line."""
+    # All that is loaded stays: to look for cycles in it, again and again, takes as long as a tenth
+    # of it. The command that is asked for has them looked for again.
+    gc.disable()
+    from kbsite.cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import pickle
-import select
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -60,10 +56,14 @@ class Waiting(Generic[T]):
                 self._copy, self._told = copied(self._tell)
 
     def _tell(self, stream: BinaryIO) -> None:
+        import pickle
+
         pickle.dump(self._work(), stream, pickle.HIGHEST_PROTOCOL)
 
     def is_under_way(self) -> bool:
         """Whether somebody is at it, and has nothing to tell yet."""
+        import select
+
         return self._copy is not None and not select.select([self._told], [], [], 0)[0]
 
     def __call__(self) -> T:
@@ -77,6 +77,8 @@ class Waiting(Generic[T]):
         self._copy = None
         if status or not answer:
             return self._work()
+        import pickle
+
         given: T = pickle.loads(answer)  # noqa: S301 - a copy of this very process wrote it
         return given
 
@@ -143,6 +145,9 @@ _WHEN_THE_PARENT_ENDS = 1
 def _end_with(parent: int) -> None:
     """End when the process ends that made this one, where the system can see to that."""
     if sys.platform == "linux":
+        import ctypes
+        import signal
+
         ctypes.CDLL(None).prctl(_WHEN_THE_PARENT_ENDS, signal.SIGKILL)
         if os.getppid() != parent:
             # It has ended already.

@@ -16,9 +16,10 @@ from kbsite.beside import one_core
 from kbsite.engines import Engine, Here, engine_of
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
-from kbsite.output import Work, alone
+from kbsite.model.work import Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested
+from kbsite.store.alone import alone
 from kbsite.store.inputs import Input, changed, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override

@@ -20,7 +20,8 @@ from kbsite.lookout import Lookout, Sighting, Tick, found_across
 from kbsite.model.config import Redact
 from kbsite.model.event import Event
 from kbsite.model.finding import Finding
-from kbsite.output import Output, Work
+from kbsite.model.work import Work
+from kbsite.output import Output
 from kbsite.reading import MARKER, read_noticing
 from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of

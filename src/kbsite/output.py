@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Container, Iterable
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from kbsite.beside import beside
+from kbsite.model.work import Work
 from kbsite.store import spares
 from kbsite.store.files import Stored, digest, gzipped
 from kbsite.store.swapping import put_in_place, recover, remove
@@ -23,19 +22,6 @@ from kbsite.store.writing import write_new, write_pieces
 
 if TYPE_CHECKING:
     from kbsite.pages.page import File
-
-
-class Work(Struct):
-    """What a build had to do, the same however many processes did it."""
-
-    parsed: int = 0
-    """Transcripts that were read."""
-    rendered: int = 0
-    """Pages that were made from templates, the parts of transcripts among them."""
-    written: int = 0
-    """Files whose content is new."""
-    kept: int = 0
-    """Files that are what they were."""
 
 
 class Placed(Struct, frozen=True):
@@ -112,22 +98,6 @@ class Gathered(Struct):
 def file_bytes(file: File) -> bytes:
     """What a file holds that is whole."""
     return file.data() if file.data else file.text.encode("utf-8")
-
-
-@contextmanager
-def alone(out: Path) -> Iterator[None]:
-    """Keeps other builds of the same site waiting.
-
-    Copies of a process that work for it hold on to this until they are gone, even after it was
-    killed: what they still write is not taken for the next build's.
-    """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(out.with_name(f".{out.name}.build.lock"), os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 class Output:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
@@ -62,6 +63,18 @@ def test_a_command_that_ends_does_not_look_for_cycles_first() -> None:
         [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "True"
+
+
+def test_cycles_are_looked_for_again_once_a_command_is_loaded() -> None:
+    gc.disable()
+    try:
+        done = CliRunner().invoke(kbsite, ["lint", "--help"])
+        assert gc.isenabled()
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+    assert done.exit_code == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -23,7 +23,7 @@ from kbsite.hiding import Hiding, denied_of, hiding_of
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Allowed, Redact
 from kbsite.model.proof import ProofState
-from kbsite.output import Work
+from kbsite.model.work import Work
 from kbsite.reading import looked_over, read
 from kbsite.store.inputs import changes, inputs
 from kbsite.store.settings import Settings

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kbsite.build import build
-from kbsite.output import Work
+from kbsite.model.work import Work
 from kbsite.standing import record_path
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.killed import Killed, during_a_build, during_publishing

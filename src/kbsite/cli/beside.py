@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,17 @@ class OpenGroup(LazyGroup):
         """The command of this name; MachineError where what brings it cannot be imported."""
         own = super().get_command(ctx, cmd_name)
         return own or self._brought(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for, loaded, and what it is given."""
+        found = super().resolve_command(ctx, args)
+        if not gc.isenabled():
+            # `kbsite.__main__` put that off: what is loaded now stays.
+            gc.freeze()
+            gc.enable()
+        return found
 
     def _brought(self, name: str) -> click.Command | None:
         from importlib.metadata import entry_points

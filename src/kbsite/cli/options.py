@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -44,6 +43,8 @@ def tell(finding: Finding) -> None:
 
 def tell_all(findings: Iterable[Finding], *, as_json: bool) -> Counter[Severity]:
     """Print findings as they come, as JSON to stdout or as text to stderr; how many there were."""
+    import json
+
     seen: Counter[Severity] = Counter()
     for finding in findings:
         seen[finding.severity] += 1

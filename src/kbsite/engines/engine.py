@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -103,6 +101,9 @@ class Here(Struct, frozen=True):
 
 def packed_error(error: Exception) -> bytes:
     """What was raised, with where it was, to be raised in another process."""
+    import pickle
+    import traceback
+
     told = "".join(traceback.format_exception(error))
     with suppress(Exception):
         error.add_note(told)

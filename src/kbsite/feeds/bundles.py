@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import tarfile
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from kbsite.store.files import Stored
+if TYPE_CHECKING:
+    from kbsite.store.files import Stored
 
 EXTRA = "kbsite[bundles]"
 LEVEL = 10
@@ -24,6 +25,8 @@ def bundle(name: str, files: Sequence[Stored]) -> bytes:
 
     ImportError where the extra is not installed; OSError where a file cannot be read.
     """
+    import tarfile
+
     from zstandard import ZstdCompressor
 
     out = io.BytesIO()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -102,6 +101,8 @@ def _line(text: str, y: int, size: int, first: bool) -> str:  # noqa: FBT001
 
 def _text(text: str, y: int, size: int, colour: str) -> str:
     room = int((WIDTH - 2 * _EDGE) / (size * _LETTER))
+    from html import escape
+
     from kbsite.text import visible
 
     shown = visible(text)

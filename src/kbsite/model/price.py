@@ -8,10 +8,12 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from kbsite.model.run import Run
-from kbsite.model.transcript import Transcript
-from kbsite.model.usage import Usage
+if TYPE_CHECKING:
+    from kbsite.model.run import Run
+    from kbsite.model.transcript import Transcript
+    from kbsite.model.usage import Usage
 
 MILLION = 1_000_000
 """Tokens that a price is for."""

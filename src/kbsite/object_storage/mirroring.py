@@ -24,7 +24,7 @@ from kbsite.object_storage.failures import StorageError
 from kbsite.object_storage.listing import Listing, above, listing
 from kbsite.object_storage.provider import Entry
 from kbsite.object_storage.together import together
-from kbsite.output import alone
+from kbsite.store.alone import alone
 from kbsite.store.files import contents
 from kbsite.store.runs import run_folders
 from kbsite.store.swapping import put_in_place

@@ -23,8 +23,8 @@ from kbsite.object_storage.manifest import INTENT, MANIFEST, Manifest, Sent, dec
 from kbsite.object_storage.order import dropping, sending
 from kbsite.object_storage.provider import Entry
 from kbsite.object_storage.together import together
-from kbsite.output import alone
 from kbsite.reading import MARKER
+from kbsite.store.alone import alone
 from kbsite.store.files import Stored, contents
 
 if TYPE_CHECKING:

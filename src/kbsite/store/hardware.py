@@ -22,8 +22,6 @@ from kbsite.store.parsing import (
 )
 from kbsite.store.records import hints_of, lines_of, record
 
-HARDWARE = "bench/hardware"
-
 LIMIT_MHZ = 3500
 """No GPU clocks higher: a rate that would need more counts operations that are not done."""
 

@@ -6,20 +6,21 @@ YAML is read as JSON would be: true, false, null, decimal numbers and text. What
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from sys import intern
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import yaml
 
 from kbsite.errors import InputError, KbsiteError
 from kbsite.model.finding import one_line
-from kbsite.model.redaction import Span, covered
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
+
+if TYPE_CHECKING:
+    from kbsite.model.redaction import Span
 
 LIMIT_BYTES: Final = 4_000_000
 """No record that a person or a runner writes is larger; a larger file is refused unread."""
@@ -65,9 +66,13 @@ def read_text(path: Path, limit: int = LIMIT_BYTES, hidden: Sequence[Span] = ())
         raise invalid("expected a regular file", path)
     try:
         with path.open("rb") as stream:
-            data = covered(stream.read(limit + 1), hidden)
+            data = stream.read(limit + 1)
     except OSError as error:
         raise invalid(f"cannot be read: {error.strerror}", path) from error
+    if hidden:
+        from kbsite.model.redaction import covered
+
+        data = covered(data, hidden)
     if len(data) > limit:
         raise invalid(f"too large; expected at most {limit} bytes", path, line=1)
     try:
@@ -82,6 +87,8 @@ def json_data(path: Path, text: str, *, any_text: bool = False) -> object:
     """What a JSON text says; `any_text` lets pass the halves of characters that name files."""
     if text.startswith("\ufeff"):
         raise invalid("starts with a byte order mark; JSON has none", path, line=1)
+    import json
+
     try:
         data = json.loads(
             text,
@@ -138,6 +145,8 @@ def _real(path: Path, text: str, token: str) -> float:
 
 def _refuse_halves(path: Path, text: str, data: object) -> None:
     # Half a surrogate pair is valid JSON, but no text: it could not be written anywhere.
+    import json
+
     half = _HALF.search(json.dumps(data, ensure_ascii=False))
     if half:
         escape = f"\\u{ord(half[0]):04x}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -65,6 +64,8 @@ def json_places(text: str) -> Iterator[Place]:
 
 def _unquoted(token: str) -> str:
     try:
+        import json
+
         return str(json.loads(token, strict=False))
     except ValueError:
         return token

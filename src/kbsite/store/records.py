@@ -14,13 +14,22 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
 from kbsite.errors import InputError
 from kbsite.model.finding import one_line
-from kbsite.model.redaction import Span
 from kbsite.store.parsing import (
     LIMIT_BYTES,
     LIMIT_YAML_BYTES,
@@ -31,6 +40,9 @@ from kbsite.store.parsing import (
     yaml_data,
 )
 from kbsite.store.places import line_of, lines_of
+
+if TYPE_CHECKING:
+    from kbsite.model.redaction import Span
 
 __all__ = [
     "LIMIT_BYTES", "InvalidFileError", "hints_of", "json_record", "line_of", "lines_of",

@@ -6,18 +6,23 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
-from kbsite.model.hardware import Hardware
 from kbsite.model.price import PriceTable
-from kbsite.store.hardware import HARDWARE, read_all_hardware
 from kbsite.store.locations import Location, cache_folder, place
 from kbsite.store.parsing import invalid
 from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import yaml_record
 
+if TYPE_CHECKING:
+    from kbsite.model.hardware import Hardware
+
 CONFIG = "kbsite.yaml"
+
+HARDWARE = "bench/hardware"
+"""The folder of what hardware can do, where kbsite.yaml names no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,4 +152,8 @@ def _prices(config: Config, home: Path) -> PriceTable:
 def _hardware(config: Config, home: Path) -> dict[str, Hardware]:
     """What the folder holds that kbsite.yaml names; else bench/hardware, if it is there."""
     folder = home / (config.hardware or HARDWARE)
-    return read_all_hardware(folder) if config.hardware or folder.is_dir() else {}
+    if not config.hardware and not folder.is_dir():
+        return {}
+    from kbsite.store.hardware import read_all_hardware
+
+    return read_all_hardware(folder)

@@ -9,7 +9,6 @@ A spare is only ever there whole: whoever works on it gives it another name firs
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Set
 from contextlib import suppress
@@ -167,4 +166,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
         return
     except OSError:
         # Not every file system knows links.
+        import shutil
+
         shutil.copyfile(source, target)

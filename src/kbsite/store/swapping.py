@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -50,6 +48,8 @@ def remove(path: Path) -> None:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
     else:
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -59,6 +59,8 @@ def _aside(place: Path) -> Path:
 
 def _exchanged(one: Path, other: Path) -> bool:
     """Whether two names were exchanged; False where the system does not know how."""
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     try:

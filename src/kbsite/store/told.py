@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +28,8 @@ def _decoded(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError:
+        import json
+
         return msgspec.convert(json.loads(data), kind)
 
 
@@ -42,6 +43,8 @@ def _encoded(value: object) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         # Names of files may hold bytes that are no UTF-8: then all stands in ASCII.
+        import json
+
         return json.dumps(msgspec.to_builtins(value)).encode()
 
 

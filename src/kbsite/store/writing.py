@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -98,6 +97,8 @@ _AT_ONCE = 100_000
 
 def json_text(value: object) -> str:
     """`value`, a record or plain data, as indented JSON that ends in a line end."""
+    import json
+
     plain = msgspec.to_builtins(value)
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if not _HALF.search(text):
