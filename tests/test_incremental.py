@@ -707,6 +707,20 @@ def test_a_line_of_a_template_remakes_the_pages_that_it_is_on_and_no_other(
     assert after == from_nothing(settings)
 
 
+def test_a_page_that_stood_while_another_template_changed_is_known_by_its_own(
+    settings: Settings, templates: Path
+) -> None:
+    build(settings)
+    parsed = []
+    for name in ("pages/home.html", "pages/part.html"):
+        with (templates / name).open("a") as stream:
+            stream.write("<!-- a line more -->\n")
+        parsed.append(build(settings).work.parsed)
+
+    assert parsed == [0, 1]
+    assert tree(settings.out) == from_nothing(settings)
+
+
 def test_a_line_of_a_style_sheet_remakes_no_page(settings: Settings, templates: Path) -> None:
     before = tree(build(settings).out)
     with (templates.parent / "static" / "runs.css").open("a") as stream:

@@ -83,7 +83,7 @@ def make(
     from kbsite.tasks import Prepared
 
     earlier = still_right(known, frame, now.templates, before.templates)
-    prepared = Prepared(shown, held, frame, earlier, output, ahead, now.templates)
+    prepared = Prepared(shown, held, frame, earlier, output, ahead)
     making = PageMaking(
         prepared, before, now, known.raw, engine, _found_again(noticed, seen), stays
     )  # fmt: skip

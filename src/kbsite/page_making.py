@@ -36,11 +36,8 @@ def still_right(
         return Record()
     if templates == earlier:
         return before
-    pages = {
-        path: page
-        for path, page in before.pages.items()
-        if all(templates.get(name) == held for name, held in page.templates.items())
-    }
+    same = {name for name, held in templates.items() if earlier.get(name) == held}
+    pages = {path: page for path, page in before.pages.items() if same.issuperset(page.templates)}
     return replace(before, pages=pages)
 
 

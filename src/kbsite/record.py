@@ -27,8 +27,9 @@ class PageRecord(Struct, frozen=True):
     """Digest of everything that its files depend on; empty for one that is always made anew."""
     files: dict[str, Made | None]
     """Its files, by path within the site, with what those that can stay alone were made of."""
-    templates: dict[str, str] = field(default_factory=dict)
-    """The digests of the templates that it was made with, by name."""
+    templates: tuple[str, ...] = ()
+    """Names of the templates that it was made with, as they were when the site was made that
+    stands: a page that one of them changed under is made anew."""
     rest: str = ""
     """Digest of what all depends on but the page's stretch; empty where it has none."""
     cut: Cut | None = None

@@ -69,8 +69,6 @@ class Prepared(Struct, frozen=True, dict=True):
     """What the last build made that can be what this one makes."""
     output: Output
     ahead: Ahead
-    digests: Mapping[str, str]
-    """The digest of each template, by its name."""
 
     @cached_property
     def templates(self) -> Templates:
@@ -188,15 +186,15 @@ class _OnePage(Struct, frozen=True):
 
 def done(prepared: Prepared, task: MakePage, made: PageMade, placed: Placed) -> Done:
     """What a task came to whose page was made, and whose files were put in their places."""
-    page, used = task.page, {name: prepared.digests[name] for name in made.used}
+    page, used = task.page, set(made.used)
     old = prepared.earlier.pages.get(page.path)
     if old is not None and not made.files.keys().isdisjoint(old.files):
         # What stays of it was made with those that made it.
-        used = {**old.templates, **used}
+        used.update(old.templates)
     findings = [Finding(Severity.ERROR, page.path, made.wrong)] if made.wrong else []
     key = "" if made.wrong else prepared.key(page) if task.key is None else task.key
     rest = prepared.rest(page) if made.cut else ""
-    record = PageRecord(key, dict(made.files), used, rest, made.cut)
+    record = PageRecord(key, dict(made.files), tuple(sorted(used)), rest, made.cut)
     return Done(placed, made.parsed, made.rendered, record, tuple(findings))
 
 
