@@ -74,21 +74,24 @@ def build(
         with one_core() if isinstance(chosen, Here) else nullcontext():
             before, now, again, folders = _standings(settings, memory, fresh=fresh)
         if before.program and _same(before, now) and not again:
-            output, standing = None, before
+            work, standing, rest = Work(), before, _nothing
         else:
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            output, standing = make(settings, before, now, chosen, tick, memory)
+            work, standing, rest = make(settings, before, now, chosen, tick, memory)
         folders.keep(standing.marker)
         if memory:
             memory.looked(settings.out, _places(settings), standing)
-        built = _built(settings.out, standing, output.work if output else Work())
+        built = _built(settings.out, standing, work)
         if told:
             told(built)
-        if output:
-            output.tidy()
+        rest()
         return built
+
+
+def _nothing() -> None:
+    """What is left to do where nothing was done."""
 
 
 def _places(settings: Settings) -> list[Path]:

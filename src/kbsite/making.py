@@ -45,10 +45,12 @@ def make(
     engine: Engine,
     tick: Tick | None = None,
     memory: Memory | None = None,
-) -> tuple[Output, Standing]:
-    """Make the site that is `now` to be made; `before` tells what stands. What stands then.
+) -> tuple[Work, Standing, Callable[[], None]]:
+    """Make the site that is `now` to be made; `before` tells what stands.
 
-    The output is still to be tidied.
+    What that took, what stands then, and what is left to do for the next build. Who waits for a
+    change that this process heard of waits for no more than the site; whoever is killed then has
+    the next process make all anew.
     """
     out, code = settings.out, now.code
     stays, memory = memory is not None, memory or Memory()
@@ -99,9 +101,22 @@ def make(
         hidden=counts(told),
     )
     runs.keep(stored.folder for stored in site.every_run)
-    record = _record(making, standing.marker, seen)
-    memory.remember(out, standing, record, hiding.looked(settings))
-    return output, standing
+    memory.remember(out, _record(making, standing.marker, seen), hiding.looked(settings))
+    return output.work, standing, _rest(memory, standing, making)
+
+
+def _rest(memory: Memory, standing: Standing, making: PageMaking) -> Callable[[], None]:
+    """What is left to do of a site that stands; only who waits for a change is told before."""
+    if memory.named:
+        return partial(_written_down, memory, standing, making)
+    memory.write(standing)
+    return making.prepared.output.tidy
+
+
+def _written_down(memory: Memory, standing: Standing, making: PageMaking) -> None:
+    """Leave to the next build what this one knows; what was made is let go here, and not before."""
+    memory.write(standing)
+    making.prepared.output.tidy()
 
 
 def _frame(code: str, settings: Settings, shown: Site) -> str:

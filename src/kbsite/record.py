@@ -88,6 +88,8 @@ class Memory(Struct):
     _places: list[Path] = field(default_factory=list)
     _heard: set[str] | None = None
     _told: bool = False
+    _hides_other: bool = False
+    """Whether something else is hidden than what is written down."""
 
     def hear(self, paths: Collection[str] | None) -> None:
         """Take down which files have changed; None where nobody knows, so that all are looked at.
@@ -126,15 +128,22 @@ class Memory(Struct):
         self.hidden = read_told(_path(out, "hidden"), Looked) or Looked()
         self.runs = read_known(_path(out, "runs"), code)
 
-    def remember(self, out: Path, standing: Standing, record: Record, hidden: Looked) -> None:
-        """Write down what stands now, last of all that it stands; no secret is in any of it."""
-        if self.hidden != hidden or not _path(out, "hidden").exists():
-            write_told(_path(out, "hidden"), hidden)
-        write_known(_path(out, "runs"), self.runs)
-        write_told(_path(out, "pages"), record)
-        write_standing(out, standing)
+    def remember(self, out: Path, record: Record, hidden: Looked) -> None:
+        """Know what a build has made, which is still to be written down."""
+        self._hides_other |= self.hidden != hidden
         self.record, self.hidden = record, hidden
         self._out, self._code = out, self.runs.code
+
+    def write(self, standing: Standing) -> None:
+        """Write down what stands now, last of all that it stands; no secret is in any of it."""
+        out = self._out
+        assert out
+        if self._hides_other or not _path(out, "hidden").exists():
+            write_told(_path(out, "hidden"), self.hidden)
+            self._hides_other = False
+        write_known(_path(out, "runs"), self.runs)
+        write_told(_path(out, "pages"), self.record)
+        write_standing(out, standing)
 
 
 def rows_path(out: Path) -> Path:

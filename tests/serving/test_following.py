@@ -15,6 +15,7 @@ import pytest
 from kbsite.serving import served
 from kbsite.serving.builder import Builder, Outcome, Source, build_once
 from kbsite.serving.live import Live
+from kbsite.standing import Standing, read_standing
 from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
 from tests.conftest import MakeRun, MakeSettings
@@ -203,6 +204,21 @@ def test_a_builder_that_is_killed_is_told_and_another_one_builds(settings: Setti
     assert first.pages == second.pages > 0
     assert (first.failed, second.failed) == (None, None)
     assert second.written == 0
+
+
+def test_a_builder_that_is_ended_writes_down_what_it_has_told(
+    settings: Settings, run: Path
+) -> None:
+    async def builds() -> Outcome:
+        builder = Builder(Source(settings.path))
+        await builder.build()
+        (run / "solution.py").write_text("x = 2\n")
+        told = await builder.build([str(run / "solution.py")])
+        await builder.stop()
+        return told
+
+    assert run_apart(builds()).written
+    assert read_standing(settings.out) != Standing()
 
 
 def test_a_failure_of_the_program_is_an_outcome(

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kbsite.build import build
+from kbsite.build import Built, build
 from kbsite.model.work import Work
-from kbsite.standing import record_path
+from kbsite.record import Memory
+from kbsite.standing import Standing, read_standing, record_path
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.killed import Killed, during_a_build, during_publishing
 from tests.trees import tree
@@ -62,6 +63,31 @@ def test_a_kill_between_site_and_record_costs_a_build_from_nothing_and_no_more(
 
     assert again.work.parsed == 2
     assert tree(again.out) == whole
+    assert build(settings).work == Work()
+
+
+def test_who_waits_for_a_change_is_told_of_it_before_anything_is_written_for_the_next_build(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo")
+    memory = Memory()
+    build(settings, memory=memory)
+    memory.hear({str(make_run(settings.runs / "demo", model="another"))})
+    stood: list[Standing] = []
+
+    def interrupted(built: Built) -> None:
+        stood.append(read_standing(built.out))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(settings, memory=memory, told=interrupted)
+    left = tree(settings.out)
+    again = build(settings)
+
+    assert stood == [Standing()]
+    assert again.work.parsed == 2
+    assert tree(again.out) == left
     assert build(settings).work == Work()
 
 

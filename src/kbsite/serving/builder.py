@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 26
 """Bytes of an answer at most: a build of a thousand bad runs names all of them."""
 _COLLECT_AFTER = 50_000
+_PATIENCE = 2.0
+"""Seconds that a process gets which is to end and builds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Builder:
 
     source: Source
     _process: asyncio.subprocess.Process | None = field(default=None, init=False)
+    _builds: bool = field(default=False, init=False)
+    """Whether nobody knows yet what comes of a build."""
 
     async def build(self, changed: Collection[str] | None = None) -> Outcome:
         """Build, and wait for what comes of it.
@@ -104,6 +109,7 @@ class Builder:
             process = self._process = await self._started()
         assert process.stdin
         assert process.stdout
+        self._builds = True
         try:
             process.stdin.write(f"{json.dumps(changed and sorted(changed))}\n".encode())
             await process.stdin.drain()
@@ -111,6 +117,7 @@ class Builder:
         except ConnectionError:
             line = b""
         if line:
+            self._builds = False
             return _outcome(line)
         await self.stop()
         return Outcome(failed="the process that builds has ended; the next change starts another")
@@ -125,10 +132,17 @@ class Builder:
         )  # fmt: skip
 
     async def stop(self) -> None:
-        """End the process; a build that is under way leaves the site as it was."""
+        """End the process; a build that is under way leaves the site as it was.
+
+        One whose site stands gets to write down what the next one wants to know.
+        """
         process, self._process = self._process, None
         if process is None:
             return
+        if not self._builds and process.stdin:
+            process.stdin.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), _PATIENCE)
         if process.returncode is None:
             process.kill()
         await process.wait()
