@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -28,6 +28,8 @@ from kbsite.store.spares import MARKER
 if TYPE_CHECKING:
     from kbsite.lookout import Tick
     from kbsite.record import Memory
+    from kbsite.store.rested import Difference
+    from kbsite.store.shared_look import SharedLook
 
 __all__ = ["REDACTION", "Built", "build", "override"]
 
@@ -109,15 +111,31 @@ def _standings(
     places, folders = _places(settings), Rested(settings.out, before.marker)
     many = heard is None and len(before.inputs) >= rested.MANY
     look = folders.look(places, before.inputs) if many else None
-    now = Standing(
-        program=dict(program(before.program, heard).files),
-        settings=digest(settings, *denied_of(settings), feeds.installed()),
-    )
-    if look:
-        _load_while(look.is_under_way)
+    now = _meanwhile(settings, before, heard, look)
     held = look().applied(before.inputs) if look else inputs(places, before.inputs, heard)
     again = memory is not None and memory.owes_a_look and heard is None
     return before, structs.replace(now, inputs=held), again, folders
+
+
+def _meanwhile(
+    settings: Settings,
+    before: Standing,
+    heard: Collection[str] | None,
+    look: SharedLook[Difference] | None,
+) -> Standing:
+    """What is to stand, but for the inputs; then what helps who looks at these."""
+    try:
+        now = Standing(
+            program=dict(program(before.program, heard).files),
+            settings=digest(settings, *denied_of(settings), feeds.installed()),
+        )
+        if look:
+            look.join()
+            _load_while(look.is_under_way)
+    finally:
+        if look:
+            look.leave()
+    return now
 
 
 _NEXT = (

@@ -5,17 +5,20 @@ from __future__ import annotations
 import importlib
 import os
 import random
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from kbsite import beside
 from kbsite import build as building
 from kbsite.beside import one_core
 from kbsite.build import build
-from kbsite.store import rested
+from kbsite.store import rested, shared_look
 from kbsite.store.inputs import Input, input_of, inputs
-from kbsite.store.rested import Rested
+from kbsite.store.rested import Difference, Rested
+from kbsite.store.shared_look import SharedLook
 from kbsite.store.swapping import remove
 from kbsite.store.writing import write_text
 from tests.conftest import MakeRun, MakeSettings
@@ -126,6 +129,87 @@ def test_of_a_build_that_failed_and_of_another_site_nothing_is_believed(
         looking.marker += 5
         looking.look()
         assert len(read) == 12
+
+
+@pytest.mark.parametrize("copy", ["at once", "last", "killed"])
+def test_two_who_share_a_look_see_what_one_sees(
+    looking: Looking, monkeypatch: pytest.MonkeyPatch, copy: str
+) -> None:
+    work, here = SharedLook[Difference]._work, os.getpid()
+
+    def working(self: SharedLook[Difference]) -> Difference:
+        if os.getpid() != here and copy == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while copy == "last" and not (looking.home / "go").exists():
+            time.sleep(0.001)
+        return work(self)
+
+    monkeypatch.setattr(shared_look, "_PIECE", 1)
+    monkeypatch.setattr(beside, "cores", lambda: 2)
+    looking.look()
+    monkeypatch.setattr(SharedLook, "_work", working)
+    chance = random.Random(7)
+    for step in range(10):
+        remove(looking.home / "go")
+        for number in range(step % 3):
+            change_something(looking.home, chance, f"{step}.{number}")
+        time.sleep(TICK)
+        folders = Rested(looking.home / "site", looking.marker)
+        look = folders.look(looking.places, looking.held)
+        look.join()
+        write_text(looking.home / "go", "")
+        looking.held, looking.marker = look().applied(looking.held), looking.marker + 1
+        folders.keep(looking.marker)
+        assert looking.held == inputs(looking.places, {})
+
+
+def asks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is asked when it was written from now on, in this process."""
+    asked: list[str] = []
+    ask = os.lstat
+
+    def counted(path: str) -> os.stat_result:
+        asked.append(path)
+        return ask(path)
+
+    monkeypatch.setattr(os, "lstat", counted)
+    return asked
+
+
+def test_who_helps_looks_at_all_that_nobody_looked_at_or_until_something_is_odd(
+    looking: Looking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking.look()
+    monkeypatch.setattr(shared_look, "_PIECE", 1)
+    monkeypatch.setattr(SharedLook, "is_under_way", lambda _: True)
+    with one_core(), monkeypatch.context() as patched:
+        asked = asks(patched)
+        look = Rested(looking.home / "site", looking.marker).look(looking.places, looking.held)
+        look.join()
+        helped = list(asked)
+        look()
+    assert set(looking.held) < set(helped)
+    assert asked == helped
+
+    for path in looking.held:
+        Path(path).write_text("another")
+    with one_core(), monkeypatch.context() as patched:
+        asked = asks(patched)
+        look = Rested(looking.home / "site", looking.marker).look(looking.places, looking.held)
+        look.join()
+        assert len(asked) == 1
+    assert look().applied(looking.held) == inputs(looking.places, {})
+
+
+def test_what_changed_with_the_last_build_is_looked_at_first(
+    looking: Looking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (looking.home / "runs/a/one").write_text("another")
+    looking.look()
+    asked = asks(monkeypatch)
+    with one_core():
+        Rested(looking.home / "site", looking.marker).look(looking.places, looking.held)()
+    assert asked[0] == str(looking.home / "runs/a/one")
 
 
 def test_a_folder_that_changed_just_now_is_read_again(

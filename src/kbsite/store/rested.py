@@ -3,6 +3,9 @@
 Of many thousands of files, asking what lies in each folder takes longer than asking each file when
 it was written. What is known of folders lies beside the site, in a file that bears the time of the
 site's marker: of another site, or after a build that failed, nothing of it is believed.
+
+First everything is asked whether it is as it was, by two processes (`kbsite.store.shared_look`);
+then what is odd is looked at with care, and nothing else.
 """
 
 from __future__ import annotations
@@ -10,15 +13,15 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from kbsite.beside import Waiting, beside
 from kbsite.store.inputs import Input, input_of, joined
+from kbsite.store.shared_look import RESTLESS, Folders, Odd, SharedLook
 from kbsite.store.told import read_told, write_told
 
 MANY = 4_000
@@ -27,12 +30,13 @@ MANY = 4_000
 _REST = 2_000_000_000
 """Nanoseconds for which a folder has to be left alone: no clock of files is coarser."""
 
-Folders = dict[str, tuple[int, int]]
-"""All folders by path: which one it was, and when its names last changed. That is its inode, and
-nanoseconds since 1970 as the system counts them, which nobody can set back; zeros where it had not
-rested, or holds a file that could not be read."""
 
-_RESTLESS = (0, 0)
+class Known(Struct, frozen=True):
+    """What is known of the folders of some places."""
+
+    roots: list[str]
+    """Where it begins: the places."""
+    folders: Folders = field(default_factory=dict)
 
 
 class Difference(Struct, frozen=True):
@@ -56,13 +60,16 @@ class Rested:
         with suppress(OSError):
             self._holds = self._path.stat().st_mtime_ns == marker
 
-    def look(self, places: Iterable[Path], before: Mapping[str, Input]) -> Waiting[Difference]:
+    def look(self, places: Iterable[Path], before: Mapping[str, Input]) -> SharedLook[Difference]:
         """Begin to look at all files at or below places, on another core where there is one."""
         roots = [str(place.absolute()) for place in places]
-        kept = self._path if self._holds else None
+        known = read_told(self._path, Known) if self._holds else None
         # What it writes bears no marker's time until somebody says which.
         self._holds = True
-        return beside(partial(_looked, roots, before, kept, self._path))
+        if known and known.roots != roots:
+            known = None
+        settled = partial(_settled, roots, before, known, self._path)
+        return SharedLook(roots, before, known.folders if known else {}, settled)
 
     def keep(self, marker: int) -> None:
         """Believe it of the site that stands now."""
@@ -71,17 +78,21 @@ class Rested:
                 os.utime(self._path, ns=(marker, marker))
 
 
-def _looked(
-    roots: list[str], before: Mapping[str, Input], kept: Path | None, path: Path
+def _settled(
+    roots: list[str], before: Mapping[str, Input], known: Known | None, path: Path, odd: Odd
 ) -> Difference:
-    """What differs; what is known of folders then is written where it is not what was `kept`."""
-    folders = (kept and read_told(kept, Folders)) or {}
+    """What differs; what is known of folders then is written where it is not what it was."""
+    if known and not odd.folders and not odd.files:
+        return Difference()
+    folders = known.folders if known else {}
     look = _Look(roots, before, folders)
-    look.at_folders()
-    look.at_files()
+    look.at_folders(odd.folders)
+    look.at_files(odd.files)
     look.at_names()
-    if kept is None or look.folders != folders:
-        write_told(path, dict(sorted(look.folders.items())))
+    if known is None or look.folders != folders:
+        # Those that most others lie in come first: where a run came, that is soon known.
+        order = sorted(look.folders, key=lambda path: (path.count("/"), path))
+        write_told(path, Known(roots, {path: look.folders[path] for path in order}))
     return Difference(frozenset(before.keys() - look.same - look.other.keys()), look.other)
 
 
@@ -102,32 +113,41 @@ class _Look:
             return status if stat.S_ISDIR(status.st_mode) else None
         return None
 
-    def at_folders(self) -> None:
-        """Look which of the folders that are known are there, and in which no name changed."""
+    def at_folders(self, odd: Collection[str]) -> None:
+        """Look which of the folders that are known are there, and in which no name changed.
+
+        But for those that are odd, all are as they were, unless what they lie in is not there.
+        """
         self._restless = [root for root in self._roots if root not in self._known]
         # What a folder holds comes after it: where that is a link now, there is nothing below.
         for path, known in self._known.items():
             if path not in self._roots and path.rpartition("/")[0] not in self.folders:
                 continue
-            status = self._folder(path)
-            if status is None:
-                continue
+            if path in odd:
+                status = self._folder(path)
+                if status is None:
+                    continue
+                if (status.st_ino, status.st_ctime_ns) != known:
+                    self.folders[path] = known
+                    self._restless.append(path)
+                    continue
             self.folders[path] = known
-            if (status.st_ino, status.st_ctime_ns) != known:
-                self._restless.append(path)
-            elif f"{path}/" in self._before:
+            if f"{path}/" in self._before:
                 self.same.add(f"{path}/")
 
-    def at_files(self) -> None:
-        """Look at the files that are known, in the folders that are."""
+    def at_files(self, odd: Collection[str]) -> None:
+        """Look at the files that are odd, in the folders that are there; others are the same."""
         for path, known in self._before.items():
             folder, _, name = path.rpartition("/")
             if not name or folder not in self.folders:
                 continue
+            if path not in odd:
+                self.same.add(path)
+                continue
             try:
                 status = os.lstat(path)
             except OSError:
-                self.folders[folder] = _RESTLESS
+                self.folders[folder] = RESTLESS
                 continue
             if known.fits(status):
                 self.same.add(path)
@@ -147,12 +167,12 @@ class _Look:
         if status is None:
             return []
         rests = self._began - status.st_ctime_ns > _REST
-        self.folders[folder] = (status.st_ino, status.st_ctime_ns) if rests else _RESTLESS
+        self.folders[folder] = (status.st_ino, status.st_ctime_ns) if rests else RESTLESS
         try:
             with os.scandir(folder) as entries:
                 held = list(entries)
         except OSError:
-            self.folders[folder] = _RESTLESS
+            self.folders[folder] = RESTLESS
             return []
         if not held:
             self._see(f"{folder}/", status)
@@ -170,7 +190,7 @@ class _Look:
         known = self._before.get(path)
         held = input_of(path, status, known)
         if held is None:
-            self.folders[path.rpartition("/")[0]] = _RESTLESS
+            self.folders[path.rpartition("/")[0]] = RESTLESS
         elif held is known:
             self.same.add(path)
         else:
