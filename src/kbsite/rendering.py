@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -135,11 +135,13 @@ def environment(site: Site) -> Environment:
     return env
 
 
-def _kept(site: Site, kind: str, stored: StoredRun, make: Callable[[StoredRun], Markup]) -> Markup:
-    """A row of one page about a run, which hangs on nothing but the run and titles."""
-    run_id = stored.run.id
-    made_of = site.rows_depend.get(run_id, "")
-    html = site.kept.html(kind, run_id, made_of, lambda: str(make(stored)))
+def _kept(
+    site: Site, kind: str, runs: Sequence[StoredRun], make: Callable[[StoredRun], Markup]
+) -> Markup:
+    """Rows of one page about runs, which hang on nothing but the run and titles, a line each."""
+    made_of = {stored.run.id: site.rows_depend.get(stored.run.id, "") for stored in runs}
+    by_id = site.by_id
+    html = site.kept.joined_html(kind, made_of, lambda run_id: f"{make(by_id[run_id])}\n")
     return Markup(html)  # noqa: S704 - a template made it
 
 

@@ -19,6 +19,7 @@ from kbsite.build import build
 from kbsite.lookout import Lookout
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.proof import Proof, ProofState
+from kbsite.output import file_bytes
 from kbsite.pages import audits, verdicts
 from kbsite.pages.leaks import leaks
 from kbsite.pages.page import Site
@@ -41,7 +42,9 @@ WRONG = {"status": "wrong"}
 def made(site: Site) -> dict[str, str]:
     """The files of the page of audits, by path."""
     (page,) = audits.pages(site)
-    return {file.path: file.text for file in page.files(Templates(environment(site)))}
+    return {
+        file.path: file_bytes(file).decode() for file in page.files(Templates(environment(site)))
+    }
 
 
 def tree(html: str) -> Any:

@@ -105,15 +105,55 @@ def test_of_many_rows_those_are_made_that_are_not_known_and_they_stand_in_their_
         made.append(about)
         return f"anew {about}"
 
-    asked_of = {"b": "1", "r": "1", "c": ""}
-    told = held.texts("csv", asked_of, make)
+    told = held.joined("list", {"r": "1", "ä": "1", "s": "1"}, make, ", ")
+    assert told.decode() == "anew r, anew ä, anew s"
+    held.write()
+    made.clear()
+    # One that comes between, one that cannot be told, one that changed.
+    asked_of = {"b": "1", "r": "1", "ä": "1", "c": "", "s": "2"}
+    held = rows(folder)
+    told = held.joined("list", asked_of, make, ", ")
     held.write()
 
-    assert told == ["anew b", "kept \udcff", "anew c"]
-    assert made == ["b", "c"]
-    assert rows(folder).texts("csv", {"r": "2", "b": "1"}, make) == ["anew r", "anew b"]
-    assert made == ["b", "c", "r"]
+    assert told.decode() == "anew b, anew r, anew ä, anew c, anew s"
+    assert made == ["b", "c", "s"]
+    assert rows(folder).joined("list", {"s": "2", "r": "1"}, make, ", ") == b"anew s, anew r"
+    assert rows(folder).joined("list", {}, make, ", ") == b""
+    assert made == ["b", "c", "s"]
     # What this process made last is newer, and is known without a folder too.
+    held.begin("f", "t")
+    assert held.joined("list", asked_of, make, ", ") == told
+    assert made == ["b", "c", "s", "c"]
+
+
+def test_joined_rows_of_another_frame_of_other_templates_or_of_a_damaged_file_are_made_anew(
+    folder: Path,
+) -> None:
+    def joined(held: KeptRows, made: str = "anew") -> list[str]:
+        told = [held.joined("list", {"r": "1"}, lambda _: made).decode()]
+        told.append(held.joined_html("page", {"r": "1"}, lambda _: made))
+        held.write()
+        return told
+
+    joined(rows(folder), "kept")
+
+    assert joined(rows(folder)) == ["kept", "kept"]
+    assert joined(rows(folder, templates="other"), "new") == ["kept", "new"]
+    assert joined(rows(folder, "other")) == ["anew", "anew"]
+    assert joined(rows(folder, "other", fresh=True), "new") == ["new", "new"]
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes().replace(b"new", b"now"))
+    assert joined(rows(folder, "other")) == ["anew", "anew"]
+
+
+def test_a_process_that_stays_reads_rows_that_no_build_of_it_asked_for(folder: Path) -> None:
+    held = rows(folder)
+    asked(held)
     held.begin("f", "t", folder)
-    assert held.texts("csv", asked_of, make) == told
-    assert made == ["b", "c", "r", "c"]
+    other = rows(folder)
+    other.text("told", "r", "1", lambda: "kept")
+    other.joined("list", {"r": "1"}, lambda _: "kept")
+    other.write()
+
+    assert held.text("told", "r", "1", lambda: "lost") == "kept"
+    assert held.joined("list", {"r": "1"}, lambda _: "lost") == b"kept"

@@ -6,6 +6,7 @@ moved or made anew tells nobody the same news twice.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time
 from html import escape
@@ -47,8 +48,7 @@ class Told(Struct, frozen=True, kw_only=True):
 def feed(title: str, home: str, entries: Iterable[Entry]) -> str:
     """The feed of a site with this title and home address; the latest news first."""
     dated = [(_moment(entry.when), entry) for entry in entries if entry.when is not None]
-    dated.sort(key=lambda held: (held[0], held[1].key), reverse=True)
-    latest = dated[:MOST]
+    latest = heapq.nlargest(MOST, dated, key=lambda held: (held[0], held[1].key))
     updated = latest[0][0] if latest else _NEVER
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
@@ -87,6 +87,8 @@ def _urn(key: str) -> str:
 def _moment(when: datetime | date) -> datetime:
     if not isinstance(when, datetime):
         return datetime.combine(when, time(), UTC)
+    if when.tzinfo is UTC:
+        return when
     try:
         return when.astimezone(UTC)
     except OverflowError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from math import isfinite
 
 from kbsite.model.board import Attempt, Board, Cell, Due, Row
@@ -21,10 +22,14 @@ from kbsite.model.leaderboard import (
 from kbsite.model.standing import Standing
 
 
-def leaderboard(boards: Iterable[Board]) -> Leaderboard:
-    """The file of some boards, still without what is listed of them."""
-    runs = (attempt.run for board in boards for attempt in _attempts(board))
-    times = [run.started for run in runs if run.started]
+def latest(board: Board) -> datetime | None:
+    """When the latest run of a board began; None where that of none is known."""
+    times = (attempt.run.started for attempt in _attempts(board))
+    return max(filter(None, times), default=None)
+
+
+def leaderboard(times: Iterable[datetime]) -> Leaderboard:
+    """The file of some boards, given the `latest` of each, still without what is listed of them."""
     return Leaderboard(format=FORMAT, latest=max(times, default=None), boards=())
 
 

@@ -66,12 +66,13 @@ def page_path(number: int) -> str:
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     rows = verdicts.judged(site)
-    yield verdicts.script(site, rows)
+    shown = {row.stored.run.id: verdicts.made_of(site, row) for row in rows}
+    yield verdicts.script(site, rows, shown)
     cut = [rows[at : at + ROWS] for at in range(0, len(rows), ROWS)] or [[]]
     for number, held in enumerate(cut, start=1):
         path, made = page_path(number), None
         if number > 1:
-            made = _made(site, held, number, len(cut))
+            made = _made([shown[row.stored.run.id] for row in held], number, len(cut))
             if made and made == renderer.made(path, page_path(1)):
                 yield File(path, made=made, stays=True)
                 continue
@@ -83,17 +84,16 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
             "columns": verdicts.COLUMNS,
             "sorts": verdicts.SORTS,
             "rows": held,
-            "verdict_row": partial(verdicts.row_html, site, f"verdicts-{number}"),
-            "waiting_row": partial(queue_html, site),
+            "verdict_rows": partial(verdicts.rows_html, site, f"verdicts-{number}", shown),
+            "waiting_rows": partial(queue_html, site),
         }
         if number == 1:
             values |= _overview(site, rows)
         yield File(path, renderer.page("pages/audits.html", path, values), made=made)
 
 
-def _made(site: Site, held: Sequence[Judged], number: int, numbers: int) -> Made | None:
+def _made(rows: Sequence[str], number: int, numbers: int) -> Made | None:
     """What a page that shows nothing but rows is made of; None where that is not known."""
-    rows = [verdicts.made_of(site, row) for row in held]
     return Made(digest((number, numbers, rows)), len(rows)) if all(rows) else None
 
 
@@ -116,13 +116,19 @@ def _overview(site: Site, rows: Sequence[Judged]) -> dict[str, object]:
     }
 
 
-def queue_html(site: Site, one: Waiting, draw: Callable[[Waiting], Markup]) -> Markup:
-    """A run of the queue as HTML, made anew only where something that it shows changed."""
+def queue_html(site: Site, queue: Sequence[Waiting], draw: Callable[[Waiting], Markup]) -> Markup:
+    """Runs of the queue as HTML, made anew only where something that they show changed."""
+    by_id = {one.stored.run.id: one for one in queue}
+    made_of = {run_id: _queued(site, one) for run_id, one in by_id.items()}
+    html = site.kept.joined_html("waiting", made_of, lambda run_id: f"{draw(by_id[run_id])}\n")
+    return Markup(html)  # noqa: S704 - a template made it
+
+
+def _queued(site: Site, one: Waiting) -> str:
+    """A digest of what is shown of a run of the queue; empty where that is not known."""
     run = one.stored.run
     known = site.rows_depend.get(run.id), site.untold.get(run.id)
-    shown = digest(known, one.reasons, site.problem_title(run.problem)) if all(known) else ""
-    html = site.kept.html("waiting", run.id, shown, lambda: str(draw(one)))
-    return Markup(html)  # noqa: S704 - a template made it
+    return digest(known, one.reasons, site.problem_title(run.problem)) if all(known) else ""
 
 
 def coverage(board: Board) -> BoardCoverage:

@@ -11,13 +11,13 @@ from kbsite.model.board import Board, Cell, Due
 from kbsite.model.floor import FloorKind
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
+from kbsite.pages.banners import kept_banner
 from kbsite.pages.board_figures import charts, figures
 from kbsite.pages.board_rows import GridRows
 from kbsite.pages.cited import cited, unproven
 from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
 from kbsite.pages.page import Page, Site, board_path, templated
-from kbsite.text import banner
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -58,7 +58,7 @@ def _values(site: Site, board: Board) -> dict[str, object]:
     by_leak = _leak_of(cards)
     return {
         "title": board.config.title,
-        "banner": banner(board.config.title),
+        "banner": kept_banner(site, f"board-{board.config.id}", board.config.title),
         "board": board,
         "statuses": [status for status in Status if status in statuses],
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],

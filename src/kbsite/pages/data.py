@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from kbsite import __version__
 from kbsite.errors import MachineError
 from kbsite.feeds import atom, bundles, parquet, sitemap, table
-from kbsite.feeds.leaderboard import leaderboard, listed_board
+from kbsite.feeds.leaderboard import latest, leaderboard, listed_board
 from kbsite.model.board import Board
 from kbsite.model.config import Config
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
@@ -102,10 +103,10 @@ def _bundled(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield from _leaderboards(site)
-    runs = listing.ordered(site)
-    yield File(CSV, table.csv_text(listing.kept_texts(site, "csv", runs, _csv_line)))
+    lines = listing.joined(site, "csv", site.ordered, _csv_line)
+    yield File(CSV, data=partial(b"".join, [table.csv_text([]).encode(), lines]))
     if parquet.available():
-        rows = listing.kept_texts(site, "table", runs, _packed_row)
+        rows = listing.joined(site, "table", site.ordered, _packed_row, ",")
         yield File(PARQUET, data=partial(_parquet, rows))
     yield File(FEED, _feed(site))
     yield File(SITE, json_text(published(site)))
@@ -117,15 +118,15 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
 
 def _leaderboards(site: Site) -> Iterator[File]:
     """All boards in one file, then each in its own."""
-    held = [(board, _listed_text(site, board)) for board in site.boards]
-    yield File(LEADERBOARD, _leaderboard(held))
-    for board, text in held:
-        yield File(board_file(board), _leaderboard([(board, text)]))
+    held = [(latest(board), _listed_text(site, board).encode()) for board in site.boards]
+    yield File(LEADERBOARD, data=partial(_leaderboard, held))
+    for board, one in zip(site.boards, held, strict=True):
+        yield File(board_file(board), data=partial(_leaderboard, [one]))
 
 
-def _leaderboard(held: Sequence[tuple[Board, str]]) -> str:
-    """json_text of the file of some boards, of which each is JSON already."""
-    whole = json_text(leaderboard(board for board, _ in held))
+def _leaderboard(held: Sequence[tuple[datetime | None, bytes]]) -> bytes:
+    """json_text of the file of some boards, of which each is JSON already, with its latest run."""
+    whole = json_text(leaderboard(filter(None, (when for when, _ in held))))
     return listing.filled(whole, [text for _, text in held])
 
 
@@ -148,8 +149,8 @@ def _table_row(site: Site, stored: StoredRun) -> table.Row:
     return table.row(listing.one_listed(site, stored))
 
 
-def _parquet(packed_rows: Sequence[str]) -> bytes:
-    return parquet.parquet(json.loads(f"[{','.join(packed_rows)}]"))
+def _parquet(packed_rows: bytes) -> bytes:
+    return parquet.parquet(json.loads(b"[%b]" % packed_rows))
 
 
 def board_file(board: Board) -> str:

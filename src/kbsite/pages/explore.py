@@ -9,7 +9,6 @@ from statistics import quantiles
 
 from msgspec import Struct
 
-from kbsite.model.board import Attempt
 from kbsite.model.run import Contender
 from kbsite.pages import listing
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of, run_path
@@ -50,39 +49,54 @@ def pages(site: Site) -> Iterator[Page]:
     yield Page(EXPLORE, partial(_files, site))
 
 
+class _Scored(Struct, frozen=True):
+    """A run, with what it scored."""
+
+    stored: StoredRun
+    score: float | None
+    counts: bool
+    """Whether no verdict takes it out of the ranking."""
+
+    @property
+    def counted(self) -> float | None:
+        """Its score in the ranking."""
+        return self.score if self.counts else None
+
+
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:
-    rows = listing.kept_texts(site, "explored", site.runs, _packed)
-    yield File(DATA, f"window.kbsiteExplored=[{','.join(rows)}];\n")
-    scored = [(stored, attempt_of(stored)) for stored in site.runs]
-    runs = [stored for stored, _ in sorted(scored, key=_best_first)[:ROWS]]
+    rows = listing.joined(site, "explored", site.runs, _packed, ",")
+    yield File(DATA, data=partial(b"".join, [b"window.kbsiteExplored=[", rows, b"];\n"]))
+    scored = [_scored(stored) for stored in site.runs]
     values = {
         "title": "explore",
-        "runs": runs,
+        "runs": [one.stored for one in sorted(scored, key=_best_first)[:ROWS]],
         "spreads": list(_spreads(scored)),
-        "struck": sum(_struck(attempt) for _, attempt in scored),
+        "struck": sum(one.score is not None and not one.counts for one in scored),
     }
     yield File(EXPLORE, renderer.page("pages/explore.html", EXPLORE, values))
 
 
-def _struck(attempt: Attempt) -> bool:
-    return attempt.score is not None and not attempt.counts
+def _scored(stored: StoredRun) -> _Scored:
+    attempt = attempt_of(stored)
+    return _Scored(stored, attempt.score, attempt.counts)
 
 
-def _best_first(scored: tuple[StoredRun, Attempt]) -> tuple[bool, float, str]:
-    stored, attempt = scored
-    score = attempt.counted_score
-    return (score is None, -(score or 0.0), stored.run.id)
+def _best_first(scored: _Scored) -> tuple[bool, float, str]:
+    score = scored.counted
+    return (score is None, -(score or 0.0), scored.stored.run.id)
 
 
-def _spreads(runs: Sequence[tuple[StoredRun, Attempt]]) -> Iterator[Spread]:
+def _spreads(runs: Sequence[_Scored]) -> Iterator[Spread]:
     """The spread of each contender's scores that count, by label."""
-    held: dict[Contender, list[float]] = {}
-    for stored, attempt in runs:
-        score = _known(attempt.counted_score)
+    held: dict[tuple[str, str, str | None, str | None], list[float]] = {}
+    for one in runs:
+        score, run = _known(one.counted), one.stored.run
         if score is not None:
-            held.setdefault(stored.run.contender, []).append(score)
-    for contender, scores in sorted(held.items(), key=lambda item: item[0].label):
-        yield Spread(contender, sorted(scores))
+            # Of thousands few differ: a contender is made for each of these.
+            who = (run.harness, run.model, run.effort, run.variant)
+            held.setdefault(who, []).append(score)
+    spreads = [Spread(Contender(*who), sorted(scores)) for who, scores in held.items()]
+    yield from sorted(spreads, key=lambda spread: spread.contender.label)
 
 
 def _row(site: Site, stored: StoredRun) -> dict[str, object]:

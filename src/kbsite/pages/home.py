@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from kbsite.model.board import Board, Due
 from kbsite.pages import facts
+from kbsite.pages.banners import kept_banner
 from kbsite.pages.leaks import hacks, leaks
 from kbsite.pages.page import INDEX, Page, Site, templated
 from kbsite.store.runs import MANIFEST, StoredRun
-from kbsite.text import banner
 
 LATEST = 3
 """How many verdicts the home page shows."""
@@ -40,7 +40,7 @@ def _values(site: Site) -> dict[str, object]:
     )
     return {
         "title": site.config.title,
-        "banner": banner(site.config.title),
+        "banner": kept_banner(site, "home", site.config.title),
         "latest": audited[:LATEST],
         "audited": partial(audited_in_short, site),
         "principles": list(principles(site)),

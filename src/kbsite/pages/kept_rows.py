@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from kbsite.store.told import read_sealed, write_sealed
+from kbsite.pages.joined_rows import Joined, RowsTold
+from kbsite.store.told import (
+    read_sealed,
+    read_sealed_with,
+    write_sealed,
+    write_sealed_with,
+)
 
 Row = TypeVar("Row")
 
@@ -38,10 +43,13 @@ class KeptRows(Struct):
     """By kind, and by what they are about."""
     _asked: dict[str, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     """Those that were asked for since the build began."""
+    _joined: dict[str, Joined] = field(default_factory=dict)
+    """Rows of lists, one behind the other, by kind."""
     _templates: str = ""
     _folder: Path | None = None
     """Where rows lie that are text; None where none are read or written."""
-    _fresh: bool = False
+    _reads: bool = False
+    _writes: bool = False
     _told: dict[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
     """Those that were read there."""
     _new: set[str] = field(default_factory=set)
@@ -58,9 +66,11 @@ class KeptRows(Struct):
         self._templates = templates
         # A page that was not made asked for none of its rows: they may be wanted again.
         self._held = self._held | self._asked if frame == self._frame else {}
-        self._frame, self._asked = frame, {}
-        # What this process made last is newer.
-        self._folder, self._fresh = None if self._held else folder, fresh
+        self._joined = self._joined if frame == self._frame else {}
+        self._frame, self._asked, self._folder = frame, {}, folder
+        self._reads = folder is not None and not fresh
+        # What this process made last is newer, and each row is written once.
+        self._writes = folder is not None and not self._held and not self._joined
         self._told, self._new = {}, set()
 
     def row(self, kind: str, about: str, made_of: str, make: Callable[[], Row]) -> Row:
@@ -68,44 +78,74 @@ class KeptRows(Struct):
 
         `made_of` is a digest of all that it hangs on; empty where that cannot be told.
         """
+        return self._row(kind, about, made_of, make, self._held.get(kind, {}))
+
+    def text(self, kind: str, about: str, made_of: str, make: Callable[[], str]) -> str:
+        """The same of a row that is text, which may lie beside the site. A kind is of one page."""
+
+        def made() -> str:
+            if made_of:
+                self._new.add(kind)
+            return make()
+
+        known = self._held[kind] if kind in self._held else self._read_once(kind)
+        return self._row(kind, about, made_of, made, known)
+
+    def html(self, kind: str, about: str, made_of: str, make: Callable[[], str]) -> str:
+        """The same of a row that templates make."""
+        return self.text(kind, about, made_of and f"{made_of}{self._templates}", make)
+
+    def _row(
+        self,
+        kind: str,
+        about: str,
+        made_of: str,
+        make: Callable[[], Row],
+        known: Mapping[str, tuple[str, Any]],
+    ) -> Row:
         if not made_of:
             return make()
         asked = self._asked.setdefault(kind, {})
-        held = asked.get(about) or self._held.get(kind, {}).get(about)
+        held = asked.get(about) or known.get(about)
         if held is None or held[0] != made_of:
             held = made_of, make()
         asked[about] = held
         row: Row = held[1]
         return row
 
-    def text(self, kind: str, about: str, made_of: str, make: Callable[[], str]) -> str:
-        """The same of a row that is text, which may lie beside the site. A kind is of one page."""
-        if self._folder is None or not made_of:
-            return self.row(kind, about, made_of, make)
-        held = self._read_once(kind).get(about)
-        if held is None or held[0] != made_of:
+    def joined(
+        self, kind: str, made_of: Mapping[str, str], make: Callable[[str], str], between: str = ""
+    ) -> bytes:
+        """Rows about many, one behind the other in order, in UTF-8, with the same `between` each.
+
+        `made_of` says what each is made of, by what it is about. A kind is of one page.
+        """
+        return self._again(kind, self._frame, made_of, make, between)
+
+    def joined_html(self, kind: str, made_of: Mapping[str, str], make: Callable[[str], str]) -> str:
+        """The same of rows that templates make, as text."""
+        return self._again(kind, f"{self._frame}{self._templates}", made_of, make, "").decode()
+
+    def _again(
+        self,
+        kind: str,
+        frame: str,
+        made_of: Mapping[str, str],
+        make: Callable[[str], str],
+        between: str,
+    ) -> bytes:
+        held = self._joined.get(kind) or self._read_joined(kind)
+        if held.told.frame != frame:
+            held = Joined(RowsTold(frame), b"")
+        now = held.again(made_of, make, between.encode())
+        if now is not held:
             self._new.add(kind)
-            return self.row(kind, about, made_of, make)
-        self._asked.setdefault(kind, {})[about] = held
-        return held[1]
+        self._joined[kind] = now
+        return now.body
 
-    def texts(self, kind: str, made_of: Mapping[str, str], make: Callable[[str], str]) -> list[str]:
-        """Such rows of a page about many, in order: what each is made of, by what it is about."""
-        held = self._held.get(kind, {}) if self._folder is None else self._read_once(kind)
-        asked, rows = self._asked.setdefault(kind, {}), []
-        # Of thousands few changed: for the others nothing is called.
-        for about, known in made_of.items():
-            row = held.get(about)
-            if known and row is not None and row[0] == known:
-                asked[about] = row
-                rows.append(row[1])
-            else:
-                rows.append(self.text(kind, about, known, partial(make, about)))
-        return rows
-
-    def html(self, kind: str, about: str, made_of: str, make: Callable[[], str]) -> str:
-        """The same of a row that templates make."""
-        return self.text(kind, about, made_of and f"{made_of}{self._templates}", make)
+    def _read_joined(self, kind: str) -> Joined:
+        told = read_sealed_with(self._path(kind), RowsTold) if self._reads else None
+        return Joined(*told) if told else Joined(RowsTold(), b"")
 
     def _read_once(self, kind: str) -> Mapping[str, tuple[str, str]]:
         told = self._told.get(kind)
@@ -114,16 +154,20 @@ class KeptRows(Struct):
         return told
 
     def _read(self, kind: str) -> Mapping[str, tuple[str, str]]:
-        told = None if self._fresh else read_sealed(self._path(kind), _Told)
+        told = read_sealed(self._path(kind), _Told) if self._reads else None
         return told.rows if told and told.frame == self._frame else {}
 
     def write(self) -> None:
         """Let the next build know the text of which some was made since this was called last."""
         new, self._new = self._new, set()
-        for kind in new:
+        for kind in new if self._writes else ():
+            path, held = self._path(kind), self._joined.get(kind)
             # Nothing is lost where they cannot be written: they are made again.
             with suppress(OSError):
-                write_sealed(self._path(kind), _Told(self._frame, self._asked.get(kind, {})))
+                if held:
+                    write_sealed_with(path, held.told, held.body)
+                else:
+                    write_sealed(path, _Told(self._frame, self._asked.get(kind, {})))
 
     def _path(self, kind: str) -> Path:
         assert self._folder

@@ -33,15 +33,6 @@ UNAUDITED = "none"
 NO_ALARM = "none"
 """What the heaviest alarm of a run without one is called in filters."""
 
-FILTERS = ("board", "model", "harness", "problem", "verdict", "status", "cut", "alarm")
-"""What runs can be filtered by, in the order of the page."""
-
-FIELDS = (
-    "key", "run", *FILTERS, "effort", "variant", "score", "told", "half", "seconds", "time",
-    "attempt", "attempts", "shown", "counts",
-)  # fmt: skip
-"""What data/runs.js holds of each run, in the order of its lists; static/runs.js reads them so."""
-
 
 class Choice(Struct, frozen=True):
     """A value that runs can be filtered by."""
@@ -52,45 +43,44 @@ class Choice(Struct, frozen=True):
     """Runs that have it."""
 
 
-def ordered(site: Site) -> list[StoredRun]:
-    """All runs: by board as the site orders them, those on none last, then by id."""
-    places = {board.config.id: number for number, board in enumerate(site.boards)}
-
-    def place(stored: StoredRun) -> tuple[int, str, str]:
-        board = board_id(site, stored)
-        return places.get(board, len(places)), board, stored.run.id
-
-    return sorted(site.runs, key=place)
-
-
 def board_id(site: Site, stored: StoredRun) -> str:
     """The board that shows a run; the one that the run names, if none does."""
     board = site.board_of.get(stored.run.id)
     return board.config.id if board else stored.run.board
 
 
+def _alarm(site: Site, stored: StoredRun) -> str:
+    """The level of a run's heaviest alarm."""
+    alarms = site.alarms.get(stored.run.id)
+    level = heaviest(alarms) if alarms else None
+    return level.value if level else NO_ALARM
+
+
+VALUES: Mapping[str, Callable[[Site, StoredRun], str]] = {
+    "board": board_id,
+    "model": lambda _, stored: stored.run.model,
+    "harness": lambda _, stored: stored.run.harness,
+    "problem": lambda _, stored: stored.run.problem,
+    "verdict": lambda _, stored: stored.audit.verdict.value if stored.audit else UNAUDITED,
+    "status": lambda _, stored: stored.metrics.status.value,
+    "cut": lambda _, stored: "yes" if stored.run.cut else "no",
+    "alarm": _alarm,
+}
+"""The value that a run has for each filter, as it came; in the order of the page."""
+
+FILTERS = tuple(VALUES)
+"""What runs can be filtered by."""
+
+FIELDS = (
+    "key", "run", *FILTERS, "effort", "variant", "score", "told", "half", "seconds", "time",
+    "attempt", "attempts", "shown", "counts",
+)  # fmt: skip
+"""What data/runs.js holds of each run, in the order of its lists; static/runs.js reads them so."""
+
+
 def filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
     """The value that a run has for each filter."""
-    return kept(site, "filters", stored, partial(_filtered_by, site, stored))
-
-
-def _filtered_by(site: Site, stored: StoredRun) -> dict[str, str]:
-    return dict(zip(FILTERS, map(visible, _values(site, stored)), strict=True))
-
-
-def _values(site: Site, stored: StoredRun) -> tuple[str, ...]:
-    """The value that a run has for each filter, as it came."""
-    run, level = stored.run, heaviest(site.alarms.get(stored.run.id, ()))
-    return (
-        board_id(site, stored),
-        run.model,
-        run.harness,
-        run.problem,
-        stored.audit.verdict.value if stored.audit else UNAUDITED,
-        stored.metrics.status.value,
-        "yes" if run.cut else "no",
-        level.value if level else NO_ALARM,
-    )
+    return {name: visible(value(site, stored)) for name, value in VALUES.items()}
 
 
 def counts(stored: StoredRun) -> str:
@@ -100,23 +90,22 @@ def counts(stored: StoredRun) -> str:
 
 def choices(site: Site) -> dict[str, list[Choice]]:
     """For each filter of runs the values that they have."""
-    return counted(FILTERS, [_values(site, stored) for stored in site.runs], words(site))
+    held = {name: [of(site, one) for one in site.runs] for name, of in VALUES.items()}
+    return counted(held, words(site))
 
 
 def counted(
-    names: Sequence[str], held: Sequence[Sequence[str]], words: Mapping[str, Mapping[str, str]]
+    held: Mapping[str, Sequence[str]], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, list[Choice]]:
-    """For each name the values held, with their number: closed sets in their order, others by name.
+    """For each name its values, with their number: closed sets in their order, others by name.
 
-    Each of `held` has a value for each name. `words` says what values are called where that is not
-    what they are.
+    `words` says what values are called where that is not what they are.
     """
     found = {}
-    columns = zip(*held, strict=True) if held else ((),) * len(names)
-    for name, column in zip(names, columns, strict=True):
+    for name, values in held.items():
         counts: Counter[str] = Counter()
         # Of thousands few differ: only these are made visible.
-        for value, number in Counter(column).items():
+        for value, number in Counter(values).items():
             counts[visible(value)] += number
         called = words.get(name, {})
         known = [value for value in called if value in counts]
@@ -138,20 +127,22 @@ def words(site: Site) -> dict[str, dict[str, str]]:
 
 def files(site: Site) -> Iterator[File]:
     """The two files that list all runs."""
-    runs = ordered(site)
-    yield File(LISTING, _listing(kept_texts(site, "json", runs, _listed_text)))
-    rows = kept_texts(site, "script", runs, _script_row)
-    yield File(LISTING_SCRIPT, script(site, runs, FIELDS, rows))
+    runs = joined(site, "json", site.ordered, _listed_text, NEXT)
+    empty = json_text(Listing(format=FORMAT, runs=()))
+    yield File(LISTING, data=partial(filled, empty, [runs] if runs else []))
+    rows = joined(site, "script", site.ordered, _script_row, ",")
+    yield File(LISTING_SCRIPT, data=partial(script, site, site.ordered, FIELDS, rows))
 
 
-def _listing(runs: Sequence[str]) -> str:
-    """What data/runs.json holds: json_text of a Listing, of runs that are JSON already."""
-    return filled(json_text(Listing(format=FORMAT, runs=())), runs)
+def filled(whole: str, items: Sequence[bytes]) -> bytes:
+    """Indented JSON of an object with an empty list, with items in it, each by `inner_json`.
 
-
-def filled(whole: str, items: Sequence[str]) -> str:
-    """Indented JSON of an object with an empty list, with items in it, each by `inner_json`."""
-    return whole.replace("[]", f"[\n    {_NEXT.join(items)}\n  ]") if items else whole
+    An item may be several, with NEXT between them.
+    """
+    if not items:
+        return whole.encode("utf-8")
+    head, _, tail = whole.encode("utf-8").partition(b"[]")
+    return b"".join([head, b"[\n    ", NEXT.encode().join(items), b"\n  ]", tail])
 
 
 def inner_json(item: object) -> str:
@@ -159,7 +150,8 @@ def inner_json(item: object) -> str:
     return json_text(item).rstrip().replace("\n", "\n    ")
 
 
-_NEXT = ",\n    "
+NEXT = ",\n    "
+"""What stands between two of them."""
 
 
 def _listed_text(site: Site, stored: StoredRun) -> str:
@@ -172,17 +164,21 @@ def kept(site: Site, kind: str, stored: StoredRun, make: Callable[[], Row]) -> R
     return site.kept.row(kind, run_id, site.rows_depend.get(run_id, ""), make)
 
 
-def kept_texts(
-    site: Site, kind: str, runs: Sequence[StoredRun], make: Callable[[Site, StoredRun], str]
-) -> list[str]:
-    """The same of rows that are text, and of a kind that one page alone has."""
+def joined(
+    site: Site,
+    kind: str,
+    runs: Sequence[StoredRun],
+    make: Callable[[Site, StoredRun], str],
+    between: str = "",
+) -> bytes:
+    """The same of rows that are text, one behind the other, of a kind that one page alone has."""
     made_of = {stored.run.id: site.rows_depend.get(stored.run.id, "") for stored in runs}
-    return site.kept.texts(kind, made_of, lambda run_id: make(site, site.by_id[run_id]))
+    return site.kept.joined(kind, made_of, lambda run_id: make(site, site.by_id[run_id]), between)
 
 
 def listed(site: Site) -> tuple[ListedRun, ...]:
     """Every run as data/runs.json lists it."""
-    return tuple(one_listed(site, stored) for stored in ordered(site))
+    return tuple(one_listed(site, stored) for stored in site.ordered)
 
 
 def one_listed(site: Site, stored: StoredRun) -> ListedRun:
@@ -232,12 +228,11 @@ def row_depends(site: Site, stored: StoredRun) -> object:
     return run.id, own, board_id(site, stored), run.id in site.board_of, site.places[run.id]
 
 
-def script(
-    site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: Sequence[str]
-) -> str:
+def script(site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: bytes) -> bytes:
     """A script that hands rows over, in ASCII and without a character that HTML knows.
 
-    Each row is a list with the value of each field, `packed`; static/runs.js makes a table of them.
+    Each row is a list with the value of each field, `packed`, with a comma between two of them;
+    static/runs.js makes a table of them.
     """
     problems = {visible(p): visible(site.problem_title(p)) for p in {r.run.problem for r in runs}}
     data = {
@@ -247,7 +242,8 @@ def script(
         "statuses": {s.value: [s.glyph, s.label, s.tone.value, s.sentence] for s in Status},
         "verdicts": {v.value: [v.glyph, v.value, v.tone.value, v.sentence] for v in Verdict},
     }
-    return f'kbsiteRuns({packed(data)[:-1]},"runs":[{",".join(rows)}]}});\n'
+    head = f'kbsiteRuns({packed(data)[:-1]},"runs":['.encode()
+    return b"".join([head, rows, b"]});\n"])
 
 
 def packed(value: object) -> str:

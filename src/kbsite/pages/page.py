@@ -73,6 +73,18 @@ class Site:
         return {stored.run.id: stored for stored in self.every_run}
 
     @cached_property
+    def ordered(self) -> Sequence[StoredRun]:
+        """Runs by the board that shows them as the site orders these, others last; then by id."""
+        places = {board.config.id: number for number, board in enumerate(self.boards)}
+
+        def place(stored: StoredRun) -> tuple[int, str, str]:
+            on = self.board_of.get(stored.run.id)
+            board = on.config.id if on else stored.run.board
+            return places.get(board, len(places)), board, stored.run.id
+
+        return sorted(self.runs, key=place)
+
+    @cached_property
     def by_problem(self) -> Mapping[str, Sequence[StoredRun]]:
         """Every run, by its problem."""
         found: dict[str, list[StoredRun]] = {}

@@ -34,7 +34,7 @@ class Group(Struct, frozen=True):
 
 def pages(site: Site) -> Iterator[Page]:
     """The index of runs, and the pages that it goes on with."""
-    runs = listing.ordered(site)
+    runs = site.ordered
     cut = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
     for number, held in enumerate(cut, start=1):
         path, files = page_path(number), partial(_files, site, held, number, len(cut))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from markupsafe import Markup
@@ -120,24 +120,29 @@ def choices(site: Site, rows: Sequence[Judged]) -> dict[str, list[listing.Choice
         "leak": {visible(row.leak): visible(row.leak) for row in rows if row.leak},
     }  # fmt: skip
     words["leak"][NO_LEAK] = "no leak"
-    held = [[values[name] for name in FILTERS] for values in (_filtered_by(site, r) for r in rows)]
-    return listing.counted(FILTERS, held, words)
+    held = {name: [_value(site, row, name) for row in rows] for name in FILTERS}
+    return listing.counted(held, words)
 
 
-def script(site: Site, rows: Sequence[Judged]) -> File:
-    """The file that hands the rows to static/runs.js."""
+def script(site: Site, rows: Sequence[Judged], shown: Mapping[str, str]) -> File:
+    """The file that hands the rows to static/runs.js; `shown` by them is what `made_of` says."""
+    by_id = {row.stored.run.id: row for row in rows}
+    values = site.kept.joined("judged", shown, lambda run_id: _packed(site, by_id[run_id]), ",")
     runs = [row.stored for row in rows]
-    values = [
-        site.kept.text("judged", row.stored.run.id, made_of(site, row), partial(_packed, site, row))
-        for row in rows
-    ]
-    return File(SCRIPT, listing.script(site, runs, FIELDS, values))
+    return File(SCRIPT, data=partial(listing.script, site, runs, FIELDS, values))
 
 
-def row_html(site: Site, kind: str, row: Judged, draw: Callable[[Judged], Markup]) -> Markup:
-    """A row of a page as HTML, made anew only where something that it shows changed."""
-    run_id, shown = row.stored.run.id, made_of(site, row)
-    html = site.kept.html(kind, run_id, shown, lambda: str(draw(row)))
+def rows_html(
+    site: Site,
+    kind: str,
+    shown: Mapping[str, str],
+    rows: Sequence[Judged],
+    draw: Callable[[Judged], Markup],
+) -> Markup:
+    """Rows of a page as HTML, made anew only where something that they show changed."""
+    by_id = {row.stored.run.id: row for row in rows}
+    own = {run_id: shown[run_id] for run_id in by_id}
+    html = site.kept.joined_html(kind, own, lambda run_id: f"{draw(by_id[run_id])}\n")
     return Markup(html)  # noqa: S704 - a template made it
 
 
@@ -153,25 +158,26 @@ def _packed(site: Site, row: Judged) -> str:
     return listing.packed(_row(site, row))
 
 
-def _filtered_by(site: Site, row: Judged) -> dict[str, str]:
-    held = listing.filtered_by(site, row.stored)
-    own = {
-        "counts": listing.counts(row.stored),
-        "passages": row.passages,
-        "leak": visible(row.leak) or NO_LEAK,
-        "auditor": visible(row.audit.auditor),
-    }
-    return {**held, **own}
+_OWN: Mapping[str, Callable[[Judged], str]] = {
+    "counts": lambda row: listing.counts(row.stored),
+    "passages": lambda row: row.passages,
+    "leak": lambda row: row.leak or NO_LEAK,
+    "auditor": lambda row: row.audit.auditor,
+}
+"""The values that verdicts have for filters of their own."""
+
+
+def _value(site: Site, row: Judged, name: str) -> str:
+    """The value that a verdict has for a filter, as it came."""
+    return _OWN[name](row) if name in _OWN else listing.VALUES[name](site, row.stored)
 
 
 def _row(site: Site, row: Judged) -> list[object]:
     """The value of each of FIELDS."""
-    run, values = row.stored.run, _filtered_by(site, row)
+    run = row.stored.run
     return [
         run_key(run.id),
-        *(values[name] for name in FILTERS),
-        values["status"],
-        values["cut"],
+        *(visible(_value(site, row, name)) for name in (*FILTERS, "status", "cut")),
         visible(run.effort or ""),
         visible(run.variant or ""),
         *listing.scored(row.stored),

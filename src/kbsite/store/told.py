@@ -63,5 +63,23 @@ def write_sealed(path: Path, value: object) -> None:
     write_bytes(path, _seal(data) + b"\n" + data)
 
 
+def read_sealed_with(path: Path, kind: type[T]) -> tuple[T, bytes] | None:
+    """The same of a file that holds bytes behind that, which are given as they are."""
+    try:
+        seal, _, data = path.read_bytes().partition(b"\n")
+        if seal != _seal(data):
+            return None
+        told, _, body = data.partition(b"\n")
+        return _decoded(told, kind), body
+    except (OSError, ValueError, msgspec.ValidationError):
+        return None
+
+
+def write_sealed_with(path: Path, value: object, body: bytes) -> None:
+    """Write what `read_sealed_with` reads, whole."""
+    data = b"\n".join([_encoded(value), body])
+    write_bytes(path, b"\n".join([_seal(data), data]))
+
+
 def _seal(data: bytes) -> bytes:
     return hashlib.sha256(data).hexdigest().encode()
