@@ -237,6 +237,20 @@ def test_folders_that_hold_nothing_any_more_are_gone(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("late", "files"), [(0, {"known"}), (1, {MARKER, "listed"})])
+def test_a_list_is_read_but_by_who_has_written_it(
+    tmp_path: Path, late: int, files: set[str]
+) -> None:
+    out, folder = tmp_path / "site", tmp_path / "site.partial"
+    for path in (out / MARKER, out / "listed"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    laid = spares.lay_aside(out, folder, None, {MARKER, "listed"}, set())
+
+    assert laid == spares.Listed((out / MARKER).stat().st_mtime_ns, {MARKER, "listed"})
+    assert spares.taken_up(out, folder, spares.Listed(laid.at + late, {"known"})) == files
+
+
 # A process that stays.
 
 

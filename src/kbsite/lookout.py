@@ -120,17 +120,20 @@ class Lookout(Struct, frozen=True):
         told: list[str] = []
         across = self._across(runs, noticed, told)
         beside = found_across(across)
+        # In most of thousands of runs nothing is found, and nothing fails.
         found = {
             run_id: _heaviest([*one.scan.alarms, *beside.get(run_id, ())])
             for run_id, one in noticed.items()
+            if one.scan.alarms or beside.get(run_id)
         }
+        failed = (run for run in runs if _has_failed(noticed[run.stored.run.id]))
         findings = [
             _failed(str(run.stored.folder), failure)
-            for run in runs
+            for run in failed
             for failure in _failures(noticed[run.stored.run.id])
         ]
         return Sighting(
-            alarms={run_id: held for run_id, held in found.items() if held},
+            alarms=found,
             proofs={run: one.reading.proofs for run, one in noticed.items() if one.reading.proofs},
             findings=(*findings, *(_failed("runs", f"{_NOT_ALL}: {one}") for one in told)),
             noticed=noticed,
@@ -347,6 +350,10 @@ def _read(stored: StoredRun, made_of: str) -> Reading:
 
 def _heaviest(found: Sequence[Alarm]) -> tuple[Alarm, ...]:
     return tuple(sorted(found, key=lambda alarm: -alarm.level.weight))
+
+
+def _has_failed(noticed: Noticed) -> bool:
+    return bool(noticed.scan.failures or noticed.reading.failures)
 
 
 def _failures(noticed: Noticed) -> list[str]:

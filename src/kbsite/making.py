@@ -80,7 +80,7 @@ def make(
         )
         frame = _frame(code, settings, shown)
         memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
-        output = Output(out, Work(), amiss)
+        output = Output(out, Work(), amiss, memory.spare)
     from kbsite.page_making import PageMaking, still_right
     from kbsite.tasks import Prepared
 
@@ -107,16 +107,16 @@ def make(
 
 def _rest(memory: Memory, standing: Standing, making: PageMaking) -> Callable[[], None]:
     """What is left to do of a site that stands; only who waits for a change is told before."""
-    if memory.named:
-        return partial(_written_down, memory, standing, making)
-    memory.write(standing)
-    return making.prepared.output.tidy
+    if not memory.named:
+        memory.write(standing)
+    return partial(_left_to_do, memory, standing if memory.named else None, making)
 
 
-def _written_down(memory: Memory, standing: Standing, making: PageMaking) -> None:
+def _left_to_do(memory: Memory, standing: Standing | None, making: PageMaking) -> None:
     """Leave to the next build what this one knows; what was made is let go here, and not before."""
-    memory.write(standing)
-    making.prepared.output.tidy()
+    if standing:
+        memory.write(standing)
+    memory.spare = making.prepared.output.tidy()
 
 
 def _frame(code: str, settings: Settings, shown: Site) -> str:

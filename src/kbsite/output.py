@@ -108,11 +108,16 @@ class Output:
     empty, and each file that stays is linked.
 
     It takes over without a look what is not `amiss` of the files that both have. Where nobody tells
-    what that is, it looks whether each file that stays is there.
+    what that is, it looks whether each file that stays is there. What is `known` of the list of
+    what the last build left is not read.
     """
 
     def __init__(
-        self, out: Path, work: Work, amiss: Callable[[], Collection[str] | None] = lambda: None
+        self,
+        out: Path,
+        work: Work,
+        amiss: Callable[[], Collection[str] | None] = lambda: None,
+        known: spares.Listed | None = None,
     ) -> None:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
@@ -126,10 +131,12 @@ class Output:
         others = amiss()
         recover(out)
         remove(self.folder)
-        self._standing = spares.taken_up(out, self.folder)
+        self._standing = spares.taken_up(out, self.folder, known)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
-        both = self._standing or frozenset[str]()
-        self._trusted = frozenset[str]() if others is None else both.difference(others)
+        both: spares.Files = self._standing or frozenset()
+        # Of many thousands none is left out where nothing is amiss.
+        kept = both - set(others) if others else both
+        self._trusted: spares.Files = frozenset() if others is None else kept
 
     def apart(self) -> Output:
         """The same folder, to put files in with an account of its own: `placed` and `work`."""
@@ -274,9 +281,9 @@ class Output:
         """Let the folder take the place of the site that stood; until now that was untouched."""
         put_in_place(self.folder, self.out)
 
-    def tidy(self) -> None:
-        """Make of the site that stood what the next build starts from."""
-        spares.lay_aside(self.out, self.folder, self._standing, self._placed, self._fresh)
+    def tidy(self) -> spares.Listed | None:
+        """Make of the site that stood what the next build starts from; what that has to know."""
+        return spares.lay_aside(self.out, self.folder, self._standing, self._placed, self._fresh)
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -17,6 +17,7 @@ from kbsite.pages.page import Made
 from kbsite.pages.stretches import Cut
 from kbsite.standing import Standing, marker_of, write_standing
 from kbsite.store.known_runs import KnownRuns, read_known, write_known
+from kbsite.store.spares import Listed
 from kbsite.store.told import read_told, write_told
 
 
@@ -78,6 +79,8 @@ class Memory(Struct):
     """What was hidden of each run."""
     runs: KnownRuns = field(default_factory=lambda: KnownRuns(""))
     rows: KeptRows = field(default_factory=KeptRows)
+    spare: Listed | None = None
+    """What the last build left beside the site for the next one to start from."""
     named: bool = False
     """Whether the build that is under way looks at nothing but what it heard of."""
     owes_a_look: bool = False

@@ -146,10 +146,10 @@ class Hiding(Struct, dict=True):
 
     def shown(self) -> dict[str, Input]:
         """The files of the runs, with what is hidden of each."""
-        held = {
-            path: structs.replace(one, hidden="") if one.hidden else one
-            for path, one in self.inputs.items()
-        }
+        held = dict(self.inputs)
+        # Of many thousands of files something is hidden of few.
+        for path in [path for path, one in held.items() if one.hidden]:
+            held[path] = structs.replace(held[path], hidden="")
         for folder, hidden in self.found.items():
             home = _absolute(folder)
             for name, spans in hidden.files.items():

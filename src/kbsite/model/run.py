@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from math import inf
 from typing import Final, Literal
 
@@ -122,7 +123,7 @@ class Run:
     @property
     def contender(self) -> Contender:
         """Whose run it is."""
-        return Contender(self.harness, self.model, self.effort, self.variant)
+        return _contender(self.harness, self.model, self.effort, self.variant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +141,9 @@ class Contender:
         effort = f" [{self.effort}]" if self.effort else ""
         variant = f" ({self.variant})" if self.variant else ""
         return f"{self.harness} · {self.model}{effort}{variant}"
+
+
+@lru_cache(maxsize=10_000)
+def _contender(harness: str, model: str, effort: str | None, variant: str | None) -> Contender:
+    """The same for all runs of it: there are thousands of runs, and each is asked often."""
+    return Contender(harness, model, effort, variant)

@@ -48,10 +48,12 @@ def _all_shown(site: Site, attempts: Sequence[Attempt]) -> object:
 
 def _shown(site: Site, attempt: Attempt) -> object:
     """What the page shows of a run."""
-    metrics, audit = attempt.metrics, attempt.audit
+    run, metrics, audit = attempt.run, attempt.metrics, attempt.audit
+    # As plain data, which is sooner told than what it is made of.
     return (
-        attempt.run.id, attempt.run.contender, site.places[attempt.run.id], metrics.status,
-        metrics.detail, attempt.score, metrics.interval, attempt.counts, audit and audit.verdict,
+        run.id, run.harness, run.model, run.effort, run.variant, site.places[run.id],
+        metrics.status.value, metrics.detail, attempt.score, metrics.interval, attempt.counts,
+        audit and audit.verdict.value,
     )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ class Site:
 
     @cached_property
     def rows_depend(self) -> Mapping[str, str]:
-        """A digest of what a row about a run hangs on, wherever it stands, by the run's id.
+        """What a row about a run hangs on, wherever it stands, in short, by the run's id.
 
         Nothing of it is in a transcript. Empty for a run of which that is not known.
         """
@@ -165,8 +165,11 @@ class Site:
         for stored in self.every_run:
             run, board = stored.run, self.board_of.get(stored.run.id)
             on = board.config.id if board else None
-            held = (stored.untold, on, self.places[run.id], heaviest(self.alarms.get(run.id, ())))
-            found[run.id] = digest(held) if stored.untold else ""
+            level = heaviest(self.alarms.get(run.id, ()))
+            number, count = self.places[run.id]
+            # What can hold anything comes last.
+            told = f"{stored.untold} {number} {count} {level and level.value} {on!r}"
+            found[run.id] = told if stored.untold else ""
         return found
 
     @cached_property
@@ -175,12 +178,12 @@ class Site:
 
         Nothing of it is in a transcript, but for what alarms and proofs say of it.
         """
-        return {
-            run_id: digest(one.untold, plain((self.alarms.get(run_id), self.proofs.get(run_id))))
-            if one.untold
-            else ""
-            for run_id, one in self.by_id.items()
-        }
+        found = {run_id: one.untold for run_id, one in self.by_id.items()}
+        for run_id in self.alarms.keys() | self.proofs.keys():
+            if found.get(run_id):
+                noticed = plain((self.alarms.get(run_id), self.proofs.get(run_id)))
+                found[run_id] = digest(found[run_id], noticed)
+        return found
 
     def ready(self) -> None:
         """Work out what pages of runs ask of all runs: before the process is copied, so once."""
@@ -204,7 +207,8 @@ class Site:
 
 def heaviest(alarms: Sequence[Alarm]) -> Level | None:
     """The level of the heaviest of some alarms; None if there is none."""
-    return max((one.level for one in alarms), key=lambda level: level.weight, default=None)
+    # Of most runs there are none.
+    return max((one.level for one in alarms), key=lambda level: level.weight) if alarms else None
 
 
 class Renderer(Protocol):

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+from msgspec import Struct
 
 from kbsite.store.swapping import remove
 from kbsite.store.writing import write_bytes
@@ -30,13 +32,25 @@ def _list_path(out: Path) -> Path:
     return out.with_name(f".{out.name}.spare.list")
 
 
-def taken_up(out: Path, folder: Path) -> frozenset[str] | None:
+Files = frozenset[str] | set[str]
+"""Files by their paths within the site."""
+
+
+class Listed(Struct, frozen=True):
+    """What a process that stays knows of the list of a spare: it need not read it."""
+
+    at: int
+    """When the marker of its site was written, nanoseconds since 1970."""
+    files: Files
+
+
+def taken_up(out: Path, folder: Path, known: Listed | None = None) -> Files | None:
     """Let the spare of `out` stand at `folder`; the files that both have, by path.
 
     None, and an empty folder, where there is no spare that fits the site.
     """
     spare = spare_path(out)
-    files = _listed(out)
+    files = _listed(out, known)
     if files is not None:
         spare.rename(folder)
         return files
@@ -45,16 +59,19 @@ def taken_up(out: Path, folder: Path) -> frozenset[str] | None:
     return None
 
 
-def _listed(out: Path) -> frozenset[str] | None:
+def _listed(out: Path, known: Listed | None = None) -> Files | None:
     """The files of the spare; None where it is not that of the site that stands."""
     try:
-        listed, at = _list_path(out).read_bytes(), os.lstat(_list_path(out)).st_mtime_ns
+        at = os.lstat(_list_path(out)).st_mtime_ns
         own, other = os.lstat(out / MARKER), os.lstat(spare_path(out) / MARKER)
+        # No two builds write their marker at the same time, and the list has that of its own.
+        if (own.st_dev, own.st_ino) != (other.st_dev, other.st_ino) or at != own.st_mtime_ns:
+            return None
+        if known and known.at == at:
+            return known.files
+        return frozenset(os.fsdecode(_list_path(out).read_bytes()).split("\0"))
     except OSError:
         return None
-    same = (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino)
-    # No two builds write their marker at the same time, and the list has that of its own.
-    return frozenset(os.fsdecode(listed).split("\0")) if same and at == own.st_mtime_ns else None
 
 
 def amiss(out: Path) -> list[str] | None:
@@ -76,13 +93,13 @@ NAMES = 2
 
 
 def lay_aside(
-    out: Path, folder: Path, held: Set[str] | None, files: Set[str], fresh: Set[str]
-) -> None:
+    out: Path, folder: Path, held: Files | None, files: Files, fresh: Files
+) -> Listed | None:
     """Make `folder`, which holds an earlier site, the spare of the one in `out`.
 
     `held` is what it holds, and what is listed; None if nobody knows. `files` is what the site
     does, `fresh` of these what the folder does not hold, or not so. Where links cannot be had
-    there is no spare.
+    there is no spare, and None is told of it.
     """
     try:
         folder.mkdir(exist_ok=True)
@@ -107,6 +124,8 @@ def lay_aside(
         # The next build takes longer, and nothing else.
         remove(folder)
         remove(spare_path(out))
+        return None
+    return Listed(written, files)
 
 
 def drop(folder: Path, paths: Iterable[str]) -> None:
