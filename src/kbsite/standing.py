@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from kbsite import __version__, assets
 from kbsite.model.finding import Finding
-from kbsite.store.inputs import Input, digest_of, inputs
+from kbsite.store.inputs import COMPILED, Input, digest_of, inputs
 from kbsite.store.spares import MARKER
 from kbsite.store.told import read_told, write_told
 
@@ -49,8 +49,8 @@ def program(before: Mapping[str, Input], heard: Collection[str] | None = None) -
     With `heard`, files that did not are not even looked at: `kbsite.store.inputs.inputs`.
     """
     places = [assets.PACKAGE, assets.folder("templates"), assets.folder("static")]
-    held = inputs(places, before, heard)
-    return Program({path: file for path, file in held.items() if "__pycache__" not in path})
+    held = inputs(places, before, heard, apart=COMPILED)
+    return Program({path: file for path, file in held.items() if COMPILED not in path})
 
 
 class Standing(Struct, frozen=True):

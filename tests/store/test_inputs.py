@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
 import pytest
 
-from kbsite.store.inputs import changes, inputs
+from kbsite.assets import PACKAGE
+from kbsite.standing import program
+from kbsite.store.inputs import COMPILED, changes, inputs
 from kbsite.store.swapping import remove
 from kbsite.store.writing import write_text
 
@@ -67,6 +70,41 @@ def _linked(path: Path, text: str) -> Path:
 def _added(path: Path, text: str) -> Path:
     write_text(path.parent / f"file {text}", text)
     return path.parent / f"file {text}"
+
+
+def test_nobody_looks_into_folders_that_are_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a/one", "a/apart/two", "apart-from/three", "four/apart"):
+        write_text(tmp_path / name, name)
+    read = reads(monkeypatch)
+    held = inputs([tmp_path], {}, apart="apart")
+
+    names = [path.removeprefix(f"{tmp_path}/") for path in held]
+    assert sorted(names) == ["a/one", "apart-from/three", "four/apart"]
+    assert str(tmp_path / "a") in read
+    assert str(tmp_path / "a/apart") not in read
+
+
+def test_compiled_code_is_not_read_to_know_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = program({}).files
+    read = reads(monkeypatch)
+    assert program(before).files == before
+    assert str(PACKAGE) in read
+    assert not [path for path in read if COMPILED in path]
+
+
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The folders whose names are read from now on, in this process."""
+    read: list[str] = []
+    scandir = os.scandir
+
+    def counted(path: str) -> object:
+        read.append(str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    return read
 
 
 def test_a_folder_counts_as_changed_where_anything_in_it_did(tmp_path: Path) -> None:

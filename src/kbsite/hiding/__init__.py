@@ -25,7 +25,7 @@ from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span, covered
 from kbsite.store.files import Stored, contents, numbered
 from kbsite.store.folders import PARTIAL
-from kbsite.store.inputs import Below, Changes, Input, digest_of, inputs
+from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
@@ -240,8 +240,10 @@ Their metadata say it too, but to load what reads these takes longer than all el
 
 def _rule_files(before: Mapping[str, Input]) -> dict[str, Input]:
     """The files that rules are made of; `before` spares reading those that did not change."""
-    held = inputs([*(assets.PACKAGE / name for name in _MADE_OF), *_libraries()], before)
-    return {path: file for path, file in held.items() if "__pycache__" not in path}
+    held = inputs(
+        [*(assets.PACKAGE / name for name in _MADE_OF), *_libraries()], before, apart=COMPILED
+    )
+    return {path: file for path, file in held.items() if COMPILED not in path}
 
 
 def _libraries() -> Iterator[Path]:

@@ -15,6 +15,9 @@ from sys import intern
 
 from msgspec import Struct
 
+COMPILED = "__pycache__"
+"""The folders that Python keeps compiled code in, which it makes of the rest."""
+
 
 class Input(Struct, frozen=True):
     """A file as it was when a build read it."""
@@ -38,7 +41,10 @@ class Input(Struct, frozen=True):
 
 
 def inputs(
-    places: Collection[Path], before: Mapping[str, Input], heard: Collection[str] | None = None
+    places: Collection[Path],
+    before: Mapping[str, Input],
+    heard: Collection[str] | None = None,
+    apart: str = "",
 ) -> dict[str, Input]:
     """Every regular file at or below `places`, by absolute path; without what cannot be read.
 
@@ -47,17 +53,18 @@ def inputs(
     tells of some of them, and reads none.
 
     With `heard`, only what lies at or below those paths can be another than `before`, or stand
-    beside them; nothing else is looked at.
+    beside them; nothing else is looked at. Nobody looks into folders called `apart`, where all is
+    looked at.
     """
     roots = [str(place.absolute()) for place in places]
     if heard is None or any(path in roots for path in heard):
-        return _everything(places, before)
+        return _everything(places, before, apart)
     within = tuple(f"{root}/" for root in roots)
     ours = {path for path in heard if path.startswith(within)}
     try:
         return _told(ours, before)
     except OSError:
-        return _everything(places, before)
+        return _everything(places, before, apart)
 
 
 def _told(heard: Collection[str], before: Mapping[str, Input]) -> dict[str, Input]:
@@ -83,8 +90,10 @@ def _without(
     return kept
 
 
-def _everything(places: Iterable[Path], before: Mapping[str, Input]) -> dict[str, Input]:
-    look = _Look(before)
+def _everything(
+    places: Iterable[Path], before: Mapping[str, Input], apart: str
+) -> dict[str, Input]:
+    look = _Look(before, apart)
     look.at([str(place.absolute()) for place in places if place.is_file()])
     look.all_below([str(place.absolute()) for place in places if place.is_dir()])
     return look.found()
@@ -101,8 +110,8 @@ def _others(folder: str, near: Iterable[str]) -> set[str]:
 class _Look:
     """What there is to see of files, beside what was seen before."""
 
-    def __init__(self, before: Mapping[str, Input]) -> None:
-        self._before = before
+    def __init__(self, before: Mapping[str, Input], apart: str = "") -> None:
+        self._before, self._apart = before, apart
         self.same: list[str] = []
         """Those that are as they were."""
         self.other: dict[str, Input] = {}
@@ -148,7 +157,8 @@ class _Look:
     def _seen(self, entries: Iterable[os.DirEntry[str]], inner: list[str]) -> None:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                inner.append(entry.path)
+                if entry.name != self._apart:
+                    inner.append(entry.path)
                 continue
             with suppress(OSError):
                 self._see(entry.path, entry.stat(follow_symlinks=False))

@@ -138,8 +138,7 @@ class SharedLook(Generic[T]):
 
     def _look_at_folders(self, begin: int, end: int, seen: _Seen) -> None:
         roots = self._roots
-        for at in range(begin, end):
-            path, known = self._folders[at]
+        for at, (path, known) in enumerate(self._folders[begin:end], begin):
             # Nothing is known of one that had not rested: that is no sign of a change.
             if known == RESTLESS:
                 seen.folders.append(at)
@@ -157,17 +156,14 @@ class SharedLook(Generic[T]):
     def _look_at_files(self, begin: int, end: int, seen: _Seen) -> None:
         # Of each of so many files, no more than one thing is called.
         ask = os.lstat
-        for at in range(begin, end):
-            path, known = self._files[at]
-            if path.endswith("/"):
-                # An empty folder, which is among the folders.
-                continue
+        for at, (path, known) in enumerate(self._files[begin:end], begin):
             try:
                 status = ask(path)
-                same = known.changed == status.st_mtime_ns and known.size == status.st_size
+                odd = known.changed != status.st_mtime_ns or known.size != status.st_size
             except OSError:
-                same = False
-            if not same:
+                odd = True
+            # An empty folder is among the folders.
+            if odd and not path.endswith("/"):
                 self._shared[_IS_ODD] = 1
                 seen.files.append(at)
 

@@ -104,8 +104,11 @@ def lay_aside(
     try:
         folder.mkdir(exist_ok=True)
         earlier = files_below(folder) if held is None else held
-        drop(folder, earlier - files)
-        for path in sorted((fresh & files) | (files - earlier)):
+        # Of many thousands of files, most of the time, the same are there: that is told once.
+        same = earlier == files
+        if not same:
+            drop(folder, earlier - files)
+        for path in sorted(fresh & files if same else (fresh & files) | (files - earlier)):
             if path in earlier:
                 Path(folder, path).unlink()
             try:
@@ -116,7 +119,7 @@ def lay_aside(
                 os.link(f"{out}/{path}", f"{folder}/{path}")
         remove(spare_path(out))
         folder.rename(spare_path(out))
-        if held is None or held != files:
+        if held is None or not same:
             write_bytes(_list_path(out), os.fsencode("\0".join(files)))
         written = os.lstat(out / MARKER).st_mtime_ns
         os.utime(_list_path(out), ns=(written, written))
