@@ -17,7 +17,7 @@ from kbsite.model.finding import Finding
 from kbsite.output import Copy
 from kbsite.pages.data import REDACTION
 from kbsite.pages.kinds import every
-from kbsite.pages.page import Page, gzip_path, raw_path
+from kbsite.pages.page import Page, Site, gzip_path, raw_path
 from kbsite.pages.run import beside
 from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
@@ -39,6 +39,11 @@ def still_right(
     same = {name for name, held in templates.items() if earlier.get(name) == held}
     pages = {path: page for path, page in before.pages.items() if same.issuperset(page.templates)}
     return replace(before, pages=pages)
+
+
+def _hashes(site: Site) -> list[tuple[str, str]]:
+    """What tells whether problems are what they were."""
+    return [(name, stored.hash) for name, stored in site.problems.items()]
 
 
 _MANY = 20
@@ -183,7 +188,7 @@ class PageMaking(Struct, dict=True):
         if not all(site.untold.values()):
             return ""
         return digest(
-            self.prepared.frame, self.now.settings, plain(site.untold), site.problems,
+            self.prepared.frame, self.now.settings, plain(site.untold), _hashes(site),
             site.hardware, site.findings, site.redactions,
             [board.floors for board in site.boards],
         )  # fmt: skip

@@ -11,7 +11,7 @@ from kbsite.model.board import Attempt
 from kbsite.pages.compared import label
 from kbsite.pages.contests import Contest
 from kbsite.pages.page import COMPARE, Page, Site, templated
-from kbsite.standing import digest
+from kbsite.standing import digest, plain
 from kbsite.trajectories.phases import Phase
 
 LISTED = 20
@@ -31,7 +31,7 @@ def _depends(site: Site) -> object:
 def _contest(site: Site, held: Contest) -> object:
     """What the page shows of the runs of a problem."""
     title = site.problem_title(held.problem)
-    return held.board.config.id, held.problem, title, _all_shown(site, held.attempts)
+    return plain((held.board.config.id, held.problem, title, _all_shown(site, held.attempts)))
 
 
 def _contest_html(site: Site, held: Contest, draw: Callable[[Contest], Markup]) -> Markup:
@@ -49,11 +49,11 @@ def _all_shown(site: Site, attempts: Sequence[Attempt]) -> object:
 def _shown(site: Site, attempt: Attempt) -> object:
     """What the page shows of a run."""
     run, metrics, audit = attempt.run, attempt.metrics, attempt.audit
-    # As plain data, which is sooner told than what it is made of.
+    # Figures as they are written: JSON has no word for what is not finite.
     return (
         run.id, run.harness, run.model, run.effort, run.variant, site.places[run.id],
-        metrics.status.value, metrics.detail, attempt.score, metrics.interval, attempt.counts,
-        audit and audit.verdict.value,
+        metrics.status.value, metrics.detail, repr((attempt.score, metrics.interval)),
+        attempt.counts, audit and audit.verdict.value,
     )  # fmt: skip
 
 

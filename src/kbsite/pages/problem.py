@@ -64,8 +64,9 @@ def _depends(site: Site, problem: str) -> object:
         )
         for held in _results(site, problem)
     ]  # fmt: skip
+    stored = site.problems.get(problem)
     return (
-        site.problems.get(problem),
+        stored and (stored.id, stored.hash),
         [(name, site.hardware[name]) for name in hardware_of(site, problem)],
         results,
         [
