@@ -309,7 +309,8 @@ def test_the_same_runs_make_the_same_drawings() -> None:
     attempts = [took(attempt(f"r{n}", problem=f"p{n}", score=n / 9), seconds=n) for n in range(9)]
     made = board(config(), attempts)
 
-    assert all_of(made) == all_of(made)
+    told = [[(one.note, one.drawing, [*one.rows]) for one in all_of(made)] for _ in range(2)]
+    assert told[0] == told[1]
     for chart in all_of(made):
         numbers = re.findall(r' (?:x|y|width|height)="([^"]+)"', str(chart.drawing))
         assert all(re.fullmatch(r"\d+(\.\d)?", number) for number in numbers)

@@ -20,11 +20,11 @@ from kbsite import alarms, assets, reading
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
-from kbsite.board_charts import Chart, peaks
+from kbsite.board_charts import said_of
 from kbsite.build import build
 from kbsite.feeds import table
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.board import Board, Row
+from kbsite.model.board import Attempt, Row
 from kbsite.model.config import Leak
 from kbsite.model.standing import Standing
 from kbsite.model.work import Work
@@ -524,26 +524,29 @@ def test_of_runs_that_did_not_change_no_row_is_made_but_where_those_kept_are_dam
     assert after == from_nothing(settings)
 
 
-def test_charts_are_drawn_anew_where_a_run_is_taken_out_and_not_for_a_note(
+def test_of_charts_the_points_and_rows_of_the_run_are_made_that_changed_and_all_on_another_scale(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The board refuses runs of another problem than it knows.
     shutil.rmtree(settings.problems / "softmax")
     build(settings)
-    drawn, counts = list[Board](), []
+    drawn, counts = Counter[str](), []
 
-    def counted(board: Board, score: Callable[[float], str]) -> Chart:
-        drawn.append(board)
-        return peaks(board, score)
+    def counted(attempt: Attempt, told: str) -> str:
+        drawn.update([attempt.run.model])
+        return said_of(attempt, told)
 
-    monkeypatch.setattr("kbsite.pages.board_figures.peaks", counted)
+    monkeypatch.setattr("kbsite.board_charts.said_of", counted)
     audit = folder_of(settings, "long") / "audit.yaml"
     for verdict in ("interesting", "bug"):
+        drawn.clear()
         audit.write_text(f"verdict: {verdict}\nsummary: s\nimplication: i\nauditor: a\n")
         after = tree(build(settings).out)
-        counts.append(len(drawn))
+        counts.append((drawn["long"], drawn.total() - drawn["long"]))
 
-    assert counts == [0, 1]
+    assert counts[0] == (3, 0)
+    assert counts[1][0] == 0
+    assert counts[1][1]
     assert after == from_nothing(settings)
 
 

@@ -8,7 +8,7 @@ anything that a shape, a word or a number does not say too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from math import isfinite
 
@@ -20,12 +20,14 @@ from kbsite.board_drawing import (
     LETTER,
     LINE,
     RIGHT,
+    Keep,
     Written,
     along,
     box,
     clipped,
     drawing,
     legend,
+    made_anew,
     sign,
     ticks,
     words,
@@ -55,6 +57,24 @@ class Entry(Struct, frozen=True):
     """The run whose page it leads to."""
 
 
+class RunRows(Struct, frozen=True):
+    """A row for each of some runs, made when it is asked for."""
+
+    name: str
+    """What they are called."""
+    runs: Sequence[Attempt]
+    row: Callable[[Attempt], tuple[Entry, ...]]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[tuple[Entry, ...]]:
+        return map(self.row, self.runs)
+
+    def __getitem__(self, number: int) -> tuple[Entry, ...]:
+        return self.row(self.runs[number])
+
+
 class Chart(Struct, frozen=True, kw_only=True):
     """A drawing, and the same as a table."""
 
@@ -64,7 +84,7 @@ class Chart(Struct, frozen=True, kw_only=True):
     drawing: Markup | None
     """None where there is nothing to draw."""
     heads: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: tuple[tuple[Entry, ...], ...] | RunRows
 
 
 class Measure(Struct, frozen=True, kw_only=True):
@@ -84,7 +104,7 @@ class Measure(Struct, frozen=True, kw_only=True):
         return f"{self.written(value)}{self.marked(run)}"
 
 
-def peaks(board: Board, score: Written) -> Chart:
+def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
     """For each problem the way from the eager floor to the ceiling, and how far runs came on it."""
     floors = {
         (row.kind, column.problem): held.peak_fraction
@@ -99,7 +119,7 @@ def peaks(board: Board, score: Written) -> Chart:
     for number, column in enumerate(board.columns):
         own = {kind: floors.get((kind, column.problem)) for kind in FloorKind}
         held = scored.get(column.problem, [])
-        lines.append(_peak_line(number, column.problem, own, held, (top, score)))
+        lines.append(_peak_line(number, column.problem, own, held, (top, score, keep)))
         rows.append(_peak_row(column, own, len(held), score))
     title = "Scores between floor and ceiling"
     bottom = 2 * LINE + len(rows) * _PEAK_LINE
@@ -143,9 +163,9 @@ def _peak_line(
     problem: str,
     floors: dict[FloorKind, float | None],
     scored: Sequence[Attempt],
-    scale: tuple[float, Written],
+    scale: tuple[float, Written, Keep],
 ) -> Markup:
-    (top, score), y = scale, 2 * LINE + number * _PEAK_LINE
+    (top, score, keep), y = scale, 2 * LINE + number * _PEAK_LINE
     eager = floors[FloorKind.EAGER]
     best = max((attempt.score or 0 for attempt in scored), default=None)
     told = "no score" if best is None else f"best {score(best)}"
@@ -161,10 +181,14 @@ def _peak_line(
         value = floors[kind]
         if value is not None:
             pieces.append(box(along(value, top) - 1, y + 21, 2.5, 15, f"bc-{kind.value}"))
-    for attempt in sorted(scored, key=lambda held: held.score or 0):
+
+    def point(attempt: Attempt) -> str:
         value = attempt.score or 0
         shape = "bc-best" if value == best else "bc-run"
-        pieces.append(sign(shape, along(value, top), y + 28.5, _named(attempt, score(value))))
+        return sign(shape, along(value, top), y + 28.5, said_of(attempt, score(value)))
+
+    runs = sorted(scored, key=lambda held: held.score or 0)
+    pieces.append(_safe(keep(f"peaks-{number}", (top, y, best), runs, point)))
     return Markup("").join(pieces)
 
 
@@ -182,7 +206,7 @@ def _peak_row(
     )
 
 
-def scatter(board: Board, measure: Measure, score: Written) -> Chart:
+def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_anew) -> Chart:
     """The scores against what the runs took; only of runs that have both on record."""
     points = [
         (attempt, value, attempt.counted_score)
@@ -193,6 +217,13 @@ def scatter(board: Board, measure: Measure, score: Written) -> Chart:
         and (value := measure.of(attempt.run)) is not None
         and _known(value)
     ]
+
+    def row(attempt: Attempt) -> tuple[Entry, ...]:
+        run = attempt.run
+        told = measure.told(run, measure.of(run) or 0)
+        height = Entry(score(attempt.counted_score or 0), run.id)
+        return Entry(run.contender.label), Entry(run.problem), Entry(told), height
+
     title = f"Score against {measure.name}"
     missing = _left_out(
         board.attempts - len(points) - _struck(board),
@@ -205,23 +236,24 @@ def scatter(board: Board, measure: Measure, score: Written) -> Chart:
         f"{_taken_out(board)}"
         if points
         else f"No run has both a score and its {measure.name} on record.",
-        drawing=_plot(title, points, measure, score) if points else None,
+        drawing=_plot(title, points, (measure, score, keep)) if points else None,
         heads=("contender", "problem", measure.name, "score"),
-        rows=tuple(
-            (
-                Entry(attempt.run.contender.label),
-                Entry(attempt.run.problem),
-                Entry(measure.told(attempt.run, value)),
-                Entry(score(height), attempt.run.id),
-            )
-            for attempt, value, height in points
-        ),
+        rows=RunRows(_called(measure), [attempt for attempt, _, _ in points], row)
+        if points
+        else (),
     )
 
 
+def _called(measure: Measure) -> str:
+    return measure.name.replace(" ", "-")
+
+
 def _plot(
-    title: str, points: Sequence[tuple[Attempt, float, float]], measure: Measure, score: Written
+    title: str,
+    points: Sequence[tuple[Attempt, float, float]],
+    way: tuple[Measure, Written, Keep],
 ) -> Markup:
+    measure, score, keep = way
     named, series = _series([attempt.run for attempt, _, _ in points])
     head = LINE * len(series) + 14
     across = ticks(max(value for _, value, _ in points), measure.steps, measure.base)
@@ -234,12 +266,17 @@ def _plot(
             words(LEFT - 6, y + 4, score(tick), "bc-end bc-dim"),
         ]
     pieces += x_axis(head + PLOT, across[-1], across, measure.written, LEFT)
-    for attempt, value, height in points:
+
+    def point(attempt: Attempt) -> str:
+        value, height = measure.of(attempt.run) or 0, attempt.counted_score or 0
         shape = f"bc-s{series.index(named(attempt.run))}"
         x = LEFT + (RIGHT - LEFT) * value / across[-1]
         y = head + PLOT * (1 - height / upwards[-1])
         told = f"{score(height)}, {measure.told(attempt.run, value)}"
-        pieces.append(sign(shape, x, y, _named(attempt, told)))
+        return sign(shape, x, y, said_of(attempt, told))
+
+    scale, runs = (series, across[-1], upwards[-1]), [attempt for attempt, _, _ in points]
+    pieces.append(_safe(keep(_called(measure), scale, runs, point)))
     return drawing(title, head + PLOT + 24, pieces)
 
 
@@ -326,6 +363,11 @@ def _end_line(y: float, label: str, parts: Sequence[tuple[EndReason, int]], most
     return Markup("").join(pieces)
 
 
+def _safe(pieces: str) -> Markup:
+    """Pieces of which all that comes from outside is escaped already."""
+    return Markup(pieces)  # noqa: S704 - `sign` made them
+
+
 def _known(value: float | None) -> bool:
     return value is not None and isfinite(value) and 0 <= value <= LARGEST
 
@@ -344,6 +386,7 @@ def _taken_out(board: Board) -> str:
     return _left_out(_struck(board), board.attempts, "are taken out by their verdict")
 
 
-def _named(attempt: Attempt, told: str) -> str:
+def said_of(attempt: Attempt, told: str) -> str:
+    """What a point says of a run."""
     run = attempt.run
     return f"{clipped(run.contender.label, 600)}, {clipped(run.problem, 400)}: {told}"

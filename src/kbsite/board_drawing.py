@@ -10,6 +10,7 @@ from math import ceil, floor, log
 
 from markupsafe import Markup
 
+from kbsite.model.board import Attempt
 from kbsite.text import plain
 
 WIDTH = 420
@@ -24,6 +25,24 @@ LINE = 18
 
 Written = Callable[[float], str]
 """Writes a number as the site does."""
+
+
+Keep = Callable[[str, object, Sequence[Attempt], Callable[[Attempt], str]], str]
+"""Joins what a chart says of runs, a piece each.
+
+Given what the pieces are called, all that they hang on beside their run, the runs in order, and
+what makes a piece: who knows a piece need not make it anew.
+"""
+
+
+def made_anew(
+    name: str,  # noqa: ARG001
+    scale: object,  # noqa: ARG001
+    runs: Sequence[Attempt],
+    make: Callable[[Attempt], str],
+) -> str:
+    """The pieces, each of them made."""
+    return "".join(map(make, runs))
 
 
 def along(value: float, top: float) -> float:

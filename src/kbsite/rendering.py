@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import partial
-from typing import Any
+from types import CodeType
+from typing import Any, ClassVar
 
 import jinja2
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 from msgspec import Struct, field
 
@@ -49,10 +51,26 @@ def read_ahead(ahead: Ahead, stored: StoredRun, told: Iterable[Event] | None = N
         ahead[stored.run.id] = error
 
 
-def _compiled() -> jinja2.BytecodeCache | None:
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Templates as they were compiled: a process that builds again unpacks none of them again."""
+
+    unpacked: ClassVar[dict[tuple[str, str], CodeType]] = {}
+    """By what tells them apart, and a digest of their source."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give a template its code, if that is known."""
+        told = bucket.key, bucket.checksum
+        bucket.code = self.unpacked.get(told)
+        if bucket.code is None:
+            super().load_bytecode(bucket)
+        if bucket.code is not None:
+            self.unpacked[told] = bucket.code
+
+
+def compiled() -> jinja2.BytecodeCache | None:
     """Where compiled templates are kept between builds: a folder that only this user can write."""
     try:
-        return jinja2.FileSystemBytecodeCache()
+        return _Compiled()
     except (OSError, RuntimeError):
         # Templates are compiled anew then, which takes a tenth of building a short session.
         return None
@@ -90,7 +108,7 @@ def environment(site: Site) -> Environment:
         lstrip_blocks=True,
         # What changes while a site is made is seen by the next build.
         auto_reload=False,
-        bytecode_cache=_compiled(),
+        bytecode_cache=compiled(),
     )
     env.used = set()
     env.filters.update(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from secrets import token_hex
 
 import html5lib
 import jinja2
 import pytest
 from jinja2 import nodes
+from jinja2.bccache import Bucket
 
 from kbsite.assets import folder
+from kbsite.rendering import compiled
 
 TEMPLATES = folder("templates")
 STATIC = folder("static")
@@ -122,3 +125,30 @@ def test_the_script_makes_no_html_of_text() -> None:
         r"|XMLHttp|import\(|setTimeout\([\"']|WebSocket|sendBeacon|createContextualFragment",
         code,
     )
+
+
+def test_a_process_that_builds_again_unpacks_a_template_once_and_sees_one_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked, load = list[str](), jinja2.FileSystemBytecodeCache.load_bytecode
+
+    def counted(cache: jinja2.FileSystemBytecodeCache, bucket: Bucket) -> None:
+        unpacked.append(bucket.checksum)
+        load(cache, bucket)
+
+    def said() -> str:
+        loader = jinja2.FileSystemLoader(tmp_path)
+        env = jinja2.Environment(loader=loader, bytecode_cache=compiled(), autoescape=True)
+        return env.get_template("page.html").render()
+
+    monkeypatch.setattr(jinja2.FileSystemBytecodeCache, "load_bytecode", counted)
+    # No earlier process has compiled these.
+    one, two = token_hex(), token_hex()
+    (tmp_path / "page.html").write_text(one)
+    assert [said() for _ in range(3)] == [one] * 3
+    before = len(unpacked)
+    (tmp_path / "page.html").write_text(two)
+
+    assert [said() for _ in range(3)] == [two] * 3
+    # It is compiled at first, then unpacked.
+    assert (before, len(set(unpacked))) == (2, 2)

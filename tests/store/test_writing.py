@@ -100,3 +100,21 @@ def test_only_what_has_to_last_is_forced_onto_the_disk(
 
     # Before it is in its place.
     assert forced == [True, False]
+
+
+@pytest.mark.parametrize("fleeting", [False, True])
+def test_what_may_be_lost_takes_the_place_of_no_file(
+    fleeting: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stood, replace = list[bool](), Path.replace
+
+    def watched(partial: Path, target: Path) -> Path:
+        stood.append(target.exists())
+        return replace(partial, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    for data in (b"one", b"two"):
+        write_bytes(tmp_path / "told", data, fleeting=fleeting)
+
+    assert stood == [False, not fleeting]
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("told", b"two")]

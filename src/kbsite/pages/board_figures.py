@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from markupsafe import Markup
 
-from kbsite.board_charts import Chart, Measure, ends, peaks, scatter
+from kbsite.board_charts import (
+    Chart,
+    Entry,
+    Measure,
+    RunRows,
+    ends,
+    peaks,
+    scatter,
+)
+from kbsite.board_drawing import Keep, made_anew
 from kbsite.model.board import Attempt, Board
 from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Run
@@ -77,59 +87,63 @@ def figures(site: Site, board: Board) -> dict[str, object]:
     }
 
 
-Draw = Callable[[Chart, object], str]
-"""Turns a chart into HTML, given how addresses are made."""
+DrawRow = Callable[[tuple[Entry, ...], object], str]
+"""Turns a row of a chart's table into HTML, given how addresses are made."""
+
+Draw = Callable[[Chart, object, Callable[[Chart, DrawRow], Markup]], str]
+"""Turns a chart into HTML, given how addresses are made and what gives the rows of its table."""
 
 
-def ceilings(board: Board) -> list[Chart]:
+def ceilings(board: Board, keep: Keep = made_anew) -> list[Chart]:
     """What is shown of floors and ceilings."""
-    return [peaks(board, facts.score)]
+    return [peaks(board, facts.score, keep)]
 
 
-def costs(board: Board, prices: PriceTable) -> list[Chart]:
+def costs(board: Board, prices: PriceTable, keep: Keep = made_anew) -> list[Chart]:
     """What is shown of what runs took; what cannot be drawn is said below what can."""
     measures = [*MEASURES, cost_measure(prices)]
-    drawn = [*(scatter(board, held, facts.score) for held in measures), ends(board)]
+    drawn = [*(scatter(board, held, facts.score, keep) for held in measures), ends(board)]
     return sorted(drawn, key=lambda chart: chart.drawing is None)
 
 
 def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Markup:
-    """The "ceilings" or the "costs" as HTML, drawn anew only where something in them changed."""
+    """The "ceilings" or the "costs" as HTML, of which points and rows are made that changed."""
 
-    def made() -> str:
-        held = ceilings(board) if which == "ceilings" else costs(board, site.prices)
-        return "".join(f"{draw(chart, url)}\n" for chart in held)
+    def kept(kind: str) -> Keep:
+        return partial(_kept, site, f"{kind}-{board.config.id}")
 
-    html = site.kept.html(f"charts-{board.config.id}", which, _drawn_of(site, board), made)
+    def rows(chart: Chart, row: DrawRow) -> Markup:
+        held = chart.rows
+        if isinstance(held, RunRows):
+            made = partial(_row_html, held, row, url)
+            told = kept("told")(held.name, "", held.runs, made)
+        else:
+            told = "".join(f"{row(one, url)}\n" for one in held)
+        return Markup(told)  # noqa: S704 - a template made it
+
+    drawn = kept("drawn")
+    held = ceilings(board, drawn) if which == "ceilings" else costs(board, site.prices, drawn)
+    html = "".join(f"{draw(chart, url, rows)}\n" for chart in held)
     return Markup(html)  # noqa: S704 - a template made it
 
 
-def _drawn_of(site: Site, board: Board) -> str:
-    """A digest of all that charts show; empty where that is not known."""
-    attempts = [attempt for _, _, cell in board.cells for attempt in cell.attempts]
-    if not all(site.rows_depend.get(attempt.run.id) for attempt in attempts):
-        return ""
-    return digest(
-        board.floors,
-        [(column.problem, column.best and column.best.run.id) for column in board.columns],
-        [row.contender for row in board.rows],
-        [_point(site, board, attempt) for attempt in attempts],
-    )
+def _row_html(rows: RunRows, draw: DrawRow, url: object, attempt: Attempt) -> str:
+    return f"{draw(rows.row(attempt), url)}\n"
 
 
-def _point(site: Site, board: Board, attempt: Attempt) -> str:
-    """What charts show of a run: of its audit no more than whether the run counts."""
-    run = attempt.run
-
-    def made() -> str:
-        spent = cost(run, site.prices)
-        return repr((
-            run.id, run.contender, run.problem, attempt.score, attempt.counts,
-            run.end_reason.value, run.elapsed_seconds, run.usage.output, str(spent.usd),
-            spent.estimated,
-        ))  # fmt: skip
-
-    return site.kept.text(f"points-{board.config.id}", run.id, site.rows_depend[run.id], made)
+def _kept(
+    site: Site,
+    kind: str,
+    name: str,
+    scale: object,
+    runs: Sequence[Attempt],
+    make: Callable[[Attempt], str],
+) -> str:
+    """What is said of runs, a piece each, of which those are made that are not known."""
+    known, by_id = site.rows_depend, {attempt.run.id: attempt for attempt in runs}
+    made_of = {run_id: known.get(run_id, "") for run_id in by_id}
+    kind = f"{kind}-{name}"
+    return site.kept.joined_html(kind, made_of, lambda run_id: make(by_id[run_id]), repr(scale))
 
 
 def share(of: Proportion) -> str:

@@ -122,9 +122,12 @@ class KeptRows(Struct):
         """
         return self._again(kind, self._frame, made_of, make, between)
 
-    def joined_html(self, kind: str, made_of: Mapping[str, str], make: Callable[[str], str]) -> str:
-        """The same of rows that templates make, as text."""
-        return self._again(kind, f"{self._frame}{self._templates}", made_of, make, "").decode()
+    def joined_html(
+        self, kind: str, made_of: Mapping[str, str], make: Callable[[str], str], scale: str = ""
+    ) -> str:
+        """The same of rows that templates make, as text; `scale` is what all hang on too."""
+        frame = f"{self._frame}{self._templates}{scale}"
+        return self._again(kind, frame, made_of, make, "").decode()
 
     def _again(
         self,

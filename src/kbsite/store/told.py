@@ -35,7 +35,7 @@ def _decoded(data: bytes, kind: type[T]) -> T:
 
 def write_told(path: Path, value: object) -> None:
     """Write what `read_told` reads, whole."""
-    write_bytes(path, _encoded(value))
+    write_bytes(path, _encoded(value), fleeting=True)
 
 
 def _encoded(value: object) -> bytes:
@@ -60,7 +60,7 @@ def read_sealed(path: Path, kind: type[T]) -> T | None:
 def write_sealed(path: Path, value: object) -> None:
     """Write what `read_sealed` reads, whole."""
     data = _encoded(value)
-    write_bytes(path, _seal(data) + b"\n" + data)
+    write_bytes(path, b"\n".join([_seal(data), data]), fleeting=True)
 
 
 def read_sealed_with(path: Path, kind: type[T]) -> tuple[T, bytes] | None:
@@ -78,7 +78,7 @@ def read_sealed_with(path: Path, kind: type[T]) -> tuple[T, bytes] | None:
 def write_sealed_with(path: Path, value: object, body: bytes) -> None:
     """Write what `read_sealed_with` reads, whole."""
     data = b"\n".join([_encoded(value), body])
-    write_bytes(path, b"\n".join([_seal(data), data]))
+    write_bytes(path, b"\n".join([_seal(data), data]), fleeting=True)
 
 
 def _seal(data: bytes) -> bytes:

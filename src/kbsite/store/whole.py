@@ -8,10 +8,11 @@ import re
 from pathlib import Path
 
 
-def write_bytes(path: Path, data: bytes, *, lasting: bool = False) -> None:
+def write_bytes(path: Path, data: bytes, *, lasting: bool = False, fleeting: bool = False) -> None:
     """Write a file whole: beside its place first, then moved there.
 
-    One that is `lasting` survives a power cut, which takes a while: what nobody can make anew.
+    One that is `lasting` survives a power cut, which takes a while: what nobody can make anew. One
+    that is `fleeting` may be gone where this process is killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
@@ -21,6 +22,9 @@ def write_bytes(path: Path, data: bytes, *, lasting: bool = False) -> None:
             if lasting:
                 stream.flush()
                 os.fsync(stream.fileno())
+        if fleeting:
+            # What takes the place of another file is brought to the disk at once, by ext4 at least.
+            path.unlink(missing_ok=True)
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
