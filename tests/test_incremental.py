@@ -544,7 +544,7 @@ def test_of_charts_the_points_and_rows_of_the_run_are_made_that_changed_and_all_
         after = tree(build(settings).out)
         counts.append((drawn["long"], drawn.total() - drawn["long"]))
 
-    assert counts[0] == (3, 0)
+    assert counts[0] == (0, 0)
     assert counts[1][0] == 0
     assert counts[1][1]
     assert after == from_nothing(settings)

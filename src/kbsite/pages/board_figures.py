@@ -121,10 +121,41 @@ def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Mar
             told = "".join(f"{row(one, url)}\n" for one in held)
         return Markup(told)  # noqa: S704 - a template made it
 
-    drawn = kept("drawn")
-    held = ceilings(board, drawn) if which == "ceilings" else costs(board, site.prices, drawn)
-    html = "".join(f"{draw(chart, url, rows)}\n" for chart in held)
+    def made() -> str:
+        drawn = kept("drawn")
+        held = ceilings(board, drawn) if which == "ceilings" else costs(board, site.prices, drawn)
+        return "".join(f"{draw(chart, url, rows)}\n" for chart in held)
+
+    html = site.kept.html(f"charts-{board.config.id}", which, _drawn_of(site, board), made)
     return Markup(html)  # noqa: S704 - a template made it
+
+
+def _drawn_of(site: Site, board: Board) -> str:
+    """A digest of all that charts show; empty where that is not known."""
+    attempts = [attempt for _, _, cell in board.cells for attempt in cell.attempts]
+    if not all(site.rows_depend.get(attempt.run.id) for attempt in attempts):
+        return ""
+    return digest(
+        board.floors,
+        [(column.problem, column.best and column.best.run.id) for column in board.columns],
+        [row.contender for row in board.rows],
+        [_point(site, board, attempt) for attempt in attempts],
+    )
+
+
+def _point(site: Site, board: Board, attempt: Attempt) -> str:
+    """What charts show of a run: of its audit no more than whether the run counts."""
+    run = attempt.run
+
+    def made() -> str:
+        spent = cost(run, site.prices)
+        return repr((
+            run.id, run.contender, run.problem, attempt.score, attempt.counts,
+            run.end_reason.value, run.elapsed_seconds, run.usage.output, str(spent.usd),
+            spent.estimated,
+        ))  # fmt: skip
+
+    return site.kept.text(f"points-{board.config.id}", run.id, site.rows_depend[run.id], made)
 
 
 def _row_html(rows: RunRows, draw: DrawRow, url: object, attempt: Attempt) -> str:
