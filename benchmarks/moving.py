@@ -1,8 +1,8 @@
 """How long a reader waits for a place in a transcript: found, found next, linked to.
 
 By the browser's own clock, as it times paints: from the key, or from the beginning of the
-navigation, until the frame is drawn that shows the place. What it takes to drive the browser is not
-in it.
+navigation, until the frame is drawn that shows the place. What it takes to drive the browser, or to
+open its window, is not in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.opening import MINUTES, browser, serving
+from benchmarks.opening import MINUTES, browser, serving, window
 
 WORD = "epilogue"
 """A word that stands all over the session."""
@@ -70,7 +70,7 @@ def _anchors(page: Path, links: int) -> list[str]:
 
 def _moving(driven: Browser, opened: str, url: str, anchors: Sequence[str]) -> Moving:
     context = driven.new_context(viewport={"width": 1400, "height": 900})
-    page = context.new_page()
+    page = window(context)
     page.add_init_script(WATCH)
     page.goto(url, wait_until="load", timeout=MINUTES)
     page.wait_for_timeout(1000)
@@ -145,7 +145,7 @@ OFF = """(anchor) => Math.abs(document.getElementById(anchor).getBoundingClientR
 
 def _linked(driven: Browser, url: str, anchor: str) -> tuple[float, float]:
     context = driven.new_context(viewport={"width": 1400, "height": 900})
-    page = context.new_page()
+    page = window(context)
     page.add_init_script(f"{WATCH}\nif (location.hash) waitForStep({json.dumps(anchor)});")
     page.goto(url, wait_until="commit", timeout=MINUTES)
     took = _taken(page)

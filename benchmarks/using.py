@@ -9,7 +9,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.opening import MINUTES, browser, serving
+from benchmarks.opening import MINUTES, browser, serving, window
 
 WIDTHS = (1400, 390)
 """Pixels: a desk's screen, and a phone's."""
@@ -113,7 +113,7 @@ def _use(driven: Browser, start: str, deed: Deed, width: int, times: int) -> Use
 
 def _once(driven: Browser, start: str, deed: Deed, width: int) -> Use:
     context = driven.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
+    page = window(context)
     page.goto(f"{start}{deed.path}", wait_until="load", timeout=MINUTES)
     page.wait_for_function("performance.getEntriesByType('navigation')[0].loadEventEnd > 0")
     told = page.evaluate(OPENED)
