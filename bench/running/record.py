@@ -28,6 +28,7 @@ from kbsite.store.files import contents
 from kbsite.store.folders import new_run_folder
 from kbsite.store.prices import PRICES
 from kbsite.store.runs import TRANSCRIPT
+from kbsite.store.writing import json_text
 
 PROXY = "proxy.jsonl"
 SANDBOX = "sandbox.json"
@@ -71,18 +72,21 @@ class Became:
 
 
 def new_folder(runs: Path, order: Order, started: datetime) -> Path:
-    """A fresh `<run-id>.partial`, of an id that no run of the board has or gets meanwhile."""
-    board = runs / order.board
+    """A fresh `<run-id>.partial`, of an id that no run of the board has or gets meanwhile.
+
+    It holds its order from the first: by that a sweep knows of which cell it is.
+    """
+    board, holds = runs / order.board, {ORDER: json_text(hidden(order)).encode("utf-8")}
     stamp = f"{started:%Y%m%d_%H%M%S}"
     base = f"{stamp}_{slug(order.harness)}_{slug(order.model)}_{order.problem}"
     for number in range(1, _MOST_TRIES):
         name = base if number == 1 else f"{base}-{number}"
         try:
-            return new_run_folder(board, name)
+            return new_run_folder(board, name, holds)
         except UsageError:
             # Of the same second, maybe of another supervisor: whatever else is wrong is told below.
             continue
-    return new_run_folder(board, base)
+    return new_run_folder(board, base, holds)
 
 
 def hidden(order: Order) -> dict[str, object]:

@@ -34,7 +34,6 @@ from bench.running.given import CHECKS, Workspace, workspace
 from bench.running.hosts import Gpu, check_hardware, gpu, host
 from bench.running.proven import proving
 from bench.running.record import (
-    ORDER,
     PROMPT,
     PROXY,
     SANDBOX,
@@ -42,7 +41,6 @@ from bench.running.record import (
     Became,
     Told,
     about_models,
-    hidden,
     new_folder,
     run_record,
 )
@@ -98,7 +96,6 @@ def run(job: Job, told: ToldProgress, stop: Event) -> Ended:
     """
     prepared = _prepared(job)
     partial = new_folder(job.places.runs, job.order, prepared.started)
-    write_text(partial / ORDER, json_text(hidden(job.order)))
     write_text(partial / PROMPT, prepared.given.prompt)
     (partial / TRANSCRIPT).mkdir()
     try:

@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 90.0
 """How long a session that was told to end may take, before it is killed."""
 
 ABANDONED_SECONDS = 60.0
-"""A run's folder is empty for a moment; after so long nobody will ever write into it."""
+"""A run's folder is hidden for a moment; after so long nobody will ever show it."""
 
 NOTE_SECONDS = 5.0
 """By so much what others are told may differ from what is."""

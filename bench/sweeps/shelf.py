@@ -15,7 +15,7 @@ from kbsite.errors import InputError
 from kbsite.model.run import Contender, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.files import digest
-from kbsite.store.folders import PARTIAL
+from kbsite.store.folders import BEGUN, PARTIAL
 from kbsite.store.parsing import InvalidFileError
 from kbsite.store.records import json_record
 from kbsite.store.runs import MANIFEST, RUN, Manifest
@@ -129,15 +129,20 @@ class Shelf:
         """The runs of a cell that are being written, or were broken off."""
         there = [path for path in self._folders() if path.name.endswith(PARTIAL)]
         for path in there:
-            # Its order comes a moment after the folder does: what has none is asked again.
+            # What has no order that can be read now is asked again.
             if path.name not in self._partials and (cell := _cell(path)) is not None:
                 self._partials[path.name] = cell
         return [path for path in there if self._partials.get(path.name) == key]
 
     def abandoned(self, before: float) -> list[Path]:
-        """Empty folders of runs, untouched since a time: whoever made one died the next moment."""
+        """Folders in which no run was begun, untouched since a time: who made one died then.
+
+        They are hidden, with an order at most; those of an earlier bench are empty.
+        """
         there = [path for path in self._folders() if path.name.endswith(PARTIAL)]
-        return [path for path in there if not any(path.iterdir()) and path.stat().st_mtime < before]
+        empty = [path for path in there if not any(path.iterdir())]
+        begun = sorted(self._board.glob(f".*{BEGUN}"))
+        return [path for path in (*empty, *begun) if path.stat().st_mtime < before]
 
     def _folders(self) -> Iterator[Path]:
         try:

@@ -11,9 +11,9 @@ from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
-from kbsite.store import runs
+from kbsite.store import folders, runs, whole
 from kbsite.store.files import digest
-from kbsite.store.folders import new_run_folder
+from kbsite.store.folders import PARTIAL, new_run_folder
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
     UNGRADED,
@@ -147,6 +147,46 @@ def test_a_run_that_is_there_is_never_written_over(tmp_path: Path, make_run: Mak
         complete(partial, a_run(), None)
     assert (partial / "log").read_text() == "hours of work"
     assert digest(folder / "run.json") == before
+
+
+def test_a_folder_of_a_run_never_appears_without_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = whole.write_bytes
+
+    def looked(path: Path, data: bytes, *, lasting: bool) -> None:
+        assert path.parent.name.startswith(".")
+        write(path, data, lasting=lasting)
+        if path.name == "last":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders, "write_bytes", looked)
+    partial = new_run_folder(tmp_path, NAME, {"order.json": b"{}"})
+    assert [(path.name, path.read_bytes()) for path in partial.iterdir()] == [("order.json", b"{}")]
+    with pytest.raises(UsageError, match="being written, or was broken off"):
+        new_run_folder(tmp_path, NAME, {"order.json": b"[]"})
+    with pytest.raises(KeyboardInterrupt):
+        new_run_folder(tmp_path, "other", {"order.json": b"{}", "last": b""})
+    assert list(tmp_path.iterdir()) == [partial]
+    assert (partial / "order.json").read_bytes() == b"{}"
+
+
+def test_of_two_that_make_the_same_folder_at_once_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = whole.write_bytes
+
+    def overtaken(path: Path, data: bytes, *, lasting: bool) -> None:
+        write(path, data, lasting=lasting)
+        if data == b"first":
+            new_run_folder(tmp_path, NAME, {"order.json": b"second"})
+
+    monkeypatch.setattr(folders, "write_bytes", overtaken)
+    with pytest.raises(UsageError, match="being written, or was broken off"):
+        new_run_folder(tmp_path, NAME, {"order.json": b"first"})
+    partial = tmp_path / f"{NAME}{PARTIAL}"
+    assert list(tmp_path.iterdir()) == [partial]
+    assert (partial / "order.json").read_bytes() == b"second"
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/x", "", ".", "..", ".hidden"])

@@ -88,6 +88,11 @@ def test_a_run_s_name_tells_when_who_and_what(tmp_path: Path) -> None:
     assert new_folder(tmp_path, ORDER, STARTED).name.endswith("_add-5.partial")
 
 
+def test_a_run_s_folder_says_from_the_first_which_order_it_is_of(tmp_path: Path) -> None:
+    folder = new_folder(tmp_path, replace(ORDER, cell="a-cell"), STARTED)
+    assert json.loads((folder / "order.json").read_text())["cell"] == "a-cell"
+
+
 def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be a run's id"):
         new_folder(tmp_path, replace(ORDER, problem="a/b"), STARTED)

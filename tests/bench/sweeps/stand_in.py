@@ -58,8 +58,7 @@ def session(path: Path) -> int:
     board = runs / order["board"]
     run_id = f"{started:%Y%m%d_%H%M%S}_{order['harness']}_m_{order['problem']}_{os.getpid()}"
     before = spoilt_before(board, order["cell"])
-    partial = new_run_folder(board, run_id)
-    write_whole(partial / "order.json", json_bytes(order))
+    partial = new_run_folder(board, run_id, {"order.json": json_bytes(order)})
     if model.does == "hoards" and not (runs.parent / HOARDED).exists():
         (runs.parent / HOARDED).touch()
         hoard(partial)

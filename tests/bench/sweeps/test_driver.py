@@ -24,6 +24,7 @@ from bench.sweeps.states import Kind, Outcome, State
 from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, write_task
 from bench.sweeps.works import Work
 from kbsite.model.status import EndReason
+from kbsite.store.folders import BEGUN
 from tests.bench.sweeps.engines import Engine, Scene, scene
 from tests.bench.sweeps.sweeps import contender, exchange, put_run, works
 
@@ -457,6 +458,19 @@ def test_an_empty_folder_of_a_run_is_moved_aside_once_it_is_old(tmp_path: Path) 
             "full.partial", "new.partial",
         ]  # fmt: skip
         assert (work.aside / "old.partial").is_dir()
+
+
+def test_what_a_killed_supervisor_had_not_shown_yet_is_moved_aside_once_it_is_old(
+    tmp_path: Path,
+) -> None:
+    work = works(tmp_path)
+    for name, age in (("old", 100), ("new", 0)):
+        folder = work.board / f".{name}{BEGUN}"
+        write_whole(folder / "order.json", json_bytes({"cell": "a"}))
+        os.utime(folder, (time.time() - age,) * 2)
+    with scene(work):
+        assert [path.name for path in work.board.glob(f"*{BEGUN}")] == [f".new{BEGUN}"]
+        assert (work.aside / f".old{BEGUN}" / "order.json").is_file()
 
 
 def at_work_on(task: Task) -> subprocess.Popen[bytes]:
