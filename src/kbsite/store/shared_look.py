@@ -154,12 +154,9 @@ class SharedLook(Generic[T]):
                 seen.folders.append(at)
 
     def _look_at_files(self, begin: int, end: int, seen: _Seen) -> None:
-        # Of each of so many files, no more than one thing is called.
-        ask = os.lstat
         for at, (path, known) in enumerate(self._files[begin:end], begin):
             try:
-                status = ask(path)
-                odd = known.changed != status.st_mtime_ns or known.size != status.st_size
+                odd = not known.fits(os.lstat(path))
             except OSError:
                 odd = True
             # An empty folder is among the folders.

@@ -51,25 +51,20 @@ def _encoded(value: object) -> bytes:
 def read_sealed(path: Path, kind: type[T]) -> T | None:
     """The same of a file that tells what goes into the site as it is; None where it is damaged."""
     try:
-        seal, _, data = path.read_bytes().partition(b"\n")
-        return _decoded(data, kind) if seal == _seal(data) else None
+        return _decoded(_unsealed(path), kind)
     except (OSError, ValueError, msgspec.ValidationError):
         return None
 
 
 def write_sealed(path: Path, value: object) -> None:
     """Write what `read_sealed` reads, whole."""
-    data = _encoded(value)
-    write_bytes(path, b"\n".join([_seal(data), data]), fleeting=True)
+    _seal_up(path, _encoded(value))
 
 
 def read_sealed_with(path: Path, kind: type[T]) -> tuple[T, bytes] | None:
     """The same of a file that holds bytes behind that, which are given as they are."""
     try:
-        seal, _, data = path.read_bytes().partition(b"\n")
-        if seal != _seal(data):
-            return None
-        told, _, body = data.partition(b"\n")
+        told, _, body = _unsealed(path).partition(b"\n")
         return _decoded(told, kind), body
     except (OSError, ValueError, msgspec.ValidationError):
         return None
@@ -77,7 +72,18 @@ def read_sealed_with(path: Path, kind: type[T]) -> tuple[T, bytes] | None:
 
 def write_sealed_with(path: Path, value: object, body: bytes) -> None:
     """Write what `read_sealed_with` reads, whole."""
-    data = b"\n".join([_encoded(value), body])
+    _seal_up(path, b"\n".join([_encoded(value), body]))
+
+
+def _unsealed(path: Path) -> bytes:
+    """What stands behind the seal of a file; ValueError where it is damaged."""
+    seal, _, data = path.read_bytes().partition(b"\n")
+    if seal != _seal(data):
+        raise ValueError(f"{path}: is not what was written")
+    return data
+
+
+def _seal_up(path: Path, data: bytes) -> None:
     write_bytes(path, b"\n".join([_seal(data), data]), fleeting=True)
 
 
