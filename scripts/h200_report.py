@@ -66,7 +66,9 @@ def report(data: Path, floors: Path, exploits: Path) -> str:
         apart(runs),
         proof_table(runs),
         "## Eager floors\n\n" + (data / "eager.md").read_text("utf-8").strip(),
-        eager_table(list(floor_runs(floors, "eager")), dict(runs)),
+        floors_beside(floors, "eager", dict(runs)),
+        "## Compiled floors\n\n" + (data / "compiled.md").read_text("utf-8").strip(),
+        floors_beside(floors, "compiled", dict(runs)),
         "## From grading to grading\n\n" + (data / "spread.md").read_text("utf-8").strip(),
         spread_table(repeats),
         verdict(repeats),
@@ -85,10 +87,16 @@ def read(path: Path) -> Any:
 
 def floor_runs(floors: Path, kind: str) -> Iterator[tuple[str, Json]]:
     """Problem and metrics of the floors of a kind that were graded on the hardware, by time."""
+    for folder in _floors(floors, kind):
+        yield read(folder / "run.json")["problem"], read(folder / "metrics.json")
+
+
+def _floors(floors: Path, kind: str) -> Iterator[Path]:
+    """The runs of the floors of a kind that were graded on the hardware, by time."""
     for folder in sorted(floors.iterdir()):
         run = read(folder / "run.json")
         if run["hardware"] == HARDWARE and run["model"] == kind:
-            yield run["problem"], read(folder / "metrics.json")
+            yield folder
 
 
 def anchors(machines: Sequence[Json]) -> str:
@@ -184,17 +192,40 @@ def proof_table(runs: Sequence[tuple[str, Json]]) -> str:
     return table(("problem", "proof", "seen"), rows)
 
 
-def eager_table(runs: Sequence[tuple[str, Json]], library: Mapping[str, Json]) -> str:
-    """A line for each eager floor, beside the library floor of the same problem."""
+def floors_beside(floors: Path, kind: str, library: Mapping[str, Json]) -> str:
+    """A line for each floor of a kind, beside the library floor of the same problem."""
     rows = []
-    for problem, metrics in runs:
+    apart = processes_apart(floors, kind)
+    for problem, metrics in floor_runs(floors, kind):
         reached, other = metrics["peak_fraction"], library[problem]["peak_fraction"]
+        shape, times = apart[problem]
         rows.append((
             problem, f"{reached:.4f}", "{:.4f} to {:.4f}".format(*metrics["interval"]),
-            f"{other:.3f}", f"{other / reached:.1f}", f"{sum(metrics['stages'].values()):.0f} s",
+            f"{other:.3f}", f"{other / reached:.1f}", f"{times:.2f} ({shape})",
+            f"{sum(metrics['stages'].values()):.0f} s",
         ))  # fmt: skip
-    heads = ("problem", "eager", "95 %", "library", "library is faster, times", "grading took")
+    heads = (
+        "problem", kind, "95 %", "library", "library is faster, times",
+        "slowest process, times the fastest", "grading took",
+    )  # fmt: skip
     return table(heads, rows)
+
+
+def processes_apart(floors: Path, kind: str) -> dict[str, tuple[str, float]]:
+    """For each floor of a kind, the shape whose processes differ most, and by what factor.
+
+    The time of a shape in a process is the median of its single calls, by events.
+    """
+    found = {}
+    for folder in _floors(floors, kind):
+        times: dict[str, list[float]] = {}
+        for line in (folder / "samples.jsonl").read_text("utf-8").splitlines():
+            round_ = json.loads(line)
+            times.setdefault(round_["shape"], []).append(median(round_["event_ms"]))
+        ratios = ((max(of) / min(of), shape) for shape, of in times.items())
+        ratio, shape = max(ratios)
+        found[read(folder / "run.json")["problem"]] = shape, ratio
+    return found
 
 
 def variation(times: Sequence[float]) -> float:

@@ -35,7 +35,7 @@ def test_the_report_is_what_its_results_make() -> None:
 
 
 def test_every_floor_that_it_tells_of_passed() -> None:
-    for kind in ("library", "eager"):
+    for kind in ("library", "eager", "compiled"):
         told = dict(REPORT.floor_runs(REPORT.FLOORS, kind))
         assert told
         assert {metrics["outcome"] for metrics in told.values()} == {"PASS"}
@@ -51,6 +51,17 @@ def test_floors_of_other_hardware_and_of_other_kinds_are_left_out(tmp_path: Path
         )
         (tmp_path / name / "metrics.json").write_text("{}")
     assert [problem for problem, _ in REPORT.floor_runs(tmp_path, "eager")] == ["b"]
+
+
+def test_the_shape_whose_processes_differ_most_is_told_with_its_factor(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    said = {"hardware": REPORT.HARDWARE, "model": "compiled", "problem": "mrope"}
+    (tmp_path / "a" / "run.json").write_text(json.dumps(said))
+    rounds = [("long", [1.0, 9.0, 1.0]), ("small", [2.0]), ("long", [4.0]), ("small", [2.5])]
+    (tmp_path / "a" / "samples.jsonl").write_text(
+        "".join(json.dumps({"shape": shape, "event_ms": ms}) + "\n" for shape, ms in rounds)
+    )
+    assert REPORT.processes_apart(tmp_path, "compiled") == {"mrope": ("long", 4.0)}
 
 
 @pytest.mark.parametrize(("second", "said"), [(1.004, "met"), (1.01, "missed"), (1.1, "missed")])
