@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kbsite.board_charts import SERIES, Chart, Entry, Measure, ends, peaks, scatter
+from kbsite.board_charts import SERIES, Chart, Entry, Measure, peaks, scatter, spent
 from kbsite.board_drawing import RIGHT, WIDTH, clipped, ticks
+from kbsite.board_ends import ends
 from kbsite.boards import board
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Represents
@@ -50,8 +51,9 @@ def took(
 
 
 def all_of(made: Board) -> list[Chart]:
-    scatters = [scatter(made, measure, facts.score) for measure in (TIME, TOKENS, COST)]
-    return [peaks(made, facts.score), *scatters, ends(made)]
+    measures = (TIME, TOKENS, COST)
+    scatters = [scatter(made, measure, facts.score) for measure in measures]
+    return [peaks(made, facts.score), *scatters, spent(made, measures, facts.score), ends(made)]
 
 
 def drawn(chart: Chart) -> Xml.Element:
@@ -143,11 +145,23 @@ def test_a_point_needs_a_score_and_what_it_is_held_against() -> None:
     assert points(tokens) == ["claude · m, p: .500, 100"]
     assert "1 of 3 runs are left out" in time.note
     assert "2 of 3 runs are left out" in tokens.note
-    assert table(tokens) == [["claude · m", "p", "100", ".500"]]
-    assert tokens.rows[0][-1].run_id == "a"
     assert cost.drawing is None
-    assert cost.rows == ()
     assert cost.note == "No run has both a score and its cost on record."
+
+
+def test_one_table_has_all_that_runs_took_and_nothing_that_no_run_tells() -> None:
+    attempts = [
+        took(attempt("a", score=0.5), seconds=600, tokens=100),
+        took(attempt("b", model="n", score=0.2), seconds=1200),
+        took(attempt("c", model="o", status=Status.WRONG), seconds=10, tokens=10, cost=1.0),
+    ]
+    made = spent(board(config("p"), attempts), (TIME, TOKENS, COST), facts.score)
+
+    assert made.heads == ("contender", "problem", "score", "time", "output tokens")
+    assert table(made) == [
+        ["claude · m", "p", ".500", "10:00", "100"], ["claude · n", "p", ".200", "20:00", "–"],
+    ]  # fmt: skip
+    assert [row[2].run_id for row in made.rows] == ["a", "b"]
 
 
 def test_points_stand_where_their_numbers_are() -> None:
@@ -162,9 +176,11 @@ def test_points_stand_where_their_numbers_are() -> None:
 
 
 def test_a_run_that_cost_nothing_is_known_to() -> None:
-    made = scatter(board(config("p"), [took(attempt("a", score=0.0), cost=0.0)]), COST, facts.score)
+    free = board(config("p"), [took(attempt("a", score=0.0), cost=0.0)])
+    made = spent(free, (COST,), facts.score)
 
-    assert table(made) == [["claude · m", "p", "$0.00", ".000"]]
+    assert len(points(scatter(free, COST, facts.score))) == 1
+    assert table(made) == [["claude · m", "p", ".000", "$0.00"]]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e300])
@@ -232,14 +248,16 @@ def test_every_end_has_its_colour_and_its_words(reason: EndReason) -> None:
 def test_an_empty_board_has_no_drawings() -> None:
     for chart in all_of(board(config(), [])):
         assert chart.drawing is None
-        assert chart.rows == ()
+        assert not chart.rows
     assert peaks(board(config("p"), []), facts.score).drawing is not None
 
 
 def test_hostile_names_are_words_and_nothing_else() -> None:
     held = attempt("a", model=HOSTILE, effort=HOSTILE, problem=HOSTILE, score=0.5)
     made = board(config(), [took(held, seconds=60, tokens=5, cost=1.0)])
-    for chart in all_of(made):
+    drawings = [chart for chart in all_of(made) if chart.drawing is not None]
+    assert len(drawings) == 5
+    for chart in drawings:
         html = str(chart.drawing)
         assert "<script" not in html
         assert "\u202e" not in html
@@ -250,9 +268,11 @@ def test_hostile_names_are_words_and_nothing_else() -> None:
 def test_long_names_are_clipped_in_drawings_and_whole_in_tables() -> None:
     long = "x" * 5000
     held = took(attempt("a", model=long, problem=long, score=0.5), seconds=60, tokens=5, cost=1)
-    for chart in all_of(board(config(), [held])):
-        assert len(str(chart.drawing)) < 12_000
-        assert any(long in text for row in table(chart) for text in row)
+    charts = all_of(board(config(), [held]))
+    tables = [table(chart) for chart in charts if chart.rows]
+    assert len(tables) == 3
+    assert all(len(str(chart.drawing)) < 12_000 for chart in charts)
+    assert all(any(long in text for row in rows for text in row) for rows in tables)
 
 
 def test_what_fits_is_not_clipped() -> None:
@@ -386,7 +406,10 @@ def test_a_struck_run_is_neither_the_best_nor_drawn_and_is_counted() -> None:
 def test_a_struck_run_is_no_point_of_a_scatter() -> None:
     chart = scatter(_one_struck(), TIME, facts.score)
 
-    assert [row[0].text for row in chart.rows] == ["claude · n"]
+    assert points(chart) == ["claude · n, p: .400, 02:00"]
+    assert [row[0].text for row in spent(_one_struck(), (TIME,), facts.score).rows] == [
+        "claude · n"
+    ]
     assert "1 of 3 runs are left out: they have no score or no time on record." in chart.note
     assert chart.note.endswith("1 of 3 runs are left out: they are taken out by their verdict.")
 

@@ -1,4 +1,4 @@
-"""Charts of a board: drawings without script or style of their own, each with its data as a table.
+"""Charts of a board: drawings without script or style of their own, with their data in tables.
 
 A drawing is one picture to a screen reader, named by its title; what it shows can be read, and its
 runs opened, from the table. Colours are classes of static/board_charts.css, and no colour says
@@ -7,9 +7,7 @@ anything that a shape, a word or a number does not say too.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from math import isfinite
 
 from markupsafe import Markup
@@ -33,10 +31,9 @@ from kbsite.board_drawing import (
     words,
     x_axis,
 )
-from kbsite.model.board import Attempt, Board, Column, Row
+from kbsite.model.board import Attempt, Board, Column
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
-from kbsite.model.status import EndReason
 
 LEFT = 46
 PLOT = 200
@@ -76,7 +73,10 @@ class RunRows(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True, kw_only=True):
-    """A drawing, and the same as a table."""
+    """A drawing, and the same as a table.
+
+    Drawings of the same runs have one table, which is a chart without a drawing.
+    """
 
     title: str
     note: str
@@ -208,22 +208,7 @@ def _peak_row(
 
 def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_anew) -> Chart:
     """The scores against what the runs took; only of runs that have both on record."""
-    points = [
-        (attempt, value, attempt.counted_score)
-        for _, _, cell in board.cells
-        for attempt in cell.attempts
-        if attempt.counted_score is not None
-        and _known(attempt.score)
-        and (value := measure.of(attempt.run)) is not None
-        and _known(value)
-    ]
-
-    def row(attempt: Attempt) -> tuple[Entry, ...]:
-        run = attempt.run
-        told = measure.told(run, measure.of(run) or 0)
-        height = Entry(score(attempt.counted_score or 0), run.id)
-        return Entry(run.contender.label), Entry(run.problem), Entry(told), height
-
+    points = _points(board, measure)
     title = f"Score against {measure.name}"
     missing = _left_out(
         board.attempts - len(points) - _struck(board),
@@ -237,10 +222,47 @@ def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_an
         if points
         else f"No run has both a score and its {measure.name} on record.",
         drawing=_plot(title, points, (measure, score, keep)) if points else None,
-        heads=("contender", "problem", measure.name, "score"),
-        rows=RunRows(_called(measure), [attempt for attempt, _, _ in points], row)
-        if points
-        else (),
+        heads=(),
+        rows=(),
+    )
+
+
+def _points(board: Board, measure: Measure) -> list[tuple[Attempt, float, float]]:
+    """The runs that have both, with what they took and their score."""
+    return [
+        (attempt, value, attempt.counted_score)
+        for _, _, cell in board.cells
+        for attempt in cell.attempts
+        if attempt.counted_score is not None
+        and _known(attempt.score)
+        and (value := measure.of(attempt.run)) is not None
+        and _known(value)
+    ]
+
+
+def spent(board: Board, measures: Sequence[Measure], score: Written) -> Chart:
+    """The table of what the runs took, a run a row; only of runs that are points of a scatter."""
+    found = {measure.name: _points(board, measure) for measure in measures}
+    shown = [measure for measure in measures if found[measure.name]]
+    told = {attempt.run.id for points in found.values() for attempt, _, _ in points}
+    runs = [one for _, _, cell in board.cells for one in cell.attempts if one.run.id in told]
+
+    def figure(run: Run, measure: Measure) -> Entry:
+        value = measure.of(run)
+        return Entry("–" if value is None or not _known(value) else measure.told(run, value))
+
+    def row(attempt: Attempt) -> tuple[Entry, ...]:
+        run = attempt.run
+        height = Entry(score(attempt.counted_score or 0), run.id)
+        took = (figure(run, measure) for measure in shown)
+        return Entry(run.contender.label), Entry(run.problem), height, *took
+
+    return Chart(
+        title="What runs took",
+        note="The points above in figures, a run a row.",
+        drawing=None,
+        heads=("contender", "problem", "score", *(measure.name for measure in shown)),
+        rows=RunRows("spent", runs, row),
     )
 
 
@@ -292,75 +314,6 @@ def _series(runs: Sequence[Run]) -> tuple[Callable[[Run], str], list[str]]:
         if len(names) <= SERIES:
             break
     return way, names
-
-
-def ends(board: Board) -> Chart:
-    """How the sessions of each contender ended, as one bar a contender."""
-    counts = [_ends_of(row) for row in board.rows]
-    found = [reason for reason in EndReason if any(count[reason] for count in counts)]
-    labels = [row.contender.label for row in board.rows]
-    shares = [[count[reason] for reason in found] for count in counts]
-    title = "How the sessions ended"
-    return Chart(
-        title=title,
-        note="Each bar is a contender, as long as it has runs; the numbers are runs.",
-        drawing=_ends_drawn(title, labels, found, shares) if labels else None,
-        heads=("contender", *(reason.value for reason in found), "runs"),
-        rows=tuple(map(_end_row, labels, shares)),
-    )
-
-
-def _ends_drawn(
-    title: str, labels: Sequence[str], found: Sequence[EndReason], shares: Sequence[Sequence[int]]
-) -> Markup:
-    names = [legend(n, [(_end(reason), _ENDS[reason])]) for n, reason in enumerate(found)]
-    head = LINE * len(found)
-    most = max(map(sum, shares))
-    lines = [
-        _end_line(head + n * _END_LINE, label, list(zip(found, own, strict=True)), most)
-        for n, (label, own) in enumerate(zip(labels, shares, strict=True))
-    ]
-    return drawing(title, head + len(lines) * _END_LINE + 8, [*names, *lines])
-
-
-def _end_row(label: str, shares: Sequence[int]) -> tuple[Entry, ...]:
-    return tuple(map(Entry, [label, *map(str, shares), str(sum(shares))]))
-
-
-def _ends_of(row: Row) -> Counter[EndReason]:
-    attempts = [attempt for cell in row.cells if cell for attempt in cell.attempts]
-    return Counter(attempt.run.end_reason for attempt in attempts)
-
-
-_END_LINE = 44
-_ENDS = {
-    EndReason.FINISHED: "finished: the CLI ended by itself",
-    EndReason.BUDGET: "budget: the wall clock stopped the agent",
-    EndReason.PROVIDER: "provider error: the model's provider failed",
-    EndReason.HARNESS: "harness error: the CLI itself failed",
-    EndReason.TRUNCATED: "truncated: the last answer was cut",
-    EndReason.STALLED: "stalled: nothing happened any more",
-    EndReason.SIGNAL: "signal: a signal stopped the CLI",
-    EndReason.ERROR: "error: the CLI gave up",
-    EndReason.UNKNOWN: "unknown: nothing tells why",
-}
-
-
-def _end(reason: EndReason) -> str:
-    return f"bc-end-{reason.value}"
-
-
-def _end_line(y: float, label: str, parts: Sequence[tuple[EndReason, int]], most: int) -> Markup:
-    pieces = [words(EDGE, y + 16, clipped(label, RIGHT - EDGE))]
-    starts = accumulate((count for _, count in parts), initial=0)
-    for (reason, count), start in zip(parts, starts, strict=False):
-        left, right = along(start, most), along(start + count, most)
-        if count:
-            pieces.append(box(left, y + 22, max(right - left - 1.5, 0.5), 16, _end(reason)))
-        if count and right - left >= LETTER * len(str(count)) + 2:
-            middle = (left + right - 1.5) / 2
-            pieces.append(words(middle, y + 34.5, str(count), "bc-middle bc-on"))
-    return Markup("").join(pieces)
 
 
 def _safe(pieces: str) -> Markup:

@@ -13,11 +13,12 @@ from kbsite.board_charts import (
     Entry,
     Measure,
     RunRows,
-    ends,
     peaks,
     scatter,
+    spent,
 )
 from kbsite.board_drawing import Keep, made_anew
+from kbsite.board_ends import ends
 from kbsite.model.board import Attempt, Board
 from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Run
@@ -102,8 +103,10 @@ def ceilings(board: Board, keep: Keep = made_anew) -> list[Chart]:
 def costs(board: Board, prices: PriceTable, keep: Keep = made_anew) -> list[Chart]:
     """What is shown of what runs took; what cannot be drawn is said below what can."""
     measures = [*MEASURES, cost_measure(prices)]
-    drawn = [*(scatter(board, held, facts.score, keep) for held in measures), ends(board)]
-    return sorted(drawn, key=lambda chart: chart.drawing is None)
+    held = [scatter(board, measure, facts.score, keep) for measure in measures]
+    drawn = [chart for chart in held if chart.drawing is not None]
+    table = [spent(board, measures, facts.score)] if drawn else []
+    return [*drawn, ends(board), *table, *(chart for chart in held if chart.drawing is None)]
 
 
 def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Markup:
@@ -116,7 +119,7 @@ def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Mar
         held = chart.rows
         if isinstance(held, RunRows):
             made = partial(_row_html, held, row, url)
-            told = kept("told")(held.name, "", held.runs, made)
+            told = kept("told")(held.name, chart.heads, held.runs, made)
         else:
             told = "".join(f"{row(one, url)}\n" for one in held)
         return Markup(told)  # noqa: S704 - a template made it
