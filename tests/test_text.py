@@ -454,6 +454,15 @@ def test_every_line_of_a_source_is_kept(source: str, expected: list[str]) -> Non
     assert [line.number for line in lines] == list(range(1, len(expected) + 1))
 
 
+def test_a_source_is_highlighted_alike_after_one_that_ends_in_the_middle_of_something() -> None:
+    source = "def f(x):\n    return x\n"
+    first = code_lines(source)
+
+    assert code_lines('"""a text without an end\n') != first
+    assert code_lines(source) == first
+    assert code_lines(source, "cuda") != first
+
+
 PIECES = st.sampled_from(
     ["def f(x):", "'''", '"', "#", "\n", "\n    ", "f'{", "\\", "@", "lambda", "1_0", "</code>",
      "<script>", "&", "\x00", "\r", "\r\n", "\x0c"]

@@ -295,7 +295,14 @@ def _status(path: str) -> os.stat_result | None:
     return status if stat.S_ISREG(status.st_mode) else None
 
 
+_AT_ONCE = 1 << 20
+"""Bytes of a file that is copied in one piece: that takes half as many calls of the system."""
+
+
 def _copy(file: Stored, target: Path) -> None:
+    if file.size <= _AT_ONCE:
+        write_new(target, file.read())
+        return
     # What stands there is a file of the site as well.
     target.unlink(missing_ok=True)
     if not file.hidden:

@@ -35,6 +35,7 @@ from kbsite.model.transcript import DiffLine
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from pygments.lexer import Lexer
 
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
 _HIDDEN = re.compile(
@@ -285,12 +286,23 @@ def code_lines(source: str, language: str = "python") -> list[CodeLine]:
     """Source, highlighted, line by line; the classes are Pygments' short names."""
     # What is left of carriage returns ends no line; the lexer would take it for a line end.
     text = visible(source.replace("\r\n", "\n").replace("\r", "␍"))
-    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    html = highlight(text, lexer, HtmlFormatter(nowrap=True, classprefix="hl-"))
+    html = highlight(text, _lexer(language), _formatter())
     lines = html.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     return [CodeLine(number, Markup(line)) for number, line in enumerate(lines, start=1)]  # noqa: S704 - Pygments escapes all text
+
+
+@cache
+def _lexer(language: str) -> Lexer:
+    # What it was given last it does not keep: one does for all sources.
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+@cache
+def _formatter() -> HtmlFormatter[str]:
+    # It works out all of a style first, which takes as long as a small source.
+    return HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
 class Banner(Struct, frozen=True):

@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from kbsite.alarms.evidence import Source
+from kbsite.alarms.python import likeness
+from kbsite.alarms.python.module import Module, parsed
 from kbsite.model.problem import Problem
 from kbsite.store.problems import StoredProblem
 from tests.alarms.solutions import found, loud, model
@@ -65,3 +68,22 @@ def test_a_copy_that_only_its_tests_run_is_none() -> None:
 )
 def test_a_reference_that_says_nothing_is_compared_with_nothing(reference: str) -> None:
     assert "reference-copy" not in loud(REFERENCE, about(reference))
+
+
+def test_a_reference_is_read_once_for_all_runs_of_its_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+
+    def counted(source: Source) -> Module:
+        read.append(source.text)
+        return parsed(source)
+
+    monkeypatch.setattr(likeness, "parsed", counted)
+    reference = REFERENCE.replace("a window", "windows")
+    kinds = [{alarm.kind for alarm in found(text, about(reference))} for text in (REFERENCE, "")]
+
+    assert "reference-copy" in kinds[0]
+    assert "reference-copy" not in kinds[1]
+    assert "reference-copy" in {alarm.kind for alarm in found(REFERENCE, about(reference))}
+    assert read == [reference]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import IO, Final
 
 from msgspec import Struct, field, structs
 
@@ -19,11 +19,16 @@ from kbsite.store.files import Stored
 BLOCK: Final = 4 << 20
 """Bytes of a file that are looked at at once."""
 
+NAMES: Final = 1000
+"""Names of files of which is remembered what rules find in them."""
+
 
 class Seen(Struct):
     """The files of a run while they are looked at."""
 
     looker: Looker
+    named: dict[str, Found] = field(default_factory=dict)
+    """What rules find in names of files, which are mostly those of other runs."""
     spans: dict[str, list[Span]] = field(default_factory=dict)
     crowded: dict[str, list[Stretch]] = field(default_factory=dict)
     """Where files are too full of what rules find to be looked at."""
@@ -35,8 +40,7 @@ class Seen(Struct):
         """Look at a file, and at its name."""
         self.files[file.name] = file
         self.spans[file.name], self.crowded[file.name] = _looked(file, self._take)
-        name = file.name.encode("utf-8", "surrogateescape")
-        self._take(name, 0, len(name))
+        self._learnt(self._called(file.name))
 
     def again(self) -> None:
         """Look for what one file told in all of them."""
@@ -55,8 +59,12 @@ class Seen(Struct):
 
     def name(self, name: str) -> str:
         """What a file is called on the site."""
+        spans = self._called(name).spans
         data = name.encode("utf-8", "surrogateescape")
-        spans = [*self.looker.look(data).spans, *self.looker.look_again(data, 0, len(data)).spans]
+        if self.looker.again:
+            spans = [*spans, *self.looker.look_again(data, 0, len(data)).spans]
+        if not spans:
+            return name
         return covered(data, merged(spans)).decode("utf-8", "surrogateescape")
 
     def value(self, name: str, span: Span) -> bytes:
@@ -72,10 +80,22 @@ class Seen(Struct):
 
     def _take(self, data: bytes, start: int, end: int) -> Found:
         found = self.looker.look(data, start, end)
+        self._learnt(found)
+        return found
+
+    def _called(self, name: str) -> Found:
+        """What rules find in the name of a file."""
+        found = self.named.get(name)
+        if found is None:
+            found = self.looker.look(name.encode("utf-8", "surrogateescape"))
+            if len(self.named) < NAMES:
+                self.named[name] = found
+        return found
+
+    def _learnt(self, found: Found) -> None:
         if len(self.secrets) < MOST:
             self.secrets |= found.secrets
         self.people |= found.people
-        return found
 
 
 Look = Callable[[bytes, int, int], Found]
@@ -87,11 +107,11 @@ def _looked(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
     And where it is too crowded to be looked at.
     """
     try:
-        with file.path.open("rb") as stream:
+        with file.stream() as stream:
             start = stream.read(16)
-        if archives.is_archive(start):
-            return merged(_within(file, look, whole=not archives.is_zip(start))), []
-        return _blocks(file, look)
+            if not archives.is_archive(start):
+                return _blocks(stream, file.size, look)
+        return merged(_within(file, look, whole=not archives.is_zip(start))), []
     except (OSError, archives.ClosedError):
         return [Span(0, file.size, ARCHIVE)], []
 
@@ -106,20 +126,19 @@ def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:
         yield from (span._replace(member=number) for span in found.spans)
 
 
-def _blocks(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
+def _blocks(stream: IO[bytes], size: int, look: Look) -> tuple[list[Span], list[Stretch]]:
     """What is found in a file, of which a block and what stands around it is held at once."""
     spans: list[Span] = []
     crowded: list[Stretch] = []
-    with file.path.open("rb") as stream:
-        for start in range(0, max(1, file.size), BLOCK):
-            base = max(0, start - MARGIN)
-            stream.seek(base)
-            data = stream.read(start - base + BLOCK + MARGIN)
-            found = look(data, start - base, min(len(data), start - base + BLOCK))
-            spans += found.told if base == 0 else [
-                Span(one.start + base, one.end + base, one.rule, one.form) for one in found.told
-            ]  # fmt: skip
-            crowded += [(first + base, last + base) for first, last in found.crowded]
+    for start in range(0, max(1, size), BLOCK):
+        base = max(0, start - MARGIN)
+        stream.seek(base)
+        data = stream.read(start - base + BLOCK + MARGIN)
+        found = look(data, start - base, min(len(data), start - base + BLOCK))
+        spans += found.told if base == 0 else [
+            Span(one.start + base, one.end + base, one.rule, one.form) for one in found.told
+        ]  # fmt: skip
+        crowded += [(first + base, last + base) for first, last in found.crowded]
     return merged(spans), crowded
 
 

@@ -13,7 +13,7 @@ from kbsite.hiding.files import Seen
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span
 from kbsite.redaction.known import Known, Value
-from kbsite.redaction.scan import DENIED, Looker
+from kbsite.redaction.scan import DENIED, Found, Looker
 from kbsite.store.files import Stored, arrived
 
 
@@ -31,6 +31,11 @@ class Looking:
             Known(Value(value, DENIED) for value in self.denied), self.rules.private_addresses
         )
 
+    @cached_property
+    def named(self) -> dict[str, Found]:
+        """What rules find in names of files."""
+        return {}
+
     def do(self, told: tuple[str, tuple[Stored, ...]], folder: Path) -> Hidden:
         """What is to be hidden of a run whose files lie in a folder, each under its number."""
         run, files = told
@@ -40,7 +45,7 @@ class Looking:
         """What is to be hidden of a run, which is called board/run."""
         if not self.rules.on:
             return Hidden()
-        seen = Seen(self.looker)
+        seen = Seen(self.looker, self.named)
         for file in files:
             seen.see(file)
         seen.again()

@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
@@ -88,7 +89,7 @@ class Sources:
                 kept.update(marks(tokens(source.text, native=source.suffix in NATIVE)))
         if evidence.problem is not None:
             for given in (evidence.problem.reference, evidence.problem.prompt):
-                kept.difference_update(marks(tokens(given, native=False)))
+                kept.difference_update(_given(given))
         held, limit = limited(sorted(kept))
         if len(held) < LEAST:
             return {}
@@ -106,6 +107,12 @@ class Sources:
             problems.setdefault(str(problem), []).append(one)
         for held in problems.values():
             yield from _told(list(_pairs(held)))
+
+
+@lru_cache(maxsize=256)
+def _given(text: str) -> frozenset[int]:
+    """The marks of what a problem gives to each of its runs."""
+    return frozenset(marks(tokens(text, native=False)))
 
 
 def _pairs(runs: Sequence[_Run]) -> Iterator[_Pair]:

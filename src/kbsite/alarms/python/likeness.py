@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from kbsite.alarms.evidence import Source
@@ -28,9 +29,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     problem = reading.evidence.problem
     if problem is None or not problem.reference:
         return
-    reference = parsed(Source("reference.py", problem.reference))
-    functions: list[Function] = [*reference.all(ast.FunctionDef)]
-    wanted = _rows(function for function in functions if function.name in ENTRIES)
+    wanted = _wanted(problem.reference)
     if len(wanted) < LEAST:
         return
     hot = [node for node in reading.functions if node in reading.hot]
@@ -38,6 +37,14 @@ def find(reading: Reading) -> Iterator[Alarm]:
     if share >= SAME and hot:
         says = f"{share:.0%} of what the reference does stands in the solution, in the same order."
         yield reading.raised("reference-copy", Level.ALARM, says, reading.entries[0])
+
+
+@lru_cache(maxsize=256)
+def _wanted(source: str) -> frozenset[tuple[str, ...]]:
+    """The rows of a reference, which all runs of its problem are held against."""
+    reference = parsed(Source("reference.py", source))
+    functions: list[Function] = [*reference.all(ast.FunctionDef)]
+    return _rows(function for function in functions if function.name in ENTRIES)
 
 
 def _rows(functions: Iterable[Function]) -> frozenset[tuple[str, ...]]:
