@@ -9,12 +9,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from kbsite import alarms, assets, reading
 from kbsite.alarms import Fingerprint

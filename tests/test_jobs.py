@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -57,7 +56,9 @@ def made(settings: Settings, engine: Engine) -> tuple[Built, dict[str, str], lis
     told: list[tuple[int, int]] = []
     out = settings.out.with_name(f"site-{len(list(settings.out.parent.iterdir()))}")
     built = build(
-        replace(settings, out=out), lambda _, done, whole: told.append((done, whole)), engine=engine
+        structs.replace(settings, out=out),
+        lambda _, done, whole: told.append((done, whole)),
+        engine=engine,
     )
     return built, tree(built.out), told
 
@@ -86,7 +87,7 @@ def test_the_site_is_the_same_with_one_process_two_and_three(
 
 def test_what_two_processes_made_is_kept_by_one_and_changed_by_three(settings: Settings) -> None:
     whole = build(settings, engine=Copies(2))
-    chosen = replace(settings, config=replace(settings.config, jobs=7))
+    chosen = structs.replace(settings, config=structs.replace(settings.config, jobs=7))
     again = build(chosen, engine=Here())
 
     assert again.work == structs.replace(whole.work, parsed=0, rendered=0, written=0, kept=0)

@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def _settings(
     site = {"bundles": True, "url": "https://site.example/"}
     held = make_settings(tmp_path, board="first", hardware="gpu-a", site=site)
     leak = Leak(id="l", title="The leak", meant="A sum.", happened="None.")
-    return replace(held, config=replace(held.config, leaks=(leak,)))
+    return structs.replace(held, config=structs.replace(held.config, leaks=(leak,)))
 
 
 def made(settings: Settings, engine: Engine, name: str) -> tuple[Built, dict[str, str], Record]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kbsite import search
 from kbsite.build import build, override

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from unicodedata import normalize
 
 import pytest
+from msgspec.structs import replace
 
 from kbsite import search
 from kbsite.build import build, override

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +68,7 @@ def build(
     """
     jobs = settings.config.jobs
     # A site is the same whoever builds it.
-    settings = replace(settings, config=replace(settings.config, jobs=0, engine=""))
+    settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)

@@ -123,7 +123,7 @@ def _frame(code: str, settings: Settings, shown: Site) -> str:
     """Digest of what all pages depend on."""
     # What a leak is stands on few pages, and those that are kept say that they depend on it; so
     # does what is hidden of a run.
-    framed = replace(settings.config, leaks=(), redact=Redact())
+    framed = structs.replace(settings.config, leaks=(), redact=Redact())
     return digest(code, framed, shown.prices, *shown.frame)
 
 

@@ -386,14 +386,14 @@ def test_every_attempt_that_went_through_a_leak_is_told_also_one_that_no_cell_sh
 
 
 def test_leaks_stand_in_the_order_of_the_settings_then_unknown_ones_then_unnamed_ones() -> None:
-    other = replace(CLAMP, id="other", title="Other")
+    other = structs.replace(CLAMP, id="other", title="Other")
     names = ["", "stray", "clamp", "other", ""]
     verdicts = [audit(Verdict.RUBRIC_LEAK, leak=name) for name in names]
     runs = [
         attempt(str(n), model=str(n), problem="q" if n else "p", audit=held)
         for n, held in enumerate(verdicts)
     ]
-    site = site_of(*runs, known=[other, CLAMP, replace(CLAMP, id="unused")])
+    site = site_of(*runs, known=[other, CLAMP, structs.replace(CLAMP, id="unused")])
     cards = leaks(site, site.boards[0])
 
     assert [card.anchor for card in cards] == [
@@ -418,7 +418,8 @@ def test_a_card_names_all_runs_and_quotes_the_best_of_them() -> None:
 def test_each_board_shows_its_own_runs_of_a_leak() -> None:
     leaky = audit(Verdict.RUBRIC_LEAK, leak="clamp")
     boards = [
-        board(replace(config(), id=name), [attempt(name, audit=leaky)]) for name in ("x", "y")
+        board(structs.replace(config(), id=name), [attempt(name, audit=leaky)])
+        for name in ("x", "y")
     ]
     site = site_of(known=[CLAMP], boards=boards)
     found = [[one.attempt.run.id for one in leaks(site, made)[0].instances] for made in boards]

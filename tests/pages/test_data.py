@@ -7,7 +7,6 @@ import io
 import json
 import tarfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,6 +17,7 @@ import pytest
 import yaml
 import zstandard
 from arro3.io import read_parquet
+from msgspec.structs import replace
 
 from kbsite.build import build
 from kbsite.errors import MachineError

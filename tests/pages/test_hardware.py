@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import html5lib
 import pytest
+from msgspec.structs import replace
 
 from kbsite.build import build
 from kbsite.check import check

@@ -8,11 +8,11 @@ import hashlib
 import json
 import os
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kbsite import single_file
 from kbsite.build import REDACTION, Built, build

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
 from kbsite.cli.places import fetched, sent

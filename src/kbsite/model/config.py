@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Represents(Enum):
@@ -30,8 +31,7 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
+class Leak(Struct, frozen=True, kw_only=True):
     """A shortcut that a rubric failed to forbid. Its runs, figures and quotes come from audits."""
 
     id: str
@@ -44,8 +44,7 @@ class Leak:
     """What passes instead; Markdown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardConfig:
+class BoardConfig(Struct, frozen=True, kw_only=True):
     """A board: which runs make it, and what they must have in common."""
 
     id: str
@@ -67,8 +66,7 @@ class BoardConfig:
     """Whether nothing is added to it any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class Allowed(Struct, frozen=True, kw_only=True):
     """Something that looks like a secret and is none. What it does not tell may be anything."""
 
     text: str = ""
@@ -81,8 +79,7 @@ class Allowed:
     """Why it is none, for whoever reads kbsite.yaml."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redact:
+class Redact(Struct, frozen=True, kw_only=True):
     """What is hidden of runs on their way to the site."""
 
     on: bool = True
@@ -96,8 +93,7 @@ class Redact:
     """Whether IP addresses of networks inside are hidden too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
+class Storage(Struct, frozen=True, kw_only=True):
     """How runs come from a bucket, where `runs` or `out` is the URL of one."""
 
     endpoint: str = ""
@@ -110,8 +106,7 @@ class Storage:
     """More than this is not fetched at all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """What kbsite.yaml says."""
 
     title: str = "kbsite"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from kbsite.model.run import Run
@@ -41,8 +42,7 @@ _LABELS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(Struct, frozen=True, kw_only=True):
     """What the tokens of some models cost from a day on: US dollars per million."""
 
     models: tuple[str, ...]
@@ -84,8 +84,7 @@ def _closeness(name: str, model: str) -> int:
     return len(name) + 1 if name == model else -1
 
 
-@dataclass(frozen=True, kw_only=True)
-class PriceTable:
+class PriceTable(Struct, frozen=True, kw_only=True, dict=True):
     """prices.yaml: the prices of models, each from a day on."""
 
     prices: tuple[Price, ...] = ()
@@ -114,8 +113,7 @@ def _first(price: Price) -> date:
     return price.since or date.min
 
 
-@dataclass(frozen=True, slots=True)
-class CostPart:
+class CostPart(Struct, frozen=True):
     """What the tokens of one kind cost."""
 
     kind: TokenKind
@@ -129,8 +127,7 @@ class CostPart:
         return None if self.price is None else self.price * self.tokens / MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """What a run cost by the table."""
 
     price: Price
@@ -178,8 +175,7 @@ def _parts(usage: Usage, price: Price) -> Iterator[CostPart]:
             yield CostPart(kind, tokens, price.of(kind))
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What a run cost: as its CLI says, and by the table."""
 
     told: float | None

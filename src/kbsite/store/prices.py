@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from msgspec.structs import fields
 
 from kbsite.errors import InputError
 from kbsite.model.price import Price, PriceTable

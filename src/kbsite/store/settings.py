@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
@@ -25,8 +27,7 @@ HARDWARE = "bench/hardware"
 """The folder of what hardware can do, where kbsite.yaml names no other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What kbsite.yaml says, with its folders as paths."""
 
     config: Config
