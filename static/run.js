@@ -280,18 +280,24 @@
   let here = null;
   let settling = 0;
 
+  // Down to where the bars cover the window once they stick. Higher up on the page they stand lower:
+  // what is brought below them there moves with them.
   const header = document.querySelector("header.top");
-  const edge = () => Math.max(...[header, tools].map((one) => one.getBoundingClientRect().bottom));
+  const edge = () => Math.max(...[header, tools].map((bar) => {
+    const { position, top } = getComputedStyle(bar);
+    return position === "sticky" ? parseFloat(top) + bar.offsetHeight : 0;
+  }));
 
   function settle(place, top = null, until = performance.now() + 700) {
     // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
     cancelAnimationFrame(settling);
+    closeHelp();
     const wanted = top ?? edge() + 4;
     const off = place.getBoundingClientRect().top - wanted;
     if (Math.abs(off) > 4) window.scrollBy(0, off);
     if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
   }
-  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown", "popstate"]) {
     window.addEventListener(kind, () => cancelAnimationFrame(settling), { passive: true, capture: true });
   }
 
@@ -364,13 +370,14 @@
     const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? place;
     if (!LINE.test(decodeURIComponent(anchor ?? ""))) return;
     if (page && !parts.some((part) => part.page === page)) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a window of its own
     event.preventDefault();
-    note(anchor);
+    // A link that was followed can be gone back from.
+    if (`#${anchor}` !== location.hash) history.pushState(null, "", `#${anchor}`);
     goTo(decodeURIComponent(anchor));
   }
-  for (const id of ["minimap", "trajectory"]) {
-    document.getElementById(id)?.addEventListener("click", follow);
-  }
+  // Verdict, alarms, trajectory, map and steps name steps by pages that are parts of this one.
+  main.addEventListener("click", follow);
 
   // Where the reader was, over a reload ------------------------------------------------------------
 
@@ -562,11 +569,25 @@
   const helpButton = document.getElementById("help-button");
   const keys = document.getElementById("keys");
 
+  // The table hangs below the bar, wherever the reader is, and moves nothing.
   function toggleHelp() {
-    help.hidden = !help.hidden;
-    helpButton.setAttribute("aria-expanded", String(!help.hidden));
-    tools.classList.toggle("helping", !help.hidden);
+    const opens = help.hidden;
+    if (!opens && help.contains(document.activeElement)) helpButton.focus();
+    help.hidden = !opens;
+    helpButton.setAttribute("aria-expanded", String(opens));
+    if (!opens) return;
+    help.style.maxHeight = `${Math.max(200, innerHeight - edge())}px`;
+    const { top, bottom } = help.getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight) help.scrollIntoView({ block: "nearest" });
   }
+
+  // It would cover what is gone to.
+  function closeHelp() {
+    if (!help.hidden) toggleHelp();
+  }
+  tools.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget?.closest("ol.steps")) closeHelp();
+  });
 
   function toggle(field) {
     if (field.type === "checkbox") field.checked = !field.checked;
@@ -590,10 +611,12 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && help.contains(event.target)) return closeHelp();
     if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
+    if (event.key === "Escape") closeHelp();
     const act = KEYS[event.key];
     if (!act || !keys.checked) return;
     event.preventDefault();

@@ -112,10 +112,10 @@
 
   function words(number) {
     const held = document.getElementById(`state-${number}`);
-    const head = held.querySelector("h3, a").textContent.trim().replace(/\s+/g, " ");
+    const at = held.querySelector("h3, a").textContent.trim().split(/\s+/).slice(2).join(" ");
     const scores = held.querySelector(".state-scores")?.textContent.replace(/^.*?: /, "") ?? "";
     const exact = held.dataset.exact ? "exact" : "a guess";
-    return `${head.replace(/^state /, "")} of ${state.max}${scores && `, ${scores.trim()}`}, ${exact}`;
+    return [`${number} of ${state.max}`, at, scores.trim(), exact].filter(Boolean).join(", ");
   }
 
   function label() {
@@ -175,7 +175,9 @@
     press(asks.get("as") === "text");
     // A line that the audit quotes stays in the address, until the reader moves on.
     const cited = location.hash.startsWith("#copy-") && document.getElementById(location.hash.slice(1));
-    const done = show(!cited);
+    // An address that names no state stays so: one that is put there before the page is loaded
+    // would make the browser go to that state's place in the list, past the view.
+    const done = show(Boolean(wanted));
     if (wanted) requestAnimationFrame(() => toPlace(view));
     else if (cited) done.then(() => requestAnimationFrame(() => toPlace(cited)));
   }

@@ -260,13 +260,27 @@ def test_nothing_blinks_for_more_than_five_seconds_or_for_who_wants_less_motion(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_window_of_320_pixels(
+def test_a_page_fits_windows_of_every_width(
     name: str, full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
     page = context_of(viewport={"width": 320, "height": 640}).new_page()
     page.goto((full / name).as_uri())
+    for width in (320, 720, 1024):
+        page.set_viewport_size({"width": width, "height": 640})
 
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_a_notice_is_called_stands_apart_from_what_it_says(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    page.goto((full / "runs" / "kinds" / "index.html").as_uri())
+    apart = """(name) => name.nextElementSibling.getBoundingClientRect().left
+        - name.getBoundingClientRect().right"""
+
+    name = page.locator(".steps > .notice > div > b", has_text="compaction")
+    assert name.evaluate(apart) >= 4
 
 
 def test_keys_of_one_letter_can_be_turned_off(

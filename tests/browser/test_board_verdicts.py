@@ -160,6 +160,22 @@ def test_a_struck_score_is_struck_and_the_verdicts_can_be_put_away(open_board: O
     expect(page.locator("tr.audits").first).to_be_hidden()
 
 
+def test_notes_below_a_row_are_read_without_scrolling_where_the_grid_is_wider_than_the_window(
+    open_board: Open,
+) -> None:
+    page = open_board(viewport={"width": 710, "height": 900})
+    page.locator(".grid thead th").last.evaluate("held => { held.style.minWidth = '90rem'; }")
+    grid = page.get_by_role("region", name="the board")
+    for left in (0, 300):
+        grid.evaluate("(held, left) => { held.scrollLeft = left; }", left)
+        for note in page.locator("tr.audits li").all():
+            sides = note.evaluate("(held) => [...(({ left, right }) => [left, right])"
+                                  "(held.getBoundingClientRect())]")  # fmt: skip
+
+            assert sides[0] >= 0
+            assert sides[1] <= 710
+
+
 @pytest.mark.parametrize("screen", CORNERS)
 def test_a_board_with_all_of_it_breaks_no_rule_and_is_no_wider_than_the_window(
     site: Path, context_of: functools.partial[BrowserContext], screen: dict[str, Any]

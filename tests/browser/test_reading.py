@@ -94,6 +94,22 @@ def test_nothing_is_wider_than_a_phone(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_marks_stand_beside_their_figure_on_a_phone(
+    served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    page.goto(f"{served}runs/index.html")
+    cut = page.locator('td[data-label="time"]', has_text="✂").first
+    gap = """(cell) => {
+        const figure = new Range();
+        figure.selectNode(cell.firstChild);
+        return cell.lastElementChild.getBoundingClientRect().left
+            - figure.getBoundingClientRect().right;
+    }"""
+
+    assert 0 <= cut.evaluate(gap) <= 20
+
+
 def test_words_of_heads_are_whole_on_a_phone(
     served: str, site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:

@@ -78,6 +78,18 @@ def test_an_address_opens_its_state_wherever_it_stands(
     assert witness.foreign(start) <= {"about:blank"}
 
 
+def test_a_page_that_is_opened_at_no_state_starts_at_its_top(
+    start: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    page.goto(f"{start}runs/few/snapshots.html")
+    expect(page.locator("#shown-told")).to_contain_text("from state")
+    page.wait_for_timeout(200)
+
+    assert page.url.endswith("snapshots.html")
+    assert page.evaluate("scrollY") == 0
+
+
 def test_any_two_states_can_be_compared_with_the_keyboard_alone(
     start: str, context_of: functools.partial[BrowserContext]
 ) -> None:
@@ -87,7 +99,7 @@ def test_any_two_states_can_be_compared_with_the_keyboard_alone(
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#shown-told")).to_have_text("from state 1 to state 2: +2 −2")
-    assert "2 00:05 of 230" in str(page.locator("#state").get_attribute("aria-valuetext"))
+    assert "2 of 230, 00:05, a guess" in str(page.locator("#state").get_attribute("aria-valuetext"))
 
     page.keyboard.press("End")
     expect(page.locator("#shown-told")).to_have_text(

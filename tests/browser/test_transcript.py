@@ -241,12 +241,65 @@ def test_keys_walk_over_steps_errors_and_edits(open_run: Open) -> None:
     expect(page.locator("#help")).to_be_visible()
 
 
+def test_the_first_step_is_brought_into_sight_by_its_key(open_run: Open) -> None:
+    page = open_run(viewport={"width": 1400, "height": 700})
+    first = page.locator(".steps > li").first
+    assert first.evaluate("(held) => held.getBoundingClientRect().top") > 700
+    page.keyboard.press("j")
+
+    expect(page.locator(".steps > li.here")).to_be_in_viewport()
+    assert abs(top_of(page, str(first.get_attribute("id"))) - 4) <= 4
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_keys_are_shown_wherever_the_reader_is_and_leave_the_place_as_it_was(
+    open_run: Open, width: int
+) -> None:
+    anchor = f"L{line_of(75)}"
+    page = open_run(f"#{anchor}", viewport={"width": width, "height": 900})
+    step = page.locator(f"#{anchor}")
+    expect(step).to_be_focused()
+    page.wait_for_timeout(900)
+    before = step.bounding_box()
+    page.keyboard.press("?")
+    expect(page.get_by_role("row", name="next, previous step")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+
+    expect(page.locator("#help")).to_be_hidden()
+    expect(step).to_be_in_viewport()
+    assert step.bounding_box() == before
+    page.locator("#help-button").click()
+    page.locator("#fold").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+    expect(page.locator("#help-button")).to_be_focused()
+
+
+def test_evidence_is_read_among_the_other_steps_and_gone_back_from(open_run: Open) -> None:
+    page = open_run()
+    start = page.url
+    link = page.locator(".quote .place a").first
+    page.wait_for_timeout(200)
+    link.click()
+    expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
+    assert page.url == f"{start}#L{line_of(QUOTED)}"
+    expect(page.locator("#tools")).to_be_in_viewport()
+    page.go_back()
+
+    expect(page).to_have_url(start)
+    expect(link).to_be_in_viewport()
+    with page.context.expect_page() as other:
+        link.click(modifiers=["Control"])
+    assert other.value.url != start
+    assert page.url == start
+
+
 def test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map(open_run: Open) -> None:
     page = open_run()
     page.locator(".quote .place a").nth(0).click()
     step = page.locator(f"#L{line_of(QUOTED)}")
-    expect(step).to_be_visible()
-    expect(step).to_have_class("message quoted")
+    expect(step).to_be_in_viewport()
+    expect(step).to_have_class("message quoted here")
 
 
 def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> None:
