@@ -343,6 +343,19 @@ def test_one_run_more_looks_into_no_folder_of_another(
     assert after == from_nothing(settings)
 
 
+def test_one_run_more_asks_no_page_of_a_run_of_another_problem_what_it_depends_on(
+    settings: Settings, make_run: MakeRun, asked: list[Page]
+) -> None:
+    build(settings)
+    asked.clear()
+    make_run(settings.runs / "demo", model="short", transcript={})
+    built = build(settings)
+    own = {page.run.run.model for page in asked if page.run}
+
+    assert own == {"long", "short"}
+    assert tree(built.out) == from_nothing(settings)
+
+
 def test_settings_count_as_well(settings: Settings) -> None:
     before = tree(build(settings).out)
     renamed = replace(settings, config=replace(settings.config, title="Renamed"))

@@ -129,21 +129,21 @@ class PageMaking(Struct, dict=True):
     @cached_property
     def _unchanged(self) -> frozenset[str]:
         """Ids of the runs of whose pages nothing changed: not of the run, nor beside it."""
-        earlier = self.prepared.earlier
-        if not earlier.beside or self.beside != earlier.beside:
-            return frozenset()
+        earlier = self.prepared.earlier.beside
+        same = {problem for problem, held in self.beside.items() if earlier.get(problem) == held}
         return frozenset(
             one.run.id
             for one in self.prepared.site.every_run
-            if one.says
+            if one.run.problem in same
+            and one.says
             and one.run.id in self.found
             and (held := self.copied.get(one.run.id))
             and held.says == one.says
         )
 
     @cached_property
-    def beside(self) -> str:
-        """Digest of what pages of runs show of other runs and of the site."""
+    def beside(self) -> Mapping[str, str]:
+        """Digests of what pages of runs show of other runs and of the site, by problem."""
         earlier = self.prepared.earlier
         return earlier.beside if self._as_a_whole else beside(self.prepared.site)
 

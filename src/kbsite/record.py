@@ -62,8 +62,8 @@ class Record(Struct, frozen=True):
     """The runs' own files as they stand in the site, by id of run."""
     whole: str = ""
     """Digest of all that pages show but what transcripts say; empty where that is not known."""
-    beside: str = ""
-    """Digest of what pages of runs show of other runs and of the site."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Digests of what pages of runs show of other runs and of the site, by problem."""
 
     def file(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of; None where that is not known."""

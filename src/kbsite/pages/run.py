@@ -114,24 +114,38 @@ WAYS = Stretch(_ways, _leads_to)
 """Where a run's page leads from its head."""
 
 
-def beside(site: Site) -> str:
-    """A digest of all that pages of runs show beside the files, alarms and proofs of their run.
+def beside(site: Site) -> dict[str, str]:
+    """Digests of all that pages of runs show beside the files, alarms and proofs of their run.
 
-    Of one whose run says what it did, and found what it did, nothing can have changed while this is
-    the same: `_depends` and `_leads_to` tell of nothing else.
+    By problem of the run: what a page shows of other runs is of those of its problem, or stands
+    next to it on its board. Of one whose run says what it did, and found what it did, nothing can
+    have changed while this is the same: `_depends` and `_leads_to` tell of nothing else.
     """
-    cells = {id(cell): cell for cell in site.attempts.values()}.values()
-    return digest(
-        plain((
-            [[stored.run.id for stored in cell] for cell in cells],
-            {run_id: board.config.id for run_id, board in site.board_of.items()},
-            [(held.problem, [a.run.id for a in held.attempts[:2]]) for held in site.contests],
-            site.neighbours, site.refusals,
-        )),
+    shared = digest(
         [board.floors for board in site.boards],
         [(name, stored.hash) for name, stored in site.problems.items()], sorted(site.hardware),
         site.config.leaks,
     )  # fmt: skip
+    best: dict[str, list[list[str]]] = {}
+    for held in site.contests:
+        best.setdefault(held.problem, []).append([one.run.id for one in held.attempts[:2]])
+    return {
+        problem: digest(shared, plain((best.get(problem), _among(site, runs))))
+        for problem, runs in site.by_problem.items()
+    }
+
+
+def _among(site: Site, runs: Sequence[StoredRun]) -> object:
+    """What pages of the runs of a problem show of each other, and of what stands next to them."""
+    ids = [stored.run.id for stored in runs]
+    cells = {id(cell): cell for cell in map(site.attempts.__getitem__, ids)}.values()
+    boards = map(site.board_of.get, ids)
+    return (
+        [[stored.run.id for stored in cell] for cell in cells],
+        [board.config.id if board else None for board in boards],
+        [site.neighbours.get(run_id) for run_id in ids],
+        [site.refusals.get(run_id) for run_id in ids],
+    )
 
 
 def _own(stored: StoredRun, inputs: Mapping[str, Input]) -> object:

@@ -127,7 +127,8 @@ def _names(folder: Path) -> dict[str, bool]:
 def _folders(folder: Path, names: Mapping[str, bool]) -> list[Path]:
     """The folders in a folder, the last one first; no hidden ones."""
     below = (name for name, is_folder in names.items() if is_folder and not name.startswith("."))
-    return sorted((folder / name for name in below), reverse=True)
+    # Paths are compared by their parts, of which these have but one that is not the same.
+    return [folder / name for name in sorted(below, reverse=True)]
 
 
 def is_run(folder: Path) -> bool:
