@@ -670,7 +670,10 @@ def test_a_build_with_nothing_to_do_loads_what_it_needs_to_know_that(settings: S
     assert not nothing & IDLE
 
 
-def test_a_line_more_loads_no_parser_of_markdown(settings: Settings) -> None:
+def test_a_line_more_loads_no_parser_of_markdown_and_nothing_that_colours_code(
+    settings: Settings,
+) -> None:
+    (folder_of(settings, "short") / "solution.py").write_text("x = 1\n")
     build(settings)
     with transcript_of(settings, "short").open("a") as stream:
         stream.write(row(4))
@@ -678,12 +681,12 @@ def test_a_line_more_loads_no_parser_of_markdown(settings: Settings) -> None:
         "import sys; from pathlib import Path; from kbsite.build import build;"
         "from kbsite.store.settings import read_settings;"
         "assert build(read_settings(Path(sys.argv[1]))).work.parsed == 1;"
-        "assert 'jinja2' in sys.modules; print('markdown_it' in sys.modules)"
+        "assert 'jinja2' in sys.modules; print({'markdown_it', 'pygments'} & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, settings.path], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == "set()"
 
 
 @pytest.fixture(name="templates")

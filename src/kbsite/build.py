@@ -138,7 +138,7 @@ def _meanwhile(
 
 
 _NEXT = (
-    "jinja2", "pygments.lexers", "kbsite.hiding", "kbsite.alarms.evidence", "kbsite.reading",
+    "jinja2", "kbsite.hiding", "kbsite.alarms.evidence", "kbsite.reading",
     "kbsite.making", "kbsite.pages.kinds", "kbsite.page_making",
 )  # fmt: skip
 """What a build loads that has something to do, in pieces: none takes long."""

@@ -60,6 +60,10 @@ class Destination(Protocol):
         """Whether all of these files stand in the site as it was."""
         ...
 
+    def stood(self, path: str) -> bytes | None:
+        """What a file of the site as it was holds; None where there is none to read."""
+        ...
+
 
 class Gathered(Struct):
     """The files of a page as bytes, where there is no site."""
@@ -93,6 +97,10 @@ class Gathered(Struct):
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
         return all(path in self.standing for path in paths)
+
+    def stood(self, path: str) -> bytes | None:  # noqa: ARG002
+        """None: no file of the site can be read here."""
+        return None
 
 
 def file_bytes(file: File) -> bytes:
@@ -237,6 +245,10 @@ class Output:
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
         return all(_status(f"{self._at}{path}") for path in paths)
+
+    def stood(self, path: str) -> bytes | None:
+        """What a file of the site as it was holds; None where there is none to read."""
+        return (self.out / path).read_bytes() if self.stand([path]) else None
 
     def settle(self) -> None:
         """Wait for the files that are written beside; what went wrong first is raised at last."""

@@ -12,8 +12,8 @@ from msgspec import Struct, field
 
 from kbsite.hiding import Looked
 from kbsite.lookout import Across, Noticed
+from kbsite.pages.coloured import Made
 from kbsite.pages.kept_rows import KeptRows
-from kbsite.pages.page import Made
 from kbsite.pages.stretches import Cut
 from kbsite.standing import Standing, marker_of, write_standing
 from kbsite.store.known_runs import KnownRuns, read_known, write_known

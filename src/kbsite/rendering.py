@@ -17,9 +17,9 @@ from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.output import Destination
 from kbsite.pages import facts, social, step_html, steps
+from kbsite.pages.coloured import Made
 from kbsite.pages.made_once import made_once
 from kbsite.pages.page import (
-    Made,
     Site,
     address,
     attempt_of,
@@ -200,3 +200,7 @@ class Templates(Struct, frozen=True):
         if held is None or self.output is None or not self.output.stand([path, *held.others]):
             return None
         return held
+
+    def stood(self, path: str) -> bytes | None:
+        """What a file of the site that stands holds; None where there is none to read."""
+        return self.output.stood(path) if self.output else None

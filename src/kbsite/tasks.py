@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from kbsite.model.finding import Finding, Severity
 from kbsite.output import Copy, Destination, Output, Placed
-from kbsite.pages.page import File, Made, Page, Site
+from kbsite.pages.coloured import Made
+from kbsite.pages.page import File, Page, Site
 from kbsite.pages.stretches import Cut, with_other
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Ahead, Templates, environment

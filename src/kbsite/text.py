@@ -24,9 +24,6 @@ from urllib.parse import unquote
 import msgspec
 from markupsafe import Markup, escape
 from msgspec import Struct
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
 
 from kbsite.blocks import bare, blocks, is_simple, marked
 from kbsite.changed_words import ENDS, STARTS, with_marks
@@ -35,6 +32,7 @@ from kbsite.model.transcript import DiffLine
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from pygments.formatters import HtmlFormatter
     from pygments.lexer import Lexer
 
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
@@ -120,7 +118,9 @@ _DEEPEST = 40
 
 
 def load() -> None:
-    """Load the parser of Markdown, which is loaded otherwise where a text needs it."""
+    """Load what colours code and the parser of Markdown, else loaded where a text needs them."""
+    import pygments.lexers  # noqa: F401 - it takes as long as some pages
+
     _markdown()
 
 
@@ -284,6 +284,9 @@ class CodeLine(Struct, frozen=True):
 
 def code_lines(source: str, language: str = "python") -> list[CodeLine]:
     """Source, highlighted, line by line; the classes are Pygments' short names."""
+    # Where no code changed none is coloured, and nobody waits for this.
+    from pygments import highlight
+
     # What is left of carriage returns ends no line; the lexer would take it for a line end.
     text = visible(source.replace("\r\n", "\n").replace("\r", "␍"))
     html = highlight(text, _lexer(language), _formatter())
@@ -295,12 +298,16 @@ def code_lines(source: str, language: str = "python") -> list[CodeLine]:
 
 @cache
 def _lexer(language: str) -> Lexer:
+    from pygments.lexers import get_lexer_by_name
+
     # What it was given last it does not keep: one does for all sources.
     return get_lexer_by_name(language, stripnl=False, ensurenl=False)
 
 
 @cache
 def _formatter() -> HtmlFormatter[str]:
+    from pygments.formatters import HtmlFormatter
+
     # It works out all of a style first, which takes as long as a small source.
     return HtmlFormatter(nowrap=True, classprefix="hl-")
 

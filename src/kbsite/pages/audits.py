@@ -13,7 +13,8 @@ from msgspec import Struct
 from kbsite.model.audit import Audit, Earlier, Effect, Verdict
 from kbsite.model.board import Board, Due
 from kbsite.pages import verdicts
-from kbsite.pages.page import INDEX, File, Made, Page, Renderer, Site
+from kbsite.pages.coloured import Made
+from kbsite.pages.page import INDEX, File, Page, Renderer, Site
 from kbsite.pages.queue import Waiting, waiting
 from kbsite.pages.verdicts import Judged
 from kbsite.standing import digest

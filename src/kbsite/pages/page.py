@@ -23,6 +23,7 @@ from kbsite.model.proof import Proof
 from kbsite.model.redacted import Redactions
 from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
+from kbsite.pages.coloured import Made
 from kbsite.pages.contests import Contest, contests
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.nearest import Nearest
@@ -230,15 +231,9 @@ class Renderer(Protocol):
         """What a file of a page was made of the last time; None if it cannot stay as it is."""
         ...
 
-
-class Made(Struct, frozen=True):
-    """What a file that can stay as it is while others of its page change was made of."""
-
-    digest: str
-    items: int
-    """How many items of the transcript it holds."""
-    others: tuple[str, ...] = ()
-    """The files that were made with it."""
+    def stood(self, path: str) -> bytes | None:
+        """What a file of the site that stands holds; None where there is none to read."""
+        ...
 
 
 class File(Struct, frozen=True):

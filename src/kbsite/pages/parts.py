@@ -14,8 +14,9 @@ from msgspec import Struct, field
 from kbsite.model.audit import Quote
 from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
+from kbsite.pages.coloured import Made
 from kbsite.pages.long_text import LongTexts
-from kbsite.pages.page import INDEX, File, Made, Renderer, run_path
+from kbsite.pages.page import INDEX, File, Renderer, run_path
 from kbsite.pages.readable import readable
 from kbsite.pages.rendered import Rendered
 from kbsite.pages.steps import Item, items, line_ranges

@@ -43,7 +43,7 @@ from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.quoted_copies import copy_places, quoted_copies
 from kbsite.pages.quotes import proofs_of, proven, shown_quotes
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
-from kbsite.pages.source import source_files, source_places, sources
+from kbsite.pages.source import colours, made_with, source_files, source_places, sources
 from kbsite.pages.steps import counts
 from kbsite.pages.stretches import Stretch, with_stretch
 from kbsite.standing import digest, plain
@@ -186,7 +186,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values |= {"told": told, "snapshots": stood, "href": href}
     values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
-    found = sources(stored, held)
+    found = sources(stored, held, colours(stored, renderer))
     yield from source_files(stored, found, renderer)
     cited = {number: addresses[anchor] for number, anchor in reading.cited.items()}
     values["noticed"] = noticed(site, stored, found, parts, addresses)
@@ -200,7 +200,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
         return renderer.page("pages/run.html", path, values | {"ways": ways})
 
     html, lies = with_stretch(_ways(site, stored, renderer), whole)
-    yield File(path, html, cut=lies)
+    yield File(path, html, cut=lies, made=made_with(html, found))
 
 
 def _exports(

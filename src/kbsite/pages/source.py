@@ -7,12 +7,15 @@ file too long even for that is shown by its ends, and is one click away as it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
 from kbsite.model.proof import Proof
-from kbsite.pages.page import File, Renderer
+from kbsite.pages.coloured import Coloured, Colours, Made, coloured
+from kbsite.pages.page import File, Renderer, run_path
 from kbsite.pages.quotes import lines_by_file, proven
 from kbsite.store.files import Stored
 from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
@@ -71,6 +74,8 @@ class Source(Struct, frozen=True):
     """Why it is not shown; empty where it is."""
     quoted: frozenset[int]
     """The lines that proven quotes of the audit cite."""
+    made_of: bytes = b""
+    """A digest of what it holds, if that is shown."""
 
     def rows(self, room: int) -> Iterator[CodeLine | Gap]:
         """Its lines, or the ends and the quoted ones where there are more than `room`."""
@@ -116,13 +121,19 @@ class Sources(Struct, frozen=True):
         return None if here == whole else PAGE
 
 
-def sources(stored: StoredRun, held: tuple[Proof, ...] = ()) -> Sources:
-    """solution.py and its sidecars, in order of name, with the lines that proven quotes cite."""
+def sources(
+    stored: StoredRun, held: tuple[Proof, ...] = (), colours: Colours | None = None
+) -> Sources:
+    """solution.py and its sidecars, in order of name, with the lines that proven quotes cite.
+
+    Lines of which the `colours` stand in the site are not coloured again.
+    """
+    known = colours or Colours()
     names = prefixes(stored)
     quoted = lines_by_file(held)
     files = [file for file in stored.files if file.name in names]
     files.sort(key=lambda file: (file.name != SOLUTION, file.name))
-    read = [_read(f, names[f.name], quoted.get(f.name, frozenset())) for f in files[:FILES]]
+    read = [_read(f, names[f.name], quoted.get(f.name, frozenset()), known) for f in files[:FILES]]
     return Sources(
         tuple(_shown(read, HERE, HERE)), tuple(_shown(read, ALL, WHOLE)), len(files) - len(read)
     )
@@ -132,9 +143,32 @@ def source_files(stored: StoredRun, found: Sources, renderer: Renderer) -> Itera
     """The page of the files, where the run's page does not show all of them."""
     if found.page is None:
         return
-    path = f"runs/{stored.run.id}/{PAGE}"
+    path = _own_page(stored)
     values = {"title": f"solution of {stored.run.id}", "run": stored.run, "sources": found}
-    yield File(path, renderer.page("pages/solution.html", path, values))
+    html = renderer.page("pages/solution.html", path, values)
+    yield File(path, html, made=made_with(html, found))
+
+
+def made_with(html: str, found: Sources) -> Made | None:
+    """What is known of a page that was made: where it has all lines of files."""
+    lie: dict[str, Coloured] = {}
+    for shown in found.whole:
+        file = shown.file
+        place = coloured(html, file.prefix, file.lines, file.made_of) if file.lines else None
+        if place:
+            lie[file.name] = place
+    return Made(coloured=lie) if lie else None
+
+
+def colours(stored: StoredRun, renderer: Renderer) -> Colours:
+    """The lines of a run's files as they stand in the site."""
+    page = run_path(stored.run.id)
+    paths = (page, _own_page(stored))
+    return Colours([(path, renderer.made(path, page)) for path in paths], cache(renderer.stood))
+
+
+def _own_page(stored: StoredRun) -> str:
+    return f"runs/{stored.run.id}/{PAGE}"
 
 
 def source_places(found: Sources, held: tuple[Proof, ...]) -> dict[int, str]:
@@ -163,19 +197,24 @@ def prefixes(stored: StoredRun) -> dict[str, str]:
     return own | {name: f"file-{number}" for number, name in enumerate(sidecars, start=1)}
 
 
-def _read(file: Stored, prefix: str, quoted: frozenset[int]) -> Source:
+def _read(file: Stored, prefix: str, quoted: frozenset[int], known: Colours) -> Source:
     if file.size > LONGEST:
         return Source(file.name, prefix, file.size, (), "too long to be shown", quoted)
     data = file.read()
     # A few stand in texts by mistake, or to hide something; machine code is full of them.
     if data.count(b"\0") * 20 > len(data):
         return Source(file.name, prefix, file.size, (), "not a text", quoted)
+    made_of = sha256(data).digest()
+    stand = known.lines(file.name, made_of)
+    lines = stand if stand is not None else _coloured(file.name, data)
+    return Source(file.name, prefix, file.size, lines, "", quoted, made_of)
+
+
+def _coloured(name: str, data: bytes) -> tuple[CodeLine, ...]:
     text = data.decode("utf-8", "surrogateescape")
     plain = len(text) > COLOURED or max(map(len, text.split("\n"))) > WIDEST
-    suffix = PurePosixPath(file.name).suffix.lower()
-    language = "text" if plain else _LANGUAGES.get(suffix, "text")
-    lines = tuple(code_lines(text, language))
-    return Source(file.name, prefix, file.size, lines, "", quoted)
+    suffix = PurePosixPath(name).suffix.lower()
+    return tuple(code_lines(text, "text" if plain else _LANGUAGES.get(suffix, "text")))
 
 
 def _shown(read: Sequence[Source], room: int, most: int) -> Iterator[Shown]:
