@@ -23,9 +23,11 @@ from kbsite.alarms.kinds import alarm
 from kbsite.board_charts import said_of
 from kbsite.build import build
 from kbsite.feeds import table
+from kbsite.feeds.leaderboard import listed_board
 from kbsite.model.alarm import Alarm, Level
-from kbsite.model.board import Attempt, Row
+from kbsite.model.board import Attempt, Board, Row
 from kbsite.model.config import Leak
+from kbsite.model.leaderboard import ListedBoard
 from kbsite.model.standing import Standing
 from kbsite.model.work import Work
 from kbsite.page_making import PageMaking
@@ -535,6 +537,32 @@ def test_of_runs_that_did_not_change_no_row_is_made_but_where_those_kept_are_dam
 
     assert counts == [1, 4]
     assert after == from_nothing(settings)
+
+
+def test_what_is_listed_of_a_board_is_made_anew_for_a_verdict_and_not_for_the_words_of_one(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(settings)
+    listed, made, counts = listed_board, Counter[str](), []
+
+    def counted(board: Board, *told: Any) -> ListedBoard:
+        made.update([board.config.id])
+        return listed(board, *told)
+
+    monkeypatch.setattr("kbsite.pages.data.listed_board", counted)
+    audit = folder_of(settings, "short") / "audit.yaml"
+    judged = [("clean", "counts"), ("clean", "does_not_count"), ("bug", "does_not_count")]
+    for verdict, effect in judged:
+        for words in ("Some.", "Other."):
+            told = f"verdict: {verdict}\neffect: {effect}\nsummary: {words}\nimplication: i\n"
+            audit.write_text(f"{told}auditor: a\n")
+            after = tree(build(settings).out)
+            counts.append(made.total())
+            made.clear()
+        assert after == from_nothing(settings)
+        made.clear()
+
+    assert counts == [1, 0] * 3
 
 
 def test_of_charts_the_points_and_rows_of_the_run_are_made_that_changed_and_all_on_another_scale(

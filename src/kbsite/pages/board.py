@@ -32,16 +32,24 @@ def board_depends(site: Site, board: Board) -> object:
 
     Nothing of it is in a transcript, but for what alarms and proofs say of it.
     """
+    return board_alone(site, board), [_told(site, run) for run in runs_of(board)]
+
+
+def runs_of(board: Board) -> list[str]:
+    """The ids of all runs that a board shows or refuses."""
+    runs = [attempt.run.id for _, _, cell in board.cells for attempt in cell.attempts]
+    return runs + [refusal.run_id for refusal in board.refused]
+
+
+def board_alone(site: Site, board: Board) -> object:
+    """What a board's page is made of beside its runs."""
     problems = [column.problem for column in board.columns]
     floors = [floor for row in board.floors for floor in row.floors if floor]
-    runs = [attempt.run.id for _, _, cell in board.cells for attempt in cell.attempts]
-    runs += [refusal.run_id for refusal in board.refused]
     return (
         [(name, site.problem_title(name), in_ms(site, name)) for name in problems],
         board.problem_hashes, board.hardware, board.hardware in site.hardware,
         board.budget_seconds, board.floors, [floor.run in site.by_id for floor in floors],
         board.refused, site.config.leaks,
-        [_told(site, run) for run in runs],
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from kbsite.model.config import Config
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
 from kbsite.pages import listing
-from kbsite.pages.board import board_depends
+from kbsite.pages.board import board_alone, runs_of
 from kbsite.pages.board_figures import standings_of
 from kbsite.pages.covered import covered_rules
 from kbsite.pages.leaks import leaks
@@ -131,10 +131,23 @@ def _leaderboard(held: Sequence[tuple[datetime | None, bytes]]) -> bytes:
 
 
 def _listed_text(site: Site, board: Board) -> str:
-    made_of = digest(board_depends(site, board))
-    return site.kept.text(
-        "leaderboard", board.config.id, made_of, lambda: listing.inner_json(_listed(site, board))
-    )
+    shortcuts = _shortcuts(site, board)
+
+    def made() -> str:
+        return listing.inner_json(_listed(site, board, shortcuts))
+
+    made_of = _listed_of(site, board, shortcuts)
+    return site.kept.text("leaderboard", board.config.id, made_of, made)
+
+
+def _listed_of(site: Site, board: Board, shortcuts: Sequence[ListedLeak]) -> str:
+    """A digest of all that is listed of a board, of audits no words; empty if it is not known."""
+    held = [(site.by_id[run_id].unaudited, site.by_id[run_id].audit) for run_id in runs_of(board)]
+    if not all(unaudited for unaudited, _ in held):
+        return ""
+    cells = [(cell.due, cell.below_floor) for _, _, cell in board.cells]
+    runs = [(told, audit and (audit.verdict, audit.date, audit.counts)) for told, audit in held]
+    return digest(board_alone(site, board), shortcuts, cells, runs)
 
 
 def _csv_line(site: Site, stored: StoredRun) -> str:
@@ -158,8 +171,8 @@ def board_file(board: Board) -> str:
     return f"data/boards/{board.config.id}/leaderboard.json"
 
 
-def _listed(site: Site, board: Board) -> ListedBoard:
-    shortcuts = tuple(
+def _shortcuts(site: Site, board: Board) -> tuple[ListedLeak, ...]:
+    return tuple(
         ListedLeak(
             title=card.title,
             problem=card.problem,
@@ -167,6 +180,9 @@ def _listed(site: Site, board: Board) -> ListedBoard:
         )
         for card in leaks(site, board)
     )
+
+
+def _listed(site: Site, board: Board, shortcuts: tuple[ListedLeak, ...]) -> ListedBoard:
     page = _plain(board_path(board.config.id))
     stand = standings_of(site, board)
     return listed_board(board, shortcuts, site.problem_title, _page_of, page, stand)
