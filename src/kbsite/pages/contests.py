@@ -15,7 +15,12 @@ class Contest(Struct, frozen=True):
     board: Board
     problem: str
     attempts: Sequence[Attempt]
-    """At least two, the best first."""
+    """At least two, the best first, and those without a score last."""
+
+    @property
+    def pair(self) -> str:
+        """What the first two of them are called."""
+        return "first two" if self.attempts[1].counted_score is None else "best two"
 
 
 def contests(boards: Iterable[Board]) -> Sequence[Contest]:
