@@ -46,6 +46,9 @@ MS_PER_SECOND = 1e3
 AGAIN = 3
 """Batches of a round on a shape that are made again, because the hardware had slowed down."""
 
+MOST_DROPPED = 0.2
+"""Share of a shape's calls that may be left out because the hardware had slowed down."""
+
 Told = Callable[[Step], None]
 
 
@@ -134,14 +137,28 @@ class OnShape:
             if monotonic() > until:
                 said = f"{times.calls} of {of} calls took more than {setting.patience.shape:g} s"
                 raise Failure(Outcome.TIMEOUT, f"{said} (shape {self._shape.id})")
-            if self._move(move, times) and move.batch and again:
+            slowed = self._move(move, times)
+            if slowed and move.batch and again:
                 again -= 1
                 moves.append(move)
                 of += len(move.cases)
+            elif slowed:
+                times.dropped += len(move.cases)
             times.calls += len(move.cases)
             self._subject.tell("calling", self._number, self._shape.id, times.calls, of)
+        if scored:
+            self._refuse_unstable(times)
         times.errors = self._checker.errors
         return times
+
+    def _refuse_unstable(self, times: Times) -> None:
+        """Failure where too little is left that was measured at the hardware's speed."""
+        if times.dropped > MOST_DROPPED * times.calls or not times.batches or not times.event:
+            raise Failure(
+                Outcome.UNSTABLE_CLOCKS,
+                f"the hardware had slowed down in {times.dropped} of {times.calls} calls "
+                f"(shape {self._shape.id}, round {self._number})",
+            )
 
     def _longest(self) -> int:
         """The most calls of a batch; by the ceiling: a solution chooses its own speed.

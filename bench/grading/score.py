@@ -21,9 +21,6 @@ from kbsite.model.samples import Samples
 FEWEST_TO_SPREAD = 4
 """Samples below which nothing is said of how they are spread."""
 
-MOST_DROPPED = 0.2
-"""Share of a shape's calls that may be left out because the hardware had slowed down."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
@@ -43,7 +40,6 @@ class Scored:
 def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     """The score of rounds that were right; Failure where clocks or physics speak against them."""
     shapes = _measured(rounds, subject)
-    _refuse_unstable(rounds, shapes)
     seed = subject.secret.number("bootstrap") >> 10  # every reader of JSON holds 53 bits
     late = subject.setting.device.agreement.late_ms
     found = _estimate([[_times(one, shape, late) for one in rounds] for shape in shapes], seed)
@@ -121,18 +117,6 @@ def _times(one: Round, shape: Shape, late: float) -> RoundTimes:
         host_ms=median(times.host),
         late_ms=late,
     )
-
-
-def _refuse_unstable(rounds: Sequence[Round], shapes: Sequence[Shape]) -> None:
-    for one in rounds:
-        for shape in shapes:
-            times = one.shapes[shape.id]
-            if times.dropped > MOST_DROPPED * times.calls or not times.batches or not times.event:
-                raise Failure(
-                    Outcome.UNSTABLE_CLOCKS,
-                    f"the hardware had slowed down in {times.dropped} of {times.calls} calls "
-                    f"(shape {shape.id}, round {one.number})",
-                )
 
 
 def _noise(rounds: Sequence[Round], shape: Shape) -> float:

@@ -69,13 +69,14 @@ class Times:
     batches: list[Batch] = field(default_factory=list)
     calls: int = 0
     dropped: int = 0
+    """Of them those that were not timed, as the hardware had slowed down, nor made again."""
     errors: dict[str, list[OutputError]] = field(default_factory=dict)
 
     def note(self, move: Move, reply: Reply, wall: int, *, slowed: bool) -> None:
         """Add what both clocks said of a move, nanoseconds; not where the hardware had slowed."""
         if slowed:
-            self.dropped += len(move.cases)
-        elif move.batch:
+            return
+        if move.batch:
             batch = Batch(len(move.cases), wall / NS_PER_MS, reply.event / NS_PER_MS)
             self.batches.append(batch)
         else:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 import pytest
 import torch
 
 from bench.anchors import Anchors
 from bench.devices import Arena
+from bench.devices.cpu import Unwatched
 from bench.grading import grade as grading
+from bench.grading.schedule import Move, schedule
 from bench.grading.setting import Grade, Patience, Setting, Solution, Step
 from bench.sandbox import best
 from bench.sandbox.box import Limits
 from kbsite.errors import MachineError
-from kbsite.model.grade import Outcome
+from kbsite.model.grade import Metrics, Outcome
 from kbsite.model.status import Status
 from tests.bench.grading.setups import Quick
 from tests.bench.toys import sound
@@ -222,3 +226,74 @@ def test_some_shapes_can_be_asked_for(names: Sequence[str]) -> None:
     found = graded("def solve(*t): pass", shapes=names, held_out=False).metrics
 
     assert f"shape {names[0]}" in (found.detail or "")
+
+
+Slow = Callable[[Move, int], bool]
+"""Whether the hardware is slow while a move is made, the n-th of its kind in a process."""
+
+
+class Slowing(Unwatched):
+    """Hardware that is slow at some moves of one shape."""
+
+    def __init__(self, moves: list[Move], slow: Slow) -> None:
+        self._moves, self._slow = moves, slow
+        self._seen: list[Move] = []
+
+    def slowed(self, since: int, until: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Whether it was at this one."""
+        move = self._moves[len(self._seen)]
+        before = sum(one.batch == move.batch for one in self._seen)
+        self._seen.append(move)
+        return self._slow(move, before)
+
+
+def unstable(monkeypatch: pytest.MonkeyPatch, *slow: Slow) -> tuple[Metrics, int]:
+    """An honest solution's metrics where processes find such hardware; how many were begun."""
+    begun: list[Slowing] = []
+    moves: list[Move] = []
+
+    @contextmanager
+    def watch(self: Quick) -> Iterator[Slowing]:  # noqa: ARG001
+        begun.append(Slowing(moves, slow[len(begun)]))
+        yield begun[-1]
+
+    def scheduled(*given: Any) -> list[Move]:
+        moves[:] = schedule(*given)
+        return moves
+
+    monkeypatch.setattr(Quick, "watch", watch)
+    monkeypatch.setattr("bench.grading.on_shape.schedule", scheduled)
+    # On a machine that is busy clocks may be apart, and everything is made anew.
+    monkeypatch.setattr("bench.grading.score.disagreeing", lambda *_: None)
+    found = graded(HONEST, shapes=("square",), held_out=False, stopped=0)
+    return found.metrics, len(begun)
+
+
+def test_batches_at_which_the_hardware_was_slow_are_made_again_and_count_as_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, processes = unstable(monkeypatch, lambda move, number: move.batch and number < 3)
+
+    assert found.outcome is Outcome.PASS
+    assert processes == 1
+    assert "14 calls" in (found.detail or "")
+
+
+def test_a_round_in_which_the_hardware_was_slow_too_often_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, processes = unstable(monkeypatch, lambda move, _: not move.batch, lambda *_: False)
+
+    assert found.outcome is Outcome.PASS
+    assert processes == 2
+
+
+def test_hardware_that_stays_slow_is_no_verdict_on_a_solution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, processes = unstable(monkeypatch, *[lambda move, _: not move.batch] * 3)
+
+    assert found.outcome is Outcome.UNSTABLE_CLOCKS
+    assert found.status is Status.INFRA
+    assert "slowed down in 4 of 8 calls (shape square, round 1)" in (found.detail or "")
+    assert processes == 3
