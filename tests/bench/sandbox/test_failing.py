@@ -100,6 +100,10 @@ def test_a_box_that_can_no_longer_be_watched_is_ended(
         patched.setattr(Held, "_look_at_memory", broken)
         running = sandbox.start(["/bin/sleep", "60"], Box(log=log))
         ending = running.wait(30)
+        # What was raised is told when the thread ends, and else of the next test.
+        for thread in threading.enumerate():
+            if thread.name == f"box {running.pid}":
+                thread.join(30)
     assert ending is not None
     assert ending.killed
     assert processes_of_boxes() == []
