@@ -23,6 +23,12 @@ SOLVE = "solve"
 NOTE = "LIBRARY"
 """The text of baselines.py that says what the library floor is, and why."""
 
+_EACH_SHAPE = """\
+# Code for each shape. Else the second one gets code for any size: on an H200 times hung on which
+# shape came first then, by up to 11 times, and torch 2.11 computed one problem wrongly.
+torch._dynamo.config.automatic_dynamic_shapes = False"""
+"""What a compiled floor sets: it has to be the best that torch.compile does."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
@@ -52,7 +58,7 @@ def source(folder: Path, kind: FloorKind) -> str:
         pieces = [*_pieces(beside, REFERENCE), *(p for p in pieces if not p.from_reference)]
     needed = _needed(pieces, wanted, path)
     body = "\n\n\n".join(piece.text for piece in needed if not _imports(piece))
-    head = "\n".join(dict.fromkeys(piece.text for piece in needed if _imports(piece)))
+    head = "\n".join(_head(needed, body))
     note = _note(path) if kind is FloorKind.LIBRARY else ""
     told = [f'"""{kind.label.capitalize()} of {folder.name}, taken from its baselines.', ""]
     told += [*textwrap.wrap(f"{kind.sentence} {note}", 100), '"""', "", ""]
@@ -60,6 +66,13 @@ def source(folder: Path, kind: FloorKind) -> str:
         "\n".join(told)
         + f"from __future__ import annotations\n\n{head}\n\n\n{_named(body, wanted)}\n"
     )
+
+
+def _head(needed: list[_Piece], body: str) -> list[str]:
+    """Lines of imports, and what has to be set before anything is compiled."""
+    imports = list(dict.fromkeys(piece.text for piece in needed if _imports(piece)))
+    each_shape = ["import torch._dynamo", "", _EACH_SHAPE] if "torch.compile(" in body else []
+    return imports + each_shape
 
 
 def _imports(piece: _Piece) -> bool:

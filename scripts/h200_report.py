@@ -69,6 +69,7 @@ def report(data: Path, floors: Path, exploits: Path) -> str:
         floors_beside(floors, "eager", dict(runs)),
         "## Compiled floors\n\n" + (data / "compiled.md").read_text("utf-8").strip(),
         floors_beside(floors, "compiled", dict(runs)),
+        each_shape(data, floors),
         "## From grading to grading\n\n" + (data / "spread.md").read_text("utf-8").strip(),
         spread_table(repeats),
         verdict(repeats),
@@ -209,6 +210,19 @@ def floors_beside(floors: Path, kind: str, library: Mapping[str, Json]) -> str:
         "slowest process, times the fastest", "grading took",
     )  # fmt: skip
     return table(heads, rows)
+
+
+def each_shape(data: Path, floors: Path) -> str:
+    """A line for each problem that was also compiled for each shape: what that changed."""
+    rows = []
+    before = dict(floor_runs(floors, "compiled"))
+    for path in sorted((data / "each-shape").glob("*.json")):
+        found = (before[path.stem], read(path))
+        rows.append((path.stem, *(
+            "{:.3f} ({:.3f} to {:.3f})".format(one["peak_fraction"], *one["interval"])
+            for one in found
+        )))  # fmt: skip
+    return table(("problem", "compiled as it comes", "compiled for each shape"), rows)
 
 
 def processes_apart(floors: Path, kind: str) -> dict[str, tuple[str, float]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
 from bench.floor_source import source
 from bench.problems import BASELINES
@@ -190,3 +191,35 @@ def test_what_cannot_be_cut_is_told(
         source(folder(tmp_path, baselines), FloorKind.LIBRARY)
     assert error.value.line == line
     assert Path(error.value.path).name == BASELINES
+
+
+def test_a_compiled_floor_has_code_for_each_shape(tmp_path: Path) -> None:
+    module = run(source(folder(tmp_path, """\
+import torch
+
+SIZES = []
+
+
+def _seen(graph, inputs):
+    SIZES.append([str(size) for x in inputs if isinstance(x, torch.Tensor) for size in x.shape])
+    return graph.forward
+
+
+_double = torch.compile(lambda x: x + x, backend=_seen)
+
+
+def compiled(x, y):
+    y.copy_(_double(x))
+"""), FloorKind.COMPILED))  # fmt: skip
+
+    for size in (5, 7):
+        module.solve(torch.ones(size), torch.zeros(size))
+
+    assert module.SIZES == [["5"], ["7"]]
+
+
+def test_a_floor_that_compiles_nothing_sets_nothing(tmp_path: Path) -> None:
+    text = source(folder(tmp_path, "import torch\n\n\ndef compiled(x, y):\n    y.copy_(x)\n"),
+                  FloorKind.COMPILED)  # fmt: skip
+
+    assert "_dynamo" not in text
