@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
 
 from bench.devices import Arena
 from bench.grading.failures import Failure, printable
@@ -32,8 +33,11 @@ from kbsite.model.run import FORMAT
 LOG_BYTES = 200_000
 """Of what a solution prints in a grading, so much is kept."""
 
+_Made = TypeVar("_Made")
+
 TRIES = 3
-"""How often a round is made when the machine, and not the solution, spoils it."""
+"""How often a round is made where the machine, and not the solution, spoils it, and how often all
+of them are where clocks disagree."""
 
 
 def silent(step: Step) -> None:
@@ -48,8 +52,6 @@ class _Run:
     rounds: list[Round] = field(default_factory=list)
     proven: Proven | None = None
     proofs: tuple[Proof, ...] = ()
-    repeats: int = 0
-    """How often all rounds were made anew."""
     stages: dict[str, float] = field(default_factory=dict)
     logs: list[Path] = field(default_factory=list)
 
@@ -116,14 +118,11 @@ def _graded(
         raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")
     arena = rounds.arena()
     try:
-        try:
-            scored = _measured(run, rounds, arena, folder)
-        except Failure as failure:
-            if failure.outcome is not Outcome.CLOCK_MISMATCH:
-                raise
-            # Another program may have got in the way; what is done on purpose happens again.
-            run.repeats += 1
-            scored = _measured(run, rounds, arena, folder)
+        # Another program may have got in the way of a clock; what is done on purpose happens again.
+        scored = _tried(
+            lambda attempt: _measured(run, rounds, attempt, arena, folder),
+            Outcome.CLOCK_MISMATCH,
+        )
         run.proofs = stops.proofs()
         if setting.trace:
             with run.stage("proofs"):
@@ -142,10 +141,21 @@ def _proven(sandbox: Sandbox) -> Proven:
     return self_test(sandbox)
 
 
-def _measured(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
-    """The score of all rounds, made anew."""
+def _tried(make: Callable[[int], _Made], *spoiled: Outcome) -> _Made:
+    """What `make(1)` returns; what `make(2)` and so on does while that ends as the machine may."""
+    for attempt in range(1, TRIES):
+        try:
+            return make(attempt)
+        except Failure as failure:
+            if failure.outcome not in spoiled:
+                raise
+    return make(TRIES)
+
+
+def _measured(run: _Run, rounds: Rounds, attempt: int, arena: Arena, folder: Path) -> Scored:
+    """The score of all rounds, made anew at each attempt."""
     setting = rounds.subject.setting
-    first = 1 + run.repeats * setting.rounds
+    first = 1 + (attempt - 1) * setting.rounds
     with run.stage("rounds"):
         run.rounds = [
             _round(run, rounds, number, arena, folder)
@@ -160,16 +170,13 @@ def _measured(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
 
 def _round(run: _Run, rounds: Rounds, number: int, arena: Arena, folder: Path) -> Round:
     """A round; one that the machine spoiled is made again."""
-    for attempt in range(1, TRIES + 1):
+
+    def made(attempt: int) -> Round:
         log = folder / f"round-{number}-{attempt}.log"
         run.logs.append(log)
-        try:
-            return rounds.make(number, arena, log)
-        except Failure as failure:
-            spoiled = failure.outcome in (Outcome.UNSTABLE_CLOCKS, Outcome.INFRA)
-            if not spoiled or attempt == TRIES:
-                raise
-    raise AssertionError("the last try returns or raises")
+        return rounds.make(number, arena, log)
+
+    return _tried(made, Outcome.UNSTABLE_CLOCKS, Outcome.INFRA)
 
 
 def _metrics(
