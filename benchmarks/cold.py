@@ -1,9 +1,10 @@
 """What the first build of a site costs: `python -m benchmarks.cold FOLDERS`.
 
 Redaction is on. Built are the transcripts in some folders, many of a megabyte beside another
-program, and runs so small that their pages are what costs: by one process, and by two. It prints
-what was measured and judges nothing: times hang on the machine and on what else it does, those of
-two processes most of all; processor time does so less.
+program, runs so small that their pages are what costs, and such as hold no more than an article
+with a block of code, which makers of static pages are measured by: by one process, and by two. It
+prints what was measured and judges nothing: times hang on the machine and on what else it does,
+those of two processes most of all; processor time does so less.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.builds import Cost, Program, cost
-from benchmarks.session import write_session
+from benchmarks.session import write_exchange, write_session
 from kbsite.errors import KbsiteError
 from kbsite.importers.transcript import import_transcripts
 
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         home = Path(name)
         made = [_sessions(home / "sessions", 20, _MEGABYTE, options.times, options.peers)]
         made.append(_sessions(home / "small", 200, _SMALL, options.times, None))
+        made.append(_exchanges(home / "exchanges", 1000, options.times))
         for folder in options.folders:
             files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
             made.append(_built(folder.name, home / folder.name, files, options.times))
@@ -76,6 +78,15 @@ def _sessions(home: Path, count: int, size: int, times: int, peers: Path | None)
         write_session(file, size)
     name = f"{count} sessions of {size / _MEGABYTE:g} MB"
     return _built(name, home, files, times, (peers or home) / PEER)
+
+
+def _exchanges(home: Path, count: int, times: int) -> Cold:
+    """Sessions of one question and answer."""
+    files = [home / "files" / f"session-{number}.jsonl" for number in range(count)]
+    (home / "files").mkdir(parents=True)
+    for file in files:
+        write_exchange(file)
+    return _built(f"{count:,} sessions of one answer", home, files, times)
 
 
 def _built(
@@ -120,7 +131,7 @@ def table(built: Sequence[Cold]) -> Table:
     shown = Table(title="first builds, redaction on")
     heads = (
         "", "runs", "MB", "pages", "wall s", "CPU s", "MB a CPU s", "pages a CPU s", "peak MB",
-        "two jobs: as fast", "their CPU", f"their wall, of {PEER}", "CPU",
+        "two jobs: as fast", "their CPU", "pages a s", f"their wall, of {PEER}", "CPU",
     )  # fmt: skip
     for head in heads:
         shown.add_column(head, justify="left" if not head else "right")
@@ -136,7 +147,7 @@ def table(built: Sequence[Cold]) -> Table:
             f"{held.wall:.1f}", f"{held.processor:.1f}",
             f"{one.size / _MEGABYTE / held.processor:.1f}", f"{one.pages / held.processor:.0f}",
             f"{max(held.peak, two.peak) / _MEGABYTE:.0f}", f"{held.wall / two.wall:.2f} x",
-            f"{two.processor / held.processor:.2f} x", *ratios,
+            f"{two.processor / held.processor:.2f} x", f"{one.pages / two.wall:.0f}", *ratios,
         )  # fmt: skip
     return shown
 

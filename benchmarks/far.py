@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from threading import Event, Thread
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.builds import spent
+from benchmarks.builds import put_aside, spent
 from benchmarks.many import write_many
 from benchmarks.session import write_session
 from kbsite.importers.transcript import import_transcripts
@@ -136,7 +135,7 @@ def costs(home: Path, times: int, address: str, above: int) -> dict[str, list[Co
     config = home / "kbsite.yaml"
     for _ in range(times):
         for words, held in made.items():
-            shutil.rmtree(home / "out", ignore_errors=True)
+            put_aside(home / "out")
             command = [*own, "--config", str(config), "--out", str(home / "out" / "site")]
             with Watch(above) as watch:
                 one = spent([*command, *words.split()])

@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.builds import BEFORE, put_aside
 from benchmarks.grown import Session, fitting, session
 from benchmarks.many import CAPTURES, ROOT, Cost, Place, built, solution, write_at
 from benchmarks.runner_memory import Watching
@@ -85,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with TemporaryDirectory() as folder:
         home = options.home or Path(folder)
         held = [measured(home, count, search=options.search) for count in sorted(options.counts)]
+        for before in home.glob(f"{BEFORE}*"):
+            shutil.rmtree(before)
         used = uses(home / "site", options.times)
     console = Console(width=max(130, Console().width))
     console.print(table(held))
@@ -96,9 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measured(home: Path, count: int, *, search: bool = False) -> Scale:
     """Write the runs that are not there yet, and build the site of them twice."""
     write_more(home, count)
-    shutil.rmtree(home / "site", ignore_errors=True)
-    for beside in home.glob(".site.*"):
-        shutil.rmtree(beside) if beside.is_dir() else beside.unlink()
+    put_aside(home / "site", *home.glob(".site.*"))
     said = ["--search"] if search else []
     with Watching() as watching:
         whole = built(home, *said, started=watching.add)

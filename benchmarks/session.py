@@ -29,6 +29,16 @@ def write_session(path: Path, size: int) -> None:
                 out.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
+def write_exchange(path: Path) -> None:
+    """Write a session of one question and its answer, Markdown with blocks of code."""
+    answer: dict[str, object] = {"type": "text", "text": _prose(random.Random(path.name))}  # noqa: S311
+    rows = [
+        _row(0, 0, "user", {"role": "user", "content": "How is it done?"}),
+        _row(0, 1, "assistant", _said(0, answer)),
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
 PROBES = [
     "<script>(window.probes ??= []).push(1)</script>",
     '<img src="x" onerror="(window.probes ??= []).push(2)">',

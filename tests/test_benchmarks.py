@@ -86,6 +86,12 @@ def test_the_cost_of_a_program_counts_its_pages_and_each_of_its_builds(tmp_path:
     assert held.peak > MB
 
 
+def test_a_build_is_not_measured_with_what_was_deleted_before_it(tmp_path: Path) -> None:
+    cost(writes(12), tmp_path / "made" / "out", times=3)
+
+    assert len(list((tmp_path / "made").glob("**/*.html"))) == 3
+
+
 def test_a_program_that_fails_stops_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
     failing = [sys.executable, "-c", "raise SystemExit(3)"]
     broken = Program("broken", lambda _: failing, lambda _: None)

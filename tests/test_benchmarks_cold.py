@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmarks.builds import Cost
 from benchmarks.cold import Cold, _built, table
-from benchmarks.session import write_session
+from benchmarks.session import write_exchange, write_session
 
 
 def test_what_is_no_transcript_is_passed_over_and_the_rest_is_built(tmp_path: Path) -> None:
@@ -26,6 +26,18 @@ def test_what_is_no_transcript_is_passed_over_and_the_rest_is_built(tmp_path: Pa
     assert held.peer is None
 
 
+def test_a_session_of_one_answer_is_a_run_with_a_page(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    file = tmp_path / "files" / "session.jsonl"
+    write_exchange(file)
+    held = _built("one", tmp_path, [file], 1)
+    (page,) = (tmp_path / "out" / "site" / "runs").glob("*/index.html")
+
+    assert held.runs == 1
+    assert "How is it done?" in page.read_text()
+    assert page.read_text().count("<pre><i>python</i>") == 1
+
+
 def test_it_prints_megabytes_and_pages_a_second_and_its_part_of_a_peers_time() -> None:
     own = Cost("kbsite", (7.0,), 5.0, 90_000_000, 1)
     two = Cost("kbsite", (4.0,), 5.5, 60_000_000, 1)
@@ -37,5 +49,5 @@ def test_it_prints_megabytes_and_pages_a_second_and_its_part_of_a_peers_time() -
 
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
         "some", "20", "60.0", "2,500", "7.0", "5.0", "12.0", "500", "90",
-        "1.75 x", "1.10 x", "0.50 x", "0.28 x",
+        "1.75 x", "1.10 x", "625", "0.50 x", "0.28 x",
     ]  # fmt: skip
