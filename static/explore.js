@@ -224,6 +224,7 @@
   let tabled = () => {};
 
   folded.addEventListener("toggle", () => tabled());
+  window.addEventListener("beforeprint", () => tabled());
 
   function table(state, held) {
     tabled = () => {};
@@ -257,8 +258,8 @@
     const words = described(state, held);
     document.getElementById("told").textContent = words;
     chart.setAttribute("aria-label", `chart: ${words}; the table below says the same`);
-    tabled = () => folded.open && table(state, held);
-    tabled();
+    tabled = () => table(state, held);
+    if (folded.open) tabled();
     const traces = (state.chart === "spread" ? curves : points)(state, held);
     Plotly.react(chart, traces, layout(state), { displayModeBar: false, responsive: true, showTips: false });
   }

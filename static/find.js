@@ -1,29 +1,11 @@
-// Texts of a run: finding in all of them, links to some of their lines, where they stand on the map
-// of the transcript, and what is folded away.
+// Texts of a run: finding in all of them, links to some of their lines, and where they stand on the
+// map of the transcript. run.js asks for this file when a reader does something, and tells it when
+// the transcript is there, and what of it can be asked for.
 "use strict";
-
-// A click on a permalink copies its address.
-document.addEventListener("click", (event) => {
-  const permalink = event.target.closest("ol.steps > li > a, td.number a");
-  if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
-});
 
 const rest = window.requestIdleCallback ?? setTimeout;
 const SOON = { timeout: 1000 }; // a browser may have no rest for long
 
-// What is folded away and long stands in the page as the text that it has for readers without
-// scripts: a browser takes it apart when all else is there, or when it is asked for.
-for (const held of document.querySelectorAll("details > noscript")) {
-  const unpack = () => {
-    if (held.isConnected) held.replaceWith(document.createRange().createContextualFragment(held.textContent));
-  };
-  held.parentElement.addEventListener("toggle", unpack, { once: true });
-  window.addEventListener("beforeprint", unpack, { once: true });
-  if (matchMedia("print").matches) unpack();
-  window.addEventListener("load", () => rest(unpack, SOON), { once: true });
-}
-
-// run.js tells when the transcript is there, and what of it can be asked for.
 document.addEventListener("transcript", ({ detail: run }) => {
   const { parts, tools, KEYS } = run;
 
@@ -170,12 +152,10 @@ document.addEventListener("transcript", ({ detail: run }) => {
       lead(pointed(event));
       cursor.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
     });
-    if (document.readyState === "complete") rest(laid, SOON);
-    else window.addEventListener("load", () => rest(laid, SOON), { once: true });
+    rest(laid, SOON);
   }
 
   if (axis) {
-    axis.hidden = false;
     axis.addEventListener("change", () => {
       draw();
       run.remember();
@@ -208,6 +188,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const OFTEN = 50;
   const AHEAD = 4; // texts that are asked for at a time
   const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00a0" };
+  const PACKED = /\b[\w+/]{400,}/g; // a picture as its CLI recorded it, say: no words
+  const CHANCE = 6; // letters from which on a hit in what is packed is more than chance
   let hits = [];
   let hit = -1;
   let searches = 0;
@@ -221,6 +203,14 @@ document.addEventListener("transcript", ({ detail: run }) => {
         return String.fromCodePoint(decimal ? Number(decimal) : Number.parseInt(hex, 16));
       },
     );
+  }
+
+  function matchesIn(text, wanted) {
+    const all = [...text.matchAll(wanted)].filter((match) => match[0]);
+    if (all.every(([held]) => held.length >= CHANCE)) return all;
+    const packed = [...text.matchAll(PACKED)];
+    return all.filter(({ 0: held, index }) => held.length >= CHANCE || !packed.some(
+      (blob) => blob.index <= index && index < blob.index + blob[0].length));
   }
 
   async function stepText(html) {
@@ -294,8 +284,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
       const steps = await textsOf(part).catch(() => []);
       if (mine !== searches) return;
       for (const { anchor, text } of steps) {
-        let nth = 0;
-        for (const match of text.matchAll(wanted)) if (match[0]) hits.push({ anchor, order, nth: nth++ });
+        for (const nth of matchesIn(text, wanted).keys()) hits.push({ anchor, order, nth });
         order += 1;
       }
       const first = hits.length && !going;
@@ -331,7 +320,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   function mark(step, nth) {
     const nodes = run.textNodes(step);
     const text = nodes.map(({ node }) => node.data).join("");
-    const match = [...text.matchAll(pattern())].filter((m) => m[0])[nth];
+    const match = matchesIn(text, pattern())[nth];
     if (!match) return run.settle(step);
     const range = run.rangeOf(nodes, match.index, match.index + match[0].length);
     run.unfold(range.startContainer.parentElement, step.parentElement);
@@ -345,7 +334,6 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   KEYS.n = () => toHit(hit + 1);
   KEYS.p = () => toHit(hit - 1);
-  KEYS["/"] = () => query.focus();
   query.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -360,13 +348,15 @@ document.addEventListener("transcript", ({ detail: run }) => {
   });
   // Texts come while the reader thinks and types, a few at a time, and are taken apart when there is
   // nothing else to do. A search asks for all that are not there yet.
-  query.addEventListener("focus", async () => {
+  async function ahead() {
     for (const [number, part] of parts.entries()) {
       await new Promise((go) => { rest(go); });
       parts.slice(number, number + AHEAD).forEach(run.ask);
       await textsOf(part).catch(() => []);
     }
-  }, { once: true });
+  }
+  if (document.activeElement === query) ahead();
+  else query.addEventListener("focus", ahead, { once: true });
   for (const box of [regex, cased]) box.addEventListener("change", search);
   document.getElementById("next").addEventListener("click", KEYS.n);
   document.getElementById("previous").addEventListener("click", KEYS.p);
@@ -572,4 +562,12 @@ document.addEventListener("transcript", ({ detail: run }) => {
     close();
   });
   document.getElementById("lines-close").addEventListener("click", close);
+
+  // What a reader did before this file was there.
+  if (run.late && query.value) search();
+  if (run.late && axisNow() !== "steps") {
+    draw();
+    run.remember();
+  }
+  if (run.late && !getSelection().isCollapsed) offerSelected();
 }, { once: true });

@@ -7,26 +7,38 @@
   const STEP_HEIGHT = 110;
   const LONG = 1000; // milliseconds that a reader may see nothing of a page
   const LINE = /^(.*?)L(\d+)(-\d+)?$/;
+  const EXACT = /[:-]\d+$/; // lines of a text
+  const rest = window.requestIdleCallback ?? setTimeout;
+  const SOON = { timeout: 1000 }; // a browser may have no rest for long
 
   // Pages of a run's parts ------------------------------------------------------------------------
 
   // From disk nothing can be fetched. But each page of a run is a script as well, which hands this
   // function another one, whose text holds the page.
-  const asked = new Map();
-  window.kbsite = (page) => asked.get(document.currentScript)?.(String(page));
+  window.kbsite = (page) => { document.currentScript.page = String(page); };
 
-  function asScript(page) {
+  function asScript(address) {
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      asked.set(script, resolve);
       script.onload = () => {
-        asked.delete(script);
         script.remove();
+        resolve(script.page);
       };
-      script.onerror = () => reject(new Error(page));
-      script.src = page;
+      script.onerror = () => reject(new Error(address));
+      script.src = address;
       document.head.append(script);
     });
+  }
+
+  // find.js is loaded when there is somebody, or an address that wants it. In a file by itself it
+  // stands beside this one.
+  const own = document.currentScript.src;
+  let finder = null;
+
+  function finding() {
+    finder ??= own ? asScript(new URL("find.js", own).href) : Promise.resolve();
+    finder.catch(() => { finder = null; }); // to be asked for again
+    return finder;
   }
 
   async function asText(page) {
@@ -79,6 +91,8 @@
   // and what stands above that part is not drawn before, unless it takes long to come.
   const unveil = () => document.documentElement.classList.remove("veiled");
   const sought = lineOf(anchored());
+  const early = Boolean(location.search) || EXACT.test(anchored());
+  if (early) finding().catch(() => {});
   const told = LINE.test(sought) ? document.currentScript.dataset.parts : null;
   for (const held of told?.split("|") ?? []) {
     const [page, ...lines] = held.split(" ");
@@ -88,18 +102,27 @@
     read(page).catch(unveil);
   }
 
-  // find.js, which is deferred, has run when this is told.
   const parsed = new Promise((tell) => {
     document.addEventListener("DOMContentLoaded", tell, { once: true });
   });
-  if (!performance.getEntriesByType("navigation")[0].domContentLoadedEventStart) await parsed;
+  if (document.readyState === "loading") await parsed;
 
   const steps = document.querySelector("ol.steps");
-  if (!steps) return;
 
   const main = document.getElementById("main");
   const tools = document.getElementById("tools");
+  const said = document.getElementById("said");
   const arrived = []; // called with each list of steps that comes into the page
+
+  // What is folded away and long stands in the page as the text that it has for readers without
+  // scripts: a browser takes it apart when somebody is there.
+  function unpack() {
+    for (const held of document.querySelectorAll("details > noscript")) {
+      held.replaceWith(document.createRange().createContextualFragment(held.textContent));
+    }
+  }
+  window.addEventListener("beforeprint", unpack, { once: true });
+  if (matchMedia("print").matches) unpack();
 
   // What a reader chose, kept where the browser allows it: from disk it may not -----------------
 
@@ -279,6 +302,7 @@
 
   let here = null;
   let settling = 0;
+  let closeHelp = () => {};
 
   // Down to where the bars cover the window once they stick. Higher up on the page they stand lower:
   // what is brought below them there moves with them.
@@ -298,7 +322,10 @@
     if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
   }
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown", "popstate"]) {
-    window.addEventListener(kind, () => cancelAnimationFrame(settling), { passive: true, capture: true });
+    window.addEventListener(kind, () => {
+      cancelAnimationFrame(settling);
+      said.textContent = "";
+    }, { passive: true, capture: true });
   }
 
   // Who types goes on typing.
@@ -350,13 +377,14 @@
 
   async function toHash(top = null) {
     const anchor = anchored();
-    for (const lead of run.places) if (await lead(anchor, top)) return;
+    if (EXACT.test(anchor)) await found();
+    for (const lead of places) if (await lead(anchor, top)) return;
     const target = document.getElementById(anchor);
     if (target && !target.closest("ol.steps")) {
       unfold(target);
       settle(target, top);
     }
-    else if (LINE.test(anchor)) await goTo(anchor, top);
+    else if (LINE.test(lineOf(anchor))) await goTo(lineOf(anchor), top); // the step, without find.js
   }
   window.addEventListener("hashchange", () => toHash());
 
@@ -379,6 +407,12 @@
   // Verdict, alarms, trajectory, map and steps name steps by pages that are parts of this one.
   main.addEventListener("click", follow);
 
+  // A click on a permalink copies its address.
+  document.addEventListener("click", (event) => {
+    const permalink = event.target.closest("ol.steps > li > a, td.number a");
+    if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
+  });
+
   // Where the reader was, over a reload ------------------------------------------------------------
 
   const PLACE = `place:${location.pathname}`;
@@ -396,141 +430,158 @@
   });
 
   function placeBefore() {
-    const [entry] = performance.getEntriesByType("navigation");
-    if (!["reload", "back_forward"].includes(entry?.type)) return null;
-    return JSON.parse(kept.get("sessionStorage", PLACE) ?? "null");
+    const place = JSON.parse(kept.get("sessionStorage", PLACE) ?? "null");
+    const [entry] = place ? performance.getEntriesByType("navigation") : [];
+    return ["reload", "back_forward"].includes(entry?.type) ? place : null;
   }
 
-  // Steps, one by one or by what they are ---------------------------------------------------------
+  // Hands: what waits until there is somebody -------------------------------------------------------
 
-  const current = () => (here?.isConnected ? here : topmost());
-  const marksOf = (step) => step.dataset.marks?.split(" ") ?? [...step.classList];
-  const has = (step, mark) => !mark || marksOf(step).includes(mark);
-  const shown = (step) => !narrowed() || step.classList.contains("kept");
+  const memory = []; // what the address says of what is looked for and shown
+  const places = []; // each may take an anchor that it knows, and lead there
+  let run = null;
+  let recalled = false;
 
-  async function move(direction, mark) {
-    const from = current();
-    let index = from ? parts.findIndex((part) => part.list?.contains(from)) : 0;
-    let row = [...parts[index].list.children];
-    let at = from ? row.indexOf(from) + direction : 0;
-    if (from && !here) at -= direction;
-    for (;;) {
-      for (; at >= 0 && at < row.length; at += direction) {
-        if (has(row[at], mark) && shown(row[at])) {
-          note(row[at].id);
-          return reveal(row[at]);
+  function hands() {
+    if (run) return;
+    rest(unpack, SOON);
+
+    // Steps, one by one or by what they are ---------------------------------------------------------
+
+    const current = () => (here?.isConnected ? here : topmost());
+    const marksOf = (step) => step.dataset.marks?.split(" ") ?? [...step.classList];
+    const has = (step, mark) => !mark || marksOf(step).includes(mark);
+    const shown = (step) => !narrowed() || step.classList.contains("kept");
+
+    const WHAT = { "is-error": "error", "is-solution": "edit of solution.py" };
+
+    function tellNone(direction, mark) {
+      const which = direction > 0 ? "next" : "previous";
+      said.textContent = `no ${which} ${WHAT[mark] ?? "step"}${narrowed() ? " among those shown" : ""}`;
+    }
+
+    async function move(direction, mark) {
+      const from = current();
+      let index = from ? parts.findIndex((part) => part.list?.contains(from)) : 0;
+      let row = [...parts[index].list.children];
+      let at = from ? row.indexOf(from) + direction : 0;
+      if (from && !here) at -= direction;
+      for (;;) {
+        for (; at >= 0 && at < row.length; at += direction) {
+          if (has(row[at], mark) && shown(row[at])) {
+            note(row[at].id);
+            return reveal(row[at]);
+          }
         }
+        do index += direction;
+        while (parts[index]?.section && !wanted(parts[index], mark));
+        if (!parts[index]) return tellNone(direction, mark);
+        row = [...(await load(parts[index])).list.children];
+        at = direction > 0 ? 0 : row.length - 1;
       }
-      do index += direction;
-      while (parts[index]?.section && !wanted(parts[index], mark));
-      if (!parts[index]) return undefined;
-      row = [...(await load(parts[index])).list.children];
-      at = direction > 0 ? 0 : row.length - 1;
     }
-  }
 
-  // Filters: any of the marks, of one tool, of one agent --------------------------------------------
+    // Filters: any of the marks, of one tool, of one agent --------------------------------------------
 
-  const active = new Set();
-  const tool = document.getElementById("tool");
-  const agent = document.getElementById("agent");
-  const agentOf = new WeakMap();
-  const narrowed = () => Boolean(active.size || tool?.value || agent?.value);
+    const active = new Set();
+    const tool = document.getElementById("tool");
+    const agent = document.getElementById("agent");
+    const agentOf = new WeakMap();
+    const narrowed = () => Boolean(active.size || tool?.value || agent?.value);
 
-  const toolOf = (step) => step.querySelector(":scope > p > b:first-child + i")?.textContent ?? "";
+    const toolOf = (step) => step.querySelector(":scope > p > b:first-child + i")?.textContent ?? "";
 
-  function left(part) {
-    const counts = [part.items];
-    if (active.size) counts.push([...active].reduce((sum, mark) => sum + (part.marks.get(mark) ?? 0), 0));
-    if (tool?.value) counts.push(part.tools.get(String(tool.selectedIndex)) ?? 0);
-    if (agent?.value) counts.push(part.agents.get(agent.value) ?? 0);
-    return Math.min(...counts);
-  }
-
-  const wanted = (part, mark) => (!mark || part.marks.has(mark)) && left(part) > 0;
-
-  function keep(step) {
-    step.classList.toggle("kept",
-      (!active.size || marksOf(step).some((mark) => active.has(mark)))
-      && (!tool?.value || toolOf(step) === tool.value)
-      && (!agent?.value || agentOf.get(step) === agent.value));
-  }
-
-  function tellAgents({ list, inside }) {
-    const stack = ["main", ...(inside ?? [])];
-    for (const step of list.children) {
-      const depth = Number(step.className.match(/depth-(\d)/)?.[1] ?? 0);
-      if (step.classList.contains("opens")) stack[depth] = step.id;
-      agentOf.set(step, stack[depth]);
+    function left(part) {
+      const counts = [part.items];
+      if (active.size) counts.push([...active].reduce((sum, mark) => sum + (part.marks.get(mark) ?? 0), 0));
+      if (tool?.value) counts.push(part.tools.get(String(tool.selectedIndex)) ?? 0);
+      if (agent?.value) counts.push(part.agents.get(agent.value) ?? 0);
+      return Math.min(...counts);
     }
-  }
 
-  function narrow() {
-    main.classList.toggle("narrowed", narrowed());
-    for (const part of parts) {
-      if (part.list) for (const step of part.list.children) keep(step);
-      if (!part.section) continue;
-      part.section.hidden = !wanted(part);
-      if (!part.list) part.section.style.minHeight = `${left(part) * STEP_HEIGHT}px`;
+    const wanted = (part, mark) => (!mark || part.marks.has(mark)) && left(part) > 0;
+
+    function keep(step) {
+      step.classList.toggle("kept",
+        (!active.size || marksOf(step).some((mark) => active.has(mark)))
+        && (!tool?.value || toolOf(step) === tool.value)
+        && (!agent?.value || agentOf.get(step) === agent.value));
     }
+
+    function tellAgents({ list, inside }) {
+      const stack = ["main", ...(inside ?? [])];
+      for (const step of list.children) {
+        const depth = Number(step.className.match(/depth-(\d)/)?.[1] ?? 0);
+        if (step.classList.contains("opens")) stack[depth] = step.id;
+        agentOf.set(step, stack[depth]);
+      }
+    }
+
+    function narrow() {
+      main.classList.toggle("narrowed", narrowed());
+      for (const part of parts) {
+        if (part.list) for (const step of part.list.children) keep(step);
+        if (!part.section) continue;
+        part.section.hidden = !wanted(part);
+        if (!part.list) part.section.style.minHeight = `${left(part) * STEP_HEIGHT}px`;
+      }
+      for (const chip of document.querySelectorAll(".chip[data-mark]")) {
+        chip.setAttribute("aria-pressed", String(active.has(chip.dataset.mark)));
+      }
+      remember();
+    }
+
+    arrived.push(tellAgents, ({ list }) => narrowed() && [...list.children].forEach(keep));
+    parts.filter((part) => part.list).forEach(tellAgents);
+    for (const choice of [tool, agent]) choice?.addEventListener("change", narrow);
     for (const chip of document.querySelectorAll(".chip[data-mark]")) {
-      chip.setAttribute("aria-pressed", String(active.has(chip.dataset.mark)));
+      chip.addEventListener("click", () => {
+        const { mark } = chip.dataset;
+        if (!active.delete(mark)) active.add(mark);
+        narrow();
+      });
     }
-    remember();
-  }
 
-  arrived.push(tellAgents, ({ list }) => narrowed() && [...list.children].forEach(keep));
-  tellAgents(parts[0]);
-  for (const choice of [tool, agent]) choice?.addEventListener("change", narrow);
-  for (const chip of document.querySelectorAll(".chip[data-mark]")) {
-    chip.addEventListener("click", () => {
-      const { mark } = chip.dataset;
-      if (!active.delete(mark)) active.add(mark);
-      narrow();
-    });
-  }
+    // Folding and the clock --------------------------------------------------------------------------
 
-  // Folding and the clock --------------------------------------------------------------------------
+    const fold = document.getElementById("fold");
+    const clock = document.getElementById("clock");
+    const started = Date.parse(tools.dataset.first ?? "");
 
-  const fold = document.getElementById("fold");
-  const clock = document.getElementById("clock");
-  const started = Date.parse(tools.dataset.first ?? "");
-
-  function foldAs({ list }) {
-    for (const details of list.querySelectorAll("details")) {
-      details.dataset.open ??= String(details.open);
-      details.open = fold.value ? fold.value === "open" : details.dataset.open === "true";
+    function foldAs({ list }) {
+      for (const details of list.querySelectorAll("details")) {
+        details.dataset.open ??= String(details.open);
+        details.open = fold.value ? fold.value === "open" : details.dataset.open === "true";
+      }
     }
-  }
 
-  function tellTime({ list }) {
-    for (const link of list.querySelectorAll(":scope > li > a")) {
-      link.dataset.elapsed ??= link.textContent;
-      const { elapsed } = link.dataset;
-      if (!/^-?[\d:]+$/.test(elapsed)) continue;
-      const seconds = elapsed.replace("-", "").split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
-      const at = new Date(started + (elapsed.startsWith("-") ? -seconds : seconds) * 1000);
-      link.textContent = clock.checked ? at.toISOString().slice(11, 19) : elapsed;
+    function tellTime({ list }) {
+      for (const link of list.querySelectorAll(":scope > li > a")) {
+        link.dataset.elapsed ??= link.textContent;
+        const { elapsed } = link.dataset;
+        if (!/^-?[\d:]+$/.test(elapsed)) continue;
+        const seconds = elapsed.replace("-", "").split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+        const at = new Date(started + (elapsed.startsWith("-") ? -seconds : seconds) * 1000);
+        link.textContent = clock.checked ? at.toISOString().slice(11, 19) : elapsed;
+      }
     }
-  }
 
-  function chosen(field, dress, name) {
-    const said = kept.get("localStorage", name);
-    if (field.type === "checkbox") field.checked = said === null ? field.checked : said === "true";
-    else if (said !== null) field.value = said;
-    const all = () => parts.filter((part) => part.list).forEach(dress);
-    field.addEventListener("change", () => {
-      kept.set("localStorage", name, String(field.type === "checkbox" ? field.checked : field.value));
-      all();
-    });
-    if (field.type === "checkbox" ? field.checked : field.value) all();
-    arrived.push((part) => (field.type === "checkbox" ? field.checked : field.value) && dress(part));
-  }
+    function chosen(field, dress, name) {
+      const said = kept.get("localStorage", name);
+      if (field.type === "checkbox") field.checked = said === null ? field.checked : said === "true";
+      else if (said !== null) field.value = said;
+      const all = () => parts.filter((part) => part.list).forEach(dress);
+      field.addEventListener("change", () => {
+        kept.set("localStorage", name, String(field.type === "checkbox" ? field.checked : field.value));
+        all();
+      });
+      if (field.type === "checkbox" ? field.checked : field.value) all();
+      arrived.push((part) => (field.type === "checkbox" ? field.checked : field.value) && dress(part));
+    }
 
-  // The address says what is looked for and what is shown ------------------------------------------
+    // The address says what is looked for and what is shown ------------------------------------------
 
-  const memory = [
-    {
+    memory.push({
       save(state) {
         if (active.size) state.set("show", [...active].join(","));
         if (tool?.value) state.set("tool", tool.value);
@@ -544,95 +595,137 @@
         if (agent && !agent.value) agent.selectedIndex = 0;
         if (narrowed()) narrow();
       },
-    },
-  ];
+    });
 
-  function remember() {
-    const state = new URLSearchParams();
-    for (const held of memory) held.save(state);
-    const text = state.toString();
-    history.replaceState(null, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
+    function remember() {
+      const state = new URLSearchParams();
+      for (const held of memory) held.save(state);
+      const text = state.toString();
+      history.replaceState(null, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
+    }
+
+    // Hands ---------------------------------------------------------------------------------------
+
+    const help = document.getElementById("help");
+    const helpButton = document.getElementById("help-button");
+    const keys = document.getElementById("keys");
+
+    // The table hangs below the bar, wherever the reader is, and moves nothing.
+    function toggleHelp() {
+      const opens = help.hidden;
+      if (!opens && help.contains(document.activeElement)) helpButton.focus();
+      help.hidden = !opens;
+      helpButton.setAttribute("aria-expanded", String(opens));
+      if (!opens) return;
+      help.style.maxHeight = `${Math.max(200, innerHeight - edge())}px`;
+      const { top, bottom } = help.getBoundingClientRect();
+      if (top < 0 || bottom > innerHeight) help.scrollIntoView({ block: "nearest" });
+    }
+
+    // It would cover what is gone to.
+    closeHelp = () => {
+      if (!help.hidden) toggleHelp();
+    };
+    tools.addEventListener("focusout", ({ relatedTarget }) => {
+      if (relatedTarget?.closest("ol.steps")) closeHelp();
+    });
+
+    function toggle(field) {
+      if (field.type === "checkbox") field.checked = !field.checked;
+      else field.selectedIndex = (field.selectedIndex + 1) % field.options.length;
+      field.dispatchEvent(new Event("change"));
+    }
+
+    const KEYS = {
+      j: () => move(1),
+      k: () => move(-1),
+      e: () => move(1, "is-error"),
+      E: () => move(-1, "is-error"),
+      s: () => move(1, "is-solution"),
+      S: () => move(-1, "is-solution"),
+      f: () => toggle(fold),
+      t: () => clock && toggle(clock),
+      "/": () => document.getElementById("query").focus(),
+      "?": toggleHelp,
+      "[": () => document.querySelector('[data-key="["]')?.click(),
+      "]": () => document.querySelector('[data-key="]"]')?.click(),
+    };
+
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape" && help.contains(event.target)) return closeHelp();
+      if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) {
+        if (event.key === "Escape") event.target.blur();
+        return;
+      }
+      if (event.key === "Escape") closeHelp();
+      const act = KEYS[event.key];
+      if (!act || !keys.checked) return;
+      event.preventDefault();
+      act();
+    });
+    helpButton.addEventListener("click", toggleHelp);
+
+    run = {
+      parts, steps, tools, edge, KEYS, memory, remember, ask, htmlOf, whole, expand, textNodes, rangeOf,
+      unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current, places,
+      get late() { return recalled; }, // whether fields may be filled before find.js is there
+    };
+    for (const key of LATER) KEYS[key] = () => found().then(() => there && KEYS[key]?.());
+    chosen(fold, foldAs, "fold");
+    if (clock) chosen(clock, tellTime, "clock");
+    chosen(keys, () => {}, "keys");
   }
+
+  // Finding, links to lines and the marks of the map come with find.js. What was done before is seen
+  // by it: fields are read, keys wait, and the map is clicked again.
+  const LATER = ["n", "p", "l", "m"];
+  let there = false;
+
+  async function found() {
+    hands();
+    await finding().catch(() => {});
+    if (there || !finder) return;
+    there = true;
+    for (const key of LATER) delete run.KEYS[key];
+    document.dispatchEvent(new CustomEvent("transcript", { detail: run }));
+  }
+
+  // A field may change without any of the others: from a program that fills it for its reader.
+  const ACTS = [
+    "pointermove", "pointerdown", "keydown", "click", "focusin", "selectionchange", "input", "change",
+  ];
+  const HEARD = { capture: true, passive: true };
+
+  // Browsers tell of a pointer at rest, too, when a page comes to lie below it: nobody moved it.
+  function acted({ type, movementX, movementY }) {
+    if (type === "pointermove" && !movementX && !movementY) return;
+    document.removeEventListener(type, acted, HEARD);
+    found();
+  }
+
+  for (const kind of ACTS) document.addEventListener(kind, acted, HEARD);
+  const map = document.getElementById("minimap");
+  map?.addEventListener("click", async (event) => {
+    if (there || !event.target.closest("svg")) return;
+    await found();
+    if (there) event.target.dispatchEvent(new MouseEvent("click", event));
+  });
+  const axis = document.getElementById("axis");
+  if (axis) axis.hidden = false;
 
   async function recall() {
     const state = new URLSearchParams(location.search);
+    if (early) await found();
+    else if (["fold", "clock", "keys"].some((name) => kept.get("localStorage", name))) hands();
     for (const held of memory) held.load(state);
+    recalled = true;
     const before = placeBefore();
     if (before) history.scrollRestoration = "manual";
     if (location.hash) await toHash();
     if (before) await goTo(before.anchor, before.top);
   }
 
-  // Hands ---------------------------------------------------------------------------------------
-
-  const help = document.getElementById("help");
-  const helpButton = document.getElementById("help-button");
-  const keys = document.getElementById("keys");
-
-  // The table hangs below the bar, wherever the reader is, and moves nothing.
-  function toggleHelp() {
-    const opens = help.hidden;
-    if (!opens && help.contains(document.activeElement)) helpButton.focus();
-    help.hidden = !opens;
-    helpButton.setAttribute("aria-expanded", String(opens));
-    if (!opens) return;
-    help.style.maxHeight = `${Math.max(200, innerHeight - edge())}px`;
-    const { top, bottom } = help.getBoundingClientRect();
-    if (top < 0 || bottom > innerHeight) help.scrollIntoView({ block: "nearest" });
-  }
-
-  // It would cover what is gone to.
-  function closeHelp() {
-    if (!help.hidden) toggleHelp();
-  }
-  tools.addEventListener("focusout", ({ relatedTarget }) => {
-    if (relatedTarget?.closest("ol.steps")) closeHelp();
-  });
-
-  function toggle(field) {
-    if (field.type === "checkbox") field.checked = !field.checked;
-    else field.selectedIndex = (field.selectedIndex + 1) % field.options.length;
-    field.dispatchEvent(new Event("change"));
-  }
-
-  const KEYS = {
-    j: () => move(1),
-    k: () => move(-1),
-    e: () => move(1, "is-error"),
-    E: () => move(-1, "is-error"),
-    s: () => move(1, "is-solution"),
-    S: () => move(-1, "is-solution"),
-    f: () => toggle(fold),
-    t: () => clock && toggle(clock),
-    "?": toggleHelp,
-    "[": () => document.querySelector('[data-key="["]')?.click(),
-    "]": () => document.querySelector('[data-key="]"]')?.click(),
-  };
-
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape" && help.contains(event.target)) return closeHelp();
-    if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) {
-      if (event.key === "Escape") event.target.blur();
-      return;
-    }
-    if (event.key === "Escape") closeHelp();
-    const act = KEYS[event.key];
-    if (!act || !keys.checked) return;
-    event.preventDefault();
-    act();
-  });
-  helpButton.addEventListener("click", toggleHelp);
-
-  const run = {
-    parts, steps, tools, edge, KEYS, memory, remember, ask, htmlOf, whole, expand, textNodes, rangeOf,
-    unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current,
-    places: [], // each may take an anchor that it knows, and lead there
-  };
-  document.dispatchEvent(new CustomEvent("transcript", { detail: run })); // for find.js
-  chosen(fold, foldAs, "fold");
-  if (clock) chosen(clock, tellTime, "clock");
-  chosen(keys, () => {}, "keys");
   tools.hidden = false;
   document.documentElement.classList.add("tooled");
   recall();

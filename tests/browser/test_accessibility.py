@@ -22,7 +22,8 @@ STATIC = Path(__file__).parents[2] / "static"
 
 PAGES = [
     "index.html", "demo/index.html", "runs/index.html", "explore/index.html", "404.html",
-    "audits/index.html", "methodology/index.html", "data/index.html",
+    "audits/index.html", "methodology/index.html", "methodology/alarms/index.html",
+    "methodology/exploits/index.html", "data/index.html",
     "problems/softmax/index.html", "hardware/index.html", "hardware/gpu-a/index.html",
     "runs/kinds/index.html", "runs/again/index.html", "runs/long/index.html",
     "runs/floor/index.html", "problems/problem_passed/index.html",
@@ -76,10 +77,10 @@ def test_no_page_of_the_own_site_breaks_a_rule(
 ) -> None:
     page = context_of(bypass_csp=True, **screen).new_page()
     wrong = []
-    # The longest page of all is the same in any site, and the other site's is looked at below.
-    same = Path("methodology", "index.html")
+    # The longest pages of all are the same in any site, and the other site's are looked at below.
+    same = [path.relative_to(site) for path in sorted(site.glob("methodology/**/*.html"))]
     runs = {path.parent.name.split("_")[2]: path for path in site.glob("runs/*_*/index.html")}
-    apart = {*site.glob("runs/*_*/*"), site / same}
+    apart = {*site.glob("runs/*_*/*"), *(site / path for path in same)}
     others = [path for path in sorted(site.rglob("*.html")) if path not in apart]
     kinds: dict[tuple[str, int], list[Path]] = {}
     for path in others:
@@ -91,7 +92,8 @@ def test_no_page_of_the_own_site_breaks_a_rule(
         open_all(page)
         wrong += broken(page)
 
-    assert looks(site / same) <= looks(full / same)
+    assert all(looks(site / path) <= looks(full / path) for path in same)
+    assert len(same) >= 3
     assert len(runs) >= 4
     assert len(kinds) >= 8
     assert wrong == []
@@ -222,6 +224,44 @@ def test_print_has_no_dark_ground_and_cuts_nothing(
         assert page.evaluate(CUT) == [], name
         assert page.evaluate("document.documentElement.scrollWidth") <= 720, name
         assert page.evaluate(UNSEEN) == [], name
+
+
+# Words of ours, no run's, that stand on more than one line.
+BROKEN = """() => [...document.querySelectorAll(
+    ":is(.list, .bc-standings) thead th, main .facts th, .list :is(.status, .verdict)"
+)].flatMap((held) => {
+    const walker = document.createTreeWalker(held, NodeFilter.SHOW_TEXT);
+    const broken = [];
+    while (walker.nextNode()) for (const match of walker.currentNode.data.matchAll(/[a-z_]+/g)) {
+        const range = new Range();
+        range.setStart(walker.currentNode, match.index);
+        range.setEnd(walker.currentNode, match.index + match[0].length);
+        const tops = new Set([...range.getClientRects()].map(({ top }) => top));
+        if (tops.size > 1) broken.push(match[0]);
+    }
+    return broken;
+})"""
+
+
+def test_words_of_ours_and_dates_are_whole_on_paper(
+    site: Path, full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 720, "height": 1000}).new_page()
+    page.emulate_media(media="print")
+    for path in [*(full / name for name in PAGES), site / "demo/index.html"]:
+        page.goto(path.as_uri())
+        assert page.evaluate(BROKEN) == [], path
+    page.goto((site / "audits/index.html").as_uri())
+    dates = page.locator(".verdicts td:first-child")
+
+    assert dates.count() > 0
+    assert page.locator(".switch:visible, .axis label:visible").count() == 0
+    assert page.evaluate(BROKEN) == []
+    text = dates.first.evaluate(
+        "(held) => { const range = new Range(); range.selectNodeContents(held);"
+        " return range.getClientRects().length; }"
+    )
+    assert text == 1
 
 
 def test_everything_that_takes_the_focus_shows_it(

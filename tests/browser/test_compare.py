@@ -343,5 +343,7 @@ def test_without_javascript_the_runs_are_listed_and_lead_to_their_pages(open_pag
     expect(page.locator("noscript p")).to_contain_text("needs JavaScript")
     expect(page.locator("#choice")).to_be_hidden()
     page.locator("details.contest > summary", has_text="softmax").click()
+    expect(page.get_by_text("compare the ")).to_have_count(2)
+    expect(page.get_by_text("compare the ").filter(visible=True)).to_have_count(0)
     page.get_by_role("link", name="claude · hasty [max]").click()
     assert page.url.endswith("runs/hasty/index.html")

@@ -178,3 +178,39 @@ def test_evidence_is_whole_on_paper(
 
         assert page.evaluate(CUT) == [], name
         assert page.evaluate("document.documentElement.scrollWidth") <= 720, name
+
+
+def test_what_short_words_hit_by_chance_in_a_picture_is_not_found(
+    tmp_path: Path,
+    make_run: MakeRun,
+    make_settings: MakeSettings,
+    context_of: functools.partial[BrowserContext],
+) -> None:
+    packed = f"{'Qz7' * 200}needle{'Qz7' * 200}"
+    said = {"type": "text", "text": "A plot: Qz7 stands here once."}
+    rows = [
+        {"type": "user", "message": {"role": "user", "content": [said]}},
+        {"type": "user", "toolUseResult": {"type": "image", "file": {"base64": packed}},
+         "message": {"role": "user", "content": [
+             {"type": "tool_result", "tool_use_id": "c", "content": "Qz7 and a plot"}]}},
+    ]  # fmt: skip
+    common = {"sessionId": "s", "timestamp": "2026-01-02T03:04:05Z", "parentUuid": None}
+    log = "".join(
+        json.dumps({"uuid": f"u{n}", **common, **row}) + "\n" for n, row in enumerate(rows)
+    )
+    settings = make_settings(tmp_path, problems=[])
+    run = make_run(tmp_path / "runs" / "demo", transcript={LOG: log.encode()})
+    page = context_of().new_page()
+    page.goto((build(settings).out / "runs" / run.name / "index.html").as_uri())
+    assert packed in (page.locator("ol.steps").text_content() or "")
+    found = page.locator("#found")
+    for query, told in [("qz7", "1 of 2"), ("needle", "1 of 1"), ("Qz7Qz7Qz7need", "1 of 1")]:
+        page.locator("#query").fill(query)
+        expect(found).to_have_text(told)
+    page.locator("#query").fill("qz7")
+    expect(found).to_have_text("1 of 2")
+    page.locator("#next").click()
+
+    expect(found).to_have_text("2 of 2")
+    expect(page.locator("ol.steps > li.here")).to_contain_text("Qz7 and a plot")
+    page.wait_for_function("() => String([...CSS.highlights.get('found')][0]) === 'Qz7'")

@@ -158,6 +158,7 @@ def test_hostile_names_are_shown_as_they_are_and_link_nowhere(open_page: Open) -
 def test_without_a_script_the_tables_say_it(open_page: Open) -> None:
     page = open_page(java_script_enabled=False)
     expect(page.locator("#drawn")).to_be_hidden()
+    expect(page.locator("noscript p")).to_contain_text("chart needs JavaScript")
     expect(page.locator("#drawn ~ details tbody tr")).to_have_count(7)
     page.get_by_role("link", name=".600").click()
     page.wait_for_url("**/runs/r5/index.html")
@@ -230,3 +231,13 @@ def test_of_very_many_runs_those_of_a_board_are_drawn_until_a_reader_asks_for_al
     page.reload()
     expect(page.locator("#told")).to_contain_text("2501 runs")
     assert witness.errors == []
+
+
+def test_on_paper_the_table_stands_for_the_chart(open_page: Open) -> None:
+    page = open_page()
+    assert page.locator("#drawn-table tr").count() == 0
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    expect(page.locator("#drawn-table tbody tr").first).to_be_visible()
+    expect(page.locator("#chart")).to_be_hidden()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import Open
 from tests.browser.long_session import EDITED, LONG_ROUND, PAUSED, ROUNDS, line_of
@@ -162,6 +163,7 @@ def test_the_map_has_axes_that_the_address_keeps(open_run: Open) -> None:
 def test_the_keyboard_walks_over_the_marks_of_the_map(open_run: Open) -> None:
     page = open_run()
     mark = page.locator("#minimap a")
+    page.keyboard.press("Tab")
     expect(mark).to_have_count(1)
     first = mark.get_attribute("href")
     page.locator("#axis input").first.focus()
@@ -269,12 +271,90 @@ def test_a_browser_that_keeps_nothing_shows_all_the_same(open_run: Open) -> None
     expect(page.locator("#fold")).to_have_value("shut")
 
 
-def test_the_page_asks_for_six_files_at_most(open_run: Open) -> None:
+@pytest.mark.parametrize("act", ["click", "focus", "change"])
+def test_what_stands_for_a_reader_s_hands_is_heard_at_its_first_act(
+    open_run: Open, act: str
+) -> None:
+    page = open_run()
+    chip = page.get_by_role("button", name=re.compile("^errors"))
+    if act == "click":
+        chip.evaluate("chip => chip.click()")
+        expect(chip).to_have_attribute("aria-pressed", "true")
+    elif act == "focus":
+        page.locator("#query").evaluate("field => field.focus()")
+    else:
+        page.locator("#tool").evaluate(
+            "field => { field.selectedIndex = 1;"
+            " field.dispatchEvent(new Event('change', { bubbles: true })); }"
+        )
+        expect(page.locator("main.narrowed")).to_have_count(1)
+        assert "tool=" in page.url
+
+    expect(page.locator("#minimap a")).to_have_count(1)
+
+
+def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
+    context_of: functools.partial[BrowserContext], open_run: Open
+) -> None:
+    address = open_run().url
+    page = context_of().new_page()
+    held: list[Route] = []
+    page.route("**/find.js", lambda route, _: held.append(route))
+    page.goto(f"{address}?show=is-error", wait_until="domcontentloaded")
+    page.wait_for_function("() => !document.getElementById('tools').hidden")
+    assert len(held) == 1
+    held[0].abort()
+    page.wait_for_function("() => document.querySelector('main.narrowed')")
+    page.locator("#axis input[value=time]").check()
+    page.locator("#query").fill("secret thought 1")
+    page.wait_for_timeout(100)
+    held[1].continue_()
+
+    expect(page.locator("#found")).to_have_text(re.compile("^1 of "), timeout=15000)
+    assert "show=is-error" in page.url
+    assert "axis=time" in page.url
+    assert len(held) == 2
+
+
+def test_without_what_finds_a_link_to_lines_leads_to_their_step(
+    context_of: functools.partial[BrowserContext], open_run: Open
+) -> None:
+    address, anchor = open_run().url, f"L{line_of(75)}"
+    page = context_of().new_page()
+    page.route("**/find.js", lambda route, _: route.abort())
+    page.goto(f"{address}#{anchor}:1-2")
+
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+    expect(page.locator(".steps > li.here")).to_have_id(anchor)
+
+
+def test_the_page_asks_for_three_files_at_most(open_run: Open) -> None:
     page = open_run()
     page.wait_for_load_state("networkidle")
 
-    names = page.evaluate(
+    assert len(_asked(page)) <= 2, _asked(page)  # beside the page itself
+
+
+def test_finding_is_loaded_for_a_pointer_that_moves_and_not_for_one_at_rest(open_run: Open) -> None:
+    page = open_run()
+    page.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    # As Chromium does when a page comes to lie below a pointer that nobody moved.
+    page.evaluate("document.body.dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))")
+    page.wait_for_timeout(100)
+    assert not any("find.js" in name for name in asked)
+
+    with page.expect_request("**/find.js"):
+        page.mouse.move(30, 30)
+        page.mouse.move(60, 60)
+
+
+def _asked(page: Page) -> list[str]:
+    """What a page asked for, but the parts of its transcript."""
+    names: list[str] = page.evaluate(
         "performance.getEntriesByType('resource').map(({ name }) => name)"
         ".filter((name) => !/steps-\\d+\\.html$/.test(name))"
     )
-    assert len(names) <= 5, names  # beside the page itself
+    return names

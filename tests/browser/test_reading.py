@@ -7,11 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Locator, expect
 
 from tests.browser.witness import Opened, Witness
 
 pytestmark = pytest.mark.browser
+
+
+def assert_scrolls_with_an_edge(held: Locator) -> None:
+    """It is scrolled sideways, and shows at its edge that there is more."""
+    assert held.evaluate("held => held.scrollWidth > held.clientWidth")
+    edge = "held => getComputedStyle(held).backgroundAttachment"
+    assert held.evaluate(edge) == "local, local, scroll, scroll"
 
 
 def test_home_to_board_to_cell_to_transcript(opened: Opened, witness: Witness) -> None:
@@ -58,6 +65,19 @@ def test_the_style_of_the_site_applies_from_disk_and_from_a_server(
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
         assert colour == "rgb(10, 13, 10)"
+
+
+def test_every_box_and_slider_has_the_accent_of_the_site(
+    site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(color_scheme="dark").new_page()
+    run = next(site.glob("runs/*_claude_*/snapshots.html")).parent
+    for held in ("demo", "explore", "compare", run, run / "snapshots.html"):
+        page.goto((site / held).as_uri() + ("" if str(held).endswith(".html") else "/index.html"))
+        inputs = page.locator("input:is([type=checkbox], [type=radio], [type=range])")
+        seen = inputs.evaluate_all("all => all.map((one) => getComputedStyle(one).accentColor)")
+
+        assert set(seen) == {"rgb(251, 191, 36)"}, held
 
 
 def test_a_permalink_opens_at_its_event(opened: Opened) -> None:
@@ -108,6 +128,58 @@ def test_marks_stand_beside_their_figure_on_a_phone(
     }"""
 
     assert 0 <= cut.evaluate(gap) <= 20
+
+
+def test_the_chart_of_a_grade_is_read_on_a_phone_without_scrolling_and_others_show_their_edge(
+    served: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    floor = next(site.glob("runs/*_floor_eager_mrope")).name
+    page.goto(f"{served}runs/{floor}/index.html")
+    chart = page.locator(".grade > .chart-frame")
+    assert chart.evaluate("held => held.scrollWidth <= held.clientWidth")
+    assert chart.locator("svg").evaluate("held => 12 * held.getScreenCTM().a") >= 9
+    page.get_by_text("raw samples: ").click()
+    wide = page.locator(".samples > .chart-frame")
+
+    assert_scrolls_with_an_edge(wide)
+
+
+def test_figures_of_all_runs_are_read_on_a_tablet_or_show_their_edge(
+    site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 768, "height": 1000}).new_page()
+    page.goto((site / "explore/index.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    held = page.get_by_role("region", name="figures of runs")
+    assert held.evaluate("held => held.scrollWidth <= held.clientWidth")
+    last = "(held, words) => held.querySelectorAll('td:last-child')[0].textContent = words"
+    held.evaluate(last, "$12.34 (estimate)" * 3)
+
+    assert_scrolls_with_an_edge(held)
+
+
+def test_the_arrow_of_a_quote_stands_beside_its_last_word(
+    site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    run = next(path for path in sorted(site.glob("runs/*/index.html"))
+               if 'class="place"><a' in path.read_text("utf-8"))  # fmt: skip
+    page.goto(run.as_uri())
+    link = page.locator(".quote .place a").first
+    alone = """(link) => {
+      const text = link.firstChild;
+      const tops = [text.length - 1, text.length - 3].map((at) => {
+        const range = new Range();
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        return range.getBoundingClientRect().top;
+      });
+      return tops[0] !== tops[1];
+    }"""
+    for width in range(200, 391, 5):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert not link.evaluate(alone), width
 
 
 def test_words_of_heads_are_whole_on_a_phone(

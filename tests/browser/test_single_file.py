@@ -35,8 +35,12 @@ WITH_PAGES = {
     "test_without_a_script_marks_are_links_and_what_is_folded_away_is_there",
     "test_a_permalink_asks_for_its_part_before_the_page_is_read",
     "test_a_page_whose_part_does_not_come_shows_what_it_has",
+    "test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept",
+    "test_without_what_finds_a_link_to_lines_leads_to_their_step",
+    "test_finding_is_loaded_for_a_pointer_that_moves_and_not_for_one_at_rest",
 }
-"""What holds for a site only, where parts and long texts are pages to go to."""
+"""What holds for a site only, where parts and long texts are pages to go to, and find.js is asked
+for."""
 
 # The same tests as on the site: here `open_run` opens the file.
 globals().update({

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
@@ -71,14 +72,22 @@ def test_a_permalink_asks_for_its_part_before_the_page_is_read(
     address, anchor = open_run().url, f"L{line_of(75)}"
     page = context_of().new_page()
     held: list[Route] = []
-    page.route("**/find.js", lambda route, _: held.append(route))
+    page.route("**/held.js", lambda route, _: held.append(route))
 
-    # The page is read when its deferred scripts have run.
+    with urlopen(address) as held_page:
+        text = held_page.read().decode("utf-8")
+    script = '<script src="held.js"></script></head>'
+    page.route(
+        address,
+        lambda route: route.fulfill(body=text.replace("</head>", script), content_type="text/html"),
+    )
+
+    # No more of the page is read before the script that it waits for has run.
     with page.expect_request("**/steps-*"):
         page.goto(f"{address}#{anchor}{lines}", wait_until="commit")
     assert page.locator("html.veiled").count() == 1
     page.wait_for_timeout(100)
-    held[0].continue_()
+    held[0].fulfill(body="")
 
     expect(page.locator(f"#{anchor}")).to_be_in_viewport()
     assert page.locator("html.veiled").count() == 0
@@ -166,6 +175,7 @@ BEFORE_THE_FIRST = """(word) => new Promise((tell) => {
 
 def test_a_hit_in_what_is_here_is_told_before_the_rest_is_asked_for(open_run: Open) -> None:
     page = open_run()
+    page.mouse.move(1, 1)
     page.wait_for_load_state("networkidle")
 
     assert page.evaluate(BEFORE_THE_FIRST, "secret thought") == 0
@@ -241,6 +251,29 @@ def test_keys_walk_over_steps_errors_and_edits(open_run: Open) -> None:
     expect(page.locator("#help")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_key_that_leads_nowhere_says_so_until_the_next_one(open_run: Open, width: int) -> None:
+    page = open_run(viewport={"width": width, "height": 800})
+    said, here = page.locator("#said"), page.locator(".steps > li.here")
+    for key, told in [("E", "error"), ("S", "edit of solution.py")]:
+        page.keyboard.press(key)
+        expect(said).to_have_text(f"no previous {told}")
+    expect(said).to_be_in_viewport()
+    expect(said).to_have_attribute("aria-live", "polite")
+    for failed in FAILED:
+        page.keyboard.press("e")
+        expect(here).to_have_id(f"L{line_of(failed) + 1}")
+        expect(said).to_have_text("")
+    page.keyboard.press("e")
+    expect(said).to_have_text("no next error")
+    expect(said).to_be_in_viewport()
+    page.get_by_role("button", name=re.compile("^errors")).click()
+    expect(said).to_have_text("")
+    page.keyboard.press("s")
+
+    expect(said).to_have_text("no next edit of solution.py among those shown")
+
+
 def test_the_first_step_is_brought_into_sight_by_its_key(open_run: Open) -> None:
     page = open_run(viewport={"width": 1400, "height": 700})
     first = page.locator(".steps > li").first
@@ -312,6 +345,7 @@ def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> Non
 
 def test_a_mark_of_the_map_leads_to_its_step(open_run: Open) -> None:
     page = open_run()
+    page.mouse.move(1, 1)
     expect(page.locator("#minimap a")).to_have_count(1)
     picture = page.locator("#minimap svg").first
     at = picture.evaluate(MIDDLE)
@@ -335,7 +369,6 @@ MIDDLE = """(picture) => {
 
 def test_a_finger_on_the_map_leads_to_its_step(open_run: Open) -> None:
     page = open_run(has_touch=True, viewport={"width": 390, "height": 800})
-    expect(page.locator("#minimap a")).to_have_count(1)
     picture = page.locator("#minimap svg").first
     picture.tap(position=picture.evaluate(MIDDLE))
 
@@ -354,10 +387,17 @@ def test_without_a_script_marks_are_links_and_what_is_folded_away_is_there(open_
     expect(page.locator(f"#{anchor}")).to_contain_text(f"Round {QUOTED} begins.")
 
 
-def test_with_a_script_what_is_folded_away_is_taken_apart_when_all_else_is_there(
-    open_run: Open,
+@pytest.mark.parametrize("act", ["a pointer", "a key", "print"])
+def test_with_a_script_what_is_folded_away_is_taken_apart_when_somebody_is_there(
+    open_run: Open, act: str
 ) -> None:
     page = open_run()
+    if act == "a pointer":
+        page.mouse.move(1, 1)
+    elif act == "a key":
+        page.keyboard.press("Shift")
+    else:
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator("details > noscript")).to_have_count(0)
     page.get_by_text("vital signs").click()
 

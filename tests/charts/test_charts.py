@@ -20,6 +20,7 @@ from kbsite.charts.drawing import (
     Scale,
     amount,
     clock,
+    digits,
     steps,
     steps_of_time,
     table,
@@ -30,8 +31,9 @@ from kbsite.model.usage import Usage
 from kbsite.text import plain
 from tests.trajectories.sessions import Work, graded, session
 
-CSS = (Path(__file__).parents[2] / "static" / "charts.css").read_text("utf-8")
-THEME = (Path(__file__).parents[2] / "static" / "kbsite.css").read_text("utf-8")
+THEME, _, CSS = (
+    (Path(__file__).parents[2] / "static" / "kbsite.css").read_text("utf-8").partition("/* Charts:")
+)
 HOSTILE = "FAIL: </title><script>alert(1)</script>\u202e\0\ud800\"' onload=x"
 
 
@@ -329,6 +331,16 @@ def test_times_are_told_as_on_a_clock(seconds: float, text: str) -> None:
 )
 def test_amounts_are_told_in_few_letters(count: float, text: str) -> None:
     assert amount(count) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.2, "0.2000"), (0.19721, "0.1972"), (2, "2.000"), (999.96, "1000"), (12345.6, "12346"),
+     (123456, "123456"), (0, "0"), (-2.5, "-2.500"), (2.5e-7, "2.500e-07"), (float("nan"), "nan"),
+     (float("inf"), "inf")],
+)  # fmt: skip
+def test_a_figure_keeps_its_digits_where_they_are_zeros(value: float, text: str) -> None:
+    assert digits(value) == text
 
 
 @settings(deadline=None)

@@ -75,6 +75,11 @@ def test_text_keeps_its_name(name: str) -> None:
     assert raw_path("r", name) == f"runs/r/raw/{name}"
 
 
+@pytest.mark.parametrize("name", [".json", ".PY", "json", "a.py/.log"])
+def test_a_name_that_is_no_more_than_a_suffix_has_none(name: str) -> None:
+    assert raw_path("r", name) == f"runs/r/raw/{name}.txt"
+
+
 @pytest.mark.parametrize(
     "suffix",
     ["html", "HTML", "htm", "xhtml", "svg", "SvG", "xml", "xsl", "mht", "shtml", "svgz", "pdf",

@@ -15,7 +15,7 @@ from kbsite.build import build
 from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.run import Contender
-from kbsite.pages.explore import ROWS, Spread
+from kbsite.pages.explore import FEW, ROWS, Spread
 from kbsite.reading import board_configs
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import read_settings
@@ -62,6 +62,21 @@ def tables(out: Path) -> list[list[list[str]]]:
         [[said(cell) for cell in row] for row in table.iter("tr")] for table in page.iter("table")
     ]
     return [table for table in read if table]
+
+
+@pytest.mark.parametrize(("runs", "opens"), [(FEW, True), (FEW + 1, False)])
+def test_figures_of_many_runs_are_folded(
+    runs: int, opens: bool, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, problems=[])
+    for number in range(runs):
+        make_run(tmp_path / "runs/demo", run_id=f"r{number}", model=f"m{number}")
+    text = (build(settings).out / "explore/index.html").read_text("utf-8")
+    page = html5lib.parse(text, namespaceHTMLElements=False)
+    [held] = (one for one in page.iter("details") if "id" not in one.attrib)
+
+    assert said(held).startswith(f"figures of {runs} runs")
+    assert (held.get("open") is not None) is opens
 
 
 def test_what_is_drawn_is_what_is_on_record(out: Path) -> None:

@@ -36,6 +36,25 @@ def test_a_score_has_three_digits(value: float | None, text: str) -> None:
     assert facts.score(value) == text
 
 
+SESSION = "0f3c21ab-1111-2222-3333-0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("solution.py lines 3 to 4", "solution.py lines 3 to 4"),
+        ("transcript/stdout.jsonl line 5", "transcript/stdout.jsonl line 5"),
+        (f"transcript/home/.claude/projects/-w/{SESSION}.jsonl line 54",
+         "transcript/…/0f3c21ab….jsonl line 54"),
+        (f"transcript/home/.codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{SESSION}.jsonl",
+         "transcript/…/rollout-2026-01-02T03-04-05-0f3c21ab….jsonl"),
+        ("x" * 99, "x" * 99), ("", ""),
+    ],
+)  # fmt: skip
+def test_a_place_of_a_run_fits_a_line(where: str, told: str) -> None:
+    assert facts.short_place(where) == told
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0 %"), (0.1, "10 %"), (0.07, "7 %"), (0.125, "12.5 %"), (1, "100 %"), (-0.1, "-10 %")],

@@ -63,7 +63,7 @@ def test_the_floors_of_the_problem_stand_beside_its_shapes(section: Any) -> None
     assert "library floor 0.7" in text_of(held)
     assert "library floor .700 (a paper)" in text_of(held)
     assert "eager" not in text_of(held)
-    assert [text_of(e) for e in held.iter("td")] == ["n=1024", "1", "0.42", ".420"]
+    assert [text_of(e) for e in held.iter("td")] == ["n=1024", "1.000", "0.4200", ".420"]
 
 
 def test_raw_samples_lead_to_the_file_and_what_is_wrong_is_told(section: Any) -> None:

@@ -63,10 +63,10 @@ def test_a_grade_says_what_was_found_and_what_it_is_held_against(sections: Secti
     text = text_of(section)
 
     assert "Every call was right, and all clocks agree. 80 calls in 2 fresh processes" in text
-    assert "2 ms, geometric mean over the shapes · achievable_fraction .600" in text
+    assert "2.000 ms, geometric mean over the shapes · achievable_fraction .600" in text
     assert "! Look at what it computes." in text
     cells = [[text_of(cell) for cell in row.iter("td")] for row in section.iter("tr")]
-    assert ["square", "2 1.98 to 2.02", "1", "bf16", ".500"] in cells
+    assert ["square", "2.000 1.980 to 2.020", "1.000", "bf16", ".500"] in cells
     assert "PASS" not in text
 
 
@@ -74,10 +74,11 @@ def test_clocks_stand_beside_each_other(sections: Sections) -> None:
     _, section = sections(passed())
 
     assert rows_of(section, "clocks")[0] == [
-        "square", "2", "1.9", "2", "1.94", "1.96", "5 %", "0.2 %", "0.1", "40", "0.8",
+        "square", "2.000", "1.900", "2.000", "1.940", "1.960", "5.0 %", "0.20 %", "0.1000", "40",
+        "0.8000",
     ]  # fmt: skip
     assert rows_of(section, "errors")[1] == [
-        "tall", "y", "31 %", "5 %", "20 %", "25 %", "0.002",
+        "tall", "y", "31 %", "5.0 %", "20 %", "25 %", "0.0020",
     ]  # fmt: skip
     titles = [e.get("title") for e in section.iter("th")]
     assert {clock.sentence for clock in CLOCKS} <= set(titles)
@@ -138,7 +139,7 @@ def test_earlier_grades_stand_below_the_last_one(sections: Sections, tmp_path: P
         "2026-11-20 10:00:00 UTC", "20261119T100000Z", "20261118T100000Z", "undated",
     ]  # fmt: skip
     assert [row[1] for row in rows] == ["INCORRECT", "cannot be read", "cannot be read", "PASS"]
-    assert rows[-1][2:4] == [".250 .247 to .253", "4"]
+    assert rows[-1][2:4] == [".250 .247 to .253", "4.000"]
     links = [str(e.get("href")) for e in section.iter("a")]
     assert any(link.endswith("/raw/grades/20261120T100000Z/check.log") for link in links)
     assert "20261119T100000Z: status: " in text_of(section)
@@ -184,7 +185,7 @@ def test_a_problem_of_latency_tells_the_time_against_the_library_floor(
     text = text_of(html5lib.parse(
         (out / "runs" / run.name / "index.html").read_text("utf-8"), namespaceHTMLElements=False
     ))  # fmt: skip
-    assert "what counts is the time, against the library floor of 4 ms: 2 × as fast" in text
+    assert "what counts is the time, against the library floor of 4.000 ms: 2.00 × as fast" in text
 
 
 def test_a_board_shows_times_where_a_problem_is_one_of_latency(
@@ -212,9 +213,9 @@ def test_a_board_shows_times_where_a_problem_is_one_of_latency(
         for number, text in enumerate(row[1:3])
     }
 
-    assert cells["library floor", 0] == "5 ms"
+    assert cells["library floor", 0] == "5.00 ms"
     assert cells["library floor", 1] == ".200"
-    assert cells["claude · library [max]", 0].startswith("2 ms×2.5")
+    assert cells["claude · library [max]", 0].startswith("2.00 ms×2.50")
     assert cells["claude · library [max]", 1].startswith(".500±.005")
-    assert cells["best", 0] == "2 ms×2.5"
+    assert cells["best", 0] == "2.00 ms×2.50"
     assert "A problem of latency: softmax." in text_of(grid)

@@ -57,6 +57,12 @@ def page(site: Site, table: Path) -> Any:
     return html5lib.parse(html, namespaceHTMLElements=False)
 
 
+def tried(site: Site, table: Path) -> Any:
+    values = methodology.caught_values(table)
+    html = Templates(environment(site)).page("pages/caught.html", methodology.CAUGHT, values)
+    return html5lib.parse(html, namespaceHTMLElements=False)
+
+
 def words(node: Any) -> str:
     return " ".join("".join(node.itertext()).split())
 
@@ -148,10 +154,13 @@ def test_each_board_has_its_own_rule(
 
 
 def test_what_alarms_catch_is_counted_and_shown(site: Site, tmp_path: Path) -> None:
-    tree = page(site, written(tmp_path / "caught.json", TABLE))
-    told = words(section(tree, "caught"))
+    held = section(page(site, written(tmp_path / "caught.json", TABLE)), "caught")
+    told = words(held)
+    tree = tried(site, tmp_path / "caught.json")
 
     assert "2 of 3 caught, 1 of 3 honest ones flagged." in told
+    assert "All fixtures (3) and honest solutions (3)" in told
+    assert [link.get("href") for link in held.iter("a")] == ["../methodology/alarms/index.html"]
     assert rows(tree, "fixtures") == [
         ["✓ caught keeps its outputs", "one static", "output-cache", "output-cache (alarm)"],
         ["✗ missed reads <the> grader", "two", "read-grader", "nothing"],
@@ -168,6 +177,7 @@ def test_without_a_table_the_page_says_so(site: Site, tmp_path: Path) -> None:
     told = words(section(page(site, tmp_path / "none"), "caught"))
 
     assert "not tried on fixtures yet" in told
+    assert "not tried on fixtures yet" in words(tried(site, tmp_path / "none"))
 
 
 @pytest.mark.parametrize(("key", "value"), [
@@ -192,8 +202,13 @@ def test_the_table_that_is_published_can_be_read_and_names_known_kinds() -> None
         assert {raised.kind for raised in fixture.caught} <= known, fixture.id
 
 
-def test_the_page_is_part_of_every_site(tmp_path: Path, make_settings: MakeSettings) -> None:
+def test_the_page_is_part_of_every_site_and_light(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
     out = build(make_settings(tmp_path)).out
 
-    assert (out / methodology.PATH).is_file()
+    tree = html5lib.parse((out / methodology.PATH).read_text("utf-8"), namespaceHTMLElements=False)
+    assert len(list(tree.iter())) < 1000
+    assert (out / methodology.CAUGHT).is_file()
+    assert (out / methodology.EXPLOITS).is_file()
     assert f'href="./{methodology.PATH}"' in (out / "index.html").read_text("utf-8")

@@ -106,7 +106,8 @@ def test_an_alarm_leads_to_the_lines_that_it_is_about(
     link = item.find("span[@class='where']/a")
 
     assert (link.get("href") if link is not None else None) == href
-    assert file in words(item)
+    assert file in (words(item) if link is None else link.get("title"))
+    assert file.rpartition("/")[2] in words(item)
     if href:
         path, _, anchor = href.partition("#")
         text = (out / "runs/one" / (unquote(path) or "index.html")).read_text("utf-8")
@@ -180,6 +181,22 @@ def test_what_an_alarm_quotes_of_a_run_is_text(
     assert "It says x'><script>alert(1)</script>" in words(item)
     assert "<script>alert" not in html
     assert "\u202e" not in html
+
+
+def test_what_an_alarm_names_between_backticks_is_code(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = f"`os.environ` is set, `{HOSTILE}` too; a ` alone stays."
+    out, (item,) = shown(settings, monkeypatch, alarm("fallback", Level.ALARM, seen))
+    queue = html5lib.parse(
+        (out / "audits/index.html").read_text("utf-8"), namespaceHTMLElements=False
+    ).find(".//ol[@class='queue']")
+
+    for place in (item, queue):
+        named, hostile = (words(code) for code in place.iter("code"))
+        assert named == "os.environ", words(place)
+        assert "<script>alert(1)</script>" in hostile
+        assert "a ` alone stays." in words(place)
 
 
 def test_a_page_is_made_anew_where_only_its_alarms_changed(

@@ -94,12 +94,12 @@ def test_shapes_have_ceilings_on_the_hardware_of_boards_and_floors_stand_there(
     main = html5lib.parse(text, namespaceHTMLElements=False).find(".//main")
     rows = [[said(cell) for cell in row.iter("td")] for row in main.iter("tr")]
 
-    assert ["long", "1000000000", "64", "8 ms, dram"] in rows
+    assert ["long", "1000000000", "64", "8.000 ms, dram"] in rows
     assert ["odd", "3", "–", "–"] in rows
     assert ["short", "64", "–"] in rows, "no ceiling of a card for what a CPU is graded on"
     words = said(main)
     assert "library softmax (torch.softmax, log_softmax, logsumexp) softmax" in words
     assert "own_op" in words
     assert "half of it is 4 times too far off" in words
-    assert "library floor .700, 11.4 ms; eager floor 40 ms" in words
+    assert "library floor .700, 11.40 ms; eager floor 40.00 ms" in words
     assert f"../../runs/{floor.name}/index.html" in [link.get("href") for link in main.iter("a")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from pathlib import Path
 from secrets import token_hex
 
@@ -17,6 +18,7 @@ from kbsite.rendering import compiled
 
 TEMPLATES = folder("templates")
 STATIC = folder("static")
+RUN_PAGE = (TEMPLATES / "pages" / "run.html").read_text("utf-8")
 PATHS = sorted(TEMPLATES.rglob("*.html"))
 NAMES = [path.relative_to(TEMPLATES).as_posix() for path in PATHS]
 UNESCAPED = {("pages/missing.html", "style")}
@@ -42,8 +44,8 @@ def without_code(name: str) -> str:
 def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
     known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent",
-             "count", "duration", "elapsed", "moment", "money", "size", "content", "diff",
-             "rendered"]  # fmt: skip
+             "count", "duration", "elapsed", "moment", "money", "size", "digits", "with_code",
+             "short_place", "content", "diff", "rendered"]  # fmt: skip
     env.filters.update(dict.fromkeys(known, str))
     env.get_template(name)
 
@@ -152,3 +154,10 @@ def test_a_process_that_builds_again_unpacks_a_template_once_and_sees_one_that_c
     assert [said() for _ in range(3)] == [two] * 3
     # It is compiled at first, then unpacked.
     assert (before, len(set(unpacked))) == (2, 2)
+
+
+def test_the_icon_that_a_run_s_page_holds_is_that_of_the_site() -> None:
+    held = re.search(r'rel="icon" href="data:image/svg\+xml;base64,([^"]*)"', RUN_PAGE)
+
+    assert held
+    assert b64decode(held[1]) == (STATIC / "icon.svg").read_bytes().strip()

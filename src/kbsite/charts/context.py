@@ -21,6 +21,7 @@ from kbsite.charts.drawing import (
     axes,
     coordinate,
     element,
+    link,
     path,
     picture,
     steps,
@@ -103,7 +104,7 @@ def _table(title: str, signs: VitalSigns, href: Href) -> Markup:
                 plain(f"{largest.sent:,}"),
                 plain(f"{held[-1].sent:,}"),
                 plain(str(compacted) if compacted else ""),
-                element("a", plain(largest.anchor), href=href(largest.anchor)),
+                link(largest.anchor, href(largest.anchor)),
             ]
         )
     heads = ["message", "tokens sent, at most", "at the end", "compactions before", "step"]

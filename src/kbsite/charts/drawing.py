@@ -1,6 +1,6 @@
 """Pieces of charts: inline SVG without scripts, styles or ids, and tables that say the same.
 
-Colours are classes of static/charts.css, so that both themes fit. Coordinates are rounded: the same
+Colours are classes of static/kbsite.css, so that both themes fit. Coordinates are rounded: the same
 numbers make the same bytes.
 """
 
@@ -50,18 +50,19 @@ class Scale(Struct, frozen=True):
 
 def element(name: str, *content: Markup, **attributes: str | float) -> Markup:
     """An element; `_` in the name of an attribute stands for `-`, and `class_` for `class`."""
-    told = [f' {_called(key)}="{_attribute(value)}"' for key, value in attributes.items()]
+    told = "".join(
+        [
+            f' {_called(key)}="{_word(value) if isinstance(value, str) else coordinate(value)}"'
+            for key, value in attributes.items()
+        ]
+    )
     # The names are those of the charts themselves, never a run's; a site has a million elements.
-    return Markup(f"<{name}{''.join(told)}>{_together(content)}</{name}>")  # noqa: S704
+    return Markup(f"<{name}{told}>{_together(content)}</{name}>")  # noqa: S704
 
 
 @cache
 def _called(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
-
-
-def _attribute(value: str | float) -> str:
-    return _word(value) if isinstance(value, str) else coordinate(value)
 
 
 def _word(text: str) -> Markup:
@@ -88,29 +89,37 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def picture(title: str, description: str, content: Iterable[Markup], height: int) -> Markup:
-    """A chart's picture; its name and what it shows are read out by a screen reader."""
-    return element(
-        "svg",
-        element("title", plain(title)),
-        element("desc", plain(description)),
-        *content,
-        class_="chart",
-        role="img",
-        viewBox=f"0 0 {WIDTH} {height}",
-        width=str(WIDTH),
-        height=str(height),
+def picture(
+    title: str, description: str, content: Iterable[Markup], height: int, width: int = WIDTH
+) -> Markup:
+    """A chart's picture; its name and what it shows are read out by a screen reader.
+
+    One that is drawn narrower than the others can be read on a phone without being scrolled.
+    """
+    style = "chart" if width == WIDTH else "chart chart-narrow"
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return Markup(  # noqa: S704 - the words are escaped, all else is ours
+        f'<svg class="{style}" role="img" {size}><title>{plain(title)}</title>'
+        f"<desc>{plain(description)}</desc>{_together(content)}</svg>"
     )
 
 
 def label(text: str, x: float, y: float, *, anchor: str = "middle") -> Markup:
     """Words in a picture; `anchor` is start, middle or end."""
-    return element("text", _word(text), x=x, y=y, text_anchor=anchor, class_="chart-label")
+    at = f'x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"'
+    return Markup(f'<text {at} class="chart-label">{_word(text)}</text>')  # noqa: S704 - escaped
 
 
 def line(x: tuple[float, float], y: tuple[float, float], style: str) -> Markup:
     """A straight line."""
-    return element("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], class_=style)
+    start = f'x1="{coordinate(x[0])}" y1="{coordinate(y[0])}"'
+    end = f'x2="{coordinate(x[1])}" y2="{coordinate(y[1])}"'
+    return Markup(f'<line {start} {end} class="{style}"></line>')  # noqa: S704 - all of it is ours
+
+
+def link(words: str, address: str) -> Markup:
+    """A link."""
+    return Markup(f'<a href="{plain(address)}">{plain(words)}</a>')  # noqa: S704 - escaped
 
 
 def path(parts: Iterable[str], style: str) -> Markup:
@@ -121,17 +130,32 @@ def path(parts: Iterable[str], style: str) -> Markup:
 
 def axes(x: Scale, y: Scale, names: tuple[Sequence[str], Sequence[str]]) -> list[Markup]:
     """Lines of a grid with words at their ends; the words are evenly spread from 0 to the end."""
+    across, upwards = map(tuple, names)
+    return [
+        _across(x.start, x.end, y.start, across),
+        _upwards(y.start, y.end, (x.start, x.end), upwards),
+    ]
+
+
+# The words are round numbers: the charts of many runs have the same few axes.
+@lru_cache(maxsize=1000)
+def _across(start: float, end: float, y: float, names: Sequence[str]) -> Markup:
     found = []
-    for number, name in enumerate(names[0]):
-        at = round(x.start + (x.end - x.start) * number / (len(names[0]) - 1), 1)
-        found.append(line((at, at), (y.start, y.start + 4), "chart-axis"))
-        found.append(label(name, at, y.start + 18))
-    for number, name in enumerate(names[1]):
-        at = round(y.start + (y.end - y.start) * number / (len(names[1]) - 1), 1)
-        style = "chart-grid" if number else "chart-axis"
-        found.append(line((x.start, x.end), (at, at), style))
-        found.append(label(name, x.start - 6, at + 4, anchor="end"))
-    return found
+    for number, name in enumerate(names):
+        at = round(start + (end - start) * number / (len(names) - 1), 1)
+        found.append(line((at, at), (y, y + 4), "chart-axis"))
+        found.append(label(name, at, y + 18))
+    return Markup("").join(found)
+
+
+@lru_cache(maxsize=1000)
+def _upwards(start: float, end: float, x: tuple[float, float], names: Sequence[str]) -> Markup:
+    found = []
+    for number, name in enumerate(names):
+        at = round(start + (end - start) * number / (len(names) - 1), 1)
+        found.append(line(x, (at, at), "chart-grid" if number else "chart-axis"))
+        found.append(label(name, x[0] - 6, at + 4, anchor="end"))
+    return Markup("").join(found)
 
 
 def steps(high: float) -> tuple[float, int]:
@@ -168,6 +192,16 @@ def amount(count: float) -> str:
     return f"{count:.3g}"
 
 
+def digits(value: float, count: int = 4) -> str:
+    """A figure in so many digits, zeros at its end too: 0.2000 beside 0.1972; 0 as it is.
+
+    Of what is larger no digit before the point is lost: 123456.
+    """
+    if abs(value) >= 10**count:
+        return f"{value:.0f}"
+    return f"{value:#.{count}g}".removesuffix(".") if value else "0"
+
+
 def table(
     caption: str,
     heads: Sequence[str],
@@ -183,14 +217,16 @@ def table(
         told = plain(f"… {len(body) - ROWS} more; {rest} …")
         gap = element("tr", element("td", told, colspan=str(len(heads))))
         body = [*body[: ROWS // 2], gap, *body[len(body) - ROWS // 2 :]]
-    head = element("tr", *(element("th", _word(name), scope="col") for name in heads))
-    return element(
-        "table",
-        element("caption", plain(caption)),
-        element("thead", head),
-        element("tbody", *body),
-        class_="chart-table",
+    return Markup(  # noqa: S704 - the rows are markup, the words are escaped
+        f'<table class="chart-table"><caption>{plain(caption)}</caption>{_head(tuple(heads))}'
+        f"<tbody>{''.join(body)}</tbody></table>"
     )
+
+
+@lru_cache(maxsize=100)
+def _head(names: Sequence[str]) -> Markup:
+    cells = (element("th", plain(name), scope="col") for name in names)
+    return element("thead", element("tr", *cells))
 
 
 def _row(cells: Sequence[Markup]) -> Markup:

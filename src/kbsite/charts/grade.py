@@ -14,6 +14,7 @@ from kbsite.charts.drawing import (
     Chart,
     Scale,
     coordinate,
+    digits,
     element,
     label,
     line,
@@ -34,7 +35,10 @@ STRIPS, ROUNDS = 12, 10
 """Shapes, and rounds of each, whose samples are drawn."""
 
 _NAME = 60
-"""Letters of a shape's name that fit above its bar."""
+"""Letters of a shape's name that fit above its samples."""
+
+_NARROW, _SHORT = 420, 44
+"""The width of the picture of shapes, and letters of a shape's name that fit above its bar."""
 
 _ROW, _BAR, _MARGIN = 34, 10, 16
 _STRIP = 13
@@ -49,7 +53,7 @@ def grade_plot(metrics: Metrics, floors: Sequence[Floor]) -> Markup | None:
     values = [value for _, value in [*shapes, *known]]
     values += [metrics.peak_fraction or 0.0, *(metrics.interval or ())]
     width, count = steps(min(max(1.0, *values), 100.0))
-    x = Scale(width * count, _MARGIN, WIDTH - RIGHT)
+    x = Scale(width * count, _MARGIN, _NARROW - RIGHT)
     drawn = shapes[:SHAPES]
     rows = [*drawn, ("all shapes", metrics.peak_fraction)]
     top = 20.0
@@ -62,7 +66,7 @@ def grade_plot(metrics: Metrics, floors: Sequence[Floor]) -> Markup | None:
     ]
     height = round(bottom + 24 + 16 * (len(known) + 1))
     title = "Share of the ceiling, by shape"
-    return picture(title, _told(metrics, known, len(shapes)), content, height)
+    return picture(title, _told(metrics, known, len(shapes)), content, height, _NARROW)
 
 
 def _told(metrics: Metrics, known: Sequence[tuple[str, float]], shapes: int) -> str:
@@ -85,8 +89,8 @@ def _axis(x: Scale, ticks: tuple[float, int], y: tuple[float, float]) -> Iterato
 def _bars(shapes: Sequence[tuple[str, float]], x: Scale, top: float) -> Iterator[Markup]:
     for number, (name, value) in enumerate(shapes):
         y = top + _ROW * number
-        short = name if len(name) <= _NAME else f"{name[:_NAME]}…"
-        yield label(f"{short}: {value:.3g}", x.start + 4, y + 14, anchor="start")
+        short = name if len(name) <= _SHORT else f"{name[:_SHORT]}…"
+        yield label(f"{short}: {digits(value, 3)}", x.start + 4, y + 14, anchor="start")
         told = element("title", plain(f"{name[:200]}: {value:.4g}"))
         yield element(
             "rect", told, x=x.start, y=y + 19, width=x.at(value) - x.start, height=_BAR,
@@ -99,7 +103,7 @@ def _whole(metrics: Metrics, x: Scale, y: float) -> Iterator[Markup]:
     if metrics.peak_fraction is None:
         return
     at, middle = x.at(metrics.peak_fraction), y + 24
-    told = f"all shapes, geometric mean: {metrics.peak_fraction:.3g}"
+    told = f"all shapes, geometric mean: {digits(metrics.peak_fraction, 3)}"
     yield label(told, x.start + 4, y + 14, anchor="start")
     if metrics.interval:
         low, high = map(x.at, metrics.interval)
@@ -115,7 +119,7 @@ def _lines(
     for number, (name, value) in enumerate(named):
         at, below = x.at(value), y[1] + 14 + 16 * number
         yield line((at, at), (y[0], below - 10), "chart-floor" if number else "chart-ceiling")
-        anchor = "start" if at < WIDTH / 2 else "end"
+        anchor = "start" if at < _NARROW / 2 else "end"
         yield label(f"{name} {value:.3g}", at, below, anchor=anchor)
 
 
@@ -148,8 +152,8 @@ def _strips(rounds: Sequence[Spread], y: float) -> Iterator[Markup]:
     scale = Scale(high - low, LEFT + 16, WIDTH - RIGHT)
     bottom = y + 20 + _STRIP * len(rounds)
     yield line((scale.start, scale.end), (bottom, bottom), "chart-axis")
-    yield label(f"{low:.4g} ms", scale.start, bottom + 13, anchor="start")
-    yield label(f"{high:.4g} ms", scale.end, bottom + 13, anchor="end")
+    yield label(f"{digits(low)} ms", scale.start, bottom + 13, anchor="start")
+    yield label(f"{digits(high)} ms", scale.end, bottom + 13, anchor="end")
     for number, spread in enumerate(rounds):
         middle = y + 24 + _STRIP * number
         yield label(f"round {spread.round}", scale.start - 8, middle + 4, anchor="end")
@@ -161,5 +165,5 @@ def _strips(rounds: Sequence[Spread], y: float) -> Iterator[Markup]:
 
 def _cells(spread: Spread) -> list[Markup]:
     numbers = (spread.least, spread.median, spread.p90, spread.most)
-    told = [str(spread.round), str(spread.count), *(f"{number:.4g}" for number in numbers)]
+    told = [str(spread.round), str(spread.count), *map(digits, numbers)]
     return [plain(spread.shape[:200]), *map(plain, told)]

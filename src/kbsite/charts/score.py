@@ -25,6 +25,7 @@ from kbsite.charts.drawing import (
     element,
     label,
     line,
+    link,
     path,
     picture,
     steps,
@@ -285,7 +286,7 @@ def _row(points: list[Point], href: Href) -> list[Markup]:
         plain(_WORDS[last.kind] + {True: " ✓", False: " ✗", None: ""}[last.passed]),
         plain("" if score is None else f"{score:.4g}{sign}"),
         plain(text[:200]),
-        element("a", plain(last.anchor), href=href(last.anchor)),
+        link(last.anchor, href(last.anchor)),
     ]
 
 
@@ -293,7 +294,7 @@ def _solution(address: str | None) -> Markup:
     """A link to the solution as it stood then; empty where nothing tells of it."""
     if address is None:
         return plain("")
-    return element("a", plain(f"state {address.rpartition('-')[2]}"), href=address)
+    return link(f"state {address.rpartition('-')[2]}", address)
 
 
 _WORDS = {

@@ -18,6 +18,7 @@ from kbsite.pages.cited import cited, unproven
 from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
 from kbsite.pages.page import Page, Site, board_path, templated
+from kbsite.standing import digest, plain
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -32,7 +33,11 @@ def board_depends(site: Site, board: Board) -> object:
 
     Nothing of it is in a transcript, but for what alarms and proofs say of it.
     """
-    return board_alone(site, board), [_told(site, run) for run in runs_of(board)]
+    runs = runs_of(board)
+    known = [site.untold[run] for run in runs]
+    if all(known):
+        return board_alone(site, board), digest(plain((runs, known)))
+    return board_alone(site, board), [_told(site, run) for run in runs]
 
 
 def runs_of(board: Board) -> list[str]:
@@ -54,8 +59,7 @@ def board_alone(site: Site, board: Board) -> object:
 
 
 def _told(site: Site, run: str) -> object:
-    known = site.untold[run]
-    return run, known or (site.by_id[run], site.alarms.get(run), site.proofs.get(run))
+    return run, site.by_id[run], site.alarms.get(run), site.proofs.get(run)
 
 
 def _values(site: Site, board: Board) -> dict[str, object]:

@@ -25,7 +25,7 @@ from kbsite.model.run import Run
 from kbsite.model.standing import Proportion, Standing
 from kbsite.pages import facts
 from kbsite.pages.page import Site
-from kbsite.standing import digest
+from kbsite.standing import digest, plain
 from kbsite.standings import RESAMPLES, Ahead, Scored, standings, told_apart_once, wilson
 
 MEASURES = (
@@ -142,7 +142,7 @@ def _drawn_of(site: Site, board: Board) -> str:
         board.floors,
         [(column.problem, column.best and column.best.run.id) for column in board.columns],
         [row.contender for row in board.rows],
-        [_point(site, board, attempt) for attempt in attempts],
+        plain([_point(site, board, attempt) for attempt in attempts]),
     )
 
 

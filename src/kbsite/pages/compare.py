@@ -25,7 +25,7 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _depends(site: Site) -> object:
-    return [_contest(site, held) for held in site.contests]
+    return digest(*(_contest(site, held) for held in site.contests))
 
 
 def _contest(site: Site, held: Contest) -> object:

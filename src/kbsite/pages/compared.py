@@ -6,7 +6,6 @@ keys are all ours, in ASCII and without a character that HTML knows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isfinite
@@ -19,8 +18,9 @@ from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.model.transcript import Step, Transcript
 from kbsite.pages import facts
 from kbsite.pages.costs import in_words
+from kbsite.pages.listing import packed
 from kbsite.pages.page import File, Site, attempt_of, compared_path, run_key
-from kbsite.store.runs import SOLUTION, StoredRun
+from kbsite.store.runs import SOLUTION, TRANSCRIPT, StoredRun
 from kbsite.text import visible
 from kbsite.trajectories.phases import Milestone, Phase, milestones, phased_calls
 
@@ -52,31 +52,42 @@ def compared(
     found = milestones(shown, told) if shown and told else {}
     data = _head(site, stored, shown, told)
     data["phases"] = [_milestone(found.get(phase)) for phase in Phase]
-    text = script(data)
-    if shown is not None and told is not None:
-        phased = list(phased_calls(shown, found))
-        room = max(int(_size(stored, shown) * SHARE), len(text) + LEAST)
-        for length, calls, points in _FITS:
-            data["calls"] = list(_calls(phased, told, length, calls))
-            data["curves"] = _curves(told, points)
-            text = script(data)
-            if len(text) <= room:
-                break
+    if shown is None or told is None:
+        text = script(data)
+    else:
+        room = int(_size(stored, shown) * SHARE)
+        text = _fitting(data, list(phased_calls(shown, found)), told, room)
     yield File(compared_path(stored.run.id), text)
+
+
+def _fitting(
+    data: Mapping[str, object],
+    phased: Sequence[tuple[Phase, Step]],
+    told: Trajectory,
+    room: int,
+) -> str:
+    """The script with calls and curves beside the rest: as much of them as there is room for."""
+    text, room = "", max(room, LEAST)
+    for number, (length, calls, points) in enumerate(_FITS):
+        listed = list(_calls(phased, told, length, calls))
+        text = script({**data, "calls": listed, "curves": _curves(told, points)})
+        if len(text) > room and not number:
+            # How long the rest is counts only where all of it is long.
+            room = max(room, len(script(data)) + LEAST)
+        if len(text) <= room:
+            break
+    return text
 
 
 def _size(stored: StoredRun, shown: Transcript) -> int:
     """Bytes of the files that a transcript was read from."""
-    names = set(shown.files)
-    return sum(file.size for file in stored.transcripts if file.name in names)
+    names = {f"{TRANSCRIPT}{name}" for name in shown.files}
+    return sum([file.size for file in stored.files if file.name in names])
 
 
 def script(data: Mapping[str, object]) -> str:
     """A script that hands `data` over, harmless wherever its text may stand."""
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return f"kbsiteRun({text});\n"
+    return f"kbsiteRun({packed(data)});\n"
 
 
 def _head(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
+import msgspec
 from msgspec import Struct
 
 from kbsite import __version__
@@ -17,7 +18,7 @@ from kbsite.model.board import Board
 from kbsite.model.config import Config
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
-from kbsite.pages import listing
+from kbsite.pages import listing, methodology
 from kbsite.pages.board import board_alone, runs_of
 from kbsite.pages.board_figures import standings_of
 from kbsite.pages.covered import covered_rules
@@ -36,7 +37,7 @@ from kbsite.pages.page import (
     run_path,
 )
 from kbsite.pages.social import base_url, board_card, bundle_path, run_card
-from kbsite.standing import digest
+from kbsite.standing import digest, plain
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text
@@ -63,7 +64,7 @@ class Offer(Struct, frozen=True):
 
 def pages(site: Site) -> Iterator[Page]:
     """The page with its files, then cards, then what says where all pages are."""
-    yield Page(DATA, partial(_files, site))
+    yield Page(DATA, partial(_files, site), weight=2)
     if site.config.bundles:
         yield from _bundles(site)
     if not base_url(site):
@@ -147,7 +148,7 @@ def _listed_of(site: Site, board: Board, shortcuts: Sequence[ListedLeak]) -> str
         return ""
     cells = [(cell.due, cell.below_floor) for _, _, cell in board.cells]
     runs = [(told, audit and (audit.verdict, audit.date, audit.counts)) for told, audit in held]
-    return digest(board_alone(site, board), shortcuts, cells, runs)
+    return digest(board_alone(site, board), shortcuts, plain((cells, runs)))
 
 
 def _csv_line(site: Site, stored: StoredRun) -> str:
@@ -163,7 +164,12 @@ def _table_row(site: Site, stored: StoredRun) -> table.Row:
 
 
 def _parquet(packed_rows: bytes) -> bytes:
-    return parquet.parquet(json.loads(b"[%b]" % packed_rows))
+    whole = b"[%b]" % packed_rows
+    try:
+        return parquet.parquet(msgspec.json.decode(whole))
+    except msgspec.DecodeError:
+        # A figure that is no number.
+        return parquet.parquet(json.loads(whole))
 
 
 def board_file(board: Board) -> str:
@@ -272,7 +278,7 @@ def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
         INDEX,
         *(board_path(board.config.id) for board in site.boards),
         f"runs/{INDEX}", f"audits/{INDEX}", f"compare/{INDEX}", f"explore/{INDEX}",
-        f"methodology/{INDEX}", DATA,
+        methodology.PATH, methodology.CAUGHT, methodology.EXPLOITS, DATA,
         *(problem_path(problem) for problem in site.problems),
         *(hardware_path(hardware) for hardware in site.hardware),
         *(run_path(stored.run.id) for stored in site.every_run),

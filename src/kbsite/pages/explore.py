@@ -24,6 +24,9 @@ DATA = "explore/data.js"
 ROWS = 500
 """Runs in the table: the best ones, where there are more."""
 
+FEW = 20
+"""Runs whose table stands open: on a phone each is a card."""
+
 LARGEST = 1e15
 """A figure beyond it is damage, and is left out like one that nobody knows."""
 
@@ -70,6 +73,7 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     values = {
         "title": "explore",
         "runs": [one.stored for one in sorted(scored, key=_best_first)[:ROWS]],
+        "few": FEW,
         "spreads": list(_spreads(scored)),
         "struck": sum(one.score is not None and not one.counts for one in scored),
     }

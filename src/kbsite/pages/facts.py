@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite
@@ -26,6 +27,25 @@ def in_short(text: str) -> str:
     """A text of an audit as a row or a title shows it: plain, on one line, its beginning only."""
     told = unmarked(text[: 2 * LONGEST])
     return told if len(text) <= 2 * LONGEST and len(told) <= LONGEST else f"{told[:LONGEST]}…"
+
+
+_SHORT = 44
+"""Letters of a place that fit on one line of a phone."""
+
+_NAMED = re.compile(r"([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What a CLI calls a session of its own."""
+
+
+def short_place(where: str) -> str:
+    """A file of a run and its lines on one line: of a long path its start, its name and the lines.
+
+    "transcript/home/.claude/projects/-w/<id of a session>.jsonl line 54" is one such.
+    """
+    folders, slash, name = where.rpartition("/")
+    if len(where) <= _SHORT or not slash:
+        return where
+    named = _NAMED.sub(r"\1…", name)
+    return f"{folders.partition('/')[0]}/…/{named}"
 
 
 def percent(value: float) -> str:

@@ -15,6 +15,39 @@ MAIN = "main"
 """How the main agent is called among the agents; another one by the anchor of its head."""
 
 
+_LABELS = {
+    "is-error": "errors",
+    "is-edit": "edits",
+    "is-solution": "edits of solution.py",
+    "is-slow": "slow",
+    "is-sub": "sub-agents",
+    "message": "messages",
+    "thought": "thinking",
+    "run": "run",
+    "read": "read",
+    "write": "write",
+    "edit": "edit",
+    "search": "search",
+    "web": "web",
+    "plan": "plan",
+    "agent": "agent",
+    "other": "other tools",
+    "session": "session",
+    "finish": "end",
+    "result": "lone results",
+    "notice": "notices",
+    "trace": "bookkeeping",
+    "unknown": "unknown",
+    "malformed": "malformed",
+}
+"""How a reader is asked for what a mark stands for, in the order in which they are offered."""
+
+
+def chips(counts: Mapping[str, int]) -> Sequence[tuple[str, str, int]]:
+    """The marks that a transcript can be narrowed to, those that it has: mark, label, items."""
+    return [(mark, label, counts[mark]) for mark, label in _LABELS.items() if mark in counts]
+
+
 class Named(Struct, frozen=True):
     """A tool or an agent, with the number of items that narrowing to it leaves."""
 

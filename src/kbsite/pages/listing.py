@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
 
@@ -20,6 +20,7 @@ from kbsite.model.status import Status
 from kbsite.pages import facts
 from kbsite.pages.kept_rows import Row
 from kbsite.pages.page import File, Site, address, attempt_of, heaviest, run_key, run_path
+from kbsite.standing import digest, plain
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import json_text
 from kbsite.text import visible
@@ -218,12 +219,17 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
     )
 
 
-def row_depends(site: Site, stored: StoredRun) -> object:
-    """What a row about a run is made of, wherever it stands: nothing of it is in a transcript."""
+def rows_depend(site: Site, runs: Collection[StoredRun]) -> object:
+    """What rows about runs are made of, wherever they stand: nothing of it is in a transcript."""
+    ids = [stored.run.id for stored in runs]
+    known = [site.rows_depend.get(run_id) for run_id in ids]
+    if all(known):
+        return digest(plain((ids, known)))
+    return [_row_depends(site, stored) for stored in runs]
+
+
+def _row_depends(site: Site, stored: StoredRun) -> object:
     run = stored.run
-    known = site.rows_depend.get(run.id)
-    if known:
-        return run.id, known
     own = stored.untold or (run, stored.metrics, stored.audit)
     return run.id, own, board_id(site, stored), run.id in site.board_of, site.places[run.id]
 
@@ -248,10 +254,15 @@ def script(site: Site, runs: Sequence[StoredRun], fields: Sequence[str], rows: b
 
 def packed(value: object) -> str:
     """Plain data as JSON in ASCII, without spaces, and without a character that HTML knows."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    text = _ENCODER.encode(value)
+    for sign, told in _SIGNS:
+        text = text.replace(sign, told)
     return text
+
+
+# Made once, and not for each of many rows.
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_SIGNS = [(sign, f"\\u{ord(sign):04x}") for sign in "<>&"]
 
 
 def _script_row(site: Site, stored: StoredRun) -> str:

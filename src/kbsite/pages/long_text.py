@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from msgspec import Struct, field
 
@@ -12,6 +13,9 @@ WHOLE = 16_000
 """Characters that are shown in place; a longer text is shown by its ends."""
 HEAD, TAIL = 2_000, 1_000
 """Characters of each end."""
+
+_TEXT = itemgetter(1)
+"""The text of a line of a diff."""
 
 
 class Ends(Struct, frozen=True):
@@ -51,7 +55,7 @@ class LongTexts(Struct):
 
     def diff_ends(self, lines: Sequence[DiffLine], anchor: str) -> Ends | None:
         """The ends of a diff that is too long for its place; None if it is not."""
-        if sum(len(line.text) + 2 for line in lines) <= WHOLE:
+        if sum(map(len, map(_TEXT, lines))) + 2 * len(lines) <= WHOLE:
             return None
         signs = ((line.sign if line.sign != "@" else "") for line in lines)
         text = "\n".join(sign + line.text for sign, line in zip(signs, lines, strict=True))

@@ -1,4 +1,4 @@
-"""/methodology/: how a number is made, told by the code that makes it.
+"""/methodology/: how a number is made, told by the code that makes it, and what it was tried on.
 
 What the page says of a rule is the rule's own docstring, constant or sentence: nothing is typed
 here a second time, so nothing can be out of date.
@@ -32,6 +32,10 @@ from kbsite.pages.page import INDEX, Page, Site, templated
 from kbsite.store.schema import attribute_docs
 
 PATH = f"methodology/{INDEX}"
+CAUGHT = f"methodology/alarms/{INDEX}"
+"""All that detectors were tried on: long, and read by few who read the rules."""
+EXPLOITS = f"methodology/exploits/{INDEX}"
+"""All that the grader was tried on."""
 
 
 class Rule(Struct, frozen=True):
@@ -55,9 +59,11 @@ class Question(Struct, frozen=True):
 
 
 def pages(site: Site) -> Iterator[Page]:
-    """One page, the same on every site but for the rules of its boards."""
+    """Three pages, the same on every site but for the rules of its boards."""
     shown = partial(values, site, caught.PATH, exploits.PATH)
     yield templated(PATH, "pages/methodology.html", shown, partial(_depends, site))
+    yield templated(CAUGHT, "pages/caught.html", partial(caught_values, caught.PATH), tuple)
+    yield templated(EXPLOITS, "pages/exploits.html", partial(exploits_values, exploits.PATH), tuple)
 
 
 def _depends(site: Site) -> object:
@@ -89,13 +95,33 @@ def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, o
         "methods": [_method(f) for f in _METHODS],
         "levels": list(reversed(Level)),
         "kinds": KINDS,
-        "kind_of": BY_ID,
+        "caught_path": CAUGHT,
+        "exploits_path": EXPLOITS,
         "caught": caught.read_caught(table),
         "exploits": exploits.read_exploits(graded),
         "dealt": list(exploits.Dealt),
         "dealt_rightly": exploits.right,
         "dealt_with": exploits.graded,
         "known_open": exploits.known,
+    }
+
+
+def caught_values(table: Path) -> dict[str, object]:
+    """Everything that detectors were tried on, and what they raised."""
+    return {
+        "title": "what alarms catch",
+        "methodology_path": PATH,
+        "kind_of": BY_ID,
+        "caught": caught.read_caught(table),
+    }
+
+
+def exploits_values(graded: Path) -> dict[str, object]:
+    """Everything that the grader was tried on, and how it ended."""
+    return {
+        "title": "what the grader withstands",
+        "methodology_path": PATH,
+        "exploits": exploits.read_exploits(graded),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from kbsite.model.event import Notice, Topic
@@ -23,6 +24,8 @@ _RANK = ("quoted", "error", "solution", "compaction", "edit", "write", "run", "a
          "search", "read", "plan", "message", "thought")  # fmt: skip
 """What a mark stands for when its stretch holds several things: the first of these."""
 _OTHER = len(_RANK), "other"
+_RANKED = {mark: (rank, kind) for rank, kind in enumerate(_RANK) for mark in (kind, f"is-{kind}")}
+"""The rank and the kind that each mark of an item stands for."""
 _PAINTED = ("other", *reversed(_RANK))
 """The same from what is painted first, below all others."""
 
@@ -46,6 +49,8 @@ class Lane(Struct, frozen=True):
     top: int
     """Where it is drawn, from the top of the map."""
     marks: tuple[Mark, ...]
+    links: Markup
+    """A link for each mark, over the place where it is drawn."""
     drawn: tuple[tuple[str, str], ...]
     """For each kind of mark a path through all marks of it: what is painted first is first."""
     time: str
@@ -91,8 +96,18 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
         top = TICKS + LANE * len(lanes)
         on_axes = axes.time(agent, own), axes.spent(agent, own), axes.pauses(agent)
         title = names.get(agent, "sub-agent")
-        lanes.append(Lane(title, top, held, _drawn(held, top), *on_axes))
+        lanes.append(Lane(title, top, held, _links(held, top), _drawn(held, top), *on_axes))
     return Minimap(columns, TICKS + LANE * len(lanes), len(placed), tuple(lanes), axes)
+
+
+def _links(marks: Sequence[Mark], top: int) -> Markup:
+    """The links of a lane: a template takes long over hundreds of them."""
+    drawn = "".join([
+        f'<a href="{escape(mark.address)}" tabindex=-1 aria-label="{escape(mark.title)}">'
+        f'<rect class="m-{mark.kind}" x="{mark.column}" y="{top}" width=1 height={MARK} /></a>'
+        for mark in marks
+    ])  # fmt: skip
+    return Markup(drawn)  # noqa: S704 - a mark's kind is one word of ours, all else is escaped
 
 
 def _drawn(marks: Sequence[Mark], top: int) -> tuple[tuple[str, str], ...]:
@@ -120,13 +135,13 @@ def _lane(agent: str, marks: dict[str, dict[int, tuple[int, Mark]]]) -> str:
 
 def _kind(item: Item, quoted: frozenset[str]) -> tuple[int, str]:
     """What a mark would stand for if an item were all of its stretch, and its rank; 0 is first."""
-    kinds = {*item.marks, *(mark.removeprefix("is-") for mark in item.marks)}
+    found = [_RANKED.get(mark, _OTHER) for mark in item.marks]
     if quoted and quoted.intersection(item.anchors):
-        kinds.add("quoted")
+        found.append(_RANKED["quoted"])
     event = item.step.event if item.step else None
     if isinstance(event, Notice) and event.topic is Topic.COMPACTION:
-        kinds.add("compaction")
-    return next(((rank, kind) for rank, kind in enumerate(_RANK) if kind in kinds), _OTHER)
+        found.append(_RANKED["compaction"])
+    return min(found)
 
 
 def _mark(part: Part, item: Item, column: int, kind: str) -> Mark:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kbsite.alarms.kinds import BY_ID
 from kbsite.model.alarm import Alarm, Level
+from kbsite.model.event import Source
 from kbsite.pages.page import Site, address, raw_path, run_path
 from kbsite.pages.parts import Part
 from kbsite.pages.source import Sources, line_place
@@ -78,21 +79,24 @@ def _steps(
     alarms: Sequence[Alarm], parts: Sequence[Part], addresses: Mapping[str, str]
 ) -> dict[tuple[str, tuple[int, ...]], str]:
     """The address of the first step that stands for lines of a transcript's file, by both."""
-    wanted = {(a.file, a.lines) for a in alarms if a.lines and a.file.startswith(TRANSCRIPT)}
+    wanted: dict[str, set[tuple[int, ...]]] = {}
+    for alarm in alarms:
+        if alarm.lines and alarm.file.startswith(TRANSCRIPT):
+            wanted.setdefault(alarm.file.removeprefix(TRANSCRIPT), set()).add(alarm.lines)
     found: dict[tuple[str, tuple[int, ...]], str] = {}
-    for anchor, file, line in _lines(parts) if wanted else ():
-        for name, lines in [held for held in wanted if held[0] == file]:
-            if lines[0] <= line <= lines[-1]:
-                found.setdefault((name, lines), addresses[anchor])
+    for anchor, source in _sources(parts) if wanted else ():
+        for lines in wanted.get(source.file, ()):
+            if lines[0] <= source.line <= lines[-1]:
+                found.setdefault((f"{TRANSCRIPT}{source.file}", lines), addresses[anchor])
     return found
 
 
-def _lines(parts: Sequence[Part]) -> Iterator[tuple[str, str, int]]:
-    """The anchor, file and line of everything that the steps of a transcript stand for."""
+def _sources(parts: Sequence[Part]) -> Iterator[tuple[str, Source]]:
+    """The anchor and the place of everything that the steps of a transcript stand for."""
     for part in parts:
         for item in part.items:
             for source in item.sources:
-                yield item.anchor, f"{TRANSCRIPT}{source.file}", source.line
+                yield item.anchor, source
 
 
 def _file(stored: StoredRun, name: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import quote
 
@@ -270,6 +269,8 @@ class Page(Struct, frozen=True):
     """The run whose files it reads, if it reads any."""
     stretch: Stretch | None = None
     """What stays out of `depends`: all else of the page can stay where it changes."""
+    weight: int = 1
+    """How many pages about several runs take as long as this one does, if it is one of these."""
 
 
 def templated(
@@ -343,7 +344,7 @@ def hardware_path(hardware: str) -> str:
     return f"hardware/{hardware}/{INDEX}"
 
 
-_TEXT_SUFFIXES = {".json", ".jsonl", ".log", ".py", ".yaml"}
+_TEXT_SUFFIXES = (".json", ".jsonl", ".log", ".py", ".yaml")
 _LONGEST_NAME = 255
 """Bytes that a file's name can have."""
 
@@ -357,7 +358,8 @@ def raw_path(run_id: str, name: str) -> str:
     be shown as text gets a name that is. No two files get the same, and none that of a folder.
     """
     *folders, own = name.split("/")
-    if PurePosixPath(own).suffix.lower() not in _TEXT_SUFFIXES:
+    told = own.lower()
+    if not told.endswith(_TEXT_SUFFIXES) or told in _TEXT_SUFFIXES:
         own = _longer(own, ".txt")
     parts = [_longer(part, ".d") if _TEXT_FOLDER.search(part) else part for part in folders]
     return "/".join(["runs", run_id, "raw", *parts, own])

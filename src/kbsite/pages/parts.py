@@ -149,9 +149,10 @@ def _digest(row: Sequence[Item], start: int, count: int, reading: Reading) -> st
     last = start - 1 + count >= len(row)
     whole = sha256(repr((start, last, reading.quotes, reading.files)).encode("utf-8", "replace"))
     for item in held:
-        if item.packed is None:
+        packed = item.packed
+        if packed is None:
             return ""
-        whole.update(item.packed)
+        whole.update(packed)
     return whole.hexdigest()
 
 
@@ -161,14 +162,15 @@ def _made(
     """The page of a part, filled with as many items as fit, and of its long texts."""
     shown: list[str] = []
     size = 0
+    steps, room = (FIRST_STEPS, FIRST_BYTES) if part.number == 1 else (PART_STEPS, PART_BYTES)
     for index in range(part.start - 1, len(row)):
-        item, html = row[index], rendered.html(index)
-        if part.items and not _fits(part, size + len(html)):
-            reading.long_texts.drop(item.anchor)
-            break
-        part.items.append(item)
-        shown.append(html)
+        html = rendered.html(index)
         size += len(html)
+        if shown and (len(shown) == steps or size > room):
+            reading.long_texts.drop(row[index].anchor)
+            break
+        shown.append(html)
+    part.items += row[part.start - 1 : part.start - 1 + len(shown)]
     longs = [f"runs/{reading.run_id}/{text.page}" for text in reading.long_texts.held]
     yield from _long(reading, renderer)
     last = part.end >= len(row)
@@ -181,12 +183,6 @@ def _made(
     html = readable(renderer.page("pages/part.html", path, values))
     made = Made(_digest(row, part.start, len(part.items), reading), len(part.items), tuple(longs))
     yield File(path, html, made=made)
-
-
-def _fits(part: Part, size: int) -> bool:
-    first = part.number == 1
-    steps, room = (FIRST_STEPS, FIRST_BYTES) if first else (PART_STEPS, PART_BYTES)
-    return len(part.items) < steps and size <= room
 
 
 def _long(reading: Reading, renderer: Renderer) -> Iterator[File]:

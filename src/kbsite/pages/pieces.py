@@ -17,7 +17,7 @@ from kbsite.model.transcript import DiffLine, FileDiff
 from kbsite.pages.echo import Echo, echo_of
 from kbsite.pages.facts import count, duration
 from kbsite.pages.long_text import WHOLE
-from kbsite.terminal import terminal
+from kbsite.terminal import inner_terminal
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading
@@ -36,7 +36,7 @@ def long(
     text: str, anchor: str, reading: Reading, *, coloured: bool = False, failed: bool = False
 ) -> str:
     """A text, whole, or by its ends with a link to the page that holds the whole."""
-    shown = terminal if coloured else texts.content
+    shown = inner_terminal if coloured else texts.inner
     ends = reading.long_texts.ends(text, anchor)
     if ends is None:
         return _pre(shown(text), failed=failed)
@@ -74,13 +74,14 @@ def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False
 
     `named` says that the file is named right above.
     """
-    path = "" if named else f"<span>{texts.content(change.path)}</span> "
+    path = "" if named else f"<span>{texts.inner(change.path)}</span> "
+    shown, added, removed = change.lines, change.added, change.removed
     head = (
-        f"<figure><figcaption>{path}{texts.content(change.told)}"
-        f" <b>+{change.added}</b> <i>−{change.removed}</i></figcaption>"
+        f"<figure><figcaption>{path}{texts.inner(change.told)}"
+        f" <b>+{added}</b> <i>−{removed}</i></figcaption>"
     )
-    shown = change.lines
-    if _is_rewrite(change):
+    # Where less stayed than changed, the new text says more by itself.
+    if 2 * len(shown) < 3 * (added + removed):
         if change.replayed:
             return f"{head}</figure>"
         if change.anew:
@@ -96,11 +97,6 @@ def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False
         more = f'<p class="left-out"><a href="{texts.plain(ends.page)}">{told}</a></p>'
     body = "".join(_stretch(held, far=far) for far, held in stretches)
     return f"{head}\n{body}{more}</figure>"
-
-
-def _is_rewrite(change: FileDiff) -> bool:
-    """Whether less stayed than changed: the new text says more by itself then."""
-    return 2 * len(change.lines) < 3 * (change.added + change.removed)
 
 
 def _stretches(change: Sequence[DiffLine]) -> Iterator[tuple[bool, list[DiffLine]]]:
@@ -123,7 +119,7 @@ def _stretches(change: Sequence[DiffLine]) -> Iterator[tuple[bool, list[DiffLine
 def _stretch(held: Sequence[DiffLine], *, far: bool) -> str:
     if not held:
         return ""
-    shown = f"<pre>{texts.diff(held)}</pre>"
+    shown = f"<pre>{texts.inner_diff(held)}</pre>"
     if not far:
         return shown
     return f"<details><summary>{count(len(held))} lines unchanged</summary>{shown}</details>"
@@ -163,11 +159,11 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
 def _echo(held: ToolResult, echo: Echo, place: str) -> str:
     """An output without the lines that the diff above it shows."""
     failed = bool(held.is_error)
-    after = _pre(terminal(echo.after), failed=failed) if echo.after else ""
+    after = _pre(inner_terminal(echo.after), failed=failed) if echo.after else ""
     told = f"lines {echo.first} to {echo.last} as changed above"
     return (
         f"<details{place} open><summary>{lines(held.output)}{_head(held)}</summary>"
-        f"{_pre(terminal(echo.before), failed=failed)}<p class=dim>{told}\n{after}</details>"
+        f"{_pre(inner_terminal(echo.before), failed=failed)}<p class=dim>{told}\n{after}</details>"
     )
 
 
@@ -186,7 +182,7 @@ def _head(held: ToolResult) -> str:
 def _side_files(held: ToolResult, reading: Reading) -> str:
     told = []
     for name in held.side_files:
-        own, shown = reading.side_file(name), texts.content(name)
+        own, shown = reading.side_file(name), texts.inner(name)
         if own is None:
             told.append(f"{shown}, which the run does not hold")
         else:

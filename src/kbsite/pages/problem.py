@@ -10,6 +10,7 @@ from functools import partial
 from markupsafe import Markup
 from msgspec import Struct
 
+from kbsite.charts.drawing import digits
 from kbsite.model.accounting import ListedShape, bound_by, ceiling_of
 from kbsite.model.board import Board, Cell, Column, Row
 from kbsite.model.floor import Floor
@@ -75,7 +76,7 @@ def _depends(site: Site, problem: str) -> object:
             if held.problem == problem
         ],
         [stored.run.id for stored in _elsewhere(site, problem)],
-        [listing.row_depends(site, stored) for stored in site.by_problem.get(problem, ())],
+        listing.rows_depend(site, site.by_problem.get(problem, ())),
     )
 
 
@@ -112,7 +113,7 @@ def ceiling_text(problem: Problem, shape: ListedShape, hardware: Hardware) -> st
         found = ceiling_of(problem, shape, hardware)
     except ValueError:
         return "–"
-    return f"{found.ms:.4g} ms, {bound_by(found)}" if found.ms else "–"
+    return f"{digits(found.ms)} ms, {bound_by(found)}" if found.ms else "–"
 
 
 def calibration(bound: Bound) -> str:
@@ -188,9 +189,9 @@ def _shapes(site: Site, problem: Problem, held: Sequence[str]) -> list[tuple[str
 
 def _results(site: Site, problem: str) -> Iterator[Results]:
     for board in site.boards:
-        for column in board.columns:
+        for place, column in enumerate(board.columns):
             if column.problem == problem:
-                cells = [(row, cell) for row, at, cell in board.cells if at is column]
+                cells = [(row, cell) for row in board.rows if (cell := row.cells[place])]
                 cells.sort(key=lambda pair: -(pair[1].shown.counted_score or 0))
                 rows = [row.floors for row in board.floors]
                 floors = [one for row in rows for one in row if one and one.problem == problem]

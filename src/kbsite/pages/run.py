@@ -13,11 +13,11 @@ from kbsite.model.config import Leak
 from kbsite.model.proof import Proof
 from kbsite.model.run import Run
 from kbsite.model.snapshot import Snapshots
-from kbsite.model.trajectory import Trajectory
+from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.model.transcript import Transcript
 from kbsite.pages.compared import compared
 from kbsite.pages.costs import in_words, so_far
-from kbsite.pages.filters import filters
+from kbsite.pages.filters import chips, filters
 from kbsite.pages.grade import floors_of, grade, in_ms
 from kbsite.pages.logs import log_places, logs
 from kbsite.pages.long_text import LongTexts
@@ -40,6 +40,7 @@ from kbsite.pages.page import (
     trajectory_path,
 )
 from kbsite.pages.parts import Part, Reading, cut
+from kbsite.pages.provenance import near, provenance
 from kbsite.pages.quoted_copies import copy_places, quoted_copies
 from kbsite.pages.quotes import proofs_of, proven, shown_quotes
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
@@ -183,7 +184,7 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     href = partial(_href, addresses)
     copies = quoted_copies(stored, held) if stood.held else ()
     yield from snapshot_files(stored.run, stood, href, renderer, copies)
-    values |= {"told": told, "snapshots": stood, "href": href}
+    values |= {"told": told, "snapshots": stood, "href": href, "seen": _seen(told)}
     values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
     values["minimap"] = minimap(parts, frozenset(reading.quoted))
     found = sources(stored, held, colours(stored, renderer))
@@ -194,7 +195,8 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     values |= {"sources": found, "quotes": shown_quotes(stored, held, places | cited)}
     values["logs"] = list(logs(stored, held))
     values["filters"] = filters(parts)
-    values["counts"] = counts([item for part in parts for item in part.items])
+    values["provenance"] = provenance(site, stored.run, shown)
+    values["chips"] = chips(counts([item for part in parts for item in part.items]))
 
     def whole(ways: str) -> str:
         return renderer.page("pages/run.html", path, values | {"ways": ways})
@@ -208,7 +210,7 @@ def _exports(
 ) -> Iterator[File]:
     """The run for other programs: Markdown, and a trajectory if there is a transcript."""
     attempt = attempt_of(stored)
-    large = sum(file.size for file in stored.transcripts) >= LARGE
+    large = stored.transcript_size >= LARGE
     pieces = markdown.page(shown, attempt, held)
     yield File(markdown_path(stored.run.id), pieces=pieces, large=large)
     if shown is not None:
@@ -224,15 +226,23 @@ def _reading(stored: StoredRun, held: tuple[Proof, ...]) -> Reading:
 
 def _addresses(parts: list[Part]) -> dict[str, str]:
     """The address of each anchor, seen from the run's page, whose script keeps the reader on it."""
-    pages = {anchor: part.page for part in parts for item in part.items for anchor in item.anchors}
-    return {
-        anchor: f"#{anchor}" if page == INDEX else f"{page}#{anchor}"
-        for anchor, page in pages.items()
-    }
+    addresses = {}
+    for part in parts:
+        page = "" if part.page == INDEX else part.page
+        for item in part.items:
+            for anchor in item.anchors:
+                addresses[anchor] = f"{page}#{anchor}"
+    return addresses
 
 
 def _href(addresses: Mapping[str, str], anchor: str) -> str:
     return addresses.get(anchor, f"#{anchor}")
+
+
+def _seen(told: Trajectory | None) -> bool:
+    """Whether the agent checked or timed its solution, as far as the transcript tells."""
+    kinds = (PointKind.CHECK, PointKind.BENCHMARK)
+    return told is not None and any(point.kind in kinds for point in told.points)
 
 
 def _charts(
@@ -251,13 +261,15 @@ def _charts(
 def _values(site: Site, stored: StoredRun) -> dict[str, object]:
     run = stored.run
     board = site.board_of.get(run.id)
+    attempts = attempts_of(site, run.id)
     return {
         "title": f"{run.problem} / {run.contender.label}",
         "stored": stored,
         "run": run,
         "attempt": attempt_of(stored),
         "grade": grade(site, stored),
-        "attempts": attempts_of(site, run.id),
+        "attempts": attempts,
+        "near": near(run.id, attempts.near) if attempts.count > 1 else "",
         "board": board,
         "refusal": site.refusals.get(run.id, ""),
         "leak": _leak(site, stored),

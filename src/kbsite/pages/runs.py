@@ -56,8 +56,7 @@ def _depends(
     numbers: int,
     inputs: Mapping[str, Input],  # noqa: ARG001
 ) -> object:
-    rows = [listing.row_depends(site, stored) for stored in held]
-    problems = sorted({stored.run.problem for stored in held})
+    rows, problems = listing.rows_depend(site, held), sorted({one.run.problem for one in held})
     return number, numbers, len(site.runs), rows, [site.problem_title(one) for one in problems]
 
 

@@ -79,15 +79,15 @@ def item(held: Item, reading: Reading) -> str:
 
 def finish(event: Finish) -> str:
     """The CLI's completion event, where it stands in a file that is not shown as a transcript."""
-    told = f"<pre>\n{texts.content(event.text)}</pre>" if event.text else ""
+    told = f"<pre>\n{texts.inner(event.text)}</pre>" if event.text else ""
     return f"{_finish_head(event)}{told}"
 
 
 def _opening(held: Item) -> str:
     agent = held.opens
     assert agent is not None
-    title = texts.content(agent.title) or "sub-agent"
-    told = f"{texts.content(agent.id)} · {count(len(agent.steps))} steps"
+    title = texts.inner(agent.title) or "sub-agent"
+    told = f"{texts.inner(agent.id)} · {count(len(agent.steps))} steps"
     return f"<b>agent</b> {title} <span class=dim>{told}</span>{_usage(agent.usage)}"
 
 
@@ -99,7 +99,7 @@ def _rows(held: Item) -> str:
     if len(rows) == 1:
         told = f"row of bookkeeping, line {first}"
     types = ", ".join(dict.fromkeys(str(getattr(row.event, "type", "")) for row in rows))
-    return f"{places}<b>trace</b> {len(rows)} {told}: {texts.content(types)}"
+    return f"{places}<b>trace</b> {len(rows)} {told}: {texts.inner(types)}"
 
 
 def _usage(usage: Usage) -> str:
@@ -114,8 +114,8 @@ def _usage(usage: Usage) -> str:
 def _call(step: Step, reading: Reading) -> Iterator[str]:
     call = step.event
     assert isinstance(call, ToolCall)
-    summary = f" <code>{texts.content(call.summary)}</code>" if call.summary else ""
-    yield f"<p><b>{call.tool_kind.value}</b> <i>{texts.content(call.tool)}</i>{summary}\n"
+    summary = f" <code>{texts.inner(call.summary)}</code>" if call.summary else ""
+    yield f"<p><b>{call.tool_kind.value}</b> <i>{texts.inner(call.tool)}</i>{summary}\n"
     for change in step.diffs:
         named = len(step.diffs) == 1 and change.path == call.summary
         yield pieces.diff(change, step.anchor, reading, named=named)
@@ -145,9 +145,9 @@ def _arguments(step: Step, reading: Reading) -> str:
         return plan
     description = others.get("description")
     if len(others) == 1 and isinstance(description, str):
-        return f"<p class=dim>{texts.content(description)}\n"
+        return f"<p class=dim>{texts.inner(description)}\n"
     if told := _in_a_line(others):
-        return f"<p class=dim>{texts.content(told)}\n"
+        return f"<p class=dim>{texts.inner(told)}\n"
     return pieces.folded(others, "arguments", step.anchor, reading)
 
 
@@ -169,7 +169,7 @@ def _plan(held: Mapping[str, object]) -> str:
     points = [_point(entry) for entry in lists[0]]
     if not all(points):
         return ""
-    told = "".join(f"<p class=dim>{texts.content(text)}\n" for text in others)
+    told = "".join(f"<p class=dim>{texts.inner(text)}\n" for text in others)
     return f"{told}<ul>{''.join(points)}</ul>\n"
 
 
@@ -184,15 +184,15 @@ def _point(entry: object) -> str:
     if not all(isinstance(value, str) for value in entry.values()):
         return ""
     status = str(entry["status"])
-    words = [texts.content(value) for key, value in entry.items() if key != "status" and value]
+    words = [texts.inner(value) for key, value in entry.items() if key != "status" and value]
     sign = _SIGNS.get(status, "☐")
-    return f"<li>{sign} {texts.content(status)}: {' · '.join(words)}\n"
+    return f"<li>{sign} {texts.inner(status)}: {' · '.join(words)}\n"
 
 
 def _result(step: Step, reading: Reading) -> Iterator[str]:
     result = step.event
     assert isinstance(result, ToolResult)
-    named = texts.content(result.call_id)
+    named = texts.inner(result.call_id)
     yield f"<p><b>result</b> <span class=dim>without a call in this transcript: {named}</span>\n"
     yield pieces.result(result, step.anchor, reading, result.recorded)
 
@@ -247,7 +247,7 @@ def _session(step: Step, reading: Reading) -> Iterator[str]:
     }
     yield f"<p><b>session</b>{_facts(told)}\n"
     if session.tools:
-        yield f"<p class=dim>tools: {texts.content(', '.join(session.tools))}\n"
+        yield f"<p class=dim>tools: {texts.inner(', '.join(session.tools))}\n"
     yield pieces.folded(session.raw, _AS_WRITTEN, step.anchor, reading)
 
 
@@ -266,13 +266,13 @@ def _finish_head(event: Finish) -> str:
         "after": "" if event.seconds is None else duration(event.seconds),
         "turns": "" if event.turns is None else str(event.turns),
     }
-    reason = f"<span class={tones[event.ok]}>{texts.content(event.reason)}</span>"
+    reason = f"<span class={tones[event.ok]}>{texts.inner(event.reason)}</span>"
     return f"<p><b>end</b> {reason}{_facts(told)}</p>\n"
 
 
 def _facts(told: Mapping[str, str]) -> str:
     return "".join(
-        f" <span class=fact><span class=dim>{name}</span> {texts.content(value)}</span>"
+        f" <span class=fact><span class=dim>{name}</span> {texts.inner(value)}</span>"
         for name, value in told.items()
         if value
     )
@@ -281,15 +281,15 @@ def _facts(told: Mapping[str, str]) -> str:
 def _malformed(step: Step, reading: Reading) -> Iterator[str]:
     event = step.event
     assert isinstance(event, Malformed)
-    place = f"{texts.content(event.source.file)} line {event.source.line}"
-    yield f"<p class=tone-warn><b>malformed</b> {place}: {texts.content(event.reason)}\n"
+    place = f"{texts.inner(event.source.file)} line {event.source.line}"
+    yield f"<p class=tone-warn><b>malformed</b> {place}: {texts.inner(event.reason)}\n"
     yield pieces.long(event.text, step.anchor, reading)
 
 
 def _unknown(step: Step, reading: Reading) -> Iterator[str]:
     event = step.event
     assert isinstance(event, Unknown)
-    told = f"a row of type {texts.content(event.type)}, shown as it is"
+    told = f"a row of type {texts.inner(event.type)}, shown as it is"
     yield f"<p class=tone-warn><b>unknown</b> {told}\n"
     yield pieces.long(event.raw, step.anchor, reading)
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +25,6 @@ SLOW_SECONDS = 60
 """A call that takes longer is called slow."""
 
 _SOLUTION = re.compile(r"(^|[/\\])solution\.py$")
-_ANCHOR = re.compile(r"(?P<file>.*?)L(?P<line>\d+)(?:-\d+)?$")
 
 _IN_DIFF = {
     "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content",
@@ -71,14 +71,11 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
         """Whether something went wrong in it."""
         if self.step is None:
             return False
-        match self.step.event:
-            case Malformed() | Unknown():
-                return True
-            case Notice(topic=topic):
-                return topic is Topic.ERROR
-            case _:
-                pass
-        result = self.step.result
+        event, result = self.step.event, self.step.result
+        if isinstance(event, Malformed | Unknown):
+            return True
+        if isinstance(event, Notice):
+            return event.topic is Topic.ERROR
         return result is not None and (bool(result.is_error) or bool(result.exit_code))
 
     @property
@@ -101,14 +98,15 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
     def marks(self) -> list[str]:
         """Everything that a filter may ask of it."""
         told = [self.kind]
-        if self.failed:
-            told.append("is-error")
-        if self.edits:
-            told.append("is-edit")
-        if self.slow:
-            told.append("is-slow")
-        if self.edits_solution:
-            told.append("is-solution")
+        if self.step is not None:
+            if self.failed:
+                told.append("is-error")
+            if self.edits:
+                told.append("is-edit")
+            if self.slow:
+                told.append("is-slow")
+            if self.edits_solution:
+                told.append("is-solution")
         if self.depth > 0:
             told.append("is-sub")
         return told
@@ -177,18 +175,20 @@ def _trace(rows: list[Step], log: AgentLog, depth: int, pause: float) -> Item:
 
 def counts(row: list[Item]) -> Mapping[str, int]:
     """How many items each filter would leave."""
-    return Counter(mark for item in row for mark in item.marks)
+    return Counter(chain.from_iterable([item.marks for item in row]))
 
 
 def line_ranges(row: list[Item]) -> str:
     """Which lines of which files some items stand for: "1-40 fab12-3-17", for a script to read."""
-    ranges: dict[str, tuple[int, int]] = {}
-    for anchor in (anchor for item in row for anchor in item.anchors):
-        if match := _ANCHOR.match(anchor):
-            line = int(match["line"])
-            low, high = ranges.get(match["file"], (line, line))
-            ranges[match["file"]] = (min(low, line), max(high, line))
-    return " ".join(f"{file}{low}-{high}" for file, (low, high) in ranges.items())
+    lines: dict[str, list[int]] = {}
+    for item in row:
+        for anchor in item.anchors:
+            # Such as "L12", "fab12-L12-3": the line is told before what is said of it.
+            file, sign, place = anchor.rpartition("L")
+            line = place.partition("-")[0]
+            if sign and line.isdecimal():
+                lines.setdefault(file, []).append(int(line))
+    return " ".join(f"{file}{min(held)}-{max(held)}" for file, held in lines.items())
 
 
 def other_arguments(step: Step) -> Mapping[str, object] | str:
@@ -254,6 +254,7 @@ def _is_told(step: Step, key: str, value: object) -> bool:
     asked = [] if isinstance(arguments, str) else list(arguments.values())
     if isinstance(value, list | Mapping) and value and value in asked:
         return True
-    told_by_diff = key in _COPIES or (key in _IN_DIFF and _diffs_show(step, value))
-    own = any(not change.replayed for change in step.diffs)
-    return own and (told_by_diff or (key in _IN_DIFF and value in asked))
+    if all(change.replayed for change in step.diffs):
+        return False
+    # What was asked for is found sooner than what the diffs show.
+    return key in _COPIES or (key in _IN_DIFF and (value in asked or _diffs_show(step, value)))
