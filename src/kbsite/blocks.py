@@ -4,39 +4,57 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
-_CHARACTERS = (
-    r"A-Za-z0-9 ,.;:?!'\"()/%+=@#$^{}\u00a1-\u00ac\u00ae-\u02ff\u0370-\u058f"
-    r"\u2010-\u2015\u2018-\u2026\u2190-\u22ff\u2500-\u25ff\u4e00-\u9fff-"
+_BEYOND = (
+    r"\u00a1-\u00ac\u00ae-\u02ff\u0370-\u058f\u2010-\u2015\u2018-\u2026\u2190-\u22ff\u2500-\u27bf"
+    r"\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\ufe0f\uff01-\uff5e\U0001f300-\U0001faff"
 )
+"""Letters and signs beyond ASCII: none of them has a meaning of its own, or is a blank."""
+_CHARACTERS = rf"A-Za-z0-9 ,.;:?!'\"()/%+=@#$^{{}}>\[{_BEYOND}-"
 """What has no meaning of its own wherever it stands in a line, save its start and its end."""
+_NO_LINK = r"\](?!\()|\]\((?=[a-gi-ln-zA-GI-LN-Z0-9/.#])"
+"""The end of brackets that link nothing, or what the parser takes for no address: a link's starts
+with http or mailto."""
+_BETWEEN = rf"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|{_NO_LINK}|(?<!~)~(?!~)"
+"""What has none where it stands: no emphasis, no link, nothing struck out."""
 
-_COLON = r"[.:!?](?=\*\*(?:[ ,;)\n]|\Z))"
-"""A sign that strong words may end with, where what follows leaves no doubt that they do."""
-_STRONG = rf"\*\*([A-Za-z0-9](?:[A-Za-z0-9 ,.:/+-]*(?:[A-Za-z0-9]|{_COLON}))?)\*\*"
-_OF_CODE = r"A-Za-z0-9,.;:?!'()/%+=@#$^{}_*|~\[\]\-"
-_CODE = rf"`([{_OF_CODE}](?:[{_OF_CODE} ]*[{_OF_CODE}])?)`"
+_OF_CODE = rf"A-Za-z0-9,.;:?!'\"()/%+=@#$^{{}}_*|~\[\]<>&{_BEYOND}\-"
+_CODED = rf"[{_OF_CODE}](?:[{_OF_CODE} ]*[{_OF_CODE}])?"
+_CODE = rf"`({_CODED})`"
+_OPENS = r"(?=[A-Za-z0-9])|(?<![^ \n]\*\*)(?! )"
+_CLOSES = r"(?<=[A-Za-z0-9])|(?<! )(?=\*\*(?:[ ,.:;)\n]|\Z))"
+"""Where stars leave no doubt that strong words start and end: beside a letter, or behind and before
+what parts words."""
+_STRONG = rf"\*\*((?:{_OPENS})(?>[{_CHARACTERS}]+|{_BETWEEN}|`{_CODED}`(?!`))+(?:{_CLOSES}))\*\*"
 _MARKS = re.compile(f"{_STRONG}|{_CODE}")
 """Strong words and code: the first group or the second."""
 
 _MARK = rf"(?:{_STRONG}|{_CODE})(?![`*])"
-_LINE = (
-    rf"""(?>[A-Za-z"'(]|{_MARK})"""
-    rf"(?>[{_CHARACTERS}]+|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|{_MARK})*(?<! )"
-)
-_SIMPLE = re.compile(_LINE)
+_WORDS = rf"(?>[{_CHARACTERS}]+|{_BETWEEN}|{_MARK})*(?<! )"
+_SIMPLE = re.compile(rf"""(?>[A-Za-z"'(\[{_BEYOND}]|{_MARK}){_WORDS}""")
 """A line of a paragraph that holds nothing but words, strong ones and code."""
-_WITHIN = re.compile(rf"(?! )(?>[{_CHARACTERS}]+|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|{_MARK})*(?<! )")
+_WITHIN = re.compile(rf"(?! ){_WORDS}")
 """The same within a block, such as a cell: where it may start with anything that has no meaning."""
 
 _FENCE = re.compile(r"```([A-Za-z0-9+#.-]*)")
 
 
-def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a text: simple paragraphs ("p") and lists ("-"), fenced code ("```"), else ("").
+_NUMBER = re.compile(r"[0-9]{1,9}\. ")
+_HEADING = re.compile(r"(#{1,6}) (?! )(.*)(?<![# ])")
+_RULE = re.compile(r"\|(?: *(?:-+|:-+|-+:|:-+:) *\|)+")
+"""The line below the head of a table."""
+_GOES_ON = frozenset(" \t-+*0123456789")
+"""What a line starts with that may go on with a list, or with what stands in it."""
 
-    Most that models write are the first three, which need no parser; what stands between two of
-    them means the same wherever it stands. Blank lines stand in none but the last.
+
+def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a text as blocks that need no parser, each with its kind, and else ("").
+
+    The kinds are paragraphs ("p"), lists ("-" and "1."), headings ("#"), tables ("|") and fenced
+    code ("```"), all of simple lines. Most that models write is of these, and what stands between
+    two of them means the same wherever it stands. Blank lines stand within the last two ("```" and
+    "") and between the items of a list that is set wide.
     """
     lines = text.split("\n")
     rest, at = [], 0
@@ -44,7 +62,7 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
         rest, at = [text], len(lines)
     while at < len(lines):
         kind, end = _block(lines, at)
-        if kind == "-" and rest:
+        if kind in _LISTS and rest:
             kind = ""
         if kind and rest:
             yield "", rest
@@ -58,6 +76,9 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
         yield "", rest
 
 
+_LISTS = ("-", "1.")
+
+
 def _block(lines: list[str], start: int) -> tuple[str, int]:
     """What stands at a line, as `blocks` names it, and where it ends; a blank line is a block."""
     if not lines[start].strip(" \t"):
@@ -66,7 +87,7 @@ def _block(lines: list[str], start: int) -> tuple[str, int]:
     kind = _kind(lines[start:end])
     if kind is None:
         return "", len(lines)
-    return ("", end) if kind == "-" and not _ends(lines, end) else (kind, end)
+    return _whole_list(lines, kind, end) if kind in _LISTS else (kind, end)
 
 
 def _block_end(lines: list[str], start: int) -> int:
@@ -74,25 +95,116 @@ def _block_end(lines: list[str], start: int) -> int:
     if _FENCE.fullmatch(lines[start]):
         inside = (n for n in range(start + 1, len(lines)) if lines[n].lstrip().startswith("```"))
         return next(inside, len(lines) - 1) + 1
+    if _is_heading(lines[start]):
+        return start + 1
     simple = True
     for number in range(start, len(lines)):
-        # A list ends the simple paragraph that it stands below.
-        listed = number > start and simple and _is_item(lines[number])
-        if listed or not lines[number].strip(" \t"):
+        # A list or a heading ends the simple paragraph that it stands below.
+        if (number > start and simple and _ends_words(lines[number])) or not lines[number].strip(
+            " \t"
+        ):
             return number
         simple = simple and _SIMPLE.fullmatch(lines[number]) is not None
     return len(lines)
 
 
-def _ends(lines: list[str], end: int) -> bool:
-    """Whether a list ends for sure before a line: by its text's end, a paragraph or a fence."""
-    after = next((line for line in lines[end:] if line.strip(" \t")), None)
-    return after is None or bool(_SIMPLE.fullmatch(after) or _FENCE.fullmatch(after))
+def _ends_words(line: str) -> bool:
+    """Whether a line that stands below words is none of them; of numbers only the first is."""
+    return (_listed(line) != "" and line.startswith(("- ", "1. "))) or _is_heading(line)
 
 
-def _is_item(line: str) -> bool:
-    """Whether a line is a simple one as an item of a list."""
-    return line.startswith("- ") and _SIMPLE.fullmatch(line, 2) is not None
+def _whole_list(lines: list[str], kind: str, end: int) -> tuple[str, int]:
+    """A list with all of it that stands behind blank lines; no kind where it may go on behind."""
+    at = end
+    while at < len(lines):
+        if not lines[at].strip(" \t"):
+            at += 1
+        elif _listed(lines[at]) == kind:
+            end = _block_end(lines, at)
+            found = _kind(lines[at:end])
+            if found != kind:
+                return "", len(lines) if found is None else end
+            at = end
+        else:
+            return "" if lines[at][0] in _GOES_ON else kind, end
+    return kind, end
+
+
+def _listed(line: str) -> str:
+    """Of which kind of list a line is a simple item; empty where it is none."""
+    if line.startswith("- "):
+        return "-" if _SIMPLE.fullmatch(line, 2) else ""
+    number = _NUMBER.match(line)
+    return "1." if number and _SIMPLE.fullmatch(line, number.end()) else ""
+
+
+def _is_heading(line: str) -> bool:
+    head = _HEADING.fullmatch(line) if line.startswith("#") else None
+    return head is not None and _WITHIN.fullmatch(head[2]) is not None
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip(" ") for cell in row[1:-1].split("|")]
+
+
+def _is_table(block: list[str]) -> bool:
+    """Whether lines are a table that is as wide everywhere, with nothing but simple cells."""
+    if len(block) < 2 or not _RULE.fullmatch(block[1]):
+        return False
+    rows = [_cells(row) for row in block if len(row) > 1 and row[0] == row[-1] == "|"]
+    return (
+        len(rows) == len(block)
+        and len({len(row) for row in rows}) == 1
+        and all(map(_WITHIN.fullmatch, chain.from_iterable(rows)))
+    )
+
+
+def simple_html(kind: str, lines: list[str]) -> str:
+    """A block of some kind of simple lines as HTML, without the end tags that HTML implies."""
+    match kind:
+        case "p":
+            return "<p>" + marked("\n".join(lines)) + "\n"
+        case "#":
+            marks, _, words = lines[0].partition(" ")
+            # Below the headings of the page that it stands on.
+            tag = f"h{min(6, len(marks) + 3)}"
+            return f"<{tag}>{marked(words)}</{tag}>\n"
+        case "|":
+            return _table(lines)
+        case _:
+            return _list(kind, lines)
+
+
+def _list(kind: str, lines: list[str]) -> str:
+    items = [line.partition(" ")[2] for line in lines if line.strip(" \t")]
+    wide = "\n<p>{}\n\n" if len(items) < len(lines) else "{}\n"
+    listed = "".join(f"<li>{wide.format(marked(item))}" for item in items)
+    if kind == "-":
+        return f"<ul>\n{listed}</ul>\n"
+    first = int(lines[0].partition(".")[0])
+    start = "" if first == 1 else f' start="{first}"'
+    return f"<ol{start}>\n{listed}</ol>\n"
+
+
+def _table(lines: list[str]) -> str:
+    aligned = [_ALIGNED[rule[0] == ":", rule[-1] == ":"] for rule in _cells(lines[1])]
+    head, *rows = (
+        "<tr>\n"
+        + "".join(
+            f"<{tag}{place}>{marked(cell)}\n"
+            for place, cell in zip(aligned, _cells(line), strict=True)
+        )
+        for tag, line in [("th", lines[0]), *(("td", line) for line in lines[2:])]
+    )
+    body = f"<tbody>\n{''.join(rows)}" if rows else ""
+    return f"<table>\n<thead>\n{head}{body}</table>\n"
+
+
+_ALIGNED = {
+    (False, False): "", (True, False): ' class="align-left"',
+    (False, True): ' class="align-right"', (True, True): ' class="align-center"',
+}  # fmt: skip
+"""How a column stands, by whether the line below its head has a colon before and behind."""
 
 
 def is_simple(text: str) -> bool:
@@ -107,20 +219,36 @@ def marked(text: str) -> str:
 
 def bare(text: str) -> str:
     """The words of simple lines, without the marks of what is strong and what is code."""
-    return _MARKS.sub(r"\1\2", text) if "*" in text or "`" in text else text
+    return _MARKS.sub(_bare, text) if "*" in text or "`" in text else text
 
 
 def _tagged(mark: re.Match[str]) -> str:
-    return f"<strong>{mark[1]}</strong>" if mark[1] else f"<code>{mark[2]}</code>"
+    if mark[1]:
+        return f"<strong>{marked(mark[1])}</strong>"
+    code = mark[2].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    code = code.replace('"', "&quot;")
+    return f"<code>{code}</code>"
+
+
+def _bare(mark: re.Match[str]) -> str:
+    return bare(mark[1]) if mark[1] else mark[2]
 
 
 def _kind(block: list[str]) -> str | None:
     """What a block is; None where it may go on beyond its end."""
     if all(map(_SIMPLE.fullmatch, block)):
         return "p"
-    if all(map(_is_item, block)):
-        return "-"
+    if kind := _listed(block[0]):
+        return kind if all(_listed(line) == kind for line in block) else _open(block)
+    if _is_heading(block[0]):
+        return "#"
+    if block[0].startswith("|") and _is_table(block):
+        return "|"
     if _FENCE.fullmatch(block[0]) and len(block) > 1 and block[-1] == "```":
         return "```"
+    return _open(block)
+
+
+def _open(block: list[str]) -> str | None:
     # A fence may go on behind blank lines, in a list too; a simple line would not end it for sure.
     return None if any("```" in line or "~~~" in line for line in block) else ""

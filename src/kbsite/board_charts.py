@@ -230,11 +230,11 @@ def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_an
 def _points(board: Board, measure: Measure) -> list[tuple[Attempt, float, float]]:
     """The runs that have both, with what they took and their score."""
     return [
-        (attempt, value, attempt.counted_score)
+        (attempt, value, height)
         for _, _, cell in board.cells
         for attempt in cell.attempts
-        if attempt.counted_score is not None
-        and _known(attempt.score)
+        if (height := attempt.counted_score) is not None
+        and _known(height)
         and (value := measure.of(attempt.run)) is not None
         and _known(value)
     ]

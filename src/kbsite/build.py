@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +76,8 @@ def build(
         with one_core() if isinstance(chosen, Here) else nullcontext():
             before, now, again, folders = _standings(settings, memory, fresh=fresh)
         if before.program and _same(before, now) and not again:
-            work, standing, rest = Work(), before, _nothing
+            work, standing = Work(), before
+            rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
@@ -88,7 +90,22 @@ def build(
         if told:
             told(built)
         rest()
+        if memory is None:
+            _LEFT[1:] = [rest]
         return built
+
+
+def _get_ready(memory: Memory, out: Path, standing: Standing) -> None:
+    """Load what the next build needs: this process stays, and nobody waits for it now."""
+    _load_while(lambda: True)
+    memory.recall(out, standing, standing.code)
+
+
+_LEFT: list[object] = []
+"""What the last build knew, of a process that will not build again: to take that apart takes longer
+than to make most pages, so it goes with the process."""
+# A list that holds itself is not taken apart when the process ends either.
+_LEFT.append(_LEFT)
 
 
 def _nothing() -> None:
@@ -110,7 +127,7 @@ def _standings(
     places, folders = _places(settings), Rested(settings.out, before.marker)
     many = heard is None and len(before.inputs) >= rested.MANY
     look = folders.look(places, before.inputs) if many else None
-    now = _meanwhile(settings, before, heard, look)
+    now = _meanwhile(settings, before, heard, look, anew=memory is None)
     held = look().applied(before.inputs) if look else inputs(places, before.inputs, heard)
     again = memory is not None and memory.owes_a_look and heard is None
     return before, structs.replace(now, inputs=held), again, folders
@@ -121,8 +138,10 @@ def _meanwhile(
     before: Standing,
     heard: Collection[str] | None,
     look: SharedLook[Difference] | None,
+    *,
+    anew: bool,
 ) -> Standing:
-    """What is to stand, but for the inputs; then what helps who looks at these."""
+    """What is to stand, but for the inputs; then what helps who looks at these, and who builds."""
     try:
         now = Standing(
             program=dict(program(before.program, heard).files),
@@ -131,6 +150,10 @@ def _meanwhile(
         if look:
             look.join()
             _load_while(look.is_under_way)
+            if anew and look.is_under_way():
+                from kbsite.record import recorded
+
+                recorded(settings.out, before.marker, now.code)
     finally:
         if look:
             look.leave()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,7 +29,7 @@ from kbsite.store.runs import AUDIT, StoredRun
 Tick = Callable[[str, int, int], None]
 """Told what has been done, how many things are done, and how many there are."""
 
-KEPT = 24_000_000
+KEPT = 64_000_000
 """Bytes of transcripts that are kept as they were read, so that pages need not read them again."""
 
 LONG = 1_000_000
@@ -268,7 +267,7 @@ class _Keeping(Struct, frozen=True):
 
 
 def _size(work: _Work) -> int:
-    return sum(file.size for file in work.run.stored.transcripts)
+    return work.run.stored.transcript_size
 
 
 _LEAST, _FASTER = 6_000, 4
@@ -294,7 +293,7 @@ class _Afar(Struct, frozen=True):
         stored = told.run.stored.arrived(folder)
         problem = self.problems.get(stored.run.problem)
         return _noticed(
-            structs.replace(told, run=replace(told.run, stored=stored, problem=problem))
+            structs.replace(told, run=structs.replace(told.run, stored=stored, problem=problem))
         )
 
 
@@ -305,7 +304,7 @@ def _errand(anew: Sequence[_Work], keeping: _Keeping) -> Errand[_Work, Noticed]:
     def parcel(work: _Work) -> Parcel:
         stored = work.run.stored
         told = structs.replace(
-            work, run=replace(work.run, stored=stored.sent(), problem=None, shared={})
+            work, run=structs.replace(work.run, stored=stored.sent(), problem=None, shared={})
         )
         return Parcel(told, [file.at for file in stored.files])
 
@@ -322,7 +321,8 @@ def _unlooked(lost: Lost) -> Noticed:
 def _scanned(work: _Work, keeping: _Keeping | None) -> Scan:
     told: list[str] = []
     # A view of its own: what detectors make of a run goes when they are done with it.
-    run = replace(work.run, shared={}, told=keeping.of(work.run) if keeping else None)
+    told_to = keeping.of(work.run) if keeping else None
+    run = structs.replace(work.run, shared={}, told=told_to)
     known = work.known
     of_sources = alarms.of_sources(run, told) if known is None else known
     sources = "" if told else work.sources

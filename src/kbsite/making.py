@@ -58,7 +58,8 @@ def make(
         memory.recall(out, before, code)
         known, runs = memory.record, memory.runs
         since = changes(before.inputs, now.inputs)
-        hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine, _load)
+        load = partial(_load, anew=before.code != code)
+        hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine, load)
         held = hiding.shown()
         ahead: Ahead = {}
         noticed = known if before.code == code else Record()
@@ -174,12 +175,12 @@ def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
     )
 
 
-def _load() -> None:
+def _load(*, anew: bool = False) -> None:
     """While others look at many runs: load what looks them over and what makes pages."""
-    from kbsite import alarms, page_making, text  # noqa: F401 - it takes as long as some pages
+    from kbsite import alarms, page_making  # it takes as long as some pages
 
     alarms.load(sources=False)
-    text.load()
+    page_making.load(anew=anew)
 
 
 def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:

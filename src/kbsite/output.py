@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from kbsite.beside import beside
 from kbsite.model.work import Work
 from kbsite.store import spares
-from kbsite.store.files import Stored, digest, gzipped
+from kbsite.store.files import AT_ONCE, Stored, digest, gzipped
 from kbsite.store.swapping import put_in_place, recover, remove
 from kbsite.store.writing import write_new, write_pieces
 
@@ -130,8 +130,12 @@ class Output:
         self.out = out
         self.folder = out.with_name(f"{out.name}.partial")
         self.work = work
-        self._at = f"{out}/"
+        self._at, self._home = f"{out}/", f"{self.folder}/"
+        self._is_first = not out.is_dir()
+        """Whether no site stands: then nobody looks what stands of it."""
         self._beside: list[Callable[[], Placed]] = []
+        self._large: list[File] = []
+        """Files that a copy of this process is to write."""
         self._placed: set[str] = set()
         self._fresh: set[str] = set()
         """Of the placed files those that are not what stands in the site."""
@@ -149,7 +153,8 @@ class Output:
     def apart(self) -> Output:
         """The same folder, to put files in with an account of its own: `placed` and `work`."""
         own = copy(self)
-        own.work, own._beside, own._placed, own._fresh = Work(), [], set(), set()
+        own.work, own._placed, own._fresh = Work(), set(), set()
+        own._beside, own._large = [], []
         return own
 
     @property
@@ -159,28 +164,52 @@ class Output:
 
     def write(self, file: File) -> None:
         """Put a file in its place; one that comes in pieces, when `settle` is called."""
+        if file.pieces is not None and file.large:
+            self._large.append(file)
+            return
+        self._begin()
         if file.stays:
             self.keep([file.path])
         elif file.pieces is None:
             self.write_bytes(file.path, file_bytes(file))
         else:
-            work = partial(self._pieces, file)
-            self._beside.append(beside(work) if file.large else work)
+            self._beside.append(partial(self._in_pieces, [file]))
+
+    def _begin(self) -> None:
+        """Have the large files written that came one after the other, all by one copy.
+
+        What they are made of is the same, and a copy of this process takes it over as it reads it.
+        """
+        large, self._large = self._large, []
+        if large:
+            self._beside.append(beside(partial(self._in_pieces, large)))
+
+    def _in_pieces(self, files: Sequence[File]) -> Placed:
+        placed = [self._pieces(file) for file in files]
+        written = tuple(path for one in placed for path in one.written)
+        return Placed(written, tuple(path for one in placed for path in one.kept))
 
     def _pieces(self, file: File) -> Placed:
         """Write a file in pieces, or keep the one that stands there if it holds the same."""
         target = self._way_to(file.path)
-        written = write_pieces(target, file.pieces or ())
-        if not self.stand([file.path]) or digest(self.out / file.path) != written:
+        write_pieces(target, file.pieces or ())
+        if not self._stands_as(file.path, target):
             return Placed(written=(file.path,))
-        target.unlink()
-        spares.link(self.out / file.path, target)
+        Path(target).unlink()
+        spares.link(f"{self._at}{file.path}", target)
         return Placed(kept=(file.path,))
+
+    def _stands_as(self, path: str, target: str) -> bool:
+        """Whether a file stands in the site that holds the same as one that was written."""
+        old = self._status(path)
+        if old is None or old.st_size != os.lstat(target).st_size:
+            return False
+        return digest(self.out / path) == digest(Path(target))
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Put a file in its place: the one that stands there, if it holds the same."""
-        old = self.out / path
-        if self.stand([path]) and old.stat().st_size == len(data) and old.read_bytes() == data:
+        old = self._status(path)
+        if old and old.st_size == len(data) and (self.out / path).read_bytes() == data:
             self.keep([path])
             return
         write_new(self._way_to(path), data)
@@ -190,7 +219,7 @@ class Output:
         """Put copies of files in their places, some of them compressed."""
         kept, written = [], []
         for source in sources:
-            if source.same and self._take_over(source.path, _status(f"{self._at}{source.path}")):
+            if source.same and self._take_over(source.path, self._status(source.path)):
                 kept.append(source.path)
                 continue
             written.append(source.path)
@@ -198,12 +227,7 @@ class Output:
             if source.compressed:
                 write_new(target, gzipped(source.file))
             else:
-                try:
-                    _copy(source.file, target)
-                except FileNotFoundError:
-                    # Only the first file of a folder finds none.
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    _copy(source.file, target)
+                _copy(source.file, target)
         self.count(Placed(tuple(written), tuple(kept)))
 
     def keep(self, paths: Collection[str]) -> bool:
@@ -212,7 +236,7 @@ class Output:
             self.work.kept += len(paths)
             self._placed.update(paths)
             return True
-        held = [_status(f"{self._at}{path}") for path in paths]
+        held = [self._status(path) for path in paths]
         if None in held:
             return False
         for path, status in zip(paths, held, strict=True):
@@ -226,25 +250,39 @@ class Output:
             return False
         if self._standing is None or path not in self._standing or status.st_nlink < spares.NAMES:
             target = self._way_to(path)
-            target.unlink(missing_ok=True)
-            spares.link(self.out / path, target)
+            Path(target).unlink(missing_ok=True)
+            spares.link(f"{self._at}{path}", target)
         return True
 
-    def _way_to(self, path: str) -> Path:
+    def _way_to(self, path: str) -> str:
         """Where a file belongs, without what an earlier build left in its way."""
-        target = self.folder / path
+        target = f"{self._home}{path}"
         if self._standing is not None and path not in self._standing:
-            for folder in [*target.relative_to(self.folder).parents][-2::-1]:
-                above = self.folder / folder
-                if above.is_symlink() or (above.exists() and not above.is_dir()):
-                    above.unlink()
-            if target.is_dir() and not target.is_symlink():
-                remove(target)
+            self._clear(Path(target))
         return target
+
+    def _clear(self, target: Path) -> None:
+        """Take away what stands where a file belongs, or a folder that it lies in."""
+        for folder in [*target.relative_to(self.folder).parents][-2::-1]:
+            above = self.folder / folder
+            if above.is_symlink() or (above.exists() and not above.is_dir()):
+                above.unlink()
+        if target.is_dir() and not target.is_symlink():
+            remove(target)
 
     def stand(self, paths: Iterable[str]) -> bool:
         """Whether all of these files stand in the site as it was."""
-        return all(_status(f"{self._at}{path}") for path in paths)
+        return all(self._status(path) for path in paths)
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """What the system says of a regular file of the site as it was; None if there is none."""
+        if self._is_first:
+            return None
+        try:
+            status = os.lstat(f"{self._at}{path}")
+        except OSError:
+            return None
+        return status if stat.S_ISREG(status.st_mode) else None
 
     def stood(self, path: str) -> bytes | None:
         """What a file of the site as it was holds; None where there is none to read."""
@@ -252,6 +290,7 @@ class Output:
 
     def settle(self) -> None:
         """Wait for the files that are written beside; what went wrong first is raised at last."""
+        self._begin()
         waiting, self._beside = self._beside, []
         wrong: list[Exception] = []
         for placed in waiting:
@@ -298,27 +337,20 @@ class Output:
         return spares.lay_aside(self.out, self.folder, self._standing, self._placed, self._fresh)
 
 
-def _status(path: str) -> os.stat_result | None:
-    """What the system says of a regular file; None if there is none."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
-
-
 _AT_ONCE = 1 << 20
 """Bytes of a file that is copied in one piece: that takes half as many calls of the system."""
 
 
-def _copy(file: Stored, target: Path) -> None:
+def _copy(file: Stored, target: str) -> None:
     if file.size <= _AT_ONCE:
         write_new(target, file.read())
         return
+    path = Path(target)
     # What stands there is a file of the site as well.
-    target.unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not file.hidden:
-        shutil.copyfile(file.path, target, follow_symlinks=False)
+        shutil.copyfile(file.path, path, follow_symlinks=False)
         return
-    with file.open() as stream, target.open("wb") as written:
-        shutil.copyfileobj(stream, written, 1 << 20)
+    with file.open() as stream, path.open("wb") as written:
+        shutil.copyfileobj(stream, written, AT_ONCE)

@@ -23,7 +23,7 @@ from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
 from kbsite.standing import Standing, digest, plain
 from kbsite.store.runs import StoredRun
-from kbsite.store.schema import SCHEMAS, schema
+from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.store.writing import json_text
 from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page, stretched
 
@@ -44,6 +44,13 @@ def still_right(
 def _hashes(site: Site) -> list[tuple[str, str]]:
     """What tells whether problems are what they were."""
     return [(name, stored.hash) for name, stored in site.problems.items()]
+
+
+def load(*, anew: bool) -> None:
+    """Load what makes pages; for a site that is made `anew`, make what has to wait for no run."""
+    text.load(colours=anew)
+    for name in SCHEMAS if anew else ():
+        schema_text(name)
 
 
 _MANY = 20
@@ -204,8 +211,8 @@ class PageMaking(Struct, dict=True):
         if self.earlier.code == self.now.code and self.prepared.output.keep(schemas):
             return
         for name in sorted(SCHEMAS):
-            text = json_text(schema(name))
-            self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", text.encode())
+            told = schema_text(name)
+            self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", told.encode())
 
     def _is_same(self, path: Path, name: str) -> bool:
         """Whether a file of the program is what it was, and kept so in the site."""
@@ -228,8 +235,9 @@ class PageMaking(Struct, dict=True):
             yield CopyFiles(stored, copies)
 
     def _copies(self, stored: StoredRun) -> Iterator[Copy]:
+        home = stored.folder.absolute()
         for file in stored.files:
-            name = str(file.path.absolute())
+            name = f"{home}/{file.name}"
             old, new = self.earlier.inputs.get(name), self.prepared.inputs.get(name)
             same = old is not None and new is not None and old.says == new.says
             yield Copy(file, raw_path(stored.run.id, file.name), same)

@@ -6,6 +6,7 @@ The record lies beside the site, never in it: a site is the same however it was 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -125,11 +126,10 @@ class Memory(Struct):
         same = self._out == out and self._code == code
         if same and self.record.marker == standing.marker:
             return
-        record = read_told(_path(out, "pages"), Record)
-        fits = record is not None and record.marker == standing.marker
-        self.record = record if record and fits else Record()
-        self.hidden = read_told(_path(out, "hidden"), Looked) or Looked()
-        self.runs = read_known(_path(out, "runs"), code)
+        self.record, self.hidden, self.runs = recorded(out, standing.marker, code)
+        # They are this build's now, and change with it.
+        recorded.cache_clear()
+        self._out, self._code = out, code
 
     def remember(self, out: Path, record: Record, hidden: Looked) -> None:
         """Know what a build has made, which is still to be written down."""
@@ -147,6 +147,15 @@ class Memory(Struct):
         write_known(_path(out, "runs"), self.runs)
         write_told(_path(out, "pages"), self.record)
         write_standing(out, standing)
+
+
+@lru_cache(maxsize=1)
+def recorded(out: Path, marker: int, code: str) -> tuple[Record, Looked, KnownRuns]:
+    """What lies beside the site of a marker; read once where it was asked for ahead of a build."""
+    record = read_told(_path(out, "pages"), Record)
+    fits = record is not None and record.marker == marker
+    hidden = read_told(_path(out, "hidden"), Looked) or Looked()
+    return record if record and fits else Record(), hidden, read_known(_path(out, "runs"), code)
 
 
 def rows_path(out: Path) -> Path:

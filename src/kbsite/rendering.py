@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import jinja2
 from jinja2.bccache import Bucket
+from jinja2.runtime import Context
 from markupsafe import Markup
 from msgspec import Struct, field
 
 from kbsite import __version__, assets, text
+from kbsite.charts.drawing import digits
 from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.output import Destination
@@ -76,10 +78,27 @@ def compiled() -> jinja2.BytecodeCache | None:
         return None
 
 
+class _Context(Context):
+    """What a template knows while it is made."""
+
+    def call(self, called: Callable[..., object], /, *given: object, **named: object) -> object:
+        """What something that a template calls gives back.
+
+        Nothing that our templates call asks for the context itself; jinja2 looks for that at each
+        of the hundred calls of a small page, which takes longer than most of them do.
+        """
+        named.pop("_loop_vars", None)
+        named.pop("_block_vars", None)
+        return called(*given, **named)
+
+
 class Environment(jinja2.Environment):
     """Templates, and which of them are used."""
 
+    context_class = _Context
     used: set[str]
+    found: dict[str, jinja2.Template]
+    """Those that were asked for, by name: there are no more than files."""
 
     def get_template(
         self,
@@ -88,9 +107,14 @@ class Environment(jinja2.Environment):
         globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - jinja2 calls it so
     ) -> jinja2.Template:
         """A template; each one that another one includes, extends or imports comes by here."""
-        found = super().get_template(name, parent, globals)
+        # A page asks for a dozen, and to have jinja2 find one again takes as long as a short one.
+        found = None if globals or not isinstance(name, str) else self.found.get(name)
+        if found is None:
+            found = super().get_template(name, parent, globals)
         if found.name:
             self.used.add(found.name)
+            if not globals:
+                self.found[found.name] = found
         return found
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
@@ -110,17 +134,19 @@ def environment(site: Site) -> Environment:
         auto_reload=False,
         bytecode_cache=compiled(),
     )
-    env.used = set()
+    env.used, env.found = set(), {}
     env.filters.update(
         visible=text.visible,
         content=text.content,
         markdown=text.markdown,
+        with_code=text.with_code,
         terminal=terminal,
         json=lambda value: text.visible(value if isinstance(value, str) else text.json(value)),
         diff=text.diff,
         rendered=Markup,
         picture=lambda image: text.picture(image.media_type, image.data, image.url),
         in_short=facts.in_short,
+        short_place=facts.short_place,
         score=facts.score,
         percent=facts.percent,
         count=facts.count,
@@ -129,6 +155,7 @@ def environment(site: Site) -> Environment:
         moment=facts.moment,
         money=facts.money,
         size=facts.size,
+        digits=digits,
     )
     env.globals.update(
         site=site,

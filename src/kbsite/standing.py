@@ -110,7 +110,9 @@ def digest(*parts: object) -> str:
     """A digest of values: the same for the same values, whichever objects hold them."""
     whole = hashlib.sha256()
     for part in parts:
-        whole.update(repr(part).encode("utf-8", "surrogateescape"))
+        # Bytes are said already, as by `plain`: their repr would go through each of them.
+        said = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogateescape")
+        whole.update(said)
         whole.update(b"\0")
     return whole.hexdigest()
 

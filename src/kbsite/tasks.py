@@ -94,8 +94,8 @@ class Prepared(Struct, frozen=True, dict=True):
             packed = sum(one.file.size for one in task.copies if one.compressed)
             return _A_COPY * len(task.copies) + packed // 20
         if task.run is None:
-            return _A_PAGE + _A_ROW * len(self.site.runs)
-        return _A_PAGE + sum(file.size for file in task.run.transcripts)
+            return task.page.weight * (_A_PAGE + _A_ROW * len(self.site.runs))
+        return _A_PAGE + task.run.transcript_size
 
 
 _A_PAGE, _A_ROW, _A_COPY = 40_000, 200, 500

@@ -8,12 +8,13 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from kbsite.text import content, escaped, visible
+from kbsite.text import escaped, inner, visible
 
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _BOLD, _FAINT = 1, 2
 _STYLES = {_BOLD, _FAINT, 3, 4, 7, 9}
 """Weights, italic, underline, inverse and strike; 20 more takes one back."""
+_BARE = {frozenset({32}): "u", frozenset({_FAINT}): "i"}
 _LETTERS, _GROUNDS = 30, 40
 """The first of eight colours of each; 9 more is the page's own."""
 
@@ -21,10 +22,16 @@ _LETTERS, _GROUNDS = 30, 40
 def terminal(text: str) -> Markup:
     """Terminal output: colours and weights of ANSI sequences as classes, all else as plain text.
 
-    A class is called by the code of ANSI, since outputs are full of them: "a32" is green.
+    A class is called by the code of ANSI, since outputs are full of them: "a31" is red. What tests
+    print most has a tag alone: u is green, i is faint.
     """
+    return Markup(inner_terminal(text))  # noqa: S704 - it is escaped there
+
+
+def inner_terminal(text: str) -> str:
+    """The same for who writes HTML by hand."""
     if "\x1b[" not in text:
-        return content(text)
+        return inner(text)
     # No sequence holds a sign that is escaped: all is escaped at once, and then taken apart.
     parts = _SGR.split(escaped(text))
     told, sequences = parts[::2], parts[1::2]
@@ -35,14 +42,18 @@ def terminal(text: str) -> Markup:
     for codes, piece in zip(sequences, told[1:], strict=True):
         style = _known(style, codes) if len(codes) < _LONG else _restyled(style, codes)
         if piece:
-            pieces.append(f"{_opened(style)}{piece}</i>" if style else piece)
-    return Markup("".join(pieces))  # noqa: S704 - each of them is escaped
+            opened, closed = _tags(style)
+            pieces.append(f"{opened}{piece}{closed}")
+    return "".join(pieces)
 
 
 @lru_cache(256)
-def _opened(style: frozenset[int]) -> str:
+def _tags(style: frozenset[int]) -> tuple[str, str]:
+    if not style or style in _BARE:
+        tag = _BARE.get(style)
+        return (f"<{tag}>", f"</{tag}>") if tag else ("", "")
     names = " ".join(f"a{code}" for code in sorted(style))
-    return f'<i class="{names}">' if len(style) > 1 else f"<i class={names}>"
+    return (f'<i class="{names}">' if len(style) > 1 else f"<i class={names}>"), "</i>"
 
 
 def _restyled(style: frozenset[int], codes: str) -> frozenset[int]:

@@ -16,6 +16,7 @@ from functools import cache
 from html import unescape
 from itertools import groupby
 from json import dumps
+from operator import itemgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
@@ -25,13 +26,14 @@ import msgspec
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from kbsite.blocks import bare, blocks, is_simple, marked
+from kbsite.blocks import bare, blocks, is_simple, marked, simple_html
 from kbsite.changed_words import ENDS, STARTS, with_marks
 from kbsite.model.transcript import DiffLine
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from pyfiglet import Figlet
     from pygments.formatters import HtmlFormatter
     from pygments.lexer import Lexer
 
@@ -92,7 +94,12 @@ def plain(text: str) -> Markup:
 
 def content(text: str) -> Markup:
     """`text` for the content of an element, never for an attribute: its quotes stay as they are."""
-    return Markup(escaped(visible(text)))  # noqa: S704 - it is escaped here
+    return Markup(inner(text))  # noqa: S704 - it is escaped here
+
+
+def inner(text: str) -> str:
+    """The same for who writes HTML by hand: to mark it as such takes longer than to make it."""
+    return escaped(visible(text))
 
 
 def escaped(text: str) -> str:
@@ -100,12 +107,20 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
+_QUOTED = re.compile("`([^`]+)`")
+
+
+def with_code(text: str) -> Markup:
+    """A sentence of ours as content of an element: what it names between backticks is code."""
+    return Markup(_QUOTED.sub(r"<code>\1</code>", inner(text)))  # noqa: S704
+
+
 @cache
 def _markdown() -> MarkdownIt:
     # Most of what is rendered has none that needs it, and it takes longer to load than a page.
     from kbsite.markdown_parser import parser
 
-    return parser(_DEEPEST, lambda told: escaped(visible(told)), _fenced, _read)
+    return parser(_DEEPEST, inner, _fenced, _read)
 
 
 def _read(text: str) -> tuple[str, str] | None:
@@ -117,11 +132,15 @@ _DEEPEST = 40
 """How deep Markdown is nested before the parser drops what is deeper."""
 
 
-def load() -> None:
-    """Load what colours code and the parser of Markdown, else loaded where a text needs them."""
+def load(*, colours: bool = False) -> None:
+    """Load the parser of Markdown, else loaded where a text needs it; and what draws `colours`."""
     import pygments.lexers  # noqa: F401 - it takes as long as some pages
 
     _markdown()
+    if colours:
+        _figlet()
+        _lexer("python")
+        _formatter()
 
 
 def markdown(text: str) -> Markup:
@@ -172,14 +191,10 @@ def _letters(text: str) -> str:
 
 
 def _block(kind: str, lines: list[str]) -> str:
-    if kind == "p":
-        text = marked("\n".join(lines))
-        return f"<p>{text}\n"
-    if kind == "-":
-        items = "".join(f"<li>{marked(line[2:])}\n" for line in lines)
-        return f"<ul>\n{items}</ul>\n"
     if kind == "```":
         return _fenced(lines[0].removeprefix("```"), "".join(f"{line}\n" for line in lines[1:-1]))
+    if kind:
+        return simple_html(kind, lines)
     parser, env = _markdown(), dict[str, object]()
     tokens = parser.parse("\n".join(lines), env)
     if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
@@ -231,21 +246,26 @@ _DIFF_TAGS = {"+": "ins", "-": "del", "@": "i"}
 
 def diff(lines: Sequence[DiffLine]) -> Markup:
     """A diff: a tag for each run of lines added or removed, a mark for each changed word."""
+    return Markup(inner_diff(lines))  # noqa: S704 - it is escaped there
+
+
+def inner_diff(lines: Sequence[DiffLine]) -> str:
+    """The same for who writes HTML by hand."""
     shown: list[tuple[str, str]] = []
-    for sign, run in groupby(lines, key=lambda line: line.sign):
+    for sign, run in groupby(lines, key=itemgetter(0)):
         start = "" if sign == "@" else sign
-        told = visible("".join(f"{start}{line.text}\n" for line in run))
+        told = visible("".join([f"{start}{text}\n" for _, text in run]))
         if sign == "+" and shown and shown[-1][0] == "-":
             removed, told = with_marks(shown.pop()[1], told)
             shown.append(("-", removed))
         shown.append((sign, told))
-    return Markup("").join(_run(sign, told) for sign, told in shown)
+    return "".join([_run(sign, told) for sign, told in shown])
 
 
-def _run(sign: str, told: str) -> Markup:
+def _run(sign: str, told: str) -> str:
     body = escaped(told).replace(STARTS, "<b>").replace(ENDS, "</b>")
     tag = _DIFF_TAGS.get(sign)
-    return Markup(f"<{tag}>{body}</{tag}>" if tag else body)  # noqa: S704 - escaped above
+    return f"<{tag}>{body}</{tag}>" if tag else body
 
 
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -338,12 +358,16 @@ def _columns(line: str) -> int:
 
 
 @cache
-def banner(title: str) -> Banner:
-    """`title` as pyfiglet draws it; as it is where it is long or the font lacks a letter of it."""
+def _figlet() -> Figlet:
     from pyfiglet import Figlet
 
-    words = " ".join(visible(title).split())
-    figlet = Figlet(font="standard", width=_WIDEST)
+    return Figlet(font="standard", width=_WIDEST)
+
+
+@cache
+def banner(title: str) -> Banner:
+    """`title` as pyfiglet draws it; as it is where it is long or the font lacks a letter of it."""
+    words, figlet = " ".join(visible(title).split()), _figlet()
     if len(words) > _LONGEST or not all(ord(letter) in figlet.Font.chars for letter in words):
         # Half of the width: a letter may be two columns wide.
         return Banner(title, tuple(wrap(words, _WIDEST // 2)))

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbsite.alarms.native import MOST
+from kbsite.alarms.native.source import NativeSource
 from kbsite.alarms.native.sources import LONGEST, native_sources
 from kbsite.alarms.native.sources import MOST as MOST_SOURCES
 from kbsite.alarms.native.tokens import spliced, tokens, value
-from kbsite.alarms.native.unit import NativeSource, unit
+from kbsite.alarms.native.unit import unit
 from kbsite.model.alarm import Alarm
 from tests.alarms.native.seen import alarms, evidence, stored_problem
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kbsite.alarms.native.solution import is_trivial
+from kbsite.alarms.native.source import NativeSource
 from kbsite.alarms.native.state import branches
 from kbsite.alarms.native.task import precisions, task
-from kbsite.alarms.native.unit import NativeSource, Unit, unit
+from kbsite.alarms.native.unit import Unit, unit
 from tests.alarms.native.seen import evidence, stored_problem
 
 

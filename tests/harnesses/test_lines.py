@@ -20,6 +20,7 @@ from kbsite.harnesses.lines import (
     lines,
     mapping,
     number,
+    parsed,
     records,
     sequence,
     text,
@@ -292,3 +293,33 @@ def test_what_is_nested_too_deeply_is_not_written() -> None:
         value = [value]
 
     assert dump(value) == "(nested too deeply to write)"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "-0", "1e5", "123456789012345678901234567890", "1e400", "NaN", '{"a": 1, "a": 2}',
+        r'"\ud800"', r'"\ud83d\ude00"', '"a\x01"', ' [1, "\u00e4"]\n',
+    ],
+)  # fmt: skip
+def test_a_text_says_what_the_standard_reader_makes_of_it(told: str) -> None:
+    assert repr(parsed(told)) == repr(json.loads(told, strict=False))
+
+
+@pytest.mark.parametrize("told", ["", "{", "[1,]", "01", "\ufeff1", "9" * 5000])
+def test_a_text_that_is_no_json_says_nothing(told: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parsed(told)
+
+
+def test_a_strict_reader_takes_no_control_characters() -> None:
+    with pytest.raises(ValueError, match="control character"):
+        parsed('"a\x01"', strict=True)
+
+
+@pytest.mark.parametrize(
+    "line", ["", " \t\r", "\u00a0", "\u2028 \x85", "\x1c", "x", " \u00a0x", "\x7f"]
+)
+def test_a_line_is_blank_where_its_text_is(line: str) -> None:
+    for held in (line, line.encode(), f"{line}\n".encode()):
+        assert Line(1, held).blank == (not line.strip())

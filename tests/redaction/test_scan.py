@@ -6,14 +6,17 @@ import base64
 import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.hiding.files import Seen
 from kbsite.model.redaction import Form, Span, cover, covered
 from kbsite.redaction.known import Known, Value, forms
 from kbsite.redaction.scan import DENIED, RULES, SEEN, Looker, merged, must_not_happen, title
+from kbsite.store.files import Stored
 from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
 
 LOOKER = Looker()
@@ -35,6 +38,17 @@ def test_a_secret_is_hidden_wherever_it_stands(kind: str) -> None:
         one = planted(seed, kind)
         for text in (one.text, f"{FILLING}{one.text}\n{FILLING}", json.dumps({"out": one.text})):
             assert one.secret not in hidden(text)
+
+
+@pytest.mark.parametrize("listed", [0, 5, 10**6, 10**7])
+def test_a_file_is_looked_at_to_its_end_whatever_its_size_was(tmp_path: Path, listed: int) -> None:
+    one, seen = planted(1, "github"), Seen(LOOKER)
+    path = tmp_path / "log"
+    path.write_text(f"{FILLING * 10_000}{one.text}\n")
+    seen.see(Stored("log", str(path), listed))
+    found = {seen.value("log", span) for span in seen.spans["log"]}
+
+    assert one.secret.encode() in found
 
 
 @pytest.mark.parametrize("kind", KINDS)

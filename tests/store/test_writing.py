@@ -17,7 +17,10 @@ Write = Callable[[Path, bytes], object]
 
 @pytest.mark.parametrize(
     "write",
-    [write_new, lambda path, data: write_pieces(path, [data.decode()])],
+    [
+        lambda path, data: write_new(str(path), data),
+        lambda path, data: write_pieces(str(path), [data.decode()]),
+    ],
     ids=["whole", "in pieces"],
 )
 def test_a_name_is_taken_over_and_its_file_left_as_it_is(write: Write, tmp_path: Path) -> None:
@@ -36,7 +39,7 @@ def test_what_a_link_leads_to_is_left_as_it_is(tmp_path: Path) -> None:
     other.write_bytes(b"theirs")
     place.symlink_to(other)
 
-    write_new(place, b"ours")
+    write_new(str(place), b"ours")
 
     assert (other.read_bytes(), place.read_bytes()) == (b"theirs", b"ours")
     assert not place.is_symlink()
@@ -48,9 +51,9 @@ def test_nothing_is_left_of_a_file_that_does_not_become_whole(tmp_path: Path) ->
         raise ValueError("no more")
 
     place = tmp_path / "page" / "run.md"
-    write_new(place, b"an earlier one")
+    write_new(str(place), b"an earlier one")
     with pytest.raises(ValueError, match="no more"):
-        write_pieces(place, pieces())
+        write_pieces(str(place), pieces())
 
     assert not list(place.parent.iterdir())
 
@@ -67,7 +70,7 @@ def test_nothing_is_left_where_the_disk_is_full(
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="space"):
-        write_new(tmp_path / "page", b"half")
+        write_new(str(tmp_path / "page"), b"half")
 
     assert not list(tmp_path.iterdir())
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
@@ -32,8 +31,7 @@ class Source(Struct, frozen=True):
         return PurePosixPath(self.name).suffix.lower()
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True, dict=True):
     """A run, as detectors see it. What is costly is made once, when a detector asks for it."""
 
     stored: StoredRun
@@ -41,9 +39,9 @@ class Evidence:
     """Its problem, if that is in the repository."""
     eager: float | None = None
     """The score of the eager reference on its hardware, if that was measured."""
-    shared: dict[str, object] = field(default_factory=dict, compare=False)
+    shared: dict[str, object] = field(default_factory=dict)
     """What detectors of one kind make of the sources and share."""
-    told: list[Event] | None = field(default=None, compare=False)
+    told: list[Event] | None = None
     """Where what the transcript says is kept, all of it, by whoever reads it; None for nowhere."""
 
     @property

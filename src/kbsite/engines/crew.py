@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes  # noqa: F401 - each copy needs it to end with this process
 import gc
 import os
 import pickle
@@ -22,6 +23,13 @@ Given = TypeVar("Given")
 
 _TRIES = 2
 """How often a task is begun whose process is killed."""
+
+_LEFT = 40_000
+"""Objects that tasks made and did not drop, from which on a copy looks for cycles between two.
+
+Then hardly anything else is alive, so that the search takes a millisecond or two; while a task is
+done it would go through a transcript as well.
+"""
 
 _NUMBER = struct.Struct("<I")
 _HEAD = struct.Struct("<cIQ")
@@ -114,6 +122,8 @@ class Crew(Struct, Generic[Task, Given]):
                     _tell(stream, _RAISED, number, packed_error(error))
                     return
             _tell(stream, _GIVEN, number, given)
+            if gc.get_count()[0] > _LEFT:
+                gc.collect()
 
     def _listen(self, ready: selectors.BaseSelector) -> None:
         """Take what the copies tell, until there are none."""

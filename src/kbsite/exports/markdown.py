@@ -383,9 +383,10 @@ def shown(text: str) -> str:
     """`text` with what has no shape of its own, or turns text around, written as an escape."""
     if ordinary(text):
         return text
-    text = whole(text).replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n")
     if text.replace("\n", "").replace("\t", "").isprintable():
-        return text  # what is odd is not printable
+        return text  # what is odd is not printable, nor is half of a character
+    text = whole(text)
     # There are few of them, in a text and at all, and a table is asked for every character.
     for char in set(text) - _EVEN:
         if category(char) in _ODD:

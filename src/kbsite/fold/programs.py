@@ -9,22 +9,23 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from kbsite.fold.shell_words import Redirect, Simple
+from kbsite.late import late
 
-_EVERYWHERE = re.compile(
+_EVERYWHERE = late(
     r"\bgit\b[^\n]*\b(?:checkout|restore|stash|reset|apply|am|pull|merge|rebase|clean|switch|"
     r"revert|cherry-pick|mv|rm)\b|\b(?:patch|xargs|rsync|tar|unzip|black|isort|autopep8|yapf|"
     r"prettier|clang-format|dos2unix)\b|\bruff\b[^\n]*(?:\bformat\b|--fix)|"
     r"\bfind\b[^\n]*-(?:exec|ok|delete)|\b(?:rglob|glob|walk|listdir|argv)\b[^\0]*(?:write|open)"
 )
 """What may change files that it does not name."""
-_WRITES = re.compile(
+_WRITES = late(
     r">(?!&|[ \t]*/dev/null)|\b(?:sed|perl|ruby|awk|gawk)\b[^\n;|&]*[ \t](?:-\w*i|--in-place)|"
     r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink)\b|\.write\w*\(|writeFile|\bshutil\b|"
     r"['\"][wax]\+?b?\+?['\"]|[ \t](?:-o|--output|--out|--write|-w|-i|--in-place|--fix)\b"
 )
 """What may change files that it names."""
 _PRINTED = {"n": "\n", "t": "\t", "\\": "\\"}
-_FLAGS = re.compile(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", re.DOTALL)
+_FLAGS = late(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", re.DOTALL)
 """Flags of sed in one word: of the last one, -i or -e, with what is stuck to it."""
 
 Content = Callable[[str | None], str | None]
@@ -33,6 +34,8 @@ Content = Callable[[str | None], str | None]
 
 def concerned(text: str, paths: Sequence[str]) -> list[str]:
     """The files that a part of a command may change, told by its words alone."""
+    if not paths:
+        return []
     if _EVERYWHERE.search(text):
         return list(paths)
     if not _WRITES.search(text):

@@ -7,17 +7,22 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from kbsite.late import late
+
 LONGEST = 500_000
 """Characters of a script from which it is not read."""
 
-_TOKEN = re.compile(
+_TOKEN = late(
     r"(?P<blank>[ \t]+|\\\n)|(?P<comment>#[^\n]*)|(?P<line>\n)"
     r"|(?P<into>(?:\d|&)?(?:>>|>\||>&|>|<<<|<<-|<<|<))|(?P<between>&&|\|\||;;|[;|&()])"
-    r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[^\s'\"\\;&|<>()])+)",
+    r"|(?P<word>(?:[^\s'\"\\;&|<>()]++|'[^']*+'|\"(?:[^\"\\]++|\\.)*+\"|\\.)++)",
     re.DOTALL,
 )
-_PIECE = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|([^'\"\\]+)", re.DOTALL)
-_EXPANDED = re.compile(r"[$`*?\[\]{}~!]")
+_PIECE = late(r"'([^']*)'|\"((?:[^\"\\]++|\\.)*+)\"|\\(.)|([^'\"\\]+)", re.DOTALL)
+_QUOTED = late(r"['\"\\]")
+_EXPANDED = late(r"[$`*?\[\]{}~!]")
+_PUT_IN = late(r"(?<!\\)(?:\\\\)*[$`!]")
+_ESCAPED = late(r"\\([$`\"\\\n])")
 _KEYWORDS = {
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "select", "function", "time", "coproc", "[[", "!", "{", "}", "alias", "eval", "exec", "trap",
@@ -186,14 +191,16 @@ class _Reader(Struct):
 
 def _word(source: str) -> str | None:
     """A word without its quotes; None where the shell would put something else in its place."""
+    if not _QUOTED.search(source):
+        return None if _EXPANDED.search(source) else source
     pieces = []
     for piece in _PIECE.finditer(source):
         if piece[1] is not None:
             pieces.append(piece[1])
         elif piece[2] is not None:
-            if re.search(r"(?<!\\)(?:\\\\)*[$`!]", piece[2]):
+            if _PUT_IN.search(piece[2]):
                 return None
-            pieces.append(re.sub(r"\\([$`\"\\\n])", _unescaped, piece[2]))
+            pieces.append(_ESCAPED.sub(_unescaped, piece[2]))
         elif piece[3] is not None:
             pieces.append(piece[3])
         elif _EXPANDED.search(piece[4]):

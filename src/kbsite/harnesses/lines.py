@@ -18,9 +18,12 @@ from msgspec import Struct
 from kbsite.model.event import Malformed, Source
 
 BOM = "\ufeff"
+_BOM = BOM.encode()
 _DECODER = json.JSONDecoder(strict=False)
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _FAST = msgspec.json.Decoder(dict[str, object])
 """Takes half the time, and refuses some of what the other one reads: NaN, halves of characters."""
+_FAST_OF_ANY = msgspec.json.Decoder()
 _SPACE = " \t\r\n"
 _EXACT = 2**53
 """Counts beyond it are no counts, and no JSON reader agrees on them."""
@@ -31,9 +34,27 @@ class Line(Struct, frozen=True):
 
     number: int
     """From 1."""
-    text: str
+    held: str | bytes
+    """Its text; or its bytes, line end and all: JSON is read from those, and of most rows nobody
+    asks for the text."""
     whole: bool = True
     """Whether a line end closed it; the last line of a file may be cut."""
+
+    @property
+    def text(self) -> str:
+        """What it says, without its line end."""
+        if isinstance(self.held, str):
+            return self.held
+        return self.held.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing but blanks stands in it."""
+        begin = self.held.lstrip()[:1]
+        if isinstance(begin, bytes) and not b"!" <= begin <= b"~":
+            # There are blanks beyond ASCII, which bytes do not know.
+            return not self.text.strip()
+        return not begin
 
 
 class Record(Struct, frozen=True):
@@ -41,17 +62,24 @@ class Record(Struct, frozen=True):
 
     source: Source
     value: Mapping[str, object]
-    raw: str
-    """The object's own text."""
+    written: str | Line
+    """The object's own text; or the line that holds nothing else."""
+
+    @property
+    def raw(self) -> str:
+        """The object's own text."""
+        return written(self.written)
+
+
+def written(held: str | Line) -> str:
+    """The text of an object; most are never asked for theirs."""
+    return held if isinstance(held, str) else held.text.strip(_SPACE)
 
 
 def lines(stream: IO[bytes]) -> Iterator[Line]:
     """The lines of an open file, one in memory at a time; a byte order mark is taken off."""
     for number, data in enumerate(stream, start=1):
-        text = data.decode("utf-8", "surrogateescape")
-        whole = text.endswith("\n")
-        text = text.removesuffix("\n").removesuffix("\r")
-        yield Line(number, text.removeprefix(BOM) if number == 1 else text, whole)
+        yield Line(number, data.removeprefix(_BOM) if number == 1 else data, data.endswith(b"\n"))
 
 
 def records(source_lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
@@ -59,17 +87,17 @@ def records(source_lines: Iterable[Line], file: str) -> Iterator[Record | Malfor
     for line in source_lines:
         if (alone := _alone(line, file)) is not None:
             yield alone
-        elif line.text.strip():
+        elif not line.blank:
             yield from _line(line, file)
 
 
 def _alone(line: Line, file: str) -> Record | None:
     """The object of a line that holds nothing else; None for all that is harder to read."""
     try:
-        value = _FAST.decode(line.text)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        value = _FAST.decode(line.held)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    return Record(Source(file, line.number), value, line.text.strip(_SPACE))
+    return Record(Source(file, line.number), value, line)
 
 
 def _line(line: Line, file: str) -> Iterator[Record | Malformed]:
@@ -105,6 +133,17 @@ def _reason(line: Line, error: Exception) -> str:
     if not line.whole:
         return "the file ends in the middle of this line"
     return f"not valid JSON: {error}"
+
+
+def parsed(told: str, *, strict: bool = False) -> object:
+    """What a JSON text says; ValueError or RecursionError where it is none that can be read.
+
+    Unless it is `strict`, control characters may stand in its strings as they are.
+    """
+    try:
+        return _FAST_OF_ANY.decode(told)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return json.loads(told, strict=strict)
 
 
 def timestamp(value: object) -> datetime | None:
@@ -163,6 +202,6 @@ def number(value: object) -> float | None:
 def dump(value: object) -> str:
     """`value` as JSON text, as it would stand in a row."""
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return _ENCODE(value)
     except RecursionError:
         return "(nested too deeply to write)"

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kbsite.harnesses import tools
-from kbsite.harnesses.lines import Line, dump, records, text
+from kbsite.harnesses.lines import Line, dump, records, text, written
 from kbsite.model.event import (
     Event,
     Malformed,
@@ -45,14 +45,20 @@ class Row(Struct, frozen=True):
     """A JSON object of a transcript, with what its events have in common."""
 
     value: Mapping[str, object]
-    raw: str
+    written: str | Line | None
+    """Its text, or the line that holds nothing else; None where it stands within another object."""
     place: Place
     at: datetime | None = None
     agent: str = ""
 
+    @property
+    def raw(self) -> str:
+        """Its text; of an object within another one, what its text could be."""
+        return dump(self.value) if self.written is None else written(self.written)
+
     def of(self, agent: str, at: datetime | None) -> Row:
         """The row as one that an agent wrote at a time."""
-        return Row(self.value, self.raw, self.place, at, agent)
+        return Row(self.value, self.written, self.place, at, agent)
 
     def where(self) -> dict[str, Any]:
         """The fields that every event has, for the next event of this row."""
@@ -60,9 +66,8 @@ class Row(Struct, frozen=True):
 
     def event(self, kind: type[E], **facts: Any) -> E:
         """An event of this row; `facts` may tell another time or agent."""
-        facts.setdefault("at", self.at)
-        facts.setdefault("agent", self.agent)
-        return kind(source=self.place.source(), **facts)
+        told = {"source": self.place.source(), "at": self.at, "agent": self.agent, **facts}
+        return kind(**told)
 
     def text(self, key: str) -> str:
         """The text under a key; empty where there is none."""
@@ -121,12 +126,12 @@ def rows(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
         if isinstance(record, Malformed):
             yield replace(record, source=place.source())
         else:
-            yield Row(record.value, record.raw, place)
+            yield Row(record.value, record.written, place)
 
 
 def documents(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
     """The JSON documents of a file, whether each has a line of its own or spans many."""
-    held = [line for line in lines if line.text.strip()]
+    held = [line for line in lines if not line.blank]
     if held:
         whole = "\n".join(line.text for line in held)
         yield from rows([Line(held[0].number, whole, held[-1].whole)], file)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from kbsite.harnesses.lines import mapping, sequence, text
+from kbsite.harnesses.lines import mapping, parsed, sequence, text
 from kbsite.model.event import Edit, ToolCall, ToolKind
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
@@ -28,10 +27,10 @@ def arguments(value: object) -> Mapping[str, object] | str:
         return value
     if isinstance(value, str):
         try:
-            parsed = json.loads(value, strict=False)
+            held = parsed(value)
         except (ValueError, RecursionError):
             return value
-        return parsed if isinstance(parsed, dict) else value
+        return held if isinstance(held, dict) else value
     return text(value)
 
 

@@ -15,7 +15,7 @@ from os import getcwd
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field, msgpack, structs
 
 from kbsite import assets
 from kbsite.engines import Engine, Errand, Lost, Parcel, engine_of
@@ -23,7 +23,7 @@ from kbsite.errors import MachineError
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span, covered
-from kbsite.store.files import Stored, contents, numbered
+from kbsite.store.files import Refused, Stored, contents, numbered
 from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
@@ -63,6 +63,8 @@ class Hiding(Struct, dict=True):
     """Folders with a file, at any depth, that is not what it was then; None if nobody knows."""
     found: dict[str, Hidden] = field(default_factory=dict)
     """What is hidden now."""
+    listed: dict[str, tuple[list[Stored], list[Refused]]] = field(default_factory=dict)
+    """What was looked at of runs, for who reads them: nothing else of them is shown."""
     folders: tuple[Path, ...] | None = None
     """The folders of the runs, in order; None where nobody has looked for all of them."""
     engine: Engine = field(default_factory=engine_of)
@@ -75,7 +77,9 @@ class Hiding(Struct, dict=True):
         anew = [folder for folder in folders if not self._is_known(folder)]
         if not anew:
             return
-        files = {folder: contents(folder)[0] for folder in anew}
+        listed = {folder: contents(folder) for folder in anew}
+        files = {folder: held for folder, (held, _) in listed.items()}
+        self.listed |= {str(folder): listed[folder] for folder in anew}
 
         def told(number: int, given: Hidden | Lost) -> None:
             folder = anew[number]
@@ -181,6 +185,11 @@ class Hiding(Struct, dict=True):
             whole.update(f"{one.digest}  {name}\0".encode("utf-8", "surrogateescape"))
         return whole.hexdigest()
 
+    def _digest(self, file: Stored) -> str:
+        """Digest of a file of a run; empty where that is not known."""
+        held = self.inputs.get(_absolute(file.at))
+        return held.digest if held else ""
+
     @cached_property
     def _below(self) -> Below:
         return Below(self.inputs)
@@ -196,7 +205,8 @@ class Hiding(Struct, dict=True):
 
     def _errand(self, files: Mapping[Path, Sequence[Stored]]) -> Errand[Path, Hidden]:
         def here(folder: Path) -> Hidden:
-            return received(folder, self._looking.look(_name(folder), files[folder]))
+            found = self._looking.look(_name(folder), files[folder], self._digest)
+            return received(folder, found)
 
         def parcel(folder: Path) -> Parcel:
             held = files[folder]
@@ -227,10 +237,10 @@ def _weight(files: Sequence[Stored]) -> int:
 
 
 def _digest_of_spans(spans: Sequence[Span]) -> str:
-    return hashlib.sha256(repr(spans).encode()).hexdigest()
+    return hashlib.sha256(msgpack.encode(spans)).hexdigest()
 
 
-_MADE_OF: Final = ("redaction", "hiding", "model/redaction.py")
+_MADE_OF: Final = ("redaction", "hiding", "model/redaction.py", "late.py")
 _LIBRARIES: Final = (("detect_secrets", "__version__.py"), ("re2", "."))
 """Packages of others that rules are made of, each with what of it tells which version it is.
 

@@ -14,6 +14,7 @@ from kbsite.model.redaction import Span, covered
 from kbsite.redaction.known import MOST, Known, Value
 from kbsite.redaction.people import People
 from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Found, Looker, merged
+from kbsite.store.at_once import read_at_once
 from kbsite.store.files import Stored
 
 BLOCK: Final = 4 << 20
@@ -107,10 +108,17 @@ def _looked(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
     And where it is too crowded to be looked at.
     """
     try:
-        with file.stream() as stream:
-            start = stream.read(16)
+        if file.size <= BLOCK:
+            data = read_at_once(file.at, file.size)
+            start = data[:16]
             if not archives.is_archive(start):
-                return _blocks(stream, file.size, look)
+                found = look(data, 0, len(data))
+                return merged(found.told), list(found.crowded)
+        else:
+            with file.stream() as stream:
+                start = stream.read(16)
+                if not archives.is_archive(start):
+                    return _blocks(stream, file.size, look)
         return merged(_within(file, look, whole=not archives.is_zip(start))), []
     except (OSError, archives.ClosedError):
         return [Span(0, file.size, ARCHIVE)], []
@@ -133,13 +141,19 @@ def _blocks(stream: IO[bytes], size: int, look: Look) -> tuple[list[Span], list[
     for start in range(0, max(1, size), BLOCK):
         base = max(0, start - MARGIN)
         stream.seek(base)
-        data = stream.read(start - base + BLOCK + MARGIN)
+        data = _read(stream, start - base + BLOCK + MARGIN, max(0, size - base))
         found = look(data, start - base, min(len(data), start - base + BLOCK))
         spans += found.told if base == 0 else [
             Span(one.start + base, one.end + base, one.rule, one.form) for one in found.told
         ]  # fmt: skip
         crowded += [(first + base, last + base) for first, last in found.crowded]
     return merged(spans), crowded
+
+
+def _read(stream: IO[bytes], most: int, size: int) -> bytes:
+    """At most so many bytes; room for them is made where there are more than were told of."""
+    data = stream.read(min(most, size + 1))
+    return data + stream.read(most - len(data)) if len(data) > size else data
 
 
 def _lined(file: Stored, spans: Sequence[Span]) -> list[Span]:

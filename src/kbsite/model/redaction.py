@@ -100,8 +100,22 @@ def covered(data: bytes, spans: Sequence[Span], start: int = 0) -> bytes:
     if not spans:
         return data
     shown = bytearray(data)
-    for span in spans:
-        first, last = max(span.start - start, 0), min(span.end - start, len(data))
-        if first < last:
-            shown[first:last] = cover(span, data[first:last], first + start - span.start)
+    cover_within(memoryview(shown), spans, start)
     return bytes(shown)
+
+
+def cover_within(data: memoryview, spans: Sequence[Span], start: int) -> None:
+    """Cover what is hidden of some bytes of a file, which begin at `start` of it, where they are.
+
+    The spans lie apart: what covers one is never covered.
+    """
+    size = len(data)
+    for span in spans:
+        first, last = span.start - start, span.end - start
+        # Nearly all that is hidden are names in paths, and whole.
+        if span.form is Form.SHAPE and first >= 0 and last <= size:
+            data[first:last] = bytes(data[first:last]).translate(_SHAPE)
+            continue
+        first, last = max(first, 0), min(last, size)
+        if first < last:
+            data[first:last] = cover(span, bytes(data[first:last]), first + start - span.start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -18,6 +19,9 @@ class DiffLine(NamedTuple):
     sign: str
     """"+" added, "-" removed, " " context, "@" a jump within the file."""
     text: str
+
+
+_SIGN = itemgetter(0)
 
 
 class FileDiff(Struct, frozen=True):
@@ -47,12 +51,12 @@ class FileDiff(Struct, frozen=True):
     @property
     def added(self) -> int:
         """Number of lines added."""
-        return [sign for sign, _ in self.lines].count("+")
+        return [*map(_SIGN, self.lines)].count("+")
 
     @property
     def removed(self) -> int:
         """Number of lines removed."""
-        return [sign for sign, _ in self.lines].count("-")
+        return [*map(_SIGN, self.lines)].count("-")
 
 
 class Step(Struct, frozen=True, kw_only=True):

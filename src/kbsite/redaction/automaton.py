@@ -19,9 +19,10 @@ class Automaton:
     """Looks for any of some patterns; each byte is looked at once, whatever they are."""
 
     def __init__(self, patterns: Iterable[bytes], literals: Iterable[bytes] = ()) -> None:
-        # Of literals that begin alike, the longest is found.
+        # Of literals that begin alike, the longest is found. They stand beside each other, so that
+        # RE2 makes one of their beginnings; else its states take twice as long to make.
         pieces = [b"(?:" + pattern + b")" for pattern in patterns]
-        pieces += map(re2.escape, sorted(literals, key=len, reverse=True))
+        pieces += map(re2.escape, sorted(literals, reverse=True))
         self._found = re2.compile(b"|".join(pieces), _OPTIONS) if pieces else None
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:

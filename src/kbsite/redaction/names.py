@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from kbsite.late import late
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.rules import AFTER, Rule
 from kbsite.redaction.values import is_hash, is_key_in_hex, is_placeholder, is_random
@@ -14,7 +14,7 @@ _ESCAPES: Final = rb"\\{0,4}"
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
 _KINDS: Final = rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?"
-_NAMED: Final = re.compile(
+_NAMED: Final = late(
     rb"(?i)(?:" + _KINDS + rb")" + _ESCAPES + rb"[\"'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
     rb"(?P<open>[bruf]?" + _ESCAPES + rb"[\"'`])?"
     rb"(?P<value>[A-Za-z0-9+/=_.~!#$%^&*@?|:-]{8,512})"
@@ -24,34 +24,34 @@ _NAMED_GATE: Final = (
     rb"(?:[bruf]?\\{0,4}[\"'`])?)" + _VALUE + b"{8}"
 )
 _NAMED_AT: Final = Automaton([_NAMED_GATE])
-_NAME: Final = re.compile(rb"[A-Za-z0-9_.-]*\Z")
-_STRONG: Final = re.compile(
+_NAME: Final = late(rb"[A-Za-z0-9_.-]*\Z")
+_STRONG: Final = late(
     rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws)[_.-]?"
     rb"(?:key|token)|secret|passw|pwd|passphrase|credential"
 )
-_PUBLIC: Final = re.compile(rb"(?i)pub|cache|trading")
-_PARTS: Final = re.compile(rb"[:=|@&?*]|[_-].*[_-]")
-_PASSWORD: Final = re.compile(rb"(?i)passw|pwd|passphrase")
-_BEARER: Final = re.compile(
+_PUBLIC: Final = late(rb"(?i)pub|cache|trading")
+_PARTS: Final = late(rb"[:=|@&?*]|[_-].*[_-]")
+_PASSWORD: Final = late(rb"(?i)passw|pwd|passphrase")
+_BEARER: Final = late(
     rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
     rb"[\"'`]?(?:bearer|basic|token)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
     rb"([A-Za-z0-9+/=_.~-]{12,})"
 )  # fmt: skip
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = late(
     rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,200})@[A-Za-z0-9\[]"
 )
-_COOKIE: Final = re.compile(
+_COOKIE: Final = late(
     b"(?i)" + AFTER + rb"(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}(?=[^\r\n])"
 )
-_COOKIE_END: Final = re.compile(rb"[\r\n\"'`]")
+_COOKIE_END: Final = late(rb"[\r\n\"'`]")
 LONGEST_COOKIE: Final = 2000
 """Bytes of a header in which something is hidden."""
-_CRUMB: Final = re.compile(rb"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})=*")
-_QUOTE: Final = re.compile(rb"[\"'`]")
-_BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
-_BLOCK_END: Final = re.compile(rb"-----END ")
-_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]{4,}")
+_CRUMB: Final = late(rb"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})=*")
+_QUOTE: Final = late(rb"[\"'`]")
+_BLOCK: Final = late(rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_BLOCK_END: Final = late(rb"-----END ")
+_LINE: Final = late(rb"[A-Za-z0-9+/=]{4,}")
 LONGEST_BLOCK: Final = 12_000
 """Bytes of a private key, escapes included: one of 8192 bits is shorter."""
 

@@ -19,6 +19,8 @@ _BEFORE: Final = re.compile(
     rb"\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|\b[ug]id=[0-9]+\(|\bgroups=[0-9]+\("
     rb"|[-dl][-rwxsStT]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?)\Z"
 )
+_FOLDER: Final = (b"-home-", b"-Users-")
+"""The ends of most that tells a person before a name: harnesses name folders by whole paths."""
 _AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\]|@[A-Za-z0-9.-]+\Z")
 
 
@@ -43,6 +45,6 @@ class People:
             at, text = found
             first, last = at + 1, at + len(text) - 1
             before, after = data[max(0, first - 80) : first], data[last : last + 64]
-            told = _BEFORE.search(before) or _AFTER.match(after)
+            told = before.endswith(_FOLDER) or _BEFORE.search(before) or _AFTER.match(after)
             yield Span(first, last if told else first, "home", Form.SHAPE)
             found = self._gate.next(data, max(at + len(text), min(past.at, end)), end)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from heapq import merge
 from typing import Final
 
+from kbsite.late import late
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.crowded import Past
 from kbsite.redaction.rules import AFTER, Rule
@@ -27,38 +28,34 @@ _TLD: Final = (
     rb"(?:com|org|net|edu|gov|mil|io|dev|ai|co|me|info|app|xyz|tech|cloud|biz|de|fr|uk|jp|cn|in|ru|"
     rb"ca|au|eu|ch|nl|se|no|fi|pl|es|br|kr|tw|us|at|be|dk|cz|pt|gr|il|tr|ua|hk|sg|nz|za|mx|ar|it)"
 )
-_MAIL: Final = re.compile(
+_MAIL: Final = late(
     rb"(?<![A-Za-z0-9._%+/-])([A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@"
     rb"((?:[A-Za-z0-9-]{1,63}\.){1,5}" + _TLD + rb")(?![A-Za-z0-9_(-]|\.[A-Za-z0-9])"
 )
-_NOBODY: Final = re.compile(
-    rb"(?i)(?:(?:.*\.)?git|no-?reply|notifications?|x+|user|you|name|me|foo|bar)"
-)
-_EXAMPLE: Final = re.compile(
+_NOBODY: Final = late(rb"(?i)(?:(?:.*\.)?git|no-?reply|notifications?|x+|user|you|name|me|foo|bar)")
+_EXAMPLE: Final = late(
     rb"(?i)(?:.*\.)?(?:example|test|localhost|invalid|domain|email|company|anthropic|x+)"
     rb"\.(?:com|org|net|edu|io|dev|co)"
 )
-_HOME: Final = re.compile(
+_HOME: Final = late(
     rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,4}/|%2[Ff])|(?<=\\)Users\\{1,4})"
     rb"([A-Za-z0-9_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,63})"
 )
 _HOMES: Final = (b"home", b"Users")
-_IP: Final = re.compile(
+_IP: Final = late(
     rb"(?<![A-Za-z0-9_.+=~^-])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(?![A-Za-z0-9_+~-]|\.[0-9])"
 )
-_IP6: Final = re.compile(
+_IP6: Final = late(
     rb"(?<![0-9A-Fa-f:.])(2[0-9a-fA-F]{3}(?::[0-9a-fA-F]{0,4}){3,7})(?![0-9A-Za-z:.])"
 )
-_VERSION: Final = re.compile(
+_VERSION: Final = late(
     rb"(?i)(?:version|driver|cuda|cudnn|release|build|[A-Za-z]/|v|==|>=)[\s\"':=]{0,4}$"
 )
-_TOLD: Final = re.compile(
+_TOLD: Final = late(
     rb"(?i)(?:://|@|\b(?:ip|host|addr|address|from|ssh|ping|inet|server|peer|remote|listen|connect"
     rb"|client)[a-z_ ]{0,12}[\s\"':=(\[]{0,4})$"
 )
-_HOST: Final = re.compile(
-    AFTER + rb"Linux ([A-Za-z][A-Za-z0-9.-]{2,62}) [0-9]+\.[0-9]+\.[0-9]+[^\s]* #"
-)
+_HOST: Final = late(AFTER + rb"Linux ([A-Za-z][A-Za-z0-9.-]{2,62}) [0-9]+\.[0-9]+\.[0-9]+[^\s]* #")
 _PUBLIC: Final = frozenset({b"8.8.8.8", b"8.8.4.4", b"1.1.1.1", b"1.0.0.1", b"9.9.9.9"})
 
 PERSONAL: Final = (

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from kbsite.late import late
+
 BEGINS: Final = rb"(?:^|[^A-Za-z0-9_-]|\\[nrtbf])"
 """What stands before a token; the letter of an escape belongs to no word."""
 
@@ -27,7 +29,7 @@ class Rule(Struct, frozen=True):
     """What RE2 looks for; empty for a rule that other gates serve."""
     needs: tuple[bytes, ...] = ()
     """One of these stands near, or the pattern is not asked."""
-    pattern: re.Pattern[bytes] = field(default_factory=lambda: re.compile(rb"(?!)"))
+    pattern: re.Pattern[bytes] = field(default_factory=lambda: late(rb"(?!)"))
     """Its group 1 is the secret; without groups, all of it."""
     library: str = ""
     """The detector of detect-secrets whose patterns are asked as well."""
@@ -49,7 +51,7 @@ def _token(
     """A rule for tokens that begin with fixed letters, and go on as `rest` says."""
     literal = start.replace(b"\\", b"")
     before = b"" if len(literal) > 5 else AFTER
-    found = re.compile(before + b"(" + start + rest + b")")
+    found = late(before + b"(" + start + rest + b")")
     gate = start if len(literal) > 4 else start + (more or rb"[A-Za-z0-9_-]{12}")
     encoded = (literal,) if len(literal) >= 4 else ()
     return Rule(name, title, gate, (literal,), found, varied=varied, encoded=encoded)
@@ -65,7 +67,7 @@ TOKENS: Final = (
     _token("openrouter-key", "key of OpenRouter", b"sk-or-v1-", _ANY + b"{16,}"),
     Rule(
         "model-key", "key of a provider of models", BEGINS + rb"sk-[A-Za-z0-9_-]{20}", (b"sk-",),
-        re.compile(rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))(sk-[A-Za-z0-9_-]{20,})"),
+        late(rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))(sk-[A-Za-z0-9_-]{20,})"),
         varied=True,
     ),
     _token("google-key", "key of Google", b"AIza", _ANY + b"{30,}"),
@@ -143,7 +145,7 @@ TOKENS: Final = (
     ),
     Rule(
         "jwt", "JSON Web Token", rb"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{8}", (b"eyJ",),
-        re.compile(rb"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"),
+        late(rb"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"),
         encoded=(b"eyJhbGci",), told=12_500,
     ),
 )  # fmt: skip

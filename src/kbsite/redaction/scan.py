@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
@@ -372,10 +373,11 @@ def _whole(data: bytes, span: Span) -> Span:
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Spans in order, those that overlap made one."""
+    held = [span for span in spans if span.start < span.end]
+    if all(one.end <= two.start and one.member == two.member for one, two in pairwise(held)):
+        return held
     whole: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one.member, one.start, -one.end)):
-        if span.start >= span.end:
-            continue
+    for span in sorted(held, key=lambda one: (one.member, one.start, -one.end)):
         if not whole or span.member != whole[-1].member or span.start >= whole[-1].end:
             whole.append(span)
         elif span.end > whole[-1].end:

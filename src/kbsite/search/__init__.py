@@ -22,7 +22,7 @@ MOST_BYTES = 24_000_000
 
 def by_word(site: Site) -> bool:
     """Whether a site has the index of words: its texts are too many for Pagefind."""
-    return sum(file.size for stored in site.every_run for file in stored.transcripts) > MOST_BYTES
+    return sum(stored.transcript_size for stored in site.every_run) > MOST_BYTES
 
 
 def check(site: Site) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbsite import assets
+from kbsite.engines.engine import COLLECT_AFTER
 from kbsite.errors import KbsiteError
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 1 << 26
 """Bytes of an answer at most: a build of a thousand bad runs names all of them."""
-_COLLECT_AFTER = 50_000
+_AT_REST = 50_000
+"""Objects that are made, and not dropped, before cycles of them are looked for, if nobody waits."""
 _PATIENCE = 2.0
 """Seconds that a process gets which is to end and builds nothing."""
 
@@ -215,7 +217,6 @@ def main(build: Build = build_once) -> None:
     """Build whenever a line says so, until there are no more."""
     held = json.loads(sys.argv[1])
     source = Source(**{name: value and Path(value) for name, value in held.items()})
-    gc.set_threshold(_COLLECT_AFTER)
     # Whatever prints goes to the terminal: the answers have their pipe for themselves.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
@@ -223,8 +224,10 @@ def main(build: Build = build_once) -> None:
         def answer(outcome: Outcome) -> None:
             answers.write(json.dumps(asdict(outcome)) + "\n")
             answers.flush()
+            gc.set_threshold(_AT_REST)
 
         for line in sys.stdin:
+            gc.set_threshold(COLLECT_AFTER)
             build(source, json.loads(line), answer)
 
 

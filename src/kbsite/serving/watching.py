@@ -12,7 +12,7 @@ from watchfiles import Change, watch
 
 from kbsite.store.folders import PARTIAL
 
-QUIET = 0.02
+QUIET = 0.01
 """Seconds without a change after which changes are told: editors write in several steps."""
 LONGEST = 0.5
 """Seconds after which they are told although there are more: a run that grows never rests."""

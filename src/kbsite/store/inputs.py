@@ -15,6 +15,8 @@ from sys import intern
 
 from msgspec import Struct
 
+from kbsite.store.at_once import read_at_once
+
 COMPILED = "__pycache__"
 """The folders that Python keeps compiled code in, which it makes of the rest."""
 
@@ -202,9 +204,9 @@ _SMALL = 200_000
 
 def _digest(path: str, status: os.stat_result) -> str:
     if stat.S_ISREG(status.st_mode):
+        if status.st_size < _SMALL:
+            return hashlib.sha256(read_at_once(path, status.st_size)).hexdigest()
         with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - a thousand of them
-            if status.st_size < _SMALL:
-                return hashlib.sha256(stream.read()).hexdigest()
             return hashlib.file_digest(stream, "sha256").hexdigest()
     if stat.S_ISLNK(status.st_mode):
         return f"a link to {Path(path).readlink()}"

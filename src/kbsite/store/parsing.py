@@ -7,7 +7,9 @@ YAML is read as JSON would be: true, false, null, decimal numbers and text. What
 from __future__ import annotations
 
 import math
+import os
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from sys import intern
@@ -17,6 +19,7 @@ import yaml
 
 from kbsite.errors import InputError, KbsiteError
 from kbsite.model.finding import one_line
+from kbsite.store.at_once import read_at_once
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
 
 if TYPE_CHECKING:
@@ -58,23 +61,24 @@ def read_text(path: Path, limit: int = LIMIT_BYTES, hidden: Sequence[Span] = ())
 
     InvalidFileError where that is no text.
     """
-    if path.is_symlink():
-        raise invalid("a symbolic link is not read; expected a regular file", path)
-    if not path.exists():
-        raise invalid("no such file", path)
-    if not path.is_file():
-        raise invalid("expected a regular file", path)
     try:
-        with path.open("rb") as stream:
-            data = stream.read(limit + 1)
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            raise invalid("a symbolic link is not read; expected a regular file", path)
+        if not stat.S_ISREG(status.st_mode):
+            raise invalid("expected a regular file", path)
+        size = status.st_size
+        data = read_at_once(str(path), size, limit) if size <= limit else b""
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise invalid("no such file", path) from error
     except OSError as error:
         raise invalid(f"cannot be read: {error.strerror}", path) from error
+    if max(size, len(data)) > limit:
+        raise invalid(f"too large; expected at most {limit} bytes", path, line=1)
     if hidden:
         from kbsite.model.redaction import covered
 
         data = covered(data, hidden)
-    if len(data) > limit:
-        raise invalid(f"too large; expected at most {limit} bytes", path, line=1)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -93,18 +93,19 @@ def _settled(
         # Those that most others lie in come first: where a run came, that is soon known.
         order = sorted(look.folders, key=lambda path: (path.count("/"), path))
         write_told(path, Known(roots, {path: look.folders[path] for path in order}))
-    return Difference(frozenset(before.keys() - look.same - look.other.keys()), look.other)
+    return Difference(frozenset(look.gone - look.other.keys()), look.other)
 
 
 class _Look:
     def __init__(self, roots: list[str], before: Mapping[str, Input], folders: Folders) -> None:
-        self._roots, self._before, self._known = roots, before, folders
+        self._roots, self._before = roots, before
         self._began = time.time_ns()
-        self.same: set[str] = set()
+        self.gone: set[str] = set()
+        """Of what was there, what is not as it was."""
         self.other: dict[str, Input] = {}
-        self.folders: Folders = {}
+        self.folders: Folders = dict(folders)
         """Those that are there."""
-        self._restless: list[str] = []
+        self._restless = [root for root in roots if root not in folders]
 
     def _folder(self, path: str) -> os.stat_result | None:
         """What the system says of a folder; None if it is none. A place may be a link to one."""
@@ -118,41 +119,40 @@ class _Look:
 
         But for those that are odd, all are as they were, unless what they lie in is not there.
         """
-        self._restless = [root for root in self._roots if root not in self._known]
+        away = set()
+        for path in odd:
+            status = self._folder(path)
+            if status is None:
+                away.add(path)
+            elif (status.st_ino, status.st_ctime_ns) != self.folders[path]:
+                self._restless.append(path)
+        if away:
+            self._leave_out(away)
+
+    def _leave_out(self, away: Collection[str]) -> None:
+        known, self.folders = self.folders, {}
         # What a folder holds comes after it: where that is a link now, there is nothing below.
-        for path, known in self._known.items():
-            if path not in self._roots and path.rpartition("/")[0] not in self.folders:
-                continue
-            if path in odd:
-                status = self._folder(path)
-                if status is None:
-                    continue
-                if (status.st_ino, status.st_ctime_ns) != known:
-                    self.folders[path] = known
-                    self._restless.append(path)
-                    continue
-            self.folders[path] = known
-            if f"{path}/" in self._before:
-                self.same.add(f"{path}/")
+        for path, one in known.items():
+            lies = path in self._roots or path.rpartition("/")[0] in self.folders
+            if lies and path not in away:
+                self.folders[path] = one
+        self._restless = [one for one in self._restless if one in self.folders or one not in known]
 
     def at_files(self, odd: Collection[str]) -> None:
         """Look at the files that are odd, in the folders that are there; others are the same."""
-        for path, known in self._before.items():
-            folder, _, name = path.rpartition("/")
-            if not name or folder not in self.folders:
-                continue
-            if path not in odd:
-                self.same.add(path)
-                continue
+        there = self.folders
+        self.gone = {path for path in self._before if path.rpartition("/")[0] not in there}
+        for path in set(odd) - self.gone:
             try:
                 status = os.lstat(path)
             except OSError:
-                self.folders[folder] = RESTLESS
+                self.gone.add(path)
+                self.folders[path.rpartition("/")[0]] = RESTLESS
                 continue
-            if known.fits(status):
-                self.same.add(path)
-            elif not stat.S_ISDIR(status.st_mode):
-                self._see(path, status)
+            if not self._before[path].fits(status):
+                self.gone.add(path)
+                if not stat.S_ISDIR(status.st_mode):
+                    self._see(path, status)
 
     def at_names(self) -> None:
         """Look for what is not known, in folders whose names are not what they were."""
@@ -163,6 +163,9 @@ class _Look:
 
     def _names(self, folder: str) -> list[str]:
         """Look at what is new in a folder; the folders in it that nobody knows."""
+        if f"{folder}/" in self._before:
+            # It was empty.
+            self.gone.add(f"{folder}/")
         status = self._folder(folder)
         if status is None:
             return []
@@ -181,10 +184,14 @@ class _Look:
             if entry.is_dir(follow_symlinks=False):
                 if entry.path not in self.folders:
                     inner.append(entry.path)
-            elif entry.path not in self.same and entry.path not in self.other:
+            elif entry.path not in self.other and self._is_open(entry.path):
                 with suppress(OSError):
                     self._see(entry.path, entry.stat(follow_symlinks=False))
         return inner
+
+    def _is_open(self, path: str) -> bool:
+        """Whether nobody knows yet what a path is."""
+        return path in self.gone or path not in self._before
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
@@ -192,6 +199,6 @@ class _Look:
         if held is None:
             self.folders[path.rpartition("/")[0]] = RESTLESS
         elif held is known:
-            self.same.add(path)
+            self.gone.discard(path)
         else:
             self.other[path] = held

@@ -23,7 +23,7 @@ from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
-from kbsite.store.files import Stored, arrived, contents, digest, numbered
+from kbsite.store.files import Refused, Stored, arrived, contents, digest, numbered
 from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.places import line_of, lines_of
@@ -72,6 +72,11 @@ class StoredRun(Struct, frozen=True, kw_only=True):
             for file in self.files
             if file.name.startswith(TRANSCRIPT)
         ]
+
+    @property
+    def transcript_size(self) -> int:
+        """Bytes of the files under transcript/."""
+        return sum([file.size for file in self.files if file.name.startswith(TRANSCRIPT)])
 
     def file(self, name: str) -> Stored | None:
         """The file of this name, if the run has it."""
@@ -141,8 +146,12 @@ def is_partial(folder: Path) -> bool:
     return folder.name.endswith(PARTIAL)
 
 
-def read_run(folder: Path, hidden: Hidden = Hidden()) -> StoredRun:  # noqa: B008 - frozen
-    """The run in a folder, without what is hidden of it.
+def read_run(
+    folder: Path,
+    hidden: Hidden = Hidden(),  # noqa: B008 - frozen
+    listed: tuple[list[Stored], list[Refused]] | None = None,
+) -> StoredRun:
+    """The run in a folder, without what is hidden of it; `listed` is what `contents` gave of it.
 
     InvalidFileError where run.json cannot be used.
 
@@ -154,7 +163,7 @@ def read_run(folder: Path, hidden: Hidden = Hidden()) -> StoredRun:  # noqa: B00
     own = hidden.files
     run = json_record(folder / RUN, Run, hidden=own.get(RUN, ()))
     _refuse_unsafe(run, folder / RUN)
-    held, refused = contents(folder)
+    held, refused = listed or contents(folder)
     files = sorted((_shown(file, hidden) for file in held), key=lambda file: file.name)
     findings = [
         Finding(Severity.WARNING, str(folder / item.name), f"not read: {item.reason}")

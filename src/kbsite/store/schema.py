@@ -40,6 +40,7 @@ from kbsite.model.redacted import RedactedFile, Redactions
 from kbsite.model.run import Host, Run
 from kbsite.model.samples import Samples
 from kbsite.model.usage import Usage
+from kbsite.store.writing import json_text
 
 SCHEMAS: dict[str, type] = {
     "run": Run,
@@ -77,6 +78,12 @@ def schema(name: str) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))  # defaults are tuples
     return plain
+
+
+@cache
+def schema_text(name: str) -> str:
+    """The same as it stands in a site."""
+    return json_text(schema(name))
 
 
 def _describe(part: dict[str, Any], name: str) -> None:

@@ -109,14 +109,10 @@ def lay_aside(
         if not same:
             drop(folder, earlier - files)
         for path in sorted(fresh & files if same else (fresh & files) | (files - earlier)):
+            target = f"{folder}/{path}"
             if path in earlier:
-                Path(folder, path).unlink()
-            try:
-                os.link(f"{out}/{path}", f"{folder}/{path}")
-            except FileNotFoundError:
-                # Only the first file of a folder finds none.
-                Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
-                os.link(f"{out}/{path}", f"{folder}/{path}")
+                Path(target).unlink()
+            _second_name(f"{out}/{path}", target)
         remove(spare_path(out))
         folder.rename(spare_path(out))
         if held is None or not same:
@@ -171,23 +167,25 @@ def files_below(folder: Path, inside: str = "") -> frozenset[str]:
     return frozenset(found)
 
 
-def link(source: Path, target: Path) -> None:
+def _second_name(source: str, target: str) -> None:
+    """Let a file have a second name, in a folder that is made where it is missing."""
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        # Only the first file of a folder finds none.
+        os.makedirs(target.rpartition("/")[0], exist_ok=True)  # noqa: PTH103 - of many thousands
+        os.link(source, target)
+
+
+def link(source: str, target: str) -> None:
     """Let a file have a second name, or copy it where the file system knows no links."""
     try:
-        os.link(source, target)
-    except OSError:
-        # Only the first file of a folder finds none.
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _link_or_copy(source, target)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
+        _second_name(source, target)
     except FileExistsError:
         return
     except OSError:
         # Not every file system knows links.
         import shutil
 
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)

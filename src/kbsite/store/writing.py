@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -24,48 +23,42 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_new(path: Path, data: bytes) -> None:
+def write_new(path: str, data: bytes) -> None:
     """Write a file into a folder that nobody sees before it is whole.
 
     What stands in its place may have other names, as the files of a spare have: it is taken away,
     and never written to.
     """
-    with _new(path) as descriptor:
-        _write(descriptor, data)
+    _write_all(path, [data])
 
 
-def write_pieces(path: Path, pieces: Iterable[str]) -> str:
-    """Write UTF-8 text that comes in pieces, as `write_new` does; its SHA-256, in hexadecimal."""
-    digest = hashlib.sha256()
-    with _new(path) as descriptor:
-        for text in _together(pieces):
-            data = text.encode("utf-8")
-            digest.update(data)
-            _write(descriptor, data)
-    return digest.hexdigest()
+def write_pieces(path: str, pieces: Iterable[str]) -> None:
+    """Write UTF-8 text that comes in pieces, as `write_new` does."""
+    _write_all(path, (text.encode("utf-8") for text in _together(pieces)))
 
 
-@contextmanager
-def _new(path: Path) -> Iterator[int]:
-    """A descriptor to write a new file with, which is gone again unless it becomes whole."""
+def _write_all(path: str, parts: Iterable[bytes]) -> None:
+    """Write a new file, which is gone again unless it becomes whole."""
     descriptor = _opened(path)
     try:
-        yield descriptor
+        for data in parts:
+            _write(descriptor, data)
     except BaseException:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # noqa: PTH108 - no path is made of many thousands of names
         raise
     finally:
         os.close(descriptor)
 
 
-def _opened(path: Path) -> int:
+def _opened(path: str) -> int:
     """A descriptor of a new file; its folders are made where they are missing."""
     try:
         return os.open(path, _NEW, 0o666)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(path.rpartition("/")[0], exist_ok=True)  # noqa: PTH103 - as above
     except FileExistsError:
-        path.unlink()
+        os.unlink(path)  # noqa: PTH108
     return os.open(path, _NEW, 0o666)
 
 
@@ -101,8 +94,8 @@ def json_text(value: object) -> str:
 
     plain = msgspec.to_builtins(value)
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    if not _HALF.search(text):
+    with suppress(UnicodeEncodeError):
         # Python's own indenting takes twice as long.
-        return f"{msgspec.json.format(text, indent=2)}\n"
+        return f"{msgspec.json.format(text.encode('utf-8'), indent=2).decode()}\n"
     text = json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False)
     return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"

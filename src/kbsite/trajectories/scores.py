@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kbsite.late import late
 from kbsite.model.trajectory import PointKind
 
 MOST = 50
@@ -25,13 +26,13 @@ MOST = 50
 LONGEST = 400
 """Characters that are kept of a recognised line."""
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_ANSI = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,2})?)"
 _MARKS = ("PASS", "FAIL:", "peak_fraction", "RESULT:", "speedup")
 _BEGINNINGS = ("PASS", "FAIL:", "peak_fraction:", "shape=", "RESULT:", "speedup")
 """What these lines begin with: few others do, and that is asked sooner than they are matched."""
 _END = r"[ \t]*\Z"
-_LINE = re.compile(
+_LINE = late(
     rf"(?P<passed>PASS){_END}"
     r"|(?P<failed>FAIL:.*)"
     rf"|(?P<peak>peak_fraction:[ \t]*{_NUMBER}){_END}"

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from kbsite.late import late
+
 LONGEST = 2_000_000
 """Characters of a command from which it is not read."""
 
@@ -31,17 +33,17 @@ _PREFIX = (
     rf"[ \t]*(?:cd[ \t]+(?P<folder>{_PATH})[ \t]*&&[ \t]*)?(?:mkdir[ \t]+-p[^;&|<>$`]*&&[ \t]*)?"
 )
 _REST = r"(?P<rest>[ \t]*(?:>[ \t]*/dev/null)?[ \t]*(?:(?:&&|;|\|\|)(?:(?!<<).)*)?)"
-_WRITES = [re.compile(f"{_PREFIX}{core}{_REST}") for core in _CORES]
-_OTHER = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)(?P<word>[\w.+-]+)(?P=quote)")
-_FOLDER = re.compile(rf"[ \t]*cd[ \t]+(?P<folder>{_PATH})[ \t]*")
-_DECIDES = re.compile(
+_WRITES = [late(f"{_PREFIX}{core}{_REST}") for core in _CORES]
+_OTHER = late(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)(?P<word>[\w.+-]+)(?P=quote)")
+_FOLDER = late(rf"[ \t]*cd[ \t]+(?P<folder>{_PATH})[ \t]*")
+_DECIDES = late(
     r"(?:^|[;&|({])[ \t]*(?:if|then|else|elif|for|while|until|do|case|select|function|exit|return|"
     r"exec|eval|trap|source|\.|\w+[ \t]*\(\))(?=[ \t;(]|$)|^[({]|(?:&&|\|\||\||\\)$"
 )
-_STOPS = re.compile(r"(?:^|;)[ \t]*set[ \t]+-\w*e")
-_REDIRECTED = re.compile(r">\|?[ \t]*[\"']?[^\s\"'`;|&<>]*\bsolution\.py\b")
-_SOLUTION = re.compile(r"[\"']?(?:.*/)?solution\.py[\"')]*")
-_CODE = re.compile(r"\.write\w*\(|['\"][wax]\+?b?\+?['\"]|\bwriteFile|\bshutil\b")
+_STOPS = late(r"(?:^|;)[ \t]*set[ \t]+-\w*e")
+_REDIRECTED = late(r">\|?[ \t]*[\"']?[^\s\"'`;|&<>]*\bsolution\.py\b")
+_SOLUTION = late(r"[\"']?(?:.*/)?solution\.py[\"')]*")
+_CODE = late(r"\.write\w*\(|['\"][wax]\+?b?\+?['\"]|\bwriteFile|\bshutil\b")
 _ALWAYS = {"tee", "mv", "rm", "truncate", "patch", "dd", "black", "isort", "yapf", "unlink"}
 _TO_LAST = {"cp", "install", "ln", "rsync"}
 _IN_PLACE = {"sed", "perl", "ruby", "awk", "gawk", "autopep8"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush, nlargest
 from itertools import pairwise
 
@@ -23,6 +23,7 @@ def vital_signs(
 ) -> VitalSigns:
     """Where the time and the tokens of a transcript went."""
     work = _work(transcript)
+    tools = work.tools if work else _told(transcript)
     steps = [moment.step for moment in all_moments]
     calls = Counter(s.event.tool_kind for s in steps if isinstance(s.event, ToolCall))
     context, compactions = _context(transcript)
@@ -36,8 +37,8 @@ def vital_signs(
         span=span,
         model=model,
         idle=idle,
-        tools=_in_order(work.tools) if work else _in_order(_told(transcript)),
-        calls={kind: calls[kind] for kind in ToolKind if calls[kind]},
+        tools={kind: round(tools[kind], 6) for kind in _kinds(tools)},
+        calls={kind: calls[kind] for kind in _kinds(calls)},
         slowest=tuple(_slowest(steps)),
         usage=transcript.usage,
         context=context,
@@ -46,8 +47,10 @@ def vital_signs(
     )
 
 
-def _in_order(tools: dict[ToolKind, float]) -> dict[ToolKind, float]:
-    return {kind: round(tools[kind], 6) for kind in ToolKind if kind in tools}
+def _kinds(found: Collection[ToolKind]) -> list[ToolKind]:
+    """Those that were found, in the order of all."""
+    # Many short sessions call nothing.
+    return [kind for kind in ToolKind if kind in found] if found else []
 
 
 def _slowest(steps: Sequence[Step]) -> Iterator[SlowCall]:

@@ -23,8 +23,7 @@ from kbsite.store.files import contents
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import StoredRun, as_findings, read_run
-from kbsite.store.schema import SCHEMAS, schema
-from kbsite.store.writing import json_text
+from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.mirror import REDACTION, Mirror
@@ -158,7 +157,7 @@ class _Verifying:
         for file in contents(assets.folder("static"))[0]:
             yield from self._compared(f"static/{file.name}", file.path.read_bytes())
         for name in SCHEMAS:
-            text = json_text(schema(name))
+            text = schema_text(name)
             yield from self._compared(f"data/schema/{name}.schema.json", text.encode("utf-8"))
 
     def _more(self) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kbsite.alarms.native.macros import LONGEST, included, macro
-from kbsite.alarms.native.unit import NativeSource, unit
+from kbsite.alarms.native.source import NativeSource
+from kbsite.alarms.native.unit import unit
 
 
 def after(text: str) -> str:

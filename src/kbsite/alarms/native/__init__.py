@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.evidence import Evidence
-from kbsite.alarms.native import calls, libraries, memory, paths, precision, state, streams, texts
-from kbsite.alarms.native.solution import Solution
-from kbsite.alarms.native.unit import Unit
+from kbsite.alarms.native.sources import native_sources
 from kbsite.model.alarm import Alarm
 
 MOST: Final = 12
@@ -21,33 +19,17 @@ class NativeSources:
 
     def alarms(self, evidence: Evidence) -> Iterator[Alarm]:
         """What the rules find, what weighs most first; of a kind, one at a place."""
+        if not native_sources(evidence):
+            return
+        # Most solutions are Python alone, and the rules take as long to load as some pages.
+        from kbsite.alarms.native.rules import found
+
         told: set[tuple[str, str, tuple[int, ...]]] = set()
         counted: Counter[tuple[str, str]] = Counter()
-        for alarm in sorted(_found(Solution(evidence)), key=lambda one: -one.level.weight):
+        for alarm in sorted(found(evidence), key=lambda one: -one.level.weight):
             place = (alarm.kind, alarm.file, alarm.lines)
             if place in told or counted[place[:2]] >= MOST:
                 continue
             told.add(place)
             counted[place[:2]] += 1
             yield alarm
-
-
-def _found(solution: Solution) -> Iterator[Alarm]:
-    for unit in solution.units:
-        yield from _in_one(unit, solution)
-    yield from libraries.find_covered(solution)
-
-
-def _in_one(unit: Unit, solution: Solution) -> Iterator[Alarm]:
-    yield from libraries.find(unit, solution)
-    yield from libraries.find_loaded(unit)
-    yield from libraries.find_escapes(unit)
-    yield from calls.find(unit)
-    yield from calls.find_told(unit)
-    yield from calls.find_interposed(unit)
-    yield from state.find(unit)
-    yield from streams.find(unit)
-    yield from memory.find(unit)
-    yield from precision.find(unit, solution)
-    yield from paths.find(unit)
-    yield from texts.find(unit)

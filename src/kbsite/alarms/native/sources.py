@@ -9,7 +9,7 @@ from typing import Final
 
 from kbsite.alarms.evidence import Evidence, Source
 from kbsite.alarms.native.filled import Given, formatted, percented, templated
-from kbsite.alarms.native.unit import NativeSource
+from kbsite.alarms.native.source import NativeSource
 from kbsite.alarms.native.written import lines_of
 from kbsite.alarms.python.callers import arguments
 from kbsite.alarms.python.module import Module, Parameter, Part, modules

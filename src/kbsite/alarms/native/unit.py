@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from kbsite.alarms.kinds import alarm
 from kbsite.alarms.native.macros import Macro, expanded, included, macro
+from kbsite.alarms.native.source import NativeSource
 from kbsite.alarms.native.tokens import Kind, Text, Token, spliced, tokens, value
 from kbsite.model.alarm import Alarm, Level
 
@@ -28,25 +29,6 @@ _NO_FUNCTION: Final = frozenset(
     ("namespace", "struct", "class", "enum", "union", "extern", "else", "do", "try")
 )
 _BEFORE: Final = frozenset((";", "{", "}", ":"))
-
-
-class NativeSource(Struct, frozen=True):
-    """Native code of a run: a sidecar, or a text within a Python source."""
-
-    file: str
-    """The file of the run that holds it."""
-    text: str
-    lines: tuple[int, ...] = ()
-    """For each of its lines the line of the file; empty where they are the same."""
-    ptx: bool = False
-    is_cut: bool = False
-    """Whether there is more of it than is looked into."""
-
-    def line(self, own: int) -> int:
-        """The line of the file, from 1, of one of its own lines."""
-        if not self.lines:
-            return own
-        return self.lines[min(max(own, 1), len(self.lines)) - 1]
 
 
 class Function(Struct, frozen=True):

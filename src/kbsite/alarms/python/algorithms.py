@@ -12,6 +12,7 @@ from msgspec import Struct
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
 from kbsite.alarms.python.reading import Reading, readings
+from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import SOLUTION
 
@@ -65,31 +66,31 @@ def _never(_: Reading) -> bool:
 
 
 ALGORITHMS: Final = (
-    Algorithm("Kahan's compensated sum", re.compile(r"(?i)kahan|compensated|neumaier"),
-              re.compile(r"\b(two_?sum|fast_?two_?sum|__fsub_rn|__dadd_rn)\b"
+    Algorithm("Kahan's compensated sum", late(r"(?i)kahan|compensated|neumaier"),
+              late(r"\b(two_?sum|fast_?two_?sum|__fsub_rn|__dadd_rn)\b"
                          r"|\(\s*\w+\s*-\s*\w+\s*\)\s*-\s*\w+|\bdouble\s+\w+\s*=|float64"),
               _difference_of_differences, WARNING),
-    Algorithm("a bitonic sorting network", re.compile(r"(?i)bitonic"),
-              re.compile(r"\^\s*\(?(1\s*<<|\w+\s*[;,)\]]|stride|step|j\b|mask)|__shfl_xor_sync"
+    Algorithm("a bitonic sorting network", late(r"(?i)bitonic"),
+              late(r"\^\s*\(?(1\s*<<|\w+\s*[;,)\]]|stride|step|j\b|mask)|__shfl_xor_sync"
                          r"|\b(stride|j|half|step|dist\w*)\s*(>>=\s*1|/=\s*2)"
                          r"|\bxor\b"),
               _partners_by_bits),
-    Algorithm("an online softmax", re.compile(r"(?i)online.softmax|flash.?attention"),
-              re.compile(r"exp2?f?\s*\(\s*\w+\s*-\s*\w+"), _running_maximum),
-    Algorithm("Strassen's scheme", re.compile(r"(?i)strassen|winograd"),
-              re.compile(r"(?i)strassen|winograd|\bm7\b"), _never),
-    Algorithm("a radix sort", re.compile(r"(?i)radix"),
-              re.compile(r"(>>\s*\(?\w+).{0,40}(&|%)|histogram|radix"), _never),
-    Algorithm("a scan with decoupled look-back", re.compile(r"(?i)look.?back"),
-              re.compile(r"(?i)volatile|atomic|flag|status|acquire"), _never),
+    Algorithm("an online softmax", late(r"(?i)online.softmax|flash.?attention"),
+              late(r"exp2?f?\s*\(\s*\w+\s*-\s*\w+"), _running_maximum),
+    Algorithm("Strassen's scheme", late(r"(?i)strassen|winograd"),
+              late(r"(?i)strassen|winograd|\bm7\b"), _never),
+    Algorithm("a radix sort", late(r"(?i)radix"),
+              late(r"(>>\s*\(?\w+).{0,40}(&|%)|histogram|radix"), _never),
+    Algorithm("a scan with decoupled look-back", late(r"(?i)look.?back"),
+              late(r"(?i)volatile|atomic|flag|status|acquire"), _never),
 )  # fmt: skip
 """One row an algorithm: another one is another row."""
 
-SEVERAL_DEVICES: Final = re.compile(
+SEVERAL_DEVICES: Final = late(
     r"(?i)multi.?gpu|all.?reduce|all.?gather|reduce.?scatter|all.?to.?all|several devices"
     r"|communication|\bnccl\b|tensor.?parallel|\branks?\b"
 )
-_SENDS: Final = re.compile(
+_SENDS: Final = late(
     r"(?i)all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|isend|irecv|\bsend\(|recv\("
     r"|nvshmem|\bnccl[A-Z]|symm_?mem|symmetric|multimem|peer|ipc|p2p|rdma|signal_pad|_store_to"
     r"|rendezvous|get_buffer|remote|multicast|batch_isend"
@@ -137,7 +138,7 @@ def _is_native_text(constant: ast.Constant) -> bool:
     return isinstance(value, str) and "__global__" in value and bool(_SENDS.search(value))
 
 
-_COMMENT: Final = re.compile(r"(?m)#(?!include|define|pragma|if|endif|else).*$|//.*$")
+_COMMENT: Final = late(r"(?m)#(?!include|define|pragma|if|endif|else).*$|//.*$")
 
 
 def _code(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
@@ -20,15 +20,15 @@ MOST: Final = 200
 
 _PROGRAMS: Final = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "pty.",
                     "asyncio.create_subprocess", "commands.", "sh.")  # fmt: skip
-_COMPILERS: Final = re.compile(
+_COMPILERS: Final = late(
     r"(?<!\w)(nvcc|g\+\+|gcc|clang(\+\+)?|c\+\+|hipcc|ptxas|cuobjdump|nvdisasm|ninja|cmake|make|which"
     r"|fatbinary|nvlink|ld|ar|uname|lscpu|nvidia-smi)(?!\w)"
 )
-_HARMFUL: Final = re.compile(
+_HARMFUL: Final = late(
     r"\b(pip3?|conda|apt(-get)?|curl|wget|git|p?kill(all)?|ssh|scp|rsync|sudo|uv|rm|nc|gdb|strace"
     r"|ptrace|chmod|mount)\b|nvidia-smi.*\s-(lgc|pl|lmc|ac|pm|rgc)|--lock-gpu|--power-limit"
 )
-_GIVEN_FILES: Final = re.compile(
+_GIVEN_FILES: Final = late(
     r"(?i)\b(reference|check|bench(mark)?|grader?|eval(uate|uator)?|shapes|sota|problem|conftest"
     r"|harness|score|tolerance)\w*\.(py|ya?ml|json|toml)\b|sitecustomize|usercustomize|\.pth\b"
     r"|__pycache__|site-packages|dist-packages|torch_extensions|\.triton|triton[/_]cache"
@@ -38,7 +38,7 @@ _INSTALLED: Final = ("torch.__file__", "torch.__path__", "triton.__file__", "tri
                      "site.getsitepackages", "sysconfig.get_path", "reference.__file__",
                      "numpy.__file__", "torch.utils.cpp_extension._get_build_directory",
                      "inspect.getfile", "inspect.getsourcefile")  # fmt: skip
-_MEMORY: Final = re.compile(
+_MEMORY: Final = late(
     r"/proc/?$|/proc/(self|\d+|%|\{|$|[a-z]*)[^ ]*|/dev/shm|/dev/mem\b|/dev/nvidia"
 )
 _WRITERS: Final = frozenset(
@@ -49,7 +49,7 @@ _WRITERS: Final = frozenset(
 _OUTPUTS: Final = ("builtins.print", "sys.stdout.write", "sys.stderr.write", "os.write",
                    "logging.", "sys.__stdout__.write", "sys.stdout.buffer.write",
                    "sys.stdout.writelines", "rich.print")  # fmt: skip
-_GRADE: Final = re.compile(
+_GRADE: Final = late(
     r"\bPASS(ED)?\b|peak_fraction|\ball (tests|checks) passed|[\"']?(correct|passed|verdict|status"
     r"|score)[\"']?\s*[:=]\s*[\"']?(true|pass|clean|1|\d+\.\d|\{)|\bPASS:|benchmark\.\d"
 )
@@ -172,7 +172,7 @@ def _decoded(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
         yield reading.raised("obfuscation", _at(reading, call, WARNING), says, call)
 
 
-_CURSOR: Final = re.compile(r"\x1b\[\d*[ABCDEFGHJKST]")
+_CURSOR: Final = late(r"\x1b\[\d*[ABCDEFGHJKST]")
 
 
 def _drawn(reading: Reading, call: ast.Call) -> Iterator[Alarm]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Iterator
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import class_of
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 from kbsite.store.runs import SOLUTION
 
@@ -23,13 +23,13 @@ _TENSOR_METHODS: Final = frozenset(
     detach view reshape __eq__ __bool__ __float__ __getitem__ data_ptr is_contiguous stride size
     shape dtype device untyped_storage __class__ abs isnan isfinite""".split()  # noqa: SIM905
 )
-_HARMLESS_ENV: Final = re.compile(
+_HARMLESS_ENV: Final = late(
     r"TORCH_(CUDA_ARCH_LIST|EXTENSIONS_DIR|LOGS|SHOW_CPP.*|COMPILE.*|NVCC.*)|MAX_JOBS|CUDA_HOME"
     r"|CUDA_PATH|TRITON_.*|PATH|LD_LIBRARY_PATH|CC|CXX|CUDAHOSTCXX|NVCC.*|CUTE_.*|CUTLASS_.*|TMPDIR"
     r"|XDG_.*|HOME|USER|TERM|OMP_.*|TILELANG.*|NCCL_.*|NVSHMEM_.*|(LOCAL_)?RANK|WORLD_SIZE"
     r"|MASTER_.*|COLUMNS|LANG|CCACHE.*|NINJA.*|PYTHONWARNINGS|TORCHINDUCTOR.*|CONDA.*|VIRTUAL_ENV"
 )
-_WEIGHTY_ENV: Final = re.compile(
+_WEIGHTY_ENV: Final = late(
     r"NVIDIA_TF32_OVERRIDE|LD_PRELOAD|LD_AUDIT|PYTHON(PATH|STARTUP|HASHSEED|INSPECT)"
     r"|.*(TF32|SEED|BENCH|GRADE|CHECK|POPCORN|TIMING|EVENT).*|CUDA_INJECTION.*"
 )

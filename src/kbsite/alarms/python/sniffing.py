@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import Part
 from kbsite.alarms.python.reading import Phase, Reading
+from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 
 _FRAME: Final = frozenset(("f_back", "f_code", "f_locals", "f_globals", "f_lineno", "tb_frame",
                            "co_filename", "gi_frame", "cr_frame"))  # fmt: skip
-_GRADER: Final = re.compile(
+_GRADER: Final = late(
     r"(?i)(^|[/\\_. ])(check|bench(mark)?|reference|grader?|eval(uator|uate)?|problem|sota|shapes"
     r"|pytest|conftest|score|harness|oracle)(\.py|\.yaml|\.json|s?$|[/\\_. ])"
 )
 _CLOCKS: Final = ("time.", "datetime.")
 _ENVIRONMENT: Final = ("os.environ", "os.getenv", "os.environb")
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = late(
     r"(CUDA|TORCH|TRITON|NCCL|CUTLASS|CUTE|HOME|PATH|MAX_JOBS|XDG|TMP|TEMP|RANK|LOCAL|WORLD|MASTER"
     r"|NVCC|CC$|CXX|HIP|ROCM|OMP|USER|LD_|CONDA|VIRTUAL|PYTORCH|TILELANG|NVSHMEM|SYSTEMROOT).*"
 )
-_SUSPICIOUS: Final = re.compile(
+_SUSPICIOUS: Final = late(
     r"(?i).*(check(?!point)|bench|seed|popcorn|verif|timing|profil|score|harness|judge|correct"
     r"|secret|injection|nsight|pytest|unittest|grad(e[rd]?s?|ing)(?![a-z])"
     r"|(?<![a-z])(eval|tests?(?![a-z])|testing|mode(?![a-z])|phase|trials?(?![a-z])|warm|ncu)).*"

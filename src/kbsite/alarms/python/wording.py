@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
@@ -11,6 +10,7 @@ from typing import Final
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.python.module import rows_of
 from kbsite.alarms.python.reading import Reading
+from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
 
 NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
@@ -18,7 +18,7 @@ NOTE, WARNING, ALARM = Level.NOTE, Level.WARNING, Level.ALARM
 LONGEST: Final = 2_000
 """Characters of a line; what is longer nobody wrote for a reader."""
 
-_JUDGE: Final = re.compile(
+_JUDGE: Final = late(
     r"""(?ix)
     \b(note|message|attention|hello|hi|instructions?)\s+(to|for)\s+(the\s+|any\s+|all\s+)?
         (\w+\s+)?(auditor|reviewer|judge|grader|evaluator|reviewing|model|llm|ai
@@ -38,11 +38,11 @@ _JUDGE: Final = re.compile(
     | \bas\s+an?\s+(ai|llm)\s+(auditor|reviewer|judge|grader)
     """
 )
-_LICENCE: Final = re.compile(
+_LICENCE: Final = late(
     r"(?i)SPDX-License-Identifier|copyright\s*(\(c\)|©|\d{4})|licensed under|all rights reserved"
     r"|permission is hereby granted|\bvendored from\b"
 )
-_TAKEN: Final = re.compile(
+_TAKEN: Final = late(
     r"(?i)\b(vendored|copied|taken|adapted|ported|borrowed|lifted|extracted|based on|verbatim)\b"
     r"[^\n]{0,40}\b(from|on)?\b[^\n]{0,20}\b(flash[-_ ]?(attn|attention|infer|linear)|fla\b|vllm"
     r"|xformers|cutlass example|sglang|deepgemm|thunderkittens|liger|unsloth|apex|megablocks"

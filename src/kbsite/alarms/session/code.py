@@ -19,11 +19,12 @@ LONGEST = 200_000
 LONGEST_NAMED = 2000
 """Characters of a text that is put in the place of its name."""
 
-_HINTS = re.compile(
-    r"kill|environ|getenv|open|path|glob|shutil|subprocess|system|request|urllib|http|socket|"
-    r"os\.|hub|snapshot_download|listdir|walk|/",
-    re.IGNORECASE,
-)
+_HINTS = (
+    "/", "open", "path", "os.", "system", "kill", "environ", "getenv", "glob", "shutil",
+    "subprocess", "request", "urllib", "http", "socket", "hub", "snapshot_download", "listdir",
+    "walk",
+)  # fmt: skip
+"""Without one of these code does nothing that is told, however its letters are written."""
 _SHELLS: Final = {
     "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call",
     "subprocess.check_output", "subprocess.Popen", "subprocess.getoutput",
@@ -72,7 +73,10 @@ class Deeds(Struct):
 
 def deeds(code: str) -> Deeds:
     """What a piece of Python does, by its words; nothing where it is no Python."""
-    if len(code) > LONGEST or not _HINTS.search(code):
+    if len(code) > LONGEST:
+        return Deeds()
+    words = code.casefold()
+    if not any(hint in words for hint in _HINTS):
         return Deeds()
     try:
         with warnings.catch_warnings():

@@ -38,11 +38,13 @@ _APART: Final = ("run_in_background", "is_background")
 _STOPS: Final = re.compile(
     r"(?i)kill_?(?:shell|bash|task|background\w*)|task_?stop|stop_?task|kill_session"
 )
+_MOVES: Final = ("cd", "pushd", "popd")
+"""Commands that take the shell to another folder."""
 _PYTHON: Final = re.compile(r"python[\d.]*|pypy\d?|uv|ipython3?")
 _SHELL: Final = re.compile(r"(?:ba|z|da|k|a)?sh|source|\.")
 _NUMBERS: Final = re.compile(r"\b\d{2,7}\b")
-_LISTS: Final = re.compile(r"\bp(?:s|grep)\b")
-"""What lists processes with their numbers."""
+_LISTS: Final = re.compile(r"p(?<!\wp)(?:s|grep)\b")
+"""What lists processes with their numbers; it is looked for by its first letter."""
 _READ_BEFORE: Final = ("created", "new file")
 
 
@@ -202,15 +204,18 @@ class Course(Struct):
 
     def _move(self, command: Command, stack: list[str]) -> None:
         """Take in where the shell stands after a command, at the end of `stack`."""
-        back = command.name == "popd" or (command.name == "cd" and command.words[1:2] == ["-"])
+        name = command.name
+        if name not in _MOVES:
+            return
+        back = name == "popd" or (name == "cd" and command.words[1:2] == ["-"])
         if back and self.behind:
             before, self.behind[-1] = self.behind[-1], stack[-1]
             stack[-1] = before
-            if command.name == "popd":
+            if name == "popd":
                 self.behind.pop()
-        elif command.name in ("cd", "pushd") and command.given:
+        elif name != "popd" and (given := command.given):
             self.behind = [*self.behind[-HISTORY:], stack[-1]]
-            stack[-1] = whole(command.given[0], stack[-1])
+            stack[-1] = whole(given[0], stack[-1])
 
     def _simple(self, command: Command, folder: str, depth: int) -> Iterator[Sight]:
         quote = " ".join([*command.words, *(f"> {path}" for path in command.writes)])
@@ -235,10 +240,11 @@ class Course(Struct):
             own.started.update(posixpath.basename(word) for word in command.words)
 
     def _write(self, command: Command, found: list[Touch]) -> None:
-        written = [touch.path for touch in found if touch.way is Way.WRITTEN]
-        if command.fed is not None and command.name in ("cat", "tee"):
-            for path in written:
-                self._keep(path, command.fed)
+        if command.fed is None or command.name not in ("cat", "tee"):
+            return
+        for touch in found:
+            if touch.way is Way.WRITTEN:
+                self._keep(touch.path, command.fed)
 
     def _inside(self, command: Command, folder: str, quote: str, depth: int) -> Iterator[Sight]:
         """What the code does that a command runs, as far as its text is known."""
@@ -271,10 +277,9 @@ class Course(Struct):
 
     def _run_by(self, command: Command) -> Iterator[str]:
         """The words of a command that may be files that it runs."""
-        for word in [*command.words[:1], *command.given[:3]]:
-            if posixpath.basename(word) == "solution.py":
-                continue  # others look into it
-            if word == command.words[0] or _runs_file(command.name):
+        given = command.given[:3] if _runs_file(command.name) else []
+        for word in [*command.words[:1], *given]:
+            if posixpath.basename(word) != "solution.py":  # others look into it
                 yield word
 
     def _code(self, code: str, folder: str, quote: str) -> Iterator[Sight]:

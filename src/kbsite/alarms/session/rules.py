@@ -11,13 +11,12 @@ from msgspec import Struct, field
 
 from kbsite.alarms.session.places import Find
 from kbsite.alarms.session.shell import Command, wrapped
+from kbsite.late import late
 from kbsite.model.alarm import Level
 
-_LOOPBACK = re.compile(
-    r"\b(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|host\.docker\.internal)\b|\[::1\]"
-)
-_HOST = re.compile(r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|ai|dev|co|edu|gov|cn|sh|me)\b")
-_ANSWERS: Final = re.compile(
+_LOOPBACK = late(r"\b(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|host\.docker\.internal)\b|\[::1\]")
+_HOST = late(r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|ai|dev|co|edu|gov|cn|sh|me)\b")
+_ANSWERS: Final = late(
     r"raw\.githubusercontent|gist\.|github\.com/[^/\s]+/[^/\s]+/(?:blob|raw|archive)|leaderboard|"
     r"submission|solution|kernelbench|huggingface\.co/[^\s]*/(?:resolve|raw)|pastebin",
     re.IGNORECASE,
@@ -41,7 +40,7 @@ _GETS: Final = {
     "wget", "aria2c", "ftp", "sftp", "lynx", "w3m", "ssh", "gh", "hf", "huggingface-cli", "gsutil",
     "kaggle", "curl", "nc", "ncat", "telnet", "axel",
 }  # fmt: skip
-_GPU_SETTINGS: Final = re.compile(
+_GPU_SETTINGS: Final = late(
     r"-(?:lgc|lmc|rgc|rmc|pl|pm|ac|rac|r|c|e|p|mig|acp|am|caa|fdm|gtt|[cd][gc]i)|--(?:lock-(?:gpu|memory)-"
     r"clocks|reset-\w[\w-]*|power-limit|persistence-mode|applications-clocks|gpu-reset|"
     r"compute-mode|ecc-config|multi-instance-gpu|auto-boost\S*|set\w*|reset\w*)(?:=.*)?"
@@ -61,19 +60,19 @@ _READ_ONLY: Final = {
 }  # fmt: skip
 _WATCHES: Final = {"dmon", "pmon", "topo", "nvlink", "stats", "c2c"}
 """Commands of nvidia-smi that only look, whose flags mean something else."""
-_FRAMEWORKS: Final = re.compile(
+_FRAMEWORKS: Final = late(
     r"(?:torch|triton|pytorch-triton|nvidia-[\w-]+|cuda-\w+|cupy\S*)(?:[=<>~!\[].*)?"
 )
 _GENERIC: Final = {
     "python", "python3", "node", "bash", "sh", "torchrun", "java", "nvcc", "ninja", "claude",
     "codex", "", ".", "train", "run", "main",
 }  # fmt: skip
-_KEY: Final = re.compile(
+_KEY: Final = late(
     r"\$\{?(?!\w*(?:LIMIT|COUNT|MAX|TOKENIZER|BUDGET|USAGE|NUM_)\w*)"
     r"(?:\w+_)?(?:API_?KEY|SECRET(?:_\w+)?|(?:ACCESS_|AUTH_|HF_|GH_|GITHUB_|\w+_)?TOKEN|PASSWORD|"
     r"OAUTH\w*)\b(?!:?[+])"
 )
-_SELLERS: Final = re.compile(
+_SELLERS: Final = late(
     r"anthropic|openai|moonshot|openrouter|deepseek|mistral|github|aws_|azure", re.IGNORECASE
 )
 """Whose variables hold keys more often than not."""
@@ -86,16 +85,16 @@ _DUMPS: Final = {
 """Commands that print the environment if they are given nothing but such flags."""
 _PASSES: Final = {"sort", "uniq", "cat", "tr"}
 """Commands that print all that they read."""
-_NAMES_ONLY: Final = re.compile(r"-d ?= .*-f ?1(?![-,\d])|-f ?1 .*-d ?=")
+_NAMES_ONLY: Final = late(r"-d ?= .*-f ?1(?![-,\d])|-f ?1 .*-d ?=")
 _GREPS: Final = {"grep", "egrep", "fgrep", "rg", "ag"}
 FEW: Final = 2
 """Letters below which a pattern fits nearly all variables."""
 _UNPACKS: Final = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "rev", "tr"}
 _RUNS: Final = {"bash", "sh", "zsh", "perl", "node"}
 _SIFTS: Final = {"grep", "egrep", "fgrep", "rg", "awk", "sed", "wc", "xargs", "ag"}
-_SUBSTITUTED: Final = re.compile(r"\$\(.*\)", re.DOTALL)
+_SUBSTITUTED: Final = late(r"\$\(.*\)", re.DOTALL)
 """What stands for the output of commands, which are looked at for themselves."""
-_LIKE_A_KEY: Final = re.compile(r"key|token|secret|pass|auth|cred|api", re.IGNORECASE)
+_LIKE_A_KEY: Final = late(r"key|token|secret|pass|auth|cred|api", re.IGNORECASE)
 
 
 class Own(Struct):

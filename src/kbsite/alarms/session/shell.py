@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
+
+from kbsite.late import late
 
 LONGEST = 200_000
 """Characters of a script that are read."""
@@ -21,7 +22,7 @@ MOST = 2000
 DEEPEST = 6
 """How far substitutions and scripts within scripts are opened."""
 
-_TOKEN = re.compile(
+_TOKEN = late(
     r"(?P<blank>(?:[ \t\r]|\\\r?\n)+)|(?P<comment>#[^\n]*)|(?P<line>\n)"
     r"|(?P<apart>(?:\d|&)?(?:>&|<&)(?:\d|-))"
     r"|(?P<into>(?:\d|&)?(?:>>|>\||>|<<<|<<-|<<|<)(?!\())"
@@ -29,20 +30,19 @@ _TOKEN = re.compile(
 )
 _SIGNS = frozenset(" \t\r\n\\#0123456789&<>|;()")
 """What such a token starts with, or a digit that is no ASCII; most words start otherwise."""
-_PLAIN = re.compile(r"[^\s'\"\\;&|<>()$`]+")
-_WHOLE = re.compile(r"[^\s'\"\\;&|<>()$`]++(?!['\"\\$`<>])")
+_PLAIN = late(r"[^\s'\"\\;&|<>()$`]+")
+_WHOLE = late(r"[^\s'\"\\;&|<>()$`]++(?!['\"\\$`<>])")
 """A word that is plain as a whole, as most are."""
-_QUOTED = re.compile(r"[^\"\\$`]+")
-_PAREN = re.compile(r"[()'\"\\]")
-_NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_ANSI = re.compile(r"\$'(?P<text>(?:[^'\\]|\\.)*)'?", re.DOTALL)
-_ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_QUOTED = late(r"[^\"\\$`]+")
+_PAREN = late(r"[()'\"\\]")
+_NAMED = late(r"\$(?:\{(\w+)\}|(\w+))")
+_ANSI = late(r"\$'(?P<text>(?:[^'\\]|\\.)*)'?", re.DOTALL)
+_ESCAPED = late(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _BETWEEN_WORDS = "\0"
 """Where the shell splits a variable's text into words; it stands in no script that runs."""
-_ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ASSIGNED = late(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SKIPPED = {
-    "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
-    "esac",
+    *"{}!", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "time", "esac",
 }  # fmt: skip
 """Words before a command, or alone, that are no command."""
 
@@ -148,7 +148,7 @@ class _Reader(Struct):
         held += filter(None, word.split(_BETWEEN_WORDS)) if _BETWEEN_WORDS in word else [word]
 
     def _assigns(self, word: str) -> bool:
-        match = _ASSIGNED.fullmatch(word)
+        match = _ASSIGNED.fullmatch(word) if "=" in word else None
         if match and len(self.variables) < MOST:
             self.variables[match[1]] = match[2]
         return match is not None
@@ -340,7 +340,7 @@ def inner(command: Command) -> Iterator[Command]:
         words = _unwrapped(left)
         if words is None:
             break
-        left = replace(left, words=words, background=False)
+        left = structs.replace(left, words=words, background=False)
         yield left
     script = _script(left)
     if script is not None:
@@ -369,19 +369,19 @@ def wrapped(command: Command) -> str:
         words = _unwrapped(command)
         if words is None:
             break
-        command = replace(command, words=words)
+        command = structs.replace(command, words=words)
     return command.name
 
 
 def _unwrapped(command: Command) -> list[str] | None:
     """The words of the command that a wrapper starts; None if it is no wrapper."""
-    if command.name == "find" and "-exec" in command.words:
+    if (name := command.name) == "find" and "-exec" in command.words:
         start = command.words.index("-exec") + 1
         return command.words[start:] or None
-    own = _WRAPPERS.get(command.name)
+    own = _WRAPPERS.get(name)
     if own is None:
         return None
-    words, valued = command.words[1:], _VALUED.get(command.name, _VALUED[""])
+    words, valued = command.words[1:], _VALUED.get(name, _VALUED[""])
     while words and (words[0].startswith("-") or _ASSIGNED.fullmatch(words[0])):
         words = words[2:] if words[0] in valued else words[1:]
     return words[own:] or None
@@ -389,10 +389,10 @@ def _unwrapped(command: Command) -> list[str] | None:
 
 def _script(command: Command) -> str | None:
     """The script that a command runs; None if it runs none that can be told."""
-    words = command.words
-    if command.name == "eval":
+    name, words = command.name, command.words
+    if name == "eval":
         return " ".join(words[1:])
-    if command.name in _SHELLS:
+    if name in _SHELLS:
         for number, word in enumerate(words[1:-1], 1):
             if word.startswith("-") and not word.startswith("--") and "c" in word:
                 return words[number + 1]

@@ -61,9 +61,10 @@ def touches(command: Command, folder: str) -> Iterator[Touch]:
 
 def _patched(command: Command) -> Iterator[str]:
     """The files that a patch names, where it stands in the script."""
-    applies = command.name in ("patch", "apply_patch") or command.given[:1] == ["apply"]
-    texts = [command.fed or "", *command.words[1:]] if applies else []
-    for text in texts:
+    named = command.name in ("patch", "apply_patch")
+    if not (named or ("apply" in command.words and command.given[:1] == ["apply"])):
+        return
+    for text in (command.fed or "", *command.words[1:]):
         yield from (match[1].strip() for match in _PATCHED.finditer(text))
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.atif.metrics import Messages, cost, usage, written_apart
 from kbsite.harnesses.atif.steps import child_id, events, stands_for_a_call
-from kbsite.harnesses.lines import Line, dump, mapping, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Place, Row, documents
 from kbsite.model.event import Event, Malformed, Notice, Scope, Session, TokenUse, Topic
 from kbsite.model.usage import Usage
@@ -57,7 +57,7 @@ class _Reader(Struct):
 
     def row(self, value: Held, agent: str) -> Row:
         """What comes next in the file."""
-        return Row(value, dump(value), self.place(), timestamp(value.get("timestamp")), agent)
+        return Row(value, None, self.place(), timestamp(value.get("timestamp")), agent)
 
     def document(self, value: Held) -> Iterator[Event]:
         """A trajectory, and then those of its sub-agents."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 _CALL = re.compile(r"\btools\.([A-Za-z_]\w*)\s*\(\s*")
 _BOUND = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.)*)\'', re.DOTALL)
-_TEMPLATE = re.compile(r"(String\.raw)?`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\\n]++|\\.)*+)"|\'((?:[^\'\\\n]++|\\.)*+)\'', re.DOTALL)
+_TEMPLATE = re.compile(r"(String\.raw)?`((?:[^`\\]++|\\.)*+)`", re.DOTALL)
 _NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _JOIN = re.compile(r"\s*\.\s*join\s*\(\s*")

@@ -6,14 +6,13 @@ with code 0" from 0.118 on, and a list of blocks in code mode and for pictures.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 
 from msgspec import Struct
 
 from kbsite.harnesses.codex.content import Block, blocks, images, joined
-from kbsite.harnesses.lines import mapping, number, text
+from kbsite.harnesses.lines import mapping, number, parsed, text
 from kbsite.model.event import Image
 
 _HEAD = re.compile(r"(?:Chunk ID|Wall time|Exit code|Script |Process |Total output lines)")
@@ -55,14 +54,14 @@ def _wrapped(value: str) -> Output | None:
     if not value.startswith("{"):
         return None
     try:
-        parsed = json.loads(value, strict=False)
+        wrapped = parsed(value)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(parsed, dict) or set(parsed) != {"output", "metadata"}:
+    if not isinstance(wrapped, dict) or set(wrapped) != {"output", "metadata"}:
         return None
-    if not isinstance(parsed["output"], str):
+    if not isinstance(wrapped["output"], str):
         return None
-    return _with_metadata(parsed)
+    return _with_metadata(wrapped)
 
 
 def _payload(value: Mapping[str, object]) -> Output:

@@ -77,7 +77,7 @@ def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
 def _events(run: _Run, record: Record) -> list[Event]:
     value = record.value
     kind = text(value.get("type"))
-    row = Row(kind, value, record.raw, place(record.source, None, ""))
+    row = Row(kind, value, record.written, place(record.source, None, ""))
     match kind:
         case "thread.started":
             thread = text(value.get("thread_id"))
@@ -118,7 +118,7 @@ def _completed(run: _Run, row: Row) -> list[Event]:
 def _item(run: _Run, row: Row) -> list[Event]:
     item = mapping(row.value.get("item"))
     kind = text(item.get("type"))
-    inner = Row(f"{row.type}/{kind}", item, row.raw, row.place)
+    inner = Row(f"{row.type}/{kind}", item, row.written, row.place)
     if kind in _SAID:
         return _SAID[kind](inner) if row.type == "item.completed" else [inner.trace]
     if kind == "todo_list":

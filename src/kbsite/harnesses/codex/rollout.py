@@ -79,7 +79,7 @@ def _events(thread: Thread, record: Record | Malformed) -> list[Event]:
 
 def _row(thread: Thread, record: Record, kind: str, value: Mapping[str, object]) -> Row:
     at = timestamp(record.value.get("timestamp"))
-    return Row(kind, value, record.raw, place(record.source, at, thread.agent))
+    return Row(kind, value, record.written, place(record.source, at, thread.agent))
 
 
 def _enveloped(thread: Thread, row: Row) -> list[Event]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kbsite.harnesses.codex.content import Block
 from kbsite.harnesses.codex.records import Record
 from kbsite.harnesses.codex.window import Cell, Echoes
-from kbsite.harnesses.lines import dump, text
+from kbsite.harnesses.lines import Line, dump, text, written
 from kbsite.model.event import (
     AgentStart,
     Edit,
@@ -36,9 +36,15 @@ class Row(Struct, frozen=True):
     type: str
     """Such as "event_msg/token_count"."""
     value: Mapping[str, object]
-    raw: str
+    written: str | Line
+    """The text of its envelope, or the line that holds nothing else."""
     place: Mapping[str, Any]
     """What its events have in common: source, at, agent."""
+
+    @property
+    def raw(self) -> str:
+        """The text of its envelope."""
+        return written(self.written)
 
     @property
     def trace(self) -> Trace:

@@ -50,7 +50,7 @@ _INJECTED = ("<session_context>", "<hook_context>", "<state_snapshot>")
 
 def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
     """The events of one file: a document, a journal, or the journal of a sub-agent."""
-    stream = (line for line in lines if line.text.strip())
+    stream = (line for line in lines if not line.blank)
     first = next(stream, None)
     if first is None:
         return
@@ -85,13 +85,18 @@ def _document(whole: Iterable[Row | Malformed], file: str, reader: _Reader) -> I
             continue
         messages = row.value.get("messages")
         head = {key: value for key, value in row.value.items() if key != "messages"}
-        raw = dump(head) if isinstance(messages, list) else row.raw
+        written = None if isinstance(messages, list) else row.written
         value = head if isinstance(messages, list) else row.value
-        yield from reader.row(replace(row, value=value, raw=raw, place=Place(file, line)))
+        yield from reader.row(replace(row, value=value, written=written, place=Place(file, line)))
         for message in sequence(messages):
             line += 1
             place = Place(file, line)
-            yield from reader.row(Row(mapping(message), dump(message), place))
+            yield from reader.row(Row(mapping(message), _written(message), place))
+
+
+def _written(message: object) -> str | None:
+    """The text of a message that is no object; None of one that is, whose row can tell it."""
+    return None if isinstance(message, dict) else dump(message)
 
 
 class _Told(Struct):
@@ -150,14 +155,14 @@ class _Reader(Struct):
                 yield row.unknown(f"$set/{key}", {key: patch[key]})
         messages = sequence(patch.get("messages"))
         before = len(self.messages)
-        held = [(mapping(message), dump(message)) for message in messages]
+        held = [(mapping(message), _written(message)) for message in messages]
         new = [one for one, _ in held if text(one.get("id")) not in self.messages]
         if before and new:
             told = f"The conversation is now {len(held)} messages, {len(new)} of them new."
             yield row.notice(Topic.COMPACTION, told)
-        for value, raw in held:
+        for value, written in held:
             at = timestamp(value.get("timestamp")) or row.at
-            yield from self._message(replace(row, value=value, raw=raw, at=at))
+            yield from self._message(replace(row, value=value, written=written, at=at))
 
     def _message(self, row: Row) -> Iterator[Event]:
         """What is new in a message, if anything is."""

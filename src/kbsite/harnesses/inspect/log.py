@@ -6,7 +6,6 @@ sample, message, event and score.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from kbsite.harnesses.inspect.archive import HEADER, SAMPLES, START, Member
 from kbsite.harnesses.inspect.counts import usage
 from kbsite.harnesses.inspect.sample import Sample
-from kbsite.harnesses.lines import Line, dump, mapping, sequence, text, timestamp
+from kbsite.harnesses.lines import Line, mapping, parsed, sequence, text, timestamp
 from kbsite.harnesses.rows import Place, Row, documents
 from kbsite.model.event import (
     Event,
@@ -85,7 +84,7 @@ class _Reader(Struct):
 
     def row(self, value: Held, agent: str = "") -> Row:
         """What comes next in the file."""
-        return Row(value, dump(value), self.place(), None, agent)
+        return Row(value, None, self.place(), None, agent)
 
     def documents(self, lines: Iterable[Line]) -> Iterator[Event]:
         """The events of a plain log."""
@@ -144,7 +143,7 @@ class _Reader(Struct):
         if not name.endswith(".json"):
             return None
         try:
-            return json.loads(member.text)
+            return parsed(member.text, strict=True)
         except (ValueError, RecursionError) as error:
             deep = isinstance(error, RecursionError)
             why = "JSON nested too deeply to read" if deep else f"not valid JSON: {error}"

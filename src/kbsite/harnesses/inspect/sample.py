@@ -125,15 +125,17 @@ class Sample:
         choices = [mapping(item).get("message") for item in sequence(output.get("choices"))]
         for item in [*sequence(row.value.get("input")), *choices]:
             held = mapping(self.attachments.resolved(item))
+            if not held or (held.get("id") and text(held["id"]) in self.known):
+                continue
             keys = _keys(held)
-            if not held or keys & self.known:
+            if keys & self.known:
                 continue
             self.known |= keys
             agent = f"{self.agent} {BESIDE}".strip()
             if not self.beside:
                 self.beside = True
                 yield row.event(AgentStart, child=agent, title="Model calls " + BESIDE)
-            said = replace(row, value=held, raw=dump(held), agent=agent)
+            said = replace(row, value=held, written=None, agent=agent)
             yield from message(said, {})
         if row.value.get("error"):
             yield row.notice(Topic.ERROR, text(row.value["error"]))

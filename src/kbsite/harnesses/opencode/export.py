@@ -67,7 +67,7 @@ def recognises(head: Sequence[Mapping[str, object]]) -> bool:
 
 def _objects(lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
     """The objects of a file, whether each has a line of its own or spans many."""
-    stream = (line for line in lines if line.text.strip())
+    stream = (line for line in lines if not line.blank)
     first = list(records([line], file)) if (line := next(stream, None)) else []
     if line and any(isinstance(record, Malformed) for record in first):
         yield from records([_joined([line, *stream])], file)

@@ -41,7 +41,7 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
 
 def _rows(lines: Iterable[Line], file: str) -> Iterator[Malformed | Mapping[str, object]]:
     """The rows of a file, whether it is a list of them or has one on each line."""
-    held = [line for line in lines if line.text.strip()]
+    held = [line for line in lines if not line.blank]
     if held and held[0].text.lstrip().startswith("["):
         try:
             listed = json.loads("\n".join(line.text for line in held), strict=False)
