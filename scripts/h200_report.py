@@ -37,6 +37,9 @@ GOALS = {
 SECONDS = 120
 """What a grading of five shapes may take."""
 
+EACH_SHAPE = "automatic_dynamic_shapes = False"
+"""What the source of a compiled floor says that has code for each shape."""
+
 CLOCKS = ("event_ms", "wall_ms", "event_slope_ms", "slope_ms")
 NAMES = {
     "event_ms": "events, single calls", "event_slope_ms": "events, calls in batches",
@@ -68,8 +71,8 @@ def report(data: Path, floors: Path, exploits: Path) -> str:
         "## Eager floors\n\n" + (data / "eager.md").read_text("utf-8").strip(),
         floors_beside(floors, "eager", dict(runs)),
         "## Compiled floors\n\n" + (data / "compiled.md").read_text("utf-8").strip(),
-        floors_beside(floors, "compiled", dict(runs)),
-        each_shape(data, floors),
+        floors_beside(floors, "compiled", dict(runs), how_compiled(floors)),
+        each_shape(read(data / "as-it-comes.json"), floors),
         "## From grading to grading\n\n" + (data / "spread.md").read_text("utf-8").strip(),
         spread_table(repeats),
         verdict(repeats),
@@ -193,36 +196,70 @@ def proof_table(runs: Sequence[tuple[str, Json]]) -> str:
     return table(("problem", "proof", "seen"), rows)
 
 
-def floors_beside(floors: Path, kind: str, library: Mapping[str, Json]) -> str:
-    """A line for each floor of a kind, beside the library floor of the same problem."""
+def floors_beside(
+    floors: Path, kind: str, library: Mapping[str, Json], how: Mapping[str, str] | None = None
+) -> str:
+    """A line for each floor of a kind, beside the library floor of the same problem.
+
+    Where it is told how each of them was compiled, that has a column.
+    """
     rows = []
     apart = processes_apart(floors, kind)
     for problem, metrics in floor_runs(floors, kind):
         reached, other = metrics["peak_fraction"], library[problem]["peak_fraction"]
         shape, times = apart[problem]
         rows.append((
-            problem, f"{reached:.4f}", "{:.4f} to {:.4f}".format(*metrics["interval"]),
-            f"{other:.3f}", f"{other / reached:.1f}", f"{times:.2f} ({shape})",
+            problem, *([how[problem]] if how else []), f"{reached:.4f}",
+            "{:.4f} to {:.4f}".format(*metrics["interval"]), f"{other:.3f}",
+            f"{other / reached:.1f}", f"{times:.2f} ({shape})",
             f"{sum(metrics['stages'].values()):.0f} s",
         ))  # fmt: skip
     heads = (
-        "problem", kind, "95 %", "library", "library is faster, times",
+        "problem", *(["how"] if how else []), kind, "95 %", "library", "library is faster, times",
         "slowest process, times the fastest", "grading took",
     )  # fmt: skip
     return table(heads, rows)
 
 
-def each_shape(data: Path, floors: Path) -> str:
-    """A line for each problem that was also compiled for each shape: what that changed."""
+def how_compiled(floors: Path) -> dict[str, str]:
+    """For each compiled floor, by its source, whether it has code for each shape."""
+    return {
+        read(folder / "run.json")["problem"]: (
+            "for each shape"
+            if EACH_SHAPE in (folder / "solution.py").read_text("utf-8")
+            else "as it comes"
+        )
+        for folder in _floors(floors, "compiled")
+    }
+
+
+def each_shape(before: Sequence[Json], floors: Path) -> str:
+    """A line for each grading of a floor compiled as it comes that one for each shape replaced."""
     rows = []
-    before = dict(floor_runs(floors, "compiled"))
-    for path in sorted((data / "each-shape").glob("*.json")):
-        found = (before[path.stem], read(path))
-        rows.append((path.stem, *(
-            "{:.3f} ({:.3f} to {:.3f})".format(one["peak_fraction"], *one["interval"])
-            for one in found
-        )))  # fmt: skip
-    return table(("problem", "compiled as it comes", "compiled for each shape"), rows)
+    now = dict(floor_runs(floors, "compiled"))
+    apart = processes_apart(floors, "compiled")
+    for one in before:
+        problem, reached = one["problem"], one["peak_fraction"]
+        metrics = now[problem]
+        passed = reached is not None
+        rows.append((
+            problem, f"{one['run'][6:8]} November", *(
+                (in_interval(one), "{1:.2f} ({0})".format(*most_apart(one["event_ms"])))
+                if passed else (one["outcome"], "")
+            ),
+            in_interval(metrics), "{1:.2f} ({0})".format(*apart[problem]),
+            f"{metrics['peak_fraction'] / reached:.1f}" if passed else "",
+        ))  # fmt: skip
+    heads = (
+        "problem", "graded", "compiled as it comes", "slowest process, times the fastest",
+        "compiled for each shape", "slowest process, times the fastest", "faster, times",
+    )  # fmt: skip
+    return table(heads, rows)
+
+
+def in_interval(metrics: Json) -> str:
+    """What a floor reached, with its interval."""
+    return "{:.4f} ({:.4f} to {:.4f})".format(metrics["peak_fraction"], *metrics["interval"])
 
 
 def processes_apart(floors: Path, kind: str) -> dict[str, tuple[str, float]]:
@@ -236,10 +273,14 @@ def processes_apart(floors: Path, kind: str) -> dict[str, tuple[str, float]]:
         for line in (folder / "samples.jsonl").read_text("utf-8").splitlines():
             round_ = json.loads(line)
             times.setdefault(round_["shape"], []).append(median(round_["event_ms"]))
-        ratios = ((max(of) / min(of), shape) for shape, of in times.items())
-        ratio, shape = max(ratios)
-        found[read(folder / "run.json")["problem"]] = shape, ratio
+        found[read(folder / "run.json")["problem"]] = most_apart(times)
     return found
+
+
+def most_apart(times: Mapping[str, Sequence[float]]) -> tuple[str, float]:
+    """Of the times of shapes in each process, the shape where they differ most, and the factor."""
+    ratio, shape = max((max(of) / min(of), shape) for shape, of in times.items())
+    return shape, ratio
 
 
 def variation(times: Sequence[float]) -> float:

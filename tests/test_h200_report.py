@@ -64,6 +64,50 @@ def test_the_shape_whose_processes_differ_most_is_told_with_its_factor(tmp_path:
     assert REPORT.processes_apart(tmp_path, "compiled") == {"mrope": ("long", 4.0)}
 
 
+def compiled_floor(folder: Path, text: str) -> None:
+    """A compiled floor of mrope that reaches 0.3, one process twice as slow as the other."""
+    folder.mkdir()
+    said = {"hardware": REPORT.HARDWARE, "model": "compiled", "problem": "mrope"}
+    metrics = {"peak_fraction": 0.3, "interval": [0.29, 0.31]}
+    (folder / "run.json").write_text(json.dumps(said))
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "solution.py").write_text(text)
+    rounds = [{"shape": "long", "event_ms": [ms]} for ms in (1.0, 2.0)]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rounds))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("torch._dynamo.config.automatic_dynamic_shapes = False\n", "for each shape"),
+        ("torch.compile(x)\n", "as it comes"),
+    ],
+)
+def test_how_a_floor_was_compiled_is_told_by_its_source(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    compiled_floor(tmp_path / "a", text)
+    assert REPORT.how_compiled(tmp_path) == {"mrope": said}
+
+
+def test_a_floor_for_each_shape_is_held_against_those_that_it_replaced(tmp_path: Path) -> None:
+    compiled_floor(tmp_path / "a", "")
+    passed = {
+        "run": "20261123_042606_floor_compiled_mrope", "problem": "mrope", "outcome": "PASS",
+        "peak_fraction": 0.1, "interval": [0.05, 0.15],
+        "event_ms": {"long": [1.0, 1.1], "small": [1.0, 6.5]},
+    }  # fmt: skip
+    refused = {
+        "run": "20261124_061040_floor_compiled_mrope", "problem": "mrope", "outcome": "NONFINITE",
+        "peak_fraction": None, "interval": None, "event_ms": None,
+    }  # fmt: skip
+    assert REPORT.each_shape([passed, refused], tmp_path).splitlines()[2:] == [
+        "| mrope | 23 November | 0.1000 (0.0500 to 0.1500) | 6.50 (small) "
+        "| 0.3000 (0.2900 to 0.3100) | 2.00 (long) | 3.0 |",
+        "| mrope | 24 November | NONFINITE |  | 0.3000 (0.2900 to 0.3100) | 2.00 (long) |  |",
+    ]
+
+
 @pytest.mark.parametrize(("second", "said"), [(1.004, "met"), (1.01, "missed"), (1.1, "missed")])
 def test_goals_are_held_against_the_variation_of_whole_gradings(second: float, said: str) -> None:
     repeats = [("a", [grading(1.0), grading(second)] * 5), ("few", [grading(1.0), grading(9.0)])]
