@@ -13,7 +13,7 @@ _ODD = late(
     r"\u2500-\u27bf\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\ufe0f\uff01-\uff5e"
     r"\U0001f300-\U0001faff]"
 )
-"""All but ASCII, and beyond it letters and signs that have no meaning of their own and are no blank.
+"""All but ASCII, and beyond it letters and signs that have no meaning of their own, nor are blanks.
 
 What holds none of it is ASCII to the patterns below, or has no meaning: they name what they exclude
 and are compiled in a tenth of the time.
