@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kbsite import ahead
 from kbsite import making as pipeline
-from kbsite import rendering
 from kbsite.build import build, override
 from kbsite.errors import InputError, UsageError
 from kbsite.exports import markdown
@@ -92,7 +92,7 @@ def test_a_page_that_cannot_be_made_says_so_and_the_rest_is_built(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr(rendering, "transcript", broken)
+    monkeypatch.setattr(ahead, "transcript", broken)
     built = build(settings)
     page = (built.out / "runs" / run.name / "index.html").read_text("utf-8")
 

@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kbsite import alarms, rendering
+from kbsite import ahead, alarms
+from kbsite.ahead import Ahead
 from kbsite.build import Built, build
 from kbsite.engines import Engine, Here, Lost, copies, engine_of
 from kbsite.engines.copies import Copies
 from kbsite.errors import InputError, MachineError, UsageError
+from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings
+from kbsite.transcripts import transcript
 from tests.conftest import MakeRun, MakeSettings
 from tests.trees import tree
 
@@ -74,7 +77,7 @@ def test_the_site_is_the_same_with_one_process_two_and_three(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, *, wrong: bool
 ) -> None:
     if wrong:
-        monkeypatch.setattr(rendering, "transcript", failing)
+        monkeypatch.setattr(ahead, "transcript", failing)
     alone, site, told = made(settings, Here())
 
     assert any("page cannot be made" in one.message for one in alone.findings) == wrong
@@ -117,9 +120,13 @@ def built_with_deaths(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> tuple[dict[str, str], Built]:
     """The site as it is when nobody dies, and then built anew by two of whom some are killed."""
-    monkeypatch.setattr(rendering, "transcript", dying(0, settings.out.parent))
+
+    def taken(work: Callable[..., None]) -> Callable[[Ahead, StoredRun], None]:
+        return lambda _, stored: work(stored.run.harness)
+
+    monkeypatch.setattr(Ahead, "take", taken(dying(0, settings.out.parent)))
     _, whole, _ = made(settings, Here())
-    monkeypatch.setattr(rendering, "transcript", dying(times, settings.out.parent))
+    monkeypatch.setattr(Ahead, "take", taken(dying(times, settings.out.parent)))
     return whole, build(settings, engine=Copies(2))
 
 
@@ -130,6 +137,22 @@ def test_a_page_whose_process_was_killed_once_is_made_by_another(
 
     assert (settings.out.parent / "killed-0").exists()
     assert tree(settings.out) == whole
+
+
+def test_a_run_whose_transcript_is_read_ahead_by_who_is_killed_once_is_looked_over_by_another(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tree(build(settings, engine=Here(), fresh=True).out)
+    killing = dying(1, settings.out.parent)
+
+    def read(harness: str, *given: Any) -> Any:
+        killing(harness)
+        return transcript(harness, *given)
+
+    monkeypatch.setattr(ahead, "transcript", read)
+
+    assert tree(build(settings, engine=Copies(2), fresh=True).out) == whole
+    assert (settings.out.parent / "killed-0").exists()
 
 
 def test_a_page_whose_processes_are_killed_says_so_and_the_others_are_whole(

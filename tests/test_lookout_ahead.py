@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import alarms, build, lookout, rendering, transcripts
+from kbsite import ahead, alarms, build, lookout, transcripts
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Here, copies
 from kbsite.engines.copies import Copies
@@ -89,14 +89,14 @@ def test_the_site_is_the_same_and_the_transcript_read_once(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = override(settings, None, None, settings.out.with_name("ahead"))
-    ahead = build.build(chosen, engine=Copies(3))
+    before = build.build(chosen, engine=Copies(3))
     # What one process has read to look runs over, it need not read for their pages.
     monkeypatch.setattr(transcripts, "events", lambda *_: pytest.fail("read again"))
     after = build.build(settings, engine=Here())
 
-    assert tree(ahead.out) == tree(after.out)
-    assert (ahead.work, ahead.findings) == (after.work, after.findings)
-    assert ahead.work.parsed == 2
+    assert tree(before.out) == tree(after.out)
+    assert (before.work, before.findings) == (after.work, after.findings)
+    assert before.work.parsed == 2
 
 
 def test_a_transcript_that_cannot_be_read_is_told_on_its_page_and_stops_nothing(
@@ -108,7 +108,7 @@ def test_a_transcript_that_cannot_be_read_is_told_on_its_page_and_stops_nothing(
         read.append(harness)
         raise ValueError("cannot be read")
 
-    monkeypatch.setattr(rendering, "transcript", failing)
+    monkeypatch.setattr(ahead, "transcript", failing)
     made = build.build(settings, engine=Copies(3))
     told = [finding for finding in made.findings if "cannot be read" in finding.message]
 

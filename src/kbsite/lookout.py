@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 
 from kbsite import alarms
+from kbsite.ahead import Ahead
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Engine, Errand, Here, Lost, Parcel
@@ -108,8 +109,8 @@ class Lookout(Struct, frozen=True):
     """What comparing the runs of each problem found the last time."""
     engine: Engine = field(default_factory=Here)
     """Who looks."""
-    keep: Callable[[StoredRun, list[Event]], None] | None = None
-    """Who takes what the transcripts say that this process has read, KEPT bytes of them at most."""
+    ahead: Ahead | None = None
+    """Where what transcripts say is kept for their pages, KEPT bytes of them at most."""
     meanwhile: Callable[[StoredRun | None], None] | None = None
     """What there is to do while others look; with a long run that they have, if a core is left."""
 
@@ -174,9 +175,11 @@ class Lookout(Struct, frozen=True):
                 anew.append(_Work(run, held, scan, reading, self._sources(run)))
         looked: dict[str, Noticed] = {}
 
-        def told(number: int, given: Noticed | Lost) -> None:
+        def told(number: int, given: _Looked | Lost) -> None:
             run_id = anew[number].run.stored.run.id
-            looked[run_id] = _unlooked(given) if isinstance(given, Lost) else given
+            looked[run_id] = _unlooked(given) if isinstance(given, Lost) else given.noticed
+            if self.ahead and not isinstance(given, Lost):
+                self.ahead.add(run_id, given.packed)
             if tick:
                 tick(run_id, len(looked), len(anew))
 
@@ -195,13 +198,14 @@ class Lookout(Struct, frozen=True):
         return found | looked
 
     def _kept(self, anew: Sequence[_Work]) -> _Keeping:
-        """Of which runs this process keeps what it reads: of the first that there is room for."""
+        """Of which runs is kept what is read of them: of the first that there is room for."""
         kept, room = set(), KEPT
-        for work in anew:
+        for work in anew if self.ahead is not None else ():
             if work.is_scanned and 0 < _size(work) <= room:
                 room -= _size(work)
                 kept.add(work.run.stored.run.id)
-        return _Keeping(os.getpid(), frozenset(kept), self.keep)
+        # Of a single run this process reads the transcript while a copy looks it over.
+        return _Keeping(os.getpid(), len(anew) > 1, frozenset(kept), self.ahead or Ahead())
 
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
@@ -255,15 +259,31 @@ class _Keeping(Struct, frozen=True):
     """What is kept of transcripts that are read to look them over."""
 
     process: int
-    """Id of the process that keeps it: a copy of it would keep it for nobody."""
+    """Id of the process that keeps it."""
+    of_copies: bool
+    """Whether copies of that process tell it what they read."""
     runs: frozenset[str]
     """Ids of the runs."""
-    keep: Callable[[StoredRun, list[Event]], None] | None
+    ahead: Ahead
 
     def of(self, run: Evidence) -> list[Event] | None:
         """Where what a transcript says is kept; None where it is not."""
-        ours = self.keep and os.getpid() == self.process and run.stored.run.id in self.runs
-        return [] if ours else None
+        wanted = self.of_copies or os.getpid() == self.process
+        return [] if wanted and run.stored.run.id in self.runs else None
+
+    def packed(self, run_id: str) -> bytes:
+        """What a copy of the process has kept of a run."""
+        if os.getpid() == self.process or run_id not in self.ahead.held:
+            return b""
+        return self.ahead.packed(run_id)
+
+
+class _Looked(Struct, frozen=True):
+    """What whoever looked a run over tells."""
+
+    noticed: Noticed
+    packed: bytes = b""
+    """Its transcript, packed, where a copy of this process read it."""
 
 
 def _size(work: _Work) -> int:
@@ -272,6 +292,11 @@ def _size(work: _Work) -> int:
 
 _LEAST, _FASTER = 6_000, 4
 """What the rest of a run weighs, and how much faster transcripts are looked over than shown."""
+
+
+def _looked(keeping: _Keeping, work: _Work) -> _Looked:
+    noticed = _noticed(work, keeping)
+    return _Looked(noticed, keeping.packed(work.run.stored.run.id))
 
 
 def _noticed(work: _Work, keeping: _Keeping | None = None) -> Noticed:
@@ -297,7 +322,7 @@ class _Afar(Struct, frozen=True):
         )
 
 
-def _errand(anew: Sequence[_Work], keeping: _Keeping) -> Errand[_Work, Noticed]:
+def _errand(anew: Sequence[_Work], keeping: _Keeping) -> Errand[_Work, _Looked]:
     def afar() -> _Afar:
         return _Afar({work.run.problem.id: work.run.problem for work in anew if work.run.problem})
 
@@ -308,8 +333,8 @@ def _errand(anew: Sequence[_Work], keeping: _Keeping) -> Errand[_Work, Noticed]:
         )
         return Parcel(told, [file.at for file in stored.files])
 
-    here = partial(_noticed, keeping=keeping)
-    return Errand(here, afar, lambda _: True, parcel, lambda _, given: given)
+    here = partial(_looked, keeping)
+    return Errand(here, afar, lambda _: True, parcel, lambda _, given: _Looked(given))
 
 
 def _unlooked(lost: Lost) -> Noticed:
@@ -329,8 +354,8 @@ def _scanned(work: _Work, keeping: _Keeping | None) -> Scan:
     found = alarms.scan(run, told, of_sources)
     theirs = {id(alarm) for alarm in of_sources}
     taken = alarms.fingerprints(run, told)
-    if run.told and keeping and keeping.keep:
-        keeping.keep(run.stored, run.told)
+    if run.told and keeping:
+        keeping.ahead.read(run.stored, run.told)
     return Scan(
         work.scan, found, taken, tuple(told), "" if told else _digest(taken), sources,
         tuple(place for place, alarm in enumerate(found) if id(alarm) in theirs),

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from kbsite import __version__
+from kbsite.ahead import Ahead
 from kbsite.beside import beside
 from kbsite.engines import Engine
 from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
 from kbsite.lookout import Lookout, Sighting, Tick, found_across
 from kbsite.model.config import Redact
-from kbsite.model.event import Event
 from kbsite.model.finding import Finding
 from kbsite.model.work import Work
 from kbsite.output import Output
@@ -35,7 +35,6 @@ from kbsite.unmet import unmet
 if TYPE_CHECKING:
     from kbsite.page_making import PageMaking
     from kbsite.pages.page import Site
-    from kbsite.rendering import Ahead
 
 
 def make(
@@ -61,11 +60,11 @@ def make(
         load = partial(_load, anew=before.code != code)
         hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine, load)
         held = hiding.shown()
-        ahead: Ahead = {}
+        ahead = Ahead()
         noticed = known if before.code == code else Record()
         lookout = Lookout(
             held, noticed.noticed, noticed.across, engine,
-            keep=partial(_kept, ahead), meanwhile=partial(_meanwhile, ahead),
+            ahead=ahead, meanwhile=partial(_meanwhile, ahead),
         )  # fmt: skip
         site, seen = read_noticing(settings, lookout, tick, hiding, runs)
         if settings.config.search:
@@ -158,13 +157,6 @@ def _record(making: PageMaking, marker: int, seen: Sighting) -> Record:
     )  # fmt: skip
 
 
-def _kept(ahead: Ahead, stored: StoredRun, told: list[Event]) -> None:
-    """Make the transcript of a run of what was read of it to look it over."""
-    from kbsite.rendering import read_ahead
-
-    read_ahead(ahead, stored, told)
-
-
 def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
     """Ids of the runs in which nothing else was found than the last time, nor by comparing them."""
     old, new = found_across(before.across), found_across(seen.across)
@@ -187,9 +179,7 @@ def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:
     """While others look runs over: load what makes pages, and read a run if a core is left."""
     _load()
     if stored:
-        from kbsite.rendering import read_ahead
-
-        read_ahead(ahead, stored)
+        ahead.read(stored)
 
 
 def _publish(making: PageMaking, stood: Mapping[str, PageRecord]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from types import CodeType
 from typing import Any, ClassVar
@@ -14,8 +14,8 @@ from markupsafe import Markup
 from msgspec import Struct, field
 
 from kbsite import __version__, assets, text
+from kbsite.ahead import Ahead
 from kbsite.charts.drawing import digits
-from kbsite.model.event import Event
 from kbsite.model.transcript import Transcript
 from kbsite.output import Destination
 from kbsite.pages import facts, social, step_html, steps
@@ -39,18 +39,6 @@ from kbsite.record import Record
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS
 from kbsite.terminal import terminal
-from kbsite.transcripts import transcript
-
-Ahead = dict[str, Transcript | Exception | None]
-"""Transcripts that were read before their page is made, by id of run, or why one cannot be read."""
-
-
-def read_ahead(ahead: Ahead, stored: StoredRun, told: Iterable[Event] | None = None) -> None:
-    """Read the transcript of a run before its page is made; `told` is what its files say."""
-    try:
-        ahead[stored.run.id] = transcript(stored.run.harness, stored.transcripts, told)
-    except Exception as error:  # noqa: BLE001 - raised where the page is made, and told there
-        ahead[stored.run.id] = error
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
@@ -197,7 +185,7 @@ class Templates(Struct, frozen=True):
     earlier: Record = field(default_factory=Record)
     output: Destination | None = None
     """Where files go; None where single pages are made."""
-    ahead: Ahead = field(default_factory=dict)
+    ahead: Ahead = field(default_factory=Ahead)
 
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A whole page that stands at `path`; addresses in it are seen from there."""
@@ -214,12 +202,7 @@ class Templates(Struct, frozen=True):
         """The transcript of a run, read for this build; None if it has none to show."""
         if self.output:
             self.output.work.parsed += 1
-        if stored.run.id not in self.ahead:
-            read_ahead(self.ahead, stored)
-        held = self.ahead.pop(stored.run.id)
-        if isinstance(held, Exception):
-            raise held
-        return held
+        return self.ahead.take(stored)
 
     def made(self, path: str, page: str) -> Made | None:
         """What a file of a page was made of the last time; None if it cannot stay as it is."""

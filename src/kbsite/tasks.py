@@ -13,13 +13,14 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.ahead import Ahead
 from kbsite.model.finding import Finding, Severity
 from kbsite.output import Copy, Destination, Output, Placed
 from kbsite.pages.coloured import Made
 from kbsite.pages.page import File, Page, Site
 from kbsite.pages.stretches import Cut, with_other
 from kbsite.record import PageRecord, Record
-from kbsite.rendering import Ahead, Templates, environment
+from kbsite.rendering import Templates, environment
 from kbsite.standing import digest
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
