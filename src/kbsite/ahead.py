@@ -13,14 +13,12 @@ from kbsite.model.transcript import Transcript
 from kbsite.store.runs import StoredRun
 from kbsite.transcripts import transcript
 
-_Read = Transcript | Exception | None
-
 
 class Ahead(Struct):
     """What was read of runs, or why it could not be; each is taken once."""
 
-    held: dict[str, _Read | bytes] = field(default_factory=dict)
-    """By id of run; bytes are as a copy of this process packed them."""
+    held: dict[str, Transcript | Exception | bytes | None] = field(default_factory=dict)
+    """By id of run; bytes are what a copy of this process packed."""
 
     def read(self, stored: StoredRun, told: Iterable[Event] | None = None) -> None:
         """Read the transcript of a run; `told` is what its files say, if that is known."""
@@ -30,13 +28,16 @@ class Ahead(Struct):
             self.held[stored.run.id] = error
 
     def packed(self, run_id: str) -> bytes:
-        """What was read of a run, for the process that this one is a copy of; nothing if it fails.
+        """What was read of a run, for the process that this one is a copy of.
 
-        To pack and unpack a transcript takes a third of reading it. What cannot be packed is read
-        again: nesting of any depth may stand in a run.
+        To pack and unpack a transcript takes two fifths of reading it. Empty for what has to be
+        read again: nesting may be too deep to be packed, and errors need not come back as they are.
         """
-        with suppress(pickle.PicklingError, RecursionError, TypeError, AttributeError):
-            return pickle.dumps(self.held.pop(run_id), pickle.HIGHEST_PROTOCOL)
+        held = self.held.pop(run_id)
+        with suppress(RecursionError):
+            return (
+                b"" if isinstance(held, Exception) else pickle.dumps(held, pickle.HIGHEST_PROTOCOL)
+            )
         return b""
 
     def add(self, run_id: str, packed: bytes) -> None:
@@ -50,12 +51,8 @@ class Ahead(Struct):
             self.read(stored)
         held = self.held.pop(stored.run.id)
         if isinstance(held, bytes):
-            held = _unpacked(held)
+            unpacked: Transcript | None = pickle.loads(held)  # noqa: S301 - a copy of this wrote it
+            return unpacked
         if isinstance(held, Exception):
             raise held
         return held
-
-
-def _unpacked(packed: bytes) -> _Read:
-    held: _Read = pickle.loads(packed)  # noqa: S301 - a copy of this very process wrote it
-    return held
