@@ -34,10 +34,9 @@ class Ahead(Struct):
         read again: nesting may be too deep to be packed, and errors need not come back as they are.
         """
         held = self.held.pop(run_id)
-        with suppress(RecursionError):
-            return (
-                b"" if isinstance(held, Exception) else pickle.dumps(held, pickle.HIGHEST_PROTOCOL)
-            )
+        if not isinstance(held, Exception):
+            with suppress(RecursionError):
+                return pickle.dumps(held, pickle.HIGHEST_PROTOCOL)
         return b""
 
     def add(self, run_id: str, packed: bytes) -> None:
