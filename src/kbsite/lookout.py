@@ -177,9 +177,10 @@ class Lookout(Struct, frozen=True):
 
         def told(number: int, given: _Looked | Lost) -> None:
             run_id = anew[number].run.stored.run.id
-            looked[run_id] = _unlooked(given) if isinstance(given, Lost) else given.noticed
-            if self.ahead and not isinstance(given, Lost):
-                self.ahead.add(run_id, given.packed)
+            one = _Looked(_unlooked(given)) if isinstance(given, Lost) else given
+            looked[run_id] = one.noticed
+            if self.ahead:
+                self.ahead.add(run_id, one.packed)
             if tick:
                 tick(run_id, len(looked), len(anew))
 
@@ -197,15 +198,17 @@ class Lookout(Struct, frozen=True):
         self.engine.each(errand, anew, weights, told, meanwhile)
         return found | looked
 
-    def _kept(self, anew: Sequence[_Work]) -> _Keeping:
+    def _kept(self, anew: Sequence[_Work]) -> _Keeping | None:
         """Of which runs is kept what is read of them: of the first that there is room for."""
+        if self.ahead is None:
+            return None
         kept, room = set(), KEPT
-        for work in anew if self.ahead is not None else ():
+        for work in anew:
             if work.is_scanned and 0 < _size(work) <= room:
                 room -= _size(work)
                 kept.add(work.run.stored.run.id)
         # Of a single run this process reads the transcript while a copy looks it over.
-        return _Keeping(os.getpid(), len(anew) > 1, frozenset(kept), self.ahead or Ahead())
+        return _Keeping(os.getpid(), len(anew) > 1, frozenset(kept), self.ahead)
 
     def _keys(self, run: Evidence) -> tuple[str, str]:
         """Digests of what alarms and proofs are made of; empty where that is not known."""
@@ -294,9 +297,9 @@ _LEAST, _FASTER = 6_000, 4
 """What the rest of a run weighs, and how much faster transcripts are looked over than shown."""
 
 
-def _looked(keeping: _Keeping, work: _Work) -> _Looked:
+def _looked(keeping: _Keeping | None, work: _Work) -> _Looked:
     noticed = _noticed(work, keeping)
-    return _Looked(noticed, keeping.packed(work.run.stored.run.id))
+    return _Looked(noticed, keeping.packed(work.run.stored.run.id) if keeping else b"")
 
 
 def _noticed(work: _Work, keeping: _Keeping | None = None) -> Noticed:
@@ -322,7 +325,7 @@ class _Afar(Struct, frozen=True):
         )
 
 
-def _errand(anew: Sequence[_Work], keeping: _Keeping) -> Errand[_Work, _Looked]:
+def _errand(anew: Sequence[_Work], keeping: _Keeping | None) -> Errand[_Work, _Looked]:
     def afar() -> _Afar:
         return _Afar({work.run.problem.id: work.run.problem for work in anew if work.run.problem})
 
