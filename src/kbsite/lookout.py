@@ -18,6 +18,7 @@ from kbsite.ahead import Ahead
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Engine, Errand, Here, Lost, Parcel
+from kbsite.harnesses import module_of
 from kbsite.model.alarm import Alarm
 from kbsite.model.event import Event
 from kbsite.model.finding import Finding, Severity, one_line
@@ -193,6 +194,8 @@ class Lookout(Struct, frozen=True):
         scanned = [work for work in anew if work.is_scanned]
         if scanned:
             alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
+            for harness in {work.run.stored.run.harness for work in scanned}:
+                module_of(harness)  # loaded once for all copies of this process
         weights = [_LEAST + _size(work) // _FASTER for work in anew]
         errand = _errand(anew, self._kept(anew))
         self.engine.each(errand, anew, weights, told, meanwhile)
