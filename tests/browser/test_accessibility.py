@@ -226,13 +226,11 @@ def test_print_has_no_dark_ground_and_cuts_nothing(
         assert page.evaluate(UNSEEN) == [], name
 
 
-# Words of ours, no run's, that stand on more than one line.
-BROKEN = """() => [...document.querySelectorAll(
-    ":is(.list, .bc-standings) thead th, main .facts th, .list :is(.status, .verdict)"
-)].flatMap((held) => {
+# Words that stand on more than one line.
+BROKEN = """(selector) => [...document.querySelectorAll(selector)].flatMap((held) => {
     const walker = document.createTreeWalker(held, NodeFilter.SHOW_TEXT);
     const broken = [];
-    while (walker.nextNode()) for (const match of walker.currentNode.data.matchAll(/[a-z_]+/g)) {
+    while (walker.nextNode()) for (const match of walker.currentNode.data.matchAll(/[\\w:]+/g)) {
         const range = new Range();
         range.setStart(walker.currentNode, match.index);
         range.setEnd(walker.currentNode, match.index + match[0].length);
@@ -241,6 +239,11 @@ BROKEN = """() => [...document.querySelectorAll(
     }
     return broken;
 })"""
+HEADS = (
+    ":is(.list, .bc-standings, .bc-figure table:not(:has(th:nth-child(9))), .chart-table) thead th,"
+    " main .facts th, .list :is(.status, .verdict)"
+)
+"""Where words of ours stand, and no run's."""
 
 
 def test_words_of_ours_and_dates_are_whole_on_paper(
@@ -250,18 +253,32 @@ def test_words_of_ours_and_dates_are_whole_on_paper(
     page.emulate_media(media="print")
     for path in [*(full / name for name in PAGES), site / "demo/index.html"]:
         page.goto(path.as_uri())
-        assert page.evaluate(BROKEN) == [], path
+        assert page.evaluate(BROKEN, HEADS) == [], path
     page.goto((site / "audits/index.html").as_uri())
     dates = page.locator(".verdicts td:first-child")
 
     assert dates.count() > 0
     assert page.locator(".switch:visible, .axis label:visible").count() == 0
-    assert page.evaluate(BROKEN) == []
+    assert page.evaluate(BROKEN, HEADS) == []
     text = dates.first.evaluate(
         "(held) => { const range = new Range(); range.selectNodeContents(held);"
         " return range.getClientRects().length; }"
     )
     assert text == 1
+
+
+def test_times_and_counts_in_tables_of_charts_are_whole_on_a_phone(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    page.goto((full / "runs/long/index.html").as_uri())
+    page.keyboard.press("Shift")
+    expect(page.locator("details > noscript")).to_have_count(0)
+    open_all(page)
+    expect(page.locator(".chart-table").first).to_be_visible()
+
+    assert page.evaluate(BROKEN, ".chart-table :is(thead th, td:first-child)") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_everything_that_takes_the_focus_shows_it(
