@@ -47,6 +47,10 @@ class Cost:
         """Seconds of the median build."""
         return median(self.walls)
 
+    def part_of(self, other: Cost) -> float:
+        """Its time as a part of another's, in the median of the rounds that both built in."""
+        return median(own / its for own, its in zip(self.walls, other.walls, strict=False))
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -62,13 +66,23 @@ class Spent:
     """What it wrote to stderr."""
 
 
-def cost(program: Program, out: Path, times: int) -> Cost:
-    """What `program` costs, built `times` over; the output of the last build stays in `out`."""
-    held = []
+def costs(programs: Sequence[Program], out: Path, times: int) -> list[Cost]:
+    """What programs cost that build in turns, so many rounds of them.
+
+    A machine is slower at some times than at others, and so it is for all of them. The output of
+    the last round stays in the folders below `out` that are called like the programs.
+    """
+    held: dict[str, list[Spent]] = {program.name: [] for program in programs}
     for _ in range(times):
-        put_aside(out)
-        out.mkdir(parents=True)
-        held.append(spent(program.command(out)))
+        for program in programs:
+            own = out / program.name
+            put_aside(own)
+            own.mkdir(parents=True)
+            held[program.name].append(spent(program.command(own)))
+    return [_cost(program, out / program.name, held[program.name]) for program in programs]
+
+
+def _cost(program: Program, out: Path, held: Sequence[Spent]) -> Cost:
     first = program.page(out)
     own = (first.parent if first else out).rglob("*.html")
     html = sum(path.stat().st_size for path in own)

@@ -2,9 +2,10 @@
 
 Redaction is on. Built are the transcripts in some folders, many of a megabyte beside another
 program, runs so small that their pages are what costs, and such as hold no more than an article
-with a block of code, which makers of static pages are measured by: by one process, and by two. It
-prints what was measured and judges nothing: times hang on the machine and on what else it does,
-those of two processes most of all; processor time does so less.
+with a block of code, which makers of static pages are measured by: by one process, and by two, in
+turns. How many times as fast two are, and what part of the other's time they take, are medians of
+the rounds. It prints what was measured and judges nothing: times hang on the machine and on what
+else it does, those of two processes most of all; processor time does so less.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.builds import Cost, Program, cost
+from benchmarks.builds import Cost, Program, costs
 from benchmarks.session import write_exchange, write_session
 from kbsite.errors import KbsiteError
 from kbsite.importers.transcript import import_transcripts
@@ -96,17 +97,19 @@ def _built(
     taken = list(_imported(files, home / "runs" / "bench"))
     own = shutil.which("kbsite", path=str(Path(sys.executable).parent)) or "kbsite"
     command = [own, "build", "--config", str(ROOT / "kbsite.yaml"), "--runs", str(home / "runs")]
-    spent = _spent([*command, "--jobs", "1"], home / "out", times)
-    two = _spent([*command, "--jobs", "2"], home / "out", times)
-    pages = sum(1 for _ in (home / "out" / "site").rglob("*.html"))
-    beside = _peer(peer, taken, home / "peer", times) if peer and peer.exists() else None
+    programs = [_with(command, "1"), _with(command, "2")]
+    if peer and peer.exists():
+        programs.append(_peer(peer, taken))
+    one, two, *others = costs(programs, home / "out", times)
+    pages = sum(1 for _ in (home / "out" / two.name / "site").rglob("*.html"))
     size = sum(file.stat().st_size for file in taken)
-    return Cold(name, len(taken), size, spent, two, pages, beside)
+    return Cold(name, len(taken), size, one, two, pages, *others)
 
 
-def _spent(command: Sequence[str], out: Path, times: int) -> Cost:
-    given = Program("kbsite", lambda out: [*command, "--out", str(out / "site")], lambda _: None)
-    return cost(given, out, times)
+def _with(command: Sequence[str], jobs: str) -> Program:
+    """The builds of a command by so many processes."""
+    given = [*command, "--jobs", jobs, "--out"]
+    return Program(f"kbsite-{jobs}", lambda out: [*given, str(out / "site")], lambda _: None)
 
 
 def _imported(files: Sequence[Path], board: Path) -> Iterator[Path]:
@@ -118,12 +121,11 @@ def _imported(files: Sequence[Path], board: Path) -> Iterator[Path]:
         yield file
 
 
-def _peer(program: Path, files: Sequence[Path], out: Path, times: int) -> Cost:
-    """What the other program costs: a process for each session, as it is called."""
+def _peer(program: Path, files: Sequence[Path]) -> Program:
+    """The builds of the other program: a process for each session, as it is called."""
     script = 'out=$1; shift; for one; do "$0" json "$one" -o "$out/${one##*/}" || exit 1; done'
     given = ["sh", "-c", script, str(program)]
-    one = Program(PEER, lambda held: [*given, str(held), *map(str, files)], lambda _: None)
-    return cost(one, out, times)
+    return Program(PEER, lambda held: [*given, str(held), *map(str, files)], lambda _: None)
 
 
 def table(built: Sequence[Cold]) -> Table:
@@ -138,7 +140,7 @@ def table(built: Sequence[Cold]) -> Table:
     for one in built:
         held, two, peer = one.cost, one.two, one.peer
         ratios = (
-            (f"{two.wall / peer.wall:.2f} x", f"{two.processor / peer.processor:.2f} x")
+            (f"{two.part_of(peer):.2f} x", f"{two.processor / peer.processor:.2f} x")
             if peer
             else ("", "")
         )
@@ -146,7 +148,7 @@ def table(built: Sequence[Cold]) -> Table:
             one.name, f"{one.runs:,}", f"{one.size / _MEGABYTE:.1f}", f"{one.pages:,}",
             f"{held.wall:.1f}", f"{held.processor:.1f}",
             f"{one.size / _MEGABYTE / held.processor:.1f}", f"{one.pages / held.processor:.0f}",
-            f"{max(held.peak, two.peak) / _MEGABYTE:.0f}", f"{held.wall / two.wall:.2f} x",
+            f"{max(held.peak, two.peak) / _MEGABYTE:.0f}", f"{1 / two.part_of(held):.2f} x",
             f"{two.processor / held.processor:.2f} x", f"{one.pages / two.wall:.0f}", *ratios,
         )  # fmt: skip
     return shown

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.builds import Cost, Program, cost
+from benchmarks.builds import Cost, Program, costs
 from benchmarks.moving import Moving, movings
 from benchmarks.opening import SLOW, Opening, openings
 from benchmarks.session import write_session
@@ -35,13 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             write_session(session, options.megabytes * 1_000_000)
         size = session.stat().st_size
         programs = [_kbsite(session, home / "runs"), *_peers(session, options.peers)]
-        costs = [cost(held, home / "out" / held.name, options.times) for held in programs]
+        built = costs(programs, home / "out", options.times)
         pages = {held.name: held.page(home / "out" / held.name) for held in programs}
         found = {name: page for name, page in pages.items() if page}
         opened = openings(found, options.times)
         moved = movings(found["kbsite"]) if "kbsite" in found else []
     console = Console(width=max(110, Console().width))
-    console.print(building(costs, size))
+    console.print(building(built, size))
     if opened:
         console.print(opening(opened))
         console.print(safety(opened))
@@ -89,7 +89,7 @@ def _peers(session: Path, folder: Path) -> list[Program]:
     return [program for program in known if (folder / program.name).exists()]
 
 
-def building(costs: Sequence[Cost], size: int) -> Table:
+def building(built: Sequence[Cost], size: int) -> Table:
     """What the builds cost, and what part of each peer's time kbsite takes."""
     table = Table(title=f"building the pages of one transcript of {size / 1e6:.1f} MB")
     heads = (
@@ -105,9 +105,9 @@ def building(costs: Sequence[Cost], size: int) -> Table:
     )
     for head in heads:
         table.add_column(head, justify="left" if not head else "right")
-    first = costs[0]
-    for held in costs:
-        ratios = [f"{first.wall / held.wall:.2f} x", f"{first.processor / held.processor:.2f} x"]
+    first = built[0]
+    for held in built:
+        ratios = [f"{first.part_of(held):.2f} x", f"{first.processor / held.processor:.2f} x"]
         table.add_row(
             held.name, f"{held.wall:.2f}", f"{held.usual:.2f}", f"{held.processor:.2f}",
             f"{held.peak / 1e6:.0f}", f"{held.html / 1e6:.1f}", f"{held.html / size:.3f}",
@@ -115,7 +115,7 @@ def building(costs: Sequence[Cost], size: int) -> Table:
         )  # fmt: skip
     table.caption = (
         "HTML: the run's own pages, not those of the site around them; the last two columns: "
-        f"{first.name}'s time as a part of the other's"
+        f"{first.name}'s time as a part of the other's, of wall time the median of rounds in turns"
     )
     return table
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 from rich.console import Console
 
-from benchmarks.builds import Cost, Program, cost
+from benchmarks.builds import Cost, Program, costs
 from benchmarks.moving import WORD, movings
 from benchmarks.opening import CHROMIUM, Opening, openings
 from benchmarks.session import PROBES, write_session
@@ -78,7 +78,7 @@ def test_the_session_has_calls_edits_and_answers_and_nothing_unknown(tmp_path: P
 
 
 def test_the_cost_of_a_program_counts_its_pages_and_each_of_its_builds(tmp_path: Path) -> None:
-    held = cost(writes(1234), tmp_path / "out", times=2)
+    (held,) = costs([writes(1234)], tmp_path / "out", times=2)
 
     assert held.html == 1234
     assert len(held.walls) == 2
@@ -87,7 +87,7 @@ def test_the_cost_of_a_program_counts_its_pages_and_each_of_its_builds(tmp_path:
 
 
 def test_a_build_is_not_measured_with_what_was_deleted_before_it(tmp_path: Path) -> None:
-    cost(writes(12), tmp_path / "made" / "out", times=3)
+    costs([writes(12)], tmp_path / "made" / "out", times=3)
 
     assert len(list((tmp_path / "made").glob("**/*.html"))) == 3
 
@@ -97,7 +97,27 @@ def test_a_program_that_fails_stops_the_benchmark_with_what_it_said(tmp_path: Pa
     broken = Program("broken", lambda _: failing, lambda _: None)
 
     with pytest.raises(CalledProcessError):
-        cost(broken, tmp_path / "out", times=1)
+        costs([broken], tmp_path / "out", times=1)
+
+
+def test_programs_build_in_turns_each_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    order = tmp_path / "order"
+
+    def noting(name: str) -> Program:
+        told = f"open({str(order)!r}, 'a').write({name!r})"
+        return Program(name, lambda _: [sys.executable, "-c", told], lambda _: None)
+
+    held = costs([noting("a"), noting("b")], tmp_path / "out", times=2)
+
+    assert order.read_text() == "abab"
+    assert [one.name for one in held] == ["a", "b"]
+    assert (tmp_path / "out" / "b").is_dir()
+
+
+def test_what_part_of_a_time_another_is_is_the_median_of_the_rounds() -> None:
+    ours, peer = (Cost("", walls, 1, 1, 1) for walls in ((1.0, 2.0, 9.0), (4.0, 4.0, 4.0)))
+
+    assert ours.part_of(peer) == 0.5
 
 
 def test_the_table_tells_what_part_of_a_peers_time_is_ours() -> None:

@@ -20,8 +20,9 @@ def test_what_is_no_transcript_is_passed_over_and_the_rest_is_built(tmp_path: Pa
     held = _built("both", tmp_path, files, 1)
 
     assert (held.runs, held.size) == (1, files[0].stat().st_size)
-    assert (tmp_path / "out" / "site" / "index.html").is_file()
-    assert held.pages == len(list((tmp_path / "out" / "site").rglob("*.html")))
+    made = [tmp_path / "out" / f"kbsite-{jobs}" / "site" for jobs in (1, 2)]
+    assert all((site / "index.html").is_file() for site in made)
+    assert {held.pages} == {len(list(site.rglob("*.html"))) for site in made}
     assert held.cost.processor > 0
     assert held.peer is None
 
@@ -31,7 +32,7 @@ def test_a_session_of_one_answer_is_a_run_with_a_page(tmp_path: Path) -> None:
     file = tmp_path / "files" / "session.jsonl"
     write_exchange(file)
     held = _built("one", tmp_path, [file], 1)
-    (page,) = (tmp_path / "out" / "site" / "runs").glob("*/index.html")
+    (page,) = (tmp_path / "out" / "kbsite-2" / "site" / "runs").glob("*/index.html")
 
     assert held.runs == 1
     assert "How is it done?" in page.read_text()
