@@ -6,14 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kbsite import ahead
 from kbsite.ahead import Ahead
+from kbsite.model.event import Event
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.transcripts import transcript
 from tests.conftest import MakeRun
 
-ROW = b'{"type": "user", "message": {"content": "caf\\u00e9 \\ud800"}}\n'
+ROW = b'{"type": "user", "message": {"content": "caf\\u00e9"}}\n'
+HALF = b'{"type": "user", "message": {"content": "\\ud800"}}\n'
+LARGE = (
+    b'{"type": "assistant", "message": {"id": "m", "content":'
+    b' [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"n": 73786976294838206464}}]}}\n'
+)
 LOG = "home/.claude/projects/-w/s.jsonl"
 
 
@@ -30,6 +37,7 @@ def handed_on(stored: StoredRun) -> tuple[bytes, Ahead]:
     packed = copy.packed(stored.run.id)
     process.add(stored.run.id, packed)
     assert not copy.held
+    assert not copy.packs
     return packed, process
 
 
@@ -50,6 +58,7 @@ def test_each_is_taken_once(stored: StoredRun) -> None:
     process.take(stored)
 
     assert not process.held
+    assert not process.packs
 
 
 def test_an_error_is_not_packed_but_raised_by_who_reads_again(
@@ -64,6 +73,36 @@ def test_an_error_is_not_packed_but_raised_by_who_reads_again(
     assert packed == b""
     with pytest.raises(ValueError, match="no such thing"):
         process.take(stored)
+
+
+@pytest.mark.parametrize("row", [HALF, LARGE])
+def test_what_cannot_be_packed_is_read_again(row: bytes, tmp_path: Path, make_run: MakeRun) -> None:
+    make_run(tmp_path, run_id="odd", transcript={LOG: ROW + row})
+    stored = read_run(tmp_path / "odd")
+    packed, process = handed_on(stored)
+
+    assert packed == b""
+    assert process.take(stored) == transcript(stored.run.harness, stored.transcripts)
+
+
+class Odd(Event, frozen=True, kw_only=True):
+    """An event that no page knows."""
+
+
+def test_what_is_packed_and_is_no_event_that_there_is_is_read_again(
+    stored: StoredRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = transcript(stored.run.harness, stored.transcripts)
+    assert read
+    (first, *rest) = read.main.steps
+    odd = structs.replace(first, event=Odd(source=first.event.source))
+    changed = structs.replace(read, main=structs.replace(read.main, steps=(odd, *rest)))
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead, "transcript", lambda *_: changed)
+        packed, process = handed_on(stored)
+
+    assert packed
+    assert process.take(stored) == read
 
 
 def test_nesting_too_deep_to_be_packed_is_read_again(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 
+import msgspec
 from msgspec import Struct, field
 
 from kbsite.model.event import Event
@@ -17,8 +18,10 @@ from kbsite.transcripts import transcript
 class Ahead(Struct):
     """What was read of runs, or why it could not be; each is taken once."""
 
-    held: dict[str, Transcript | Exception | bytes | None] = field(default_factory=dict)
-    """By id of run; bytes are what a copy of this process packed."""
+    held: dict[str, Transcript | Exception | None] = field(default_factory=dict)
+    """By id of run."""
+    packs: dict[str, bytes] = field(default_factory=dict)
+    """Likewise what copies of this process read, packed."""
 
     def read(self, stored: StoredRun, told: Iterable[Event] | None = None) -> None:
         """Read the transcript of a run; `told` is what its files say, if that is known."""
@@ -30,28 +33,36 @@ class Ahead(Struct):
     def packed(self, run_id: str) -> bytes:
         """What was read of a run, for the process that this one is a copy of.
 
-        To pack and unpack a transcript takes two fifths of reading it. Empty for what has to be
-        read again: nesting may be too deep to be packed, and errors need not come back as they are.
+        To pack and unpack a transcript takes an eighth of reading it. Empty for what has to be read
+        again: errors, and what cannot be packed (halves of characters, numbers of more than eight
+        bytes, nesting too deep).
         """
         held = self.held.pop(run_id)
         if not isinstance(held, Exception):
-            with suppress(RecursionError):
-                return pickle.dumps(held, pickle.HIGHEST_PROTOCOL)
+            with suppress(UnicodeError, OverflowError, RecursionError):
+                return msgspec.msgpack.encode(held)
         return b""
 
     def add(self, run_id: str, packed: bytes) -> None:
         """Keep what a copy of this process packed, unless this one has read it by itself."""
-        if packed:
-            self.held.setdefault(run_id, packed)
+        if packed and run_id not in self.held:
+            self.packs[run_id] = packed
 
     def take(self, stored: StoredRun) -> Transcript | None:
         """The transcript of a run, None if it has none to show; raises why it cannot be read."""
-        if stored.run.id not in self.held:
+        run_id = stored.run.id
+        packed = self.packs.pop(run_id, b"")
+        if run_id not in self.held:
+            # What was packed and is no event of a kind that there is, is read again.
+            with suppress(msgspec.DecodeError, RecursionError):
+                return _unpacks().decode(packed)
             self.read(stored)
-        held = self.held.pop(stored.run.id)
-        if isinstance(held, bytes):
-            unpacked: Transcript | None = pickle.loads(held)  # noqa: S301 - a copy of this wrote it
-            return unpacked
+        held = self.held.pop(run_id)
         if isinstance(held, Exception):
             raise held
         return held
+
+
+@cache
+def _unpacks() -> msgspec.msgpack.Decoder[Transcript | None]:
+    return msgspec.msgpack.Decoder(Transcript | None)

@@ -212,7 +212,10 @@ def test_objects_survive_with_any_separation(objects: list[dict[str, Any]]) -> N
     ],
 )
 def test_a_moment_is_read_in_every_spelling(given_moment: object) -> None:
-    assert timestamp(given_moment) == datetime(2026, 1, 26, 3, 4, 5, tzinfo=UTC)
+    moment = timestamp(given_moment)
+
+    assert moment == datetime(2026, 1, 26, 3, 4, 5, tzinfo=UTC)
+    assert moment.tzinfo is UTC
 
 
 def test_fractions_of_a_second_are_kept() -> None:

@@ -15,12 +15,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import ALL, HarnessModule
 from kbsite.harnesses.form import Format, matches
-from kbsite.model.event import Event, TokenUse, Unknown
+from kbsite.model.event import AnyEvent, Event, TokenUse, Unknown
 
 OTHER = {
     "copilot-session": "other/*/copilot-cli__*.jsonl",
@@ -106,8 +107,20 @@ def test_every_transcript_beside_the_checkout_reads_as_expected(module: HarnessM
         unknown = sum(found[case]["unknown"].values())
         allowed = 1 if path.name in MADE_UP else len(events) / 100
         assert unknown <= allowed, f"{case}: {found[case]['unknown']}"
+        assert_it_can_be_packed(events, case)
 
     assert expected == found
+
+
+def assert_it_can_be_packed(events: list[Event], case: str) -> None:
+    """What comes back of packed events is told alike: times in the same zone, numbers alike."""
+    try:
+        packed = msgspec.msgpack.encode(events)
+    except (UnicodeError, OverflowError):
+        return  # halves of characters, numbers of more than eight bytes
+    back = msgspec.msgpack.decode(packed, type=list[AnyEvent])
+    wrong = [(one, two) for one, two in zip(events, back, strict=True) if repr(one) != repr(two)]
+    assert not wrong, f"{case}: {wrong[0]}"
 
 
 def write(harness: str) -> None:

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from kbsite.fold.replay import command_text, folder_of, outcome
 from kbsite.fold.tokens import Ledger
 from kbsite.model.event import (
     AgentStart,
+    AnyEvent,
     Event,
     Finish,
     Malformed,
@@ -315,7 +317,7 @@ class Fold:
         at = draft.event.at
         elapsed = (at - self._first).total_seconds() if at and self._first else None
         return Step(
-            event=draft.event,
+            event=cast("AnyEvent", draft.event),
             anchor=draft.anchor,
             elapsed=elapsed,
             result=draft.result,

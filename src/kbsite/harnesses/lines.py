@@ -147,7 +147,10 @@ def parsed(told: str, *, strict: bool = False) -> object:
 
 
 def timestamp(value: object) -> datetime | None:
-    """A moment from ISO 8601 text, or seconds or milliseconds since 1970; None if it is neither."""
+    """A moment from ISO 8601 text, or seconds or milliseconds since 1970; None if it is neither.
+
+    It is told in UTC, whatever the zone of the text.
+    """
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
@@ -162,7 +165,9 @@ def timestamp(value: object) -> datetime | None:
 
 def _plausible(moment: datetime) -> datetime | None:
     """The moment, unless it is at an end of the calendar, where no time zone can be applied."""
-    return moment if 1 < moment.year < 9999 else None
+    if not 1 < moment.year < 9999:
+        return None
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -194,7 +199,7 @@ def number(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     except OverflowError:
         return None
 

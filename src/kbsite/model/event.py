@@ -98,8 +98,8 @@ class Edit(Struct, frozen=True):
     """add, update, delete or move."""
 
 
-class Event(Struct, frozen=True, kw_only=True):
-    """What all events have."""
+class Event(Struct, frozen=True, kw_only=True, tag=True, tag_field="is"):
+    """What all events have; packed, each is told by the name of its class."""
 
     kind: ClassVar[str]
     source: Source
@@ -258,3 +258,9 @@ EVENTS: list[type[Event]] = [
     Unknown, Malformed,
 ]  # fmt: skip
 """Every kind of event there is."""
+
+AnyEvent = (
+    Session | Message | Thought | ToolCall | ToolResult | TokenUse | AgentStart | Notice | Finish
+    | Trace | Unknown | Malformed
+)  # fmt: skip
+"""One of them, told by its class."""

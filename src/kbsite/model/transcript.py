@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from kbsite.model.event import Event, Finish, Malformed, Session, ToolResult
+from kbsite.model.event import AnyEvent, Finish, Malformed, Session, ToolResult
 from kbsite.model.usage import Usage
 
 
@@ -62,7 +62,7 @@ class FileDiff(Struct, frozen=True):
 class Step(Struct, frozen=True, kw_only=True):
     """One item of the page: an event, and what belongs to it."""
 
-    event: Event
+    event: AnyEvent
     anchor: str
     """Its permalink within the page: "L12" for line 12 of the main file."""
     elapsed: float | None = None

@@ -248,7 +248,7 @@ def duration(value: object) -> float | None:
     if isinstance(value, dict):
         seconds, nanos = number(value.get("secs")), number(value.get("nanos"))
         parts = [ratio(seconds, 1), ratio(nanos, 1_000_000_000)]
-        return None if parts == [None, None] else sum(filter(None, parts))
+        return None if parts == [None, None] else sum(filter(None, parts), 0.0)
     return ratio(number(value), 1)
 
 
