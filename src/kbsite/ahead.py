@@ -33,13 +33,13 @@ class Ahead(Struct):
     def packed(self, run_id: str) -> bytes:
         """What was read of a run, for the process that this one is a copy of.
 
-        To pack and unpack a transcript takes an eighth of reading it. Empty for what has to be read
+        To pack and unpack a transcript takes a seventh of reading it. Empty for what has to be read
         again: errors, and what cannot be packed (halves of characters, numbers of more than eight
-        bytes, nesting too deep).
+        bytes, nesting too deep, and whatever else is no plain data).
         """
         held = self.held.pop(run_id)
         if not isinstance(held, Exception):
-            with suppress(UnicodeError, OverflowError, RecursionError):
+            with suppress(ValueError, OverflowError, RecursionError, TypeError):
                 return msgspec.msgpack.encode(held)
         return b""
 
