@@ -191,11 +191,7 @@ class Lookout(Struct, frozen=True):
                 taken = cores and _size(longest) >= LONG
                 self.meanwhile(longest.run.stored if taken else None)
 
-        scanned = [work for work in anew if work.is_scanned]
-        if scanned:
-            alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
-            for harness in {work.run.stored.run.harness for work in scanned}:
-                module_of(harness)  # loaded once for all copies of this process
+        _load([work for work in anew if work.is_scanned])
         weights = [_LEAST + _size(work) // _FASTER for work in anew]
         errand = _errand(anew, self._kept(anew))
         self.engine.each(errand, anew, weights, told, meanwhile)
@@ -290,6 +286,14 @@ class _Looked(Struct, frozen=True):
     noticed: Noticed
     packed: bytes = b""
     """Its transcript, packed, where a copy of this process read it."""
+
+
+def _load(scanned: Sequence[_Work]) -> None:
+    """Load what looks runs over, once for all copies of this process."""
+    if scanned:
+        alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
+    for harness in {work.run.stored.run.harness for work in scanned}:
+        module_of(harness)
 
 
 def _size(work: _Work) -> int:
