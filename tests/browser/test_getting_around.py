@@ -82,7 +82,7 @@ def test_lines_of_an_output_are_linked_with_the_keyboard_alone(open_run: Open) -
     marked(page, "\n".join(f"needle-0{n} of the long output" for n in (2000, 2001, 2002)))
     page.keyboard.press("Enter")
 
-    assert page.url.endswith(f"#L{NEEDLE}:2001-2003")
+    expect(page).to_have_url(re.compile(rf"#L{NEEDLE}:2001-2003$"))
     expect(page.locator("#lines")).to_be_hidden()
     expect(page.locator(".steps > li.here")).to_be_focused()
 
