@@ -17,17 +17,13 @@ print([name for name in ("requests", "urllib3", "http.client", "ssl") if name in
 """
 
 
-def _plugins() -> list[str]:
-    return sorted({rule.library for rule in TOKENS if rule.library})
-
-
 def test_they_find_what_they_say() -> None:
-    found = [one.search(b"id = AKIA" + b"Q7ZT4MXRC2VNB8LD"[:16]) for one in patterns("aws")]
+    found = [one.search(b"id = AKIA" + b"Q7ZT4MXRC2VNB8LD") for one in patterns("aws")]
     assert any(found)
 
 
 def test_nothing_is_loaded_that_asks_servers() -> None:
-    plugins = _plugins()
+    plugins = sorted({rule.library for rule in TOKENS if rule.library})
     assert len(plugins) > 5
     told = subprocess.run(
         [sys.executable, "-c", _LOADED, *plugins], capture_output=True, text=True, check=True

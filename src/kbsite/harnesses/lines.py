@@ -164,7 +164,7 @@ def timestamp(value: object) -> datetime | None:
 
 
 def _plausible(moment: datetime) -> datetime | None:
-    """The moment, unless it is at an end of the calendar, where no time zone can be applied."""
+    """The moment in UTC, unless it is at an end of the calendar, where no zone can be applied."""
     if not 1 < moment.year < 9999:
         return None
     return moment if moment.tzinfo is UTC else moment.astimezone(UTC)

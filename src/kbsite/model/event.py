@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from msgspec import Struct
 
@@ -253,14 +253,11 @@ class Malformed(Event, frozen=True, kw_only=True):
     reason: str
 
 
-EVENTS: list[type[Event]] = [
-    Session, Message, Thought, ToolCall, ToolResult, TokenUse, AgentStart, Notice, Finish, Trace,
-    Unknown, Malformed,
-]  # fmt: skip
-"""Every kind of event there is."""
-
 AnyEvent = (
     Session | Message | Thought | ToolCall | ToolResult | TokenUse | AgentStart | Notice | Finish
     | Trace | Unknown | Malformed
 )  # fmt: skip
-"""One of them, told by its class."""
+"""An event of any kind, told by its class."""
+
+EVENTS: tuple[type[Event], ...] = get_args(AnyEvent)
+"""Every kind of event there is."""
