@@ -1,6 +1,6 @@
 """What the first build of a site costs: `python -m benchmarks.cold FOLDERS`.
 
-Redaction is on. Built are the transcripts in some folders, many of a megabyte beside another
+Redaction is on, and the site is of these transcripts alone: it has no problems of ours. Built are the transcripts in some folders, many of a megabyte beside another
 program, runs so small that their pages are what costs, and such as hold no more than an article
 with a block of code, which makers of static pages are measured by: by one process, and by two, in
 turns. How many times as fast two are, and what part of the other's time they take, are medians of
@@ -95,8 +95,10 @@ def _built(
 ) -> Cold:
     """What a site of some transcripts costs, each a run of its own; others are passed over."""
     taken = list(_imported(files, home / "runs" / "bench"))
+    config = home / "kbsite.yaml"
+    config.write_text("title: First builds\n")
     own = shutil.which("kbsite", path=str(Path(sys.executable).parent)) or "kbsite"
-    command = [own, "build", "--config", str(ROOT / "kbsite.yaml"), "--runs", str(home / "runs")]
+    command = [own, "build", "--config", str(config)]
     programs = [_with(command, "1"), _with(command, "2")]
     if peer and peer.exists():
         programs.append(_peer(peer, taken))

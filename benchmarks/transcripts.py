@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             session = home / "session.jsonl"
             write_session(session, options.megabytes * 1_000_000)
         size = session.stat().st_size
-        programs = [_kbsite(session, home / "runs"), *_peers(session, options.peers)]
+        programs = [_kbsite(session, home), *_peers(session, options.peers)]
         built = costs(programs, home / "out", options.times)
         pages = {held.name: held.page(home / "out" / held.name) for held in programs}
         found = {name: page for name, page in pages.items() if page}
@@ -58,14 +58,16 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _kbsite(session: Path, runs: Path) -> Program:
+def _kbsite(session: Path, home: Path) -> Program:
+    """A site of the transcript alone: the others make no pages of problems."""
     own = shutil.which("kbsite", path=str(Path(sys.executable).parent)) or "kbsite"
-    held = ["import", "transcript", str(session), "--out", str(runs / "bench")]
+    config = home / "kbsite.yaml"
+    config.write_text("title: One transcript\n")
+    held = ["import", "transcript", str(session), "--out", str(home / "runs" / "bench")]
     subprocess.run([own, *held], check=True, capture_output=True)  # noqa: S603 - our own program
     return Program(
         "kbsite",
-        lambda out: [own, "build", "--config", str(ROOT / "kbsite.yaml"), "--runs", str(runs),
-                     "--out", str(out)],
+        lambda out: [own, "build", "--config", str(config), "--out", str(out)],
         lambda out: next(out.glob("runs/*/index.html"), None),
     )  # fmt: skip
 

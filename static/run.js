@@ -711,8 +711,6 @@
     await found();
     if (there) event.target.dispatchEvent(new MouseEvent("click", event));
   });
-  const axis = document.getElementById("axis");
-  if (axis) axis.hidden = false;
 
   async function recall() {
     const state = new URLSearchParams(location.search);
@@ -726,7 +724,7 @@
     if (before) await goTo(before.anchor, before.top);
   }
 
-  tools.hidden = false;
   document.documentElement.classList.add("tooled");
   recall();
+  document.dispatchEvent(new CustomEvent("reading", { detail: { found } })); // parts/boot.html
 })();

@@ -35,6 +35,7 @@ from kbsite.pages.page import (
     run_path,
     trajectory_path,
 )
+from kbsite.pages.policy_source import source_of
 from kbsite.record import Record
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS
@@ -144,6 +145,7 @@ def environment(site: Site) -> Environment:
         money=facts.money,
         size=facts.size,
         digits=digits,
+        source_of=lambda held: Markup(source_of(held)),  # noqa: S704 - base64 and quotes of ours
     )
     env.globals.update(
         site=site,

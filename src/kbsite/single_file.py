@@ -6,7 +6,6 @@ allowed by their hashes alone, and the other pages of the run stand in blocks th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from base64 import b64encode
@@ -24,6 +23,7 @@ from kbsite.hiding import Hiding, denied_of
 from kbsite.model.finding import Finding
 from kbsite.packed import Packed, pack
 from kbsite.pages.page import INDEX, Site, run_path
+from kbsite.pages.policy_source import source_of
 from kbsite.pages.run import pages
 from kbsite.reading import looked_over, read
 from kbsite.rendering import Templates, environment
@@ -178,19 +178,14 @@ def _framed(html: str, styles: Sequence[str], packed: Packed) -> str:
 def _policy(style: str, scripts: Sequence[str]) -> str:
     allowed = {
         "default-src": "'none'",
-        "style-src": _hash(style),
-        "script-src": " ".join(map(_hash, scripts)),
+        "style-src": source_of(style),
+        "script-src": " ".join(map(source_of, scripts)),
         "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
     told = "; ".join(f"{name} {sources}" for name, sources in allowed.items())
     return f'<meta http-equiv="Content-Security-Policy" content="{told}">\n'
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{b64encode(digest).decode('ascii')}'"
 
 
 def _static(name: str) -> str:

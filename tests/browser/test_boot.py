@@ -1,0 +1,187 @@
+"""A run's page before run.js is there: what asks for it, and what is done until it comes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from tests.browser.conftest import Open
+from tests.browser.long_session import ROUNDS, line_of
+
+pytestmark = pytest.mark.browser
+
+
+@dataclass(frozen=True)
+class Held:
+    """A run's page whose run.js is on its way until it is let go."""
+
+    page: Page
+    waiting: list[Route] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    """Names of all files that it asked for."""
+
+    def scripts(self) -> set[str]:
+        return {name for name in self.asked if name.endswith(".js")}
+
+    def route(self) -> Route:
+        """The one request for run.js."""
+        for _ in range(100):
+            if self.waiting:
+                break
+            self.page.wait_for_timeout(50)
+        assert len(self.waiting) == 1
+        return self.waiting.pop()
+
+
+@pytest.fixture(name="held")
+def _held(open_run: Open, context_of: functools.partial[BrowserContext]) -> Held:
+    held = Held(context_of(viewport={"width": 1000, "height": 700}).new_page())
+    held.page.on("request", lambda request: held.asked.append(request.url.rsplit("/", 1)[-1]))
+    held.page.route("**/run.js", lambda route, _: held.waiting.append(route))
+    held.page.goto(open_run().url)
+    return held
+
+
+def test_a_page_that_is_read_asks_for_its_style_alone(held: Held) -> None:
+    held.page.wait_for_timeout(500)
+
+    assert held.asked == ["index.html", "kbsite.css"]
+    expect(held.page.locator("#tools")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda page: page.mouse.move(200, 200),
+        lambda page: page.keyboard.press("Shift"),
+        lambda page: page.mouse.click(300, 300),
+        lambda page: page.locator("#query").focus(),
+        lambda page: page.locator("#query").fill("needle"),
+    ],
+    ids=["pointer", "key", "click", "focus", "fill"],
+)
+def test_an_act_asks_for_both_scripts_at_once(held: Held, act: Callable[[Page], None]) -> None:
+    with held.page.expect_request("**/run.js"), held.page.expect_request("**/find.js"):
+        act(held.page)
+
+    assert held.scripts() == {"run.js", "find.js"}
+
+
+def test_a_reader_who_scrolls_needs_no_find(held: Held) -> None:
+    with held.page.expect_request("**/run.js"):
+        held.page.evaluate("scrollBy(0, 200)")
+
+    assert held.scripts() == {"run.js"}
+
+
+def test_what_was_done_before_is_done_then(held: Held) -> None:
+    page = held.page
+    chip = page.locator('.chip[data-mark="is-error"]')
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    held.route().continue_()
+
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#help")).to_be_hidden()
+    expect(page.locator(".steps > li.here")).to_have_count(1)
+
+
+def test_a_key_acts_once(held: Held) -> None:
+    held.page.keyboard.press("?")
+    held.route().continue_()
+    expect(held.page.locator("#help")).to_be_visible()
+
+    held.page.keyboard.press("?")
+    expect(held.page.locator("#help")).to_be_hidden()
+
+
+def test_what_is_typed_after_the_slash_is_looked_for(held: Held) -> None:
+    held.page.keyboard.press("/")
+    held.page.keyboard.type("needle-02345")
+    expect(held.page.locator("#query")).to_have_value("needle-02345")
+    held.route().continue_()
+
+    expect(held.page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+
+
+def test_a_link_to_a_step_of_another_part_brings_it_here(held: Held) -> None:
+    page = held.page
+    anchor = f"L{line_of(ROUNDS - 1)}"
+    link(page, anchor)
+    page.locator("#lead").click()
+    held.route().continue_()
+
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+    assert page.url.endswith(f"index.html#{anchor}")
+
+
+def test_where_the_script_cannot_be_had_links_lead_to_pages(held: Held) -> None:
+    page = held.page
+    anchor = f"L{line_of(ROUNDS - 1)}"
+    link(page, anchor)
+    page.locator("#lead").click()
+    held.route().abort()
+
+    page.wait_for_url(f"**/steps-*.html#{anchor}")
+    expect(page.locator(f"#{anchor}")).to_be_visible()
+
+
+def link(page: Page, anchor: str) -> None:
+    """Put a link to a step into the page, as verdicts, alarms and the map have them."""
+    page.evaluate(
+        """(anchor) => {
+          const part = [...document.querySelectorAll("section.part")].at(-1).dataset.page;
+          const link = Object.assign(document.createElement("a"), { id: "lead", href: `${part}#${anchor}` });
+          link.textContent = "the last round";
+          document.getElementById("transcript").prepend(link);
+        }""",
+        anchor,
+    )
+
+
+def test_the_next_act_asks_again(held: Held) -> None:
+    page = held.page
+    page.keyboard.press("?")
+    held.route().abort()
+    page.wait_for_timeout(200)
+    with page.expect_request("**/run.js"):
+        page.keyboard.press("?")
+    held.route().continue_()
+
+    expect(page.locator("#help")).to_be_visible()
+
+
+def test_paper_has_all_without_it(held: Held) -> None:
+    assert held.page.locator("details > noscript").count() > 0
+    held.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    assert held.page.locator("details > noscript").count() == 0
+    assert held.scripts() == set()
+
+
+@pytest.mark.parametrize("name", ["fold", "clock", "keys"])
+def test_what_a_reader_chose_before_asks_for_it(held: Held, name: str) -> None:
+    held.page.add_init_script(f"localStorage.setItem('kbsite.{name}', 'open')")
+    with held.page.expect_request("**/run.js"):
+        held.page.reload(wait_until="commit")
+
+    assert "find.js" not in held.scripts()
+
+
+def test_keys_that_are_not_to_act_do_not(held: Held) -> None:
+    held.page.add_init_script("localStorage.setItem('kbsite.keys', 'false')")
+    held.page.reload(wait_until="commit")
+    held.page.keyboard.press("/")
+    held.page.keyboard.press("?")
+    held.route().continue_()
+
+    expect(held.page.locator("#keys")).not_to_be_checked()
+    held.page.wait_for_timeout(200)
+    expect(held.page.locator("#help")).to_be_hidden()
+    expect(held.page.locator("#query")).not_to_be_focused()
