@@ -1,11 +1,12 @@
 """What the first build of a site costs: `python -m benchmarks.cold FOLDERS`.
 
-Redaction is on, and the site is of these transcripts alone: it has no problems of ours. Built are the transcripts in some folders, many of a megabyte beside another
-program, runs so small that their pages are what costs, and such as hold no more than an article
-with a block of code, which makers of static pages are measured by: by one process, and by two, in
-turns. How many times as fast two are, and what part of the other's time they take, are medians of
-the rounds. It prints what was measured and judges nothing: times hang on the machine and on what
-else it does, those of two processes most of all; processor time does so less.
+Redaction is on, and the site is of these transcripts alone: it has none of our problems, whose
+pages no other program makes. Built are the transcripts in some folders, many of a megabyte beside
+another program, runs so small that their pages are what costs, and such as hold no more than an
+article with a block of code, which makers of static pages are measured by: by one process, and by
+two, in turns. How many times as fast two are, and what part of the other's time they take, are
+medians of the rounds. It prints what was measured and judges nothing: times hang on the machine
+and on what else it does, those of two processes most of all; processor time does so less.
 """
 
 from __future__ import annotations

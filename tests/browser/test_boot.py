@@ -137,8 +137,8 @@ def link(page: Page, anchor: str) -> None:
     page.evaluate(
         """(anchor) => {
           const part = [...document.querySelectorAll("section.part")].at(-1).dataset.page;
-          const link = Object.assign(document.createElement("a"), { id: "lead", href: `${part}#${anchor}` });
-          link.textContent = "the last round";
+          const link = document.createElement("a");
+          Object.assign(link, { id: "lead", href: `${part}#${anchor}`, textContent: "last" });
           document.getElementById("transcript").prepend(link);
         }""",
         anchor,

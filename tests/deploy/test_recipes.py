@@ -52,7 +52,7 @@ def test_the_policy_is_that_of_the_pages_of_runs_and_of_404(name: str) -> None:
     if name == "Caddyfile":
         assert "@worker path /search/pagefind-worker.js" in recipe(name)
     loader = jinja2.FileSystemLoader(ROOT / "templates")
-    templates = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    templates = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)
     boot = source_of(templates.get_template("parts/boot.html").render())
     own = parsed(CSP)
 

@@ -143,6 +143,12 @@ PLANTED: dict[str, Planted] = {
         "policy", home("", policy=POLICY.replace("connect-src 'self'", "connect-src 'none'")),
         HOME, "connect-src lacks 'self'", 3,
     ),
+    "a policy that stops what a script fetches that comes later": Planted(
+        "policy",
+        {RUN: page(f'{TRANSCRIPT}<p data-src="../../static/a.js"></p>',
+                   policy=POLICY.replace("connect-src 'self'", "connect-src 'none'"))},
+        RUN, "connect-src lacks 'self'", 3,
+    ),
     "a policy that stops a style in the page": Planted(
         "policy", home("<style>p{color:red}</style>"), HOME, "style-src lacks 'sha256-", 3
     ),
@@ -222,6 +228,18 @@ PLANTED: dict[str, Planted] = {
     "too many elements on a run's page": Planted(
         "weights", {RUN: page(TRANSCRIPT + "<i></i>" * 3000)}, RUN, "elements of elements",
         warning=True,
+    ),
+    "a run's page that loads more than its style": Planted(
+        "weights",
+        {RUN: page(TRANSCRIPT, head='<link rel="stylesheet" href="../../static/a.css">'
+                                    '<script src="../../static/a.js" defer></script>')},
+        RUN, "3 files of requests; expected at most 2", warning=True,
+    ),
+    "heavy scripts that come later": Planted(
+        "weights",
+        {RUN: page(f'{TRANSCRIPT}<p data-src="../../static/big.js"></p>'),
+         "static/big.js": f"// {BIG}"},
+        RUN, "bytes compressed of scripts; expected at most 30,720", warning=True,
     ),
     "a file that no page leads to": Planted(
         "orphans", {"notes.txt": "mine"}, "notes.txt", "no page leads here", warning=True

@@ -88,6 +88,11 @@ class PageFacts:
     based: bool
     """Whether something moves all addresses of the page, or leaves it by itself."""
 
+    @property
+    def later(self) -> tuple[Load, ...]:
+        """The scripts among what scripts of the page load when they are needed."""
+        return tuple(Load(Kind.SCRIPT, raw) for raw in self.asked if raw.endswith(".js"))
+
 
 _RELS = {
     "stylesheet": Kind.STYLE, "icon": Kind.IMAGE, "apple-touch-icon": Kind.IMAGE,
@@ -107,7 +112,7 @@ _NAMING = frozenset({
     "headers", "list",
 })  # fmt: skip
 _TOLD = ("og:url", "og:image", "og:audio", "og:video")
-_ASKED = ("data-page", "data-runs", "data-index")
+_ASKED = ("data-page", "data-runs", "data-index", "data-src")
 _PLAIN = frozenset({"class", "scope", "role", "datetime", "data-label", "tabindex", "aria-hidden"})
 """Attributes that name and load nothing."""
 _SPEAKING = frozenset({"style", "script", "base", "meta", "link"})

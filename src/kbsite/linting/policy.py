@@ -89,7 +89,7 @@ def _wanted(
 ) -> dict[tuple[Kind, str], str]:
     """The sources that a page needs for each kind of thing, and an address that needs it."""
     wanted: dict[tuple[Kind, str], str] = {}
-    for load in facts.loads:
+    for load in (*facts.loads, *facts.later):
         held = resolved(load.raw, page)
         if held == Outside("data"):
             wanted.setdefault((load.kind, "data:"), load.raw[:60])

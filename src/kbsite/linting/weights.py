@@ -7,11 +7,11 @@ does not grow with its transcript, and only the page that draws everything loads
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kbsite.linting.addresses import Inside, resolved
-from kbsite.linting.page_facts import Kind, PageFacts
+from kbsite.linting.page_facts import Kind, Load, PageFacts
 from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
 
@@ -34,7 +34,7 @@ class Budget:
 
 
 BUDGETS = (
-    Budget("the page of a run", r"runs/[^/]+/index\.html", page=60, requests=3, elements=3_000),
+    Budget("the page of a run", r"runs/[^/]+/index\.html", page=60, requests=2, elements=3_000),
     Budget("a part of a transcript", r"runs/[^/]+/steps-\d+\.html", page=100),
     Budget("a long text", r"runs/[^/]+/.+\.html", page=1_000),
     Budget("the page that draws all runs", r"explore/.*", page=120, scripts=430),
@@ -64,13 +64,18 @@ def _weighed(
         (Kind.SCRIPT, "scripts", budget.scripts),
         (Kind.STYLE, "style sheets", budget.styles),
     ):
-        places = (resolved(load.raw, page) for load in facts.loads if load.kind is kind)
-        paths = {place.path for place in places if isinstance(place, Inside)}
-        requests += len(paths)
+        loaded = _paths(page, facts.loads, kind)
+        paths = loaded | _paths(page, facts.later, kind)
+        requests += len(loaded)
         yield what, sum(map(site.packed, sorted(paths))), allowed * KIB, _BYTES
     yield "requests", requests, budget.requests, "files"
     if budget.elements is not None:
         yield "elements", facts.elements, budget.elements, "elements"
+
+
+def _paths(page: str, loads: Iterable[Load], kind: Kind) -> set[str]:
+    places = (resolved(load.raw, page) for load in loads if load.kind is kind)
+    return {place.path for place in places if isinstance(place, Inside)}
 
 
 _BYTES = "bytes compressed"

@@ -7,7 +7,6 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from kbsite.pages.page import Page, Site, templated
-from kbsite.pages.policy_source import source_of
 
 STYLE = (
     "body{background:#0a0d0a;color:#4ade80;font:1rem/1.6 monospace;margin:10vh auto;"
