@@ -132,6 +132,16 @@ def test_where_the_script_cannot_be_had_links_lead_to_pages(held: Held) -> None:
     expect(page.locator(f"#{anchor}")).to_be_visible()
 
 
+def test_where_the_script_cannot_be_used_links_lead_to_pages_after_a_while(held: Held) -> None:
+    page = held.page
+    anchor = f"L{line_of(ROUNDS - 1)}"
+    link(page, anchor)
+    page.locator("#lead").click()
+    held.route().fulfill(body="const more = than a browser understands;")
+
+    page.wait_for_url(f"**/steps-*.html#{anchor}")
+
+
 def link(page: Page, anchor: str) -> None:
     """Put a link to a step into the page, as verdicts, alarms and the map have them."""
     page.evaluate(

@@ -34,7 +34,7 @@ class Budget:
 
 
 BUDGETS = (
-    Budget("the page of a run", r"runs/[^/]+/index\.html", page=60, requests=2, elements=3_000),
+    Budget("the page of a run", r"runs/[^/]+/index\.html", page=60, requests=3, elements=3_000),
     Budget("a part of a transcript", r"runs/[^/]+/steps-\d+\.html", page=100),
     Budget("a long text", r"runs/[^/]+/.+\.html", page=1_000),
     Budget("the page that draws all runs", r"explore/.*", page=120, scripts=430),
