@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,6 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.opening import MINUTES, browser, serving, window
 
-WORD = "epilogue"
-"""A word that stands all over the session."""
 LINKS = 8
 
 
@@ -46,7 +45,7 @@ def movings(page: Path, links: int = LINKS) -> list[Moving]:
 
     As many `links` to steps are opened each way.
     """
-    anchors = _anchors(page, links)
+    anchors, word = _anchors(page, links), _word(page)
     with browser() as driven:
         if driven is None:
             return []
@@ -54,8 +53,8 @@ def movings(page: Path, links: int = LINKS) -> list[Moving]:
         with serving(root) as start:
             served = f"{start}{page.relative_to(root).as_posix()}"
             return [
-                _moving(driven, "server", served, anchors),
-                _moving(driven, "disk", page.as_uri(), anchors),
+                _moving(driven, "server", served, word, anchors),
+                _moving(driven, "disk", page.as_uri(), word, anchors),
             ]
 
 
@@ -68,7 +67,15 @@ def _anchors(page: Path, links: int) -> list[str]:
             for p in chosen]  # fmt: skip
 
 
-def _moving(driven: Browser, opened: str, url: str, anchors: Sequence[str]) -> Moving:
+def _word(page: Path) -> str:
+    """The commonest word of six letters and more: it stands all over the transcript."""
+    told: Counter[str] = Counter()
+    for part in page.parent.glob("steps-*.html"):
+        told.update(re.findall(r"\b[a-z]{6,}\b", re.sub(r"<[^>]*>", " ", part.read_text("utf-8"))))
+    return told.most_common(1)[0][0]
+
+
+def _moving(driven: Browser, opened: str, url: str, word: str, anchors: Sequence[str]) -> Moving:
     context = driven.new_context(viewport={"width": 1400, "height": 900})
     page = window(context)
     page.add_init_script(WATCH)
@@ -76,7 +83,7 @@ def _moving(driven: Browser, opened: str, url: str, anchors: Sequence[str]) -> M
     page.wait_for_timeout(1000)
     page.keyboard.press("/")
     page.evaluate(FOUND)
-    page.locator("#query").fill(WORD)
+    page.locator("#query").fill(word)
     found = _taken(page)
     page.wait_for_function(COUNTED, timeout=MINUTES)
     hits = int(re.sub(r"\D", "", page.locator("#found").inner_text().split("of")[-1]))
