@@ -20,6 +20,8 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.opening import MINUTES, browser, serving, window
 
+WORD = "epilogue"
+"""A word that stands all over the session that benchmarks make."""
 LINKS = 8
 
 
@@ -40,12 +42,12 @@ class Moving:
     """Pixels that the step lies away from where it should at most."""
 
 
-def movings(page: Path, links: int = LINKS) -> list[Moving]:
+def movings(page: Path, links: int = LINKS, word: str = WORD) -> list[Moving]:
     """What moving takes on a run's page, from a server and from disk; nothing without a browser.
 
-    As many `links` to steps are opened each way.
+    As many `links` to steps are opened each way; `word` has to stand in the transcript.
     """
-    anchors, word = _anchors(page, links), _word(page)
+    anchors = _anchors(page, links)
     with browser() as driven:
         if driven is None:
             return []
@@ -67,7 +69,7 @@ def _anchors(page: Path, links: int) -> list[str]:
             for p in chosen]  # fmt: skip
 
 
-def _word(page: Path) -> str:
+def common_word(page: Path) -> str:
     """The commonest word of six letters and more: it stands all over the transcript."""
     told: Counter[str] = Counter()
     for part in page.parent.glob("steps-*.html"):

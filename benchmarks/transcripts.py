@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.builds import Cost, Program, costs
-from benchmarks.moving import Moving, movings
+from benchmarks.moving import WORD, Moving, common_word, movings
 from benchmarks.opening import SLOW, Opening, openings
 from benchmarks.session import write_session
 
@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pages = {held.name: held.page(home / "out" / held.name) for held in programs}
         found = {name: page for name, page in pages.items() if page}
         opened = openings(found, options.times)
-        moved = movings(found["kbsite"]) if "kbsite" in found else []
+        ours = found.get("kbsite")
+        moved = movings(ours, word=common_word(ours) if options.session else WORD) if ours else []
     console = Console(width=max(110, Console().width))
     console.print(building(built, size))
     if opened:

@@ -16,8 +16,11 @@ import html5lib
 import pytest
 
 from kbsite.build import Built, build
+from kbsite.linting.policy import parsed
+from kbsite.pages.policy_source import source_of
 from kbsite.store.problems import read_problem
 from kbsite.text import visible
+from tests.boot import BOOT
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
 
 ATTACKS = [
@@ -111,12 +114,12 @@ def _site(
 @pytest.fixture(name="pages")
 def _pages(site: Built) -> dict[str, Any]:
     """The tree of every page, by its path."""
-    parsed = {}
+    trees = {}
     for path in sorted(site.out.rglob("*.html")):
         parser = html5lib.HTMLParser(namespaceHTMLElements=False)
-        parsed[path.relative_to(site.out).as_posix()] = parser.parse(path.read_text("utf-8"))
+        trees[path.relative_to(site.out).as_posix()] = parser.parse(path.read_text("utf-8"))
         assert [code for _, code, _ in parser.errors] == [], path
-    return parsed
+    return trees
 
 
 def nodes(tree: Any) -> Iterator[Any]:
@@ -145,16 +148,35 @@ def test_the_site_is_made_whole(site: Built, pages: dict[str, Any]) -> None:
 
 
 def test_no_page_holds_code_but_the_site_s_own(pages: dict[str, Any]) -> None:
+    own = r"(\./|(\.\./)+)(static/\w+|static/vendor/plotly-basic\.min|explore/data)\.js"
     for page, tree in pages.items():
         scripts = [node for node in nodes(tree) if node.tag == "script"]
         assert len(scripts) in ([0] if page == "404.html" else range(1, 5)), page
-        own = r"(\./|(\.\./)+)(static/\w+|static/vendor/plotly-basic\.min|explore/data)\.js"
-        assert all(re.fullmatch(own, script.attrib["src"]) for script in scripts)
-        assert not any(script.text for script in scripts)
+        named = [script for script in scripts if "src" in script.attrib]
+        assert all(re.fullmatch(own, script.attrib["src"]) for script in named)
+        assert not any(script.text for script in named)
+        assert [script.text for script in scripts if script not in named] == holds(tree), page
         for node in nodes(tree):
             assert node.tag not in {"iframe", "object", "embed", "form", "base", "svg", "math"}
             names = set(node.attrib)
             assert not [name for name in names if name.startswith("on") or name == "style"], page
+
+
+def test_a_page_allows_itself_the_script_that_it_holds_and_no_other(pages: dict[str, Any]) -> None:
+    assert any(map(holds, pages.values()))
+    for page, tree in pages.items():
+        (policy,) = (
+            parsed(node.attrib["content"])
+            for node in nodes(tree)
+            if node.attrib.get("http-equiv") == "Content-Security-Policy"
+        )
+        allowed = () if page == "404.html" else ("'self'", *map(source_of, holds(tree)))
+        assert policy.get("script-src", ()) == allowed, page
+
+
+def holds(tree: Any) -> list[str]:
+    """The scripts that may stand in a page: one where there is a transcript to get around in."""
+    return [BOOT] if "tools" in ids(tree) else []
 
 
 def test_every_id_stands_once_on_its_page(pages: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
     known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent",
              "count", "duration", "elapsed", "moment", "money", "size", "digits", "with_code",
-             "short_place", "content", "diff", "rendered"]  # fmt: skip
+             "short_place", "content", "diff", "rendered", "source_of"]  # fmt: skip
     env.filters.update(dict.fromkeys(known, str))
     env.get_template(name)
 
@@ -81,7 +81,9 @@ def test_no_template_holds_code_or_style_of_its_own(name: str) -> None:
     assert not re.search(r"javascript:|http-equiv=\"?refresh", html, re.I)
     scripts = re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S | re.I)
     assert len(scripts) == html.lower().count("<script")
-    assert all("src=" in attributes and not body for attributes, body in scripts)
+    bodies = [body for attributes, body in scripts if not re.search(r'(^|\s)src="', attributes)]
+    assert not any(body for attributes, body in scripts if body not in bodies)
+    assert bodies == (["value"] if name == "pages/run.html" else [])
     assert "<style" not in html or name == "pages/missing.html"
 
 
@@ -154,6 +156,13 @@ def test_a_process_that_builds_again_unpacks_a_template_once_and_sees_one_that_c
     assert [said() for _ in range(3)] == [two] * 3
     # It is compiled at first, then unpacked.
     assert (before, len(set(unpacked))) == (2, 2)
+
+
+def test_the_script_that_a_run_s_page_holds_has_no_value_in_it() -> None:
+    assert '{% set boot %}{% include "parts/boot.html" %}{% endset %}' in RUN_PAGE
+    assert RUN_PAGE.count(">{{ boot }}</script>") == 1
+    code = (TEMPLATES / "parts" / "boot.html").read_text("utf-8")
+    assert not re.search(r"\{[{%]|<|innerHTML|eval\(|new Function", code)
 
 
 def test_the_icon_that_a_run_s_page_holds_is_that_of_the_site() -> None:
