@@ -111,39 +111,31 @@ def test_what_is_typed_after_the_slash_is_looked_for(held: Held) -> None:
 
 
 def test_a_link_to_a_step_of_another_part_brings_it_here(held: Held) -> None:
-    page = held.page
-    anchor = f"L{line_of(ROUNDS - 1)}"
-    link(page, anchor)
-    page.locator("#lead").click()
+    anchor = followed(held.page)
     held.route().continue_()
 
-    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
-    assert page.url.endswith(f"index.html#{anchor}")
+    expect(held.page.locator(f"#{anchor}")).to_be_in_viewport()
+    assert held.page.url.endswith(f"index.html#{anchor}")
 
 
 def test_where_the_script_cannot_be_had_links_lead_to_pages(held: Held) -> None:
-    page = held.page
-    anchor = f"L{line_of(ROUNDS - 1)}"
-    link(page, anchor)
-    page.locator("#lead").click()
+    anchor = followed(held.page)
     held.route().abort()
 
-    page.wait_for_url(f"**/steps-*.html#{anchor}")
-    expect(page.locator(f"#{anchor}")).to_be_visible()
+    held.page.wait_for_url(f"**/steps-*.html#{anchor}")
+    expect(held.page.locator(f"#{anchor}")).to_be_visible()
 
 
 def test_where_the_script_cannot_be_used_links_lead_to_pages_after_a_while(held: Held) -> None:
-    page = held.page
-    anchor = f"L{line_of(ROUNDS - 1)}"
-    link(page, anchor)
-    page.locator("#lead").click()
+    anchor = followed(held.page)
     held.route().fulfill(body="const more = than a browser understands;")
 
-    page.wait_for_url(f"**/steps-*.html#{anchor}")
+    held.page.wait_for_url(f"**/steps-*.html#{anchor}")
 
 
-def link(page: Page, anchor: str) -> None:
-    """Put a link to a step into the page, as verdicts, alarms and the map have them."""
+def followed(page: Page) -> str:
+    """Click on a link to the last round, such as verdicts, alarms and the map have; its anchor."""
+    anchor = f"L{line_of(ROUNDS - 1)}"
     page.evaluate(
         """(anchor) => {
           const part = [...document.querySelectorAll("section.part")].at(-1).dataset.page;
@@ -153,6 +145,8 @@ def link(page: Page, anchor: str) -> None:
         }""",
         anchor,
     )
+    page.locator("#lead").click()
+    return anchor
 
 
 def test_the_next_act_asks_again(held: Held) -> None:

@@ -81,9 +81,10 @@ def test_no_template_holds_code_or_style_of_its_own(name: str) -> None:
     assert not re.search(r"javascript:|http-equiv=\"?refresh", html, re.I)
     scripts = re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S | re.I)
     assert len(scripts) == html.lower().count("<script")
-    bodies = [body for attributes, body in scripts if not re.search(r'(^|\s)src="', attributes)]
-    assert not any(body for attributes, body in scripts if body not in bodies)
-    assert bodies == (["value"] if name == "pages/run.html" else [])
+    named = [bool(re.search(r'(^|\s)src="', attributes)) for attributes, _ in scripts]
+    held = ["value"] if name == "pages/run.html" else []
+    assert [body for (_, body), src in zip(scripts, named, strict=True) if not src] == held
+    assert not any(body for (_, body), src in zip(scripts, named, strict=True) if src)
     assert "<style" not in html or name == "pages/missing.html"
 
 

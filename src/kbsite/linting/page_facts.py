@@ -6,8 +6,6 @@ what is markup, a page could show this one what it is not. It tells no lines; `L
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -20,6 +18,7 @@ from sys import intern
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from kbsite.linting.css import addresses as css_addresses
+from kbsite.pages.policy_source import source_of
 
 
 class Kind(Enum):
@@ -80,7 +79,7 @@ class PageFacts:
     early: bool
     """Whether something is loaded or stands in a script before the policy does."""
     inline: tuple[tuple[Kind, str], ...]
-    """Hashes of scripts and styles that stand in the page itself."""
+    """Scripts and styles that stand in the page itself, as a policy allows them."""
     handlers: tuple[str, ...]
     """Attributes that are code."""
     styled: int
@@ -179,10 +178,10 @@ class _Reading:
             case "base":
                 self.based = True
             case "style":
-                self.inline.append((Kind.STYLE, _hash(node.text())))
+                self.inline.append((Kind.STYLE, source_of(node.text())))
                 self._of_css(node.text())
             case "script" if "src" not in held and not _NOT_CODE.fullmatch(held.get("type", "")):
-                self.inline.append((Kind.SCRIPT, _hash(node.text())))
+                self.inline.append((Kind.SCRIPT, source_of(node.text())))
 
     def _link(self, held: dict[str, str]) -> None:
         for name in ("href", "xlink:href", "action", "ping"):
@@ -250,11 +249,6 @@ def page_facts(data: bytes) -> PageFacts:
         if node.tag:
             reading.element(node, node.tag.lower())
     return reading.facts(len(data))
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:

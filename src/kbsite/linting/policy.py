@@ -71,13 +71,13 @@ def _stopped(
     policy: Policy,
     used: dict[str, frozenset[Kind]],
 ) -> Iterator[str]:
-    for kind, digest in facts.inline:
-        if f"'{digest}'" not in _sources(policy, kind):
-            yield f"stops what stands in the page: {kind.value} lacks '{digest}'"
+    for kind, source in facts.inline:
+        if source not in _sources(policy, kind):
+            yield f"stops what stands in the page: {kind.value} lacks {source}"
     for (kind, source), what in _wanted(site, page, facts, used).items():
         if source not in _sources(policy, kind):
             yield f"stops what {what} needs: {kind.value} lacks {source}"
-    hashes = {f"'{digest}'" for _, digest in facts.inline}
+    hashes = {source for _, source in facts.inline}
     for name in ("script-src", "style-src"):
         for source in policy.get(name, ()):
             if source.startswith("'sha") and source not in hashes:
