@@ -5,7 +5,6 @@
   const NEAR = "1500px 0px";
   const FAR = "9000px 0px";
   const STEP_HEIGHT = 110;
-  const LONG = 1000; // milliseconds that a reader may see nothing of a page
   const LINE = /^(.*?)L(\d+)(-\d+)?$/;
   const EXACT = /[:-]\d+$/; // lines of a text
   const rest = window.requestIdleCallback ?? setTimeout;
@@ -87,20 +86,13 @@
     return ranges.some((range) => range.file === file && range.low <= line && line <= range.high);
   }
 
-  // This file runs before the page is all there: the part that its address names is asked for now,
-  // and what stands above that part is not drawn before, unless it takes long to come.
+  // The part that the address names is asked for before the page is all there; until it comes
+  // nothing may be drawn (templates/parts/boot.html).
   const unveil = () => document.documentElement.classList.remove("veiled");
-  const sought = lineOf(anchored());
+  const { sought } = document.currentScript.dataset;
   const early = Boolean(location.search) || EXACT.test(anchored());
   if (early) finding().catch(() => {});
-  const told = LINE.test(sought) ? document.currentScript.dataset.parts : null;
-  for (const held of told?.split("|") ?? []) {
-    const [page, ...lines] = held.split(" ");
-    if (!holds(rangesOf(lines), sought)) continue;
-    document.documentElement.classList.add("veiled");
-    setTimeout(unveil, LONG);
-    read(page).catch(unveil);
-  }
+  if (sought) read(sought).catch(unveil);
 
   const parsed = new Promise((tell) => {
     document.addEventListener("DOMContentLoaded", tell, { once: true });

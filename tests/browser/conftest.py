@@ -21,6 +21,14 @@ from tests.conftest import MakeRun, MakeSettings
 Open = Callable[..., Page]
 """Opens the page of a run, with what follows its address and the options of a context."""
 
+VEILED_FIRST = """
+  new MutationObserver(() => {
+    if (!document.querySelector("html.veiled")) return;
+    window.veiledFirst ??= !document.getElementById("main");
+  }).observe(document, { subtree: true, attributes: true, attributeFilter: ["class"] });
+"""
+"""A script for a new page: whether nothing of it could be drawn when it was veiled."""
+
 CHILD = "home/.claude/projects/-w/s/subagents/agent-a1.jsonl"
 
 ROOT = Path(__file__).parents[2]

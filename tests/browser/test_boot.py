@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import VEILED_FIRST, Open
 from tests.browser.long_session import ROUNDS, line_of
 
 pytestmark = pytest.mark.browser
@@ -189,3 +189,35 @@ def test_keys_that_are_not_to_act_do_not(held: Held) -> None:
     held.page.wait_for_timeout(200)
     expect(held.page.locator("#help")).to_be_hidden()
     expect(held.page.locator("#query")).not_to_be_focused()
+
+
+@pytest.mark.parametrize("lines", ["", ":1", ":1-2"])
+def test_what_stands_above_the_part_of_an_address_is_not_drawn(held: Held, lines: str) -> None:
+    address, anchor = held.page.url, f"L{line_of(75)}"
+    held.page.add_init_script(VEILED_FIRST)
+    held.page.goto("about:blank")
+    held.page.goto(f"{address}#{anchor}{lines}", wait_until="commit")
+    held.route().continue_()
+
+    expect(held.page.locator(f"#{anchor}")).to_be_in_viewport()
+    assert held.page.evaluate("veiledFirst")
+    assert held.page.locator("html.veiled").count() == 0
+
+
+def test_a_part_that_takes_long_hides_nothing_for_long(held: Held) -> None:
+    address = held.page.url
+    held.page.goto("about:blank")
+    held.page.goto(f"{address}#L{line_of(75)}", wait_until="commit")
+
+    expect(held.page.get_by_text("Round 0 begins.")).to_be_visible()
+    assert len(held.waiting) == 1
+
+
+@pytest.mark.parametrize("anchor", ["L1", f"L{line_of(5)}", "L999999", "%E0%A4%A", "transcript"])
+def test_an_address_of_what_the_page_has_hides_nothing(held: Held, anchor: str) -> None:
+    address = held.page.url
+    held.page.goto("about:blank")
+    held.page.goto(f"{address}#{anchor}", wait_until="domcontentloaded")
+
+    assert held.page.locator("html.veiled").count() == 0
+    assert len(held.waiting) == 1
