@@ -779,6 +779,23 @@ def test_a_line_of_a_style_sheet_remakes_no_page(settings: Settings, templates: 
     assert tree(built.out) == from_nothing(settings)
 
 
+def test_a_line_of_the_style_remakes_the_pages_that_hold_it(
+    settings: Settings, templates: Path
+) -> None:
+    before = tree(build(settings).out)
+    with (templates.parent / "static" / "kbsite.css").open("a") as stream:
+        stream.write("/* a line more */\n")
+    built = build(settings)
+    after = tree(built.out)
+    held = {path for path in after if b"/* a line more */" in (built.out / path).read_bytes()}
+
+    assert built.work.parsed == 3
+    assert changed(before, after) == held
+    assert {Path(path).name for path in held} == {"kbsite.css", "index.html"}
+    assert len(held) == 4
+    assert after == from_nothing(settings)
+
+
 def test_links_and_empty_folders_count_where_a_build_tells_of_them(settings: Settings) -> None:
     build(settings)
     (folder_of(settings, "long") / "link").symlink_to("/nowhere")

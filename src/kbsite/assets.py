@@ -6,6 +6,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 CHECKOUT = PACKAGE.parents[1]
+INCLUDED = ("templates", "static")
+"""Folders of what templates are made of: the style stands in pages that are to need no file."""
 
 
 def folder(name: str) -> Path:

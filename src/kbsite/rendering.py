@@ -114,7 +114,7 @@ class Environment(jinja2.Environment):
 def environment(site: Site) -> Environment:
     """Templates, with everything that all of them may use. Autoescape is on, always."""
     env = Environment(
-        loader=jinja2.FileSystemLoader(assets.folder("templates")),
+        loader=jinja2.FileSystemLoader([assets.folder(name) for name in assets.INCLUDED]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

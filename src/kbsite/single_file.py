@@ -103,7 +103,7 @@ def text(site: Site, stored: StoredRun) -> str:
 def _templates(site: Site) -> Templates:
     """The site's templates, with another frame around every page."""
     folder = assets.folder("templates")
-    loader = jinja2.FileSystemLoader([folder / "single_file", folder])
+    loader = jinja2.FileSystemLoader([folder / "single_file", folder, assets.folder("static")])
     return Templates(environment(site).overlay(loader=loader))
 
 
@@ -168,7 +168,7 @@ def _framed(html: str, styles: Sequence[str], packed: Packed) -> str:
     )
     if packed.blocks:
         body = body.replace('<ol class="steps"', f'{_NO_SCRIPT}<ol class="steps"', 1)
-    inner, closing, rest = _STYLE.sub("", body).rpartition("</body>")
+    inner, closing, rest = body.rpartition("</body>")
     told = "".join(f"<script>{script}</script>\n" for script in scripts)
     return "".join(
         [head, f"<style>{style}</style>\n", end, inner, told, *_blocks(packed), closing, rest]

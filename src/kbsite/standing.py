@@ -28,18 +28,19 @@ class Program(Struct, frozen=True):
     @property
     def code(self) -> str:
         """A digest of the code, which all pages hang on, and of what it reads."""
-        apart = tuple(f"{assets.folder(name).absolute()}/" for name in ("templates", "static"))
+        apart = tuple(f"{assets.folder(name).absolute()}/" for name in assets.INCLUDED)
         held = {path: file for path, file in self.files.items() if not path.startswith(apart)}
         return digest(__version__, digest_of(held))
 
     @property
     def templates(self) -> dict[str, str]:
-        """The digest of each template, by its name."""
-        home = f"{assets.folder('templates').absolute()}/"
+        """The digest of each template, and of what one may include, by its name."""
+        homes = [f"{assets.folder(name).absolute()}/" for name in assets.INCLUDED]
         return {
             path.removeprefix(home): file.digest
+            for home in homes
             for path, file in self.files.items()
-            if path.startswith(home)
+            if path.startswith(home) and not path.endswith(".js")
         }
 
 

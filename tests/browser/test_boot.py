@@ -46,10 +46,10 @@ def _held(open_run: Open, context_of: functools.partial[BrowserContext]) -> Held
     return held
 
 
-def test_a_page_that_is_read_asks_for_its_style_alone(held: Held) -> None:
+def test_a_page_that_is_read_asks_for_no_file(held: Held) -> None:
     held.page.wait_for_timeout(500)
 
-    assert held.asked == ["index.html", "kbsite.css"]
+    assert held.asked == ["index.html"]
     expect(held.page.locator("#tools")).to_be_visible()
 
 

@@ -18,7 +18,7 @@ from kbsite.pages.policy_source import source_of
 from kbsite.search import FOLDER
 from kbsite.serving.answers import CSP
 from kbsite.store.media_types import type_of
-from tests.boot import BOOT
+from tests.in_page import BOOT, STYLE
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "deploy"
@@ -55,7 +55,7 @@ def test_the_policy_is_that_of_the_pages_of_runs_and_of_404(name: str) -> None:
 
     assert for_all == {
         **own,
-        "style-src": ("'self'", source_of(missing.STYLE)),
+        "style-src": ("'self'", source_of(missing.STYLE), source_of(STYLE)),
         "script-src": ("'self'", source_of(BOOT)),
     }
     assert worker["script-src"] == (*for_all["script-src"], "'wasm-unsafe-eval'")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -88,21 +87,6 @@ def test_a_run_that_failed_has_no_plot(section: Any) -> None:
 
 def test_a_run_that_passed_has_one(section: Any) -> None:
     assert list(section(lines(row("n=1024", 1, 1.0, 1.1, 0.9))).iter(SVG))
-
-
-def test_a_verdict_is_drawn_before_what_charts_look_like_has_come(
-    section: Any, tmp_path: Path
-) -> None:
-    held = section(lines(row("n=1024", 1, 1.0, 1.1, 0.9)))
-    page = next(tmp_path.rglob("runs/r/index.html")).read_text("utf-8")
-    head = page.partition("</head>")[0]
-    places = [e.tag == "link" for e in held]
-    above, below = held[: places.index(True)], held[places.index(True) :]
-
-    assert re.findall(r'stylesheet" href="[^"]*?(\w+\.css)"', head) == ["kbsite.css"]
-    assert [e.get("class") for e in above][:2] == [None, "big"]
-    assert "chart-frame" not in [e.get("class") for part in above for e in part.iter()]
-    assert "chart-frame" in [e.get("class") for part in below for e in part.iter()]
 
 
 def test_of_very_many_shapes_the_first_are_shown_and_the_rest_is_counted(section: Any) -> None:

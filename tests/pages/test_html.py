@@ -20,8 +20,8 @@ from kbsite.linting.policy import parsed
 from kbsite.pages.policy_source import source_of
 from kbsite.store.problems import read_problem
 from kbsite.text import visible
-from tests.boot import BOOT
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
+from tests.in_page import BOOT, STYLE
 
 ATTACKS = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7919*7907}}{% raw %}",
@@ -162,7 +162,9 @@ def test_no_page_holds_code_but_the_site_s_own(pages: dict[str, Any]) -> None:
             assert not [name for name in names if name.startswith("on") or name == "style"], page
 
 
-def test_a_page_allows_itself_the_script_that_it_holds_and_no_other(pages: dict[str, Any]) -> None:
+def test_a_page_allows_itself_the_script_and_the_style_that_it_holds_and_no_other(
+    pages: dict[str, Any],
+) -> None:
     assert any(map(holds, pages.values()))
     for page, tree in pages.items():
         (policy,) = (
@@ -170,8 +172,13 @@ def test_a_page_allows_itself_the_script_that_it_holds_and_no_other(pages: dict[
             for node in nodes(tree)
             if node.attrib.get("http-equiv") == "Content-Security-Policy"
         )
-        allowed = () if page == "404.html" else ("'self'", *map(source_of, holds(tree)))
-        assert policy.get("script-src", ()) == allowed, page
+        if page == "404.html":
+            assert "script-src" not in policy
+            continue
+        assert policy["script-src"] == ("'self'", *map(source_of, holds(tree))), page
+        styles = [node.text for node in nodes(tree) if node.tag == "style"]
+        assert styles == ([STYLE] if holds(tree) else []), page
+        assert policy["style-src"] == ("'self'", *map(source_of, styles)), page
 
 
 def holds(tree: Any) -> list[str]:
@@ -275,7 +282,9 @@ def test_parts_and_long_texts_of_a_run_are_sound_html_too(
 
         assert [code for _, code, _ in parser.errors] == [], path
         assert [name for name, times in Counter(ids(tree)).items() if times > 1] == [], path
-        assert not [node for node in nodes(tree) if node.tag in {"iframe", "img", "base", "style"}]
+        assert not [node for node in nodes(tree) if node.tag in {"iframe", "img", "base"}]
+        styles = [node.text for node in nodes(tree) if node.tag == "style"]
+        assert styles == ([STYLE] if path.name == "index.html" else []), path
         assert not [n for node in nodes(tree) for n in node.attrib if n.startswith("on")], path
 
     names = {path.name.split("-")[0] for path in pages}

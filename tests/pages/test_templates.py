@@ -42,7 +42,7 @@ def without_code(name: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
-    env = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
+    env = jinja2.Environment(loader=jinja2.FileSystemLoader([TEMPLATES, STATIC]), autoescape=True)
     known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent",
              "count", "duration", "elapsed", "moment", "money", "size", "digits", "with_code",
              "short_place", "content", "diff", "rendered", "source_of"]  # fmt: skip
@@ -52,7 +52,7 @@ def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     for node in parsed(name).find_all((nodes.Extends, nodes.Include, nodes.FromImport)):
         assert isinstance(node, nodes.Extends | nodes.Include | nodes.FromImport)
         if isinstance(node.template, nodes.Const):
-            assert node.template.value in NAMES
+            assert node.template.value in [*NAMES, "kbsite.css"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,7 +85,9 @@ def test_no_template_holds_code_or_style_of_its_own(name: str) -> None:
     held = ["value"] if name == "pages/run.html" else []
     assert [body for (_, body), src in zip(scripts, named, strict=True) if not src] == held
     assert not any(body for (_, body), src in zip(scripts, named, strict=True) if src)
-    assert "<style" not in html or name == "pages/missing.html"
+    styles = re.findall(r"<style\b[^>]*>(.*?)</style>", html, re.S | re.I)
+    assert len(styles) == html.lower().count("<style")
+    assert styles == (["value"] if name in ("pages/missing.html", "pages/run.html") else [])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -164,6 +166,12 @@ def test_the_script_that_a_run_s_page_holds_has_no_value_in_it() -> None:
     assert RUN_PAGE.count(">{{ boot }}</script>") == 1
     code = (TEMPLATES / "parts" / "boot.html").read_text("utf-8")
     assert not re.search(r"\{[{%]|<|innerHTML|eval\(|new Function", code)
+
+
+def test_the_style_that_a_run_s_page_holds_is_that_of_the_site() -> None:
+    assert '{% set style %}{% include "kbsite.css" %}{% endset %}' in RUN_PAGE
+    assert RUN_PAGE.count("<style>{{ style }}</style>") == 1
+    assert not re.search(r"\{[{%#]|<", (STATIC / "kbsite.css").read_text("utf-8"))
 
 
 def test_the_icon_that_a_run_s_page_holds_is_that_of_the_site() -> None:
