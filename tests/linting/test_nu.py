@@ -17,6 +17,7 @@ TOLD: list[dict[str, object]] = [
     {"type": "info", "subType": "warning", "lastLine": 4, "message": "Odd."},
     {"type": "info", "subType": "warning", "message": "It violates Content Security Policy x"},
     {"type": "info", "subType": "warning", "message": "Section lacks heading. Consider."},
+    {"type": "error", "lastLine": 5, "message": "CSS: “width”: Parse Error."},
     {"type": "error", "lastLine": 9, "message": "The heading “h4” follows the heading “h2”."},
     {"type": "info", "message": "Document checked."},
 ]  # fmt: skip

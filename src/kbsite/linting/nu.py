@@ -18,6 +18,8 @@ from kbsite.model.finding import Finding, Severity
 
 _POLICY = re.compile(r"Content Security Policy")
 """From disk nothing is of a page's own origin, so it takes 'self' for nothing; `policy` knows."""
+_STYLE = re.compile(r"CSS: ")
+"""It knows neither container queries nor `::highlight()`, and no division by a custom property."""
 _ADVICE = re.compile(r"Section lacks heading")
 """Parts of a transcript are sections that scripts fill: a list that goes on, with no title."""
 _OF_TEXTS = re.compile(r"The heading .* follows the heading")
@@ -59,6 +61,7 @@ def _finding(folder: Path, told: dict[str, object]) -> Finding | None:
     own = line if isinstance(line, int) else None
     if (
         _POLICY.search(message)
+        or _STYLE.match(message)
         or _ADVICE.match(message)
         or (told.get("type") == "info" and not told.get("subType"))
     ):
