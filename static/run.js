@@ -81,6 +81,11 @@
 
   const lineOf = (anchor) => anchor.replace(/(\.\d+)?:[\d-]*$/, "");
 
+  const linesOf = new Map((document.documentElement.dataset.parts ?? "").split("|").map((part) => {
+    const [page, ...lines] = part.split(" ");
+    return [page, lines];
+  }));
+
   function holds(ranges, anchor) {
     const [, file, line] = anchor.match(LINE) ?? [];
     return ranges.some((range) => range.file === file && range.low <= line && line <= range.high);
@@ -157,7 +162,7 @@
       this.items = Number(section.dataset.items);
     }
 
-    get ranges() { return (this.#ranges ??= rangesOf(this.section.dataset.lines.split(" "))); }
+    get ranges() { return (this.#ranges ??= rangesOf(linesOf.get(this.page) ?? [])); }
     get marks() { return (this.#marks ??= pairs(this.section.dataset.marks)); }
     get tools() { return (this.#tools ??= pairs(this.section.dataset.tools)); }
     get agents() { return (this.#agents ??= pairs(this.section.dataset.agents)); }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import jinja2
 
 from kbsite.assets import INCLUDED, folder
+from kbsite.pages.dense import dense
 
 _LOADER = jinja2.FileSystemLoader(list(map(folder, INCLUDED)))
 _TEMPLATES = jinja2.Environment(loader=_LOADER, trim_blocks=True, lstrip_blocks=True)
 BOOT = _TEMPLATES.get_template("parts/boot.html").render()
 """What asks for run.js."""
-STYLE = _TEMPLATES.get_template("kbsite.css").render()
+STYLE = str(dense(_TEMPLATES.get_template("kbsite.css").render()))
 """The style of all pages."""

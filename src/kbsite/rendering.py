@@ -20,6 +20,7 @@ from kbsite.model.transcript import Transcript
 from kbsite.output import Destination
 from kbsite.pages import facts, social, step_html, steps
 from kbsite.pages.coloured import Made
+from kbsite.pages.dense import dense
 from kbsite.pages.made_once import made_once
 from kbsite.pages.page import (
     Site,
@@ -145,6 +146,7 @@ def environment(site: Site) -> Environment:
         money=facts.money,
         size=facts.size,
         digits=digits,
+        dense=dense,
         source_of=lambda held: Markup(source_of(held)),  # noqa: S704 - base64 and quotes of ours
     )
     env.globals.update(

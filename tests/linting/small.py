@@ -17,10 +17,11 @@ URL = "https://bench.example/hard/"
 RUN = "runs/r/index.html"
 
 
-def page(body: str, *, head: str = "", policy: str | None = POLICY) -> str:
-    """A page of the site."""
+def page(body: str, *, head: str = "", policy: str | None = POLICY, parts: str = "") -> str:
+    """A page of the site; `parts` says which lines scripts bring into it."""
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
-    top = f'<!doctype html>\n<html lang="en"><head>\n{meta}{head}</head>\n'
+    told = f' data-parts="{parts}"' if parts else ""
+    top = f'<!doctype html>\n<html lang="en"{told}><head>\n{meta}{head}</head>\n'
     return f"{top}<body>\n{body}\n</body></html>\n"
 
 
@@ -36,9 +37,10 @@ TRANSCRIPT = (
     '<h1 id="main">run</h1> <a href="#L3">a step</a> <a href="#L30">brought</a>'
     ' <a href="#L41:2-5">lines</a> <a href="raw/run.json">raw</a>\n'
     '<ol class="steps"><li id="L3">three</li></ol>\n'
-    '<section data-page="steps-0002.html" data-lines="20-50 agent-1-9">'
+    '<section data-page="steps-0002.html">'
     '<a href="steps-0002.html">more</a></section>'
 )
+PARTS = "steps-0002.html 20-50 agent-1-9"
 ATOM = (
     '<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>a</id>'
     f'<link href="{URL}runs/r/index.html"/></entry></feed>\n'
@@ -51,7 +53,7 @@ SITEMAP = (
 SOUND: dict[str, str] = {
     "index.html": page(LINKS, head=STYLED),
     "404.html": page('<a href="/hard/">home</a>'),
-    RUN: page(TRANSCRIPT),
+    RUN: page(TRANSCRIPT, parts=PARTS),
     "runs/r/steps-0002.html": page('<ol><li id="L30">x</li><li id="L40">y</li></ol>'),
     "runs/r/raw/run.json": "{}",
     "runs/r/compare.js": 'kbsiteRun({"id":"fetch(\'https://evil.example/\')"})',

@@ -21,6 +21,7 @@ from kbsite.model.finding import Severity
 from tests.linting.small import (
     ATOM,
     LINKS,
+    PARTS,
     POLICY,
     RUN,
     SITEMAP,
@@ -97,10 +98,12 @@ PLANTED: dict[str, Planted] = {
         "anchors", home('<a href="#gone">x</a>'), HOME, "no such place", 8
     ),
     "a line that no part has": Planted(
-        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#L77">x</a>')}, RUN, "no such place", 9
+        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#L77">x</a>', parts=PARTS)},
+        RUN, "no such place", 9,
     ),
     "a line of a file that no part has": Planted(
-        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#other-L3">x</a>')}, RUN, "no such place", 9
+        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#other-L3">x</a>', parts=PARTS)},
+        RUN, "no such place", 9,
     ),
     "a part whose page lost its steps": Planted(
         "anchors", {"runs/r/steps-0002.html": page("nothing")}, RUN, "no such place", 6
@@ -145,7 +148,7 @@ PLANTED: dict[str, Planted] = {
     ),
     "a policy that stops what a script fetches that comes later": Planted(
         "policy",
-        {RUN: page(f'{TRANSCRIPT}<p data-src="../../static/a.js"></p>',
+        {RUN: page(f'{TRANSCRIPT}<p data-src="../../static/a.js"></p>', parts=PARTS,
                    policy=POLICY.replace("connect-src 'self'", "connect-src 'none'"))},
         RUN, "connect-src lacks 'self'", 3,
     ),
@@ -226,19 +229,19 @@ PLANTED: dict[str, Planted] = {
         "weights", home(BIG), HOME, "expected at most 122,880 on a page", warning=True
     ),
     "too many elements on a run's page": Planted(
-        "weights", {RUN: page(TRANSCRIPT + "<i></i>" * 3000)}, RUN, "elements of elements",
-        warning=True,
+        "weights", {RUN: page(TRANSCRIPT + "<i></i>" * 3000, parts=PARTS)},
+        RUN, "elements of elements", warning=True,
     ),
     "a run's page that loads more than a style and a script": Planted(
         "weights",
-        {RUN: page(TRANSCRIPT, head='<link rel="stylesheet" href="../../static/a.css">'
+        {RUN: page(TRANSCRIPT, parts=PARTS, head='<link rel="stylesheet" href="../../static/a.css">'
                                     '<link rel="stylesheet" href="../../static/b.css">'
                                     '<script src="../../static/a.js" defer></script>')},
         RUN, "4 files of requests; expected at most 3", warning=True,
     ),
     "heavy scripts that come later": Planted(
         "weights",
-        {RUN: page(f'{TRANSCRIPT}<p data-src="../../static/big.js"></p>'),
+        {RUN: page(f'{TRANSCRIPT}<p data-src="../../static/big.js"></p>', parts=PARTS),
          "static/big.js": f"// {BIG}"},
         RUN, "bytes compressed of scripts; expected at most 30,720", warning=True,
     ),
@@ -331,7 +334,7 @@ def spoiled() -> Iterator[tuple[str, str]]:
     yield "an address of nothing but noise", '<a href="%zz%ff%00?#%">x</a>'
     yield "a long address", f'<a href="{"../" * 5000}x">x</a>'
     yield "an address with brackets", '<a href="http://[::1">x</a>'
-    yield "lines without end", '<section data-page="a" data-lines="9-9999999999999999999999 -">'
+    yield "lines without end", '<html data-parts="a 9-9999999999999999999999 -">'
     yield "a line without end", f'<a href="#L{"9" * 5000}">x</a>'
     yield "ids of nothing", '<p id=""></p><p id=" "></p>'
     yield "a style sheet that never ends", "<style>@import url(url(url('\"" * 50

@@ -45,7 +45,7 @@ def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader([TEMPLATES, STATIC]), autoescape=True)
     known = ["visible", "markdown", "in_short", "terminal", "json", "picture", "score", "percent",
              "count", "duration", "elapsed", "moment", "money", "size", "digits", "with_code",
-             "short_place", "content", "diff", "rendered", "source_of"]  # fmt: skip
+             "short_place", "content", "dense", "diff", "rendered", "source_of"]  # fmt: skip
     env.filters.update(dict.fromkeys(known, str))
     env.get_template(name)
 
@@ -169,7 +169,8 @@ def test_the_script_that_a_run_s_page_holds_has_no_value_in_it() -> None:
 
 
 def test_the_style_that_a_run_s_page_holds_is_that_of_the_site() -> None:
-    assert '{% set style %}{% include "kbsite.css" %}{% endset %}' in RUN_PAGE
+    assert '{% set sheet %}{% include "kbsite.css" %}{% endset %}' in RUN_PAGE
+    assert "{% set style = sheet | dense %}" in RUN_PAGE
     assert RUN_PAGE.count("<style>{{ style }}</style>") == 1
     assert not re.search(r"\{[{%#]|<", (STATIC / "kbsite.css").read_text("utf-8"))
 

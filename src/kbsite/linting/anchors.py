@@ -3,7 +3,7 @@
 Scripts bring, on a run's page (static/run.js, static/find.js):
 
 * `#L12`, `#agent-L12`, `#L12-3`: the step of a line of a raw file. It stands on the page, or on the
-  part whose `data-lines` hold the line; of a line between two steps it is the one before.
+  part whose `data-parts` hold the line; of a line between two steps it is the one before.
 * `#PLACE:3-5`: lines of a text that stands at one of these places, or at an id.
 
 And the texts of a search's answers, which no page names.

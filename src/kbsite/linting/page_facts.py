@@ -149,8 +149,8 @@ class _Reading:
         held = {name: value or "" for name, value in found.items()}
         for name, value in held.items():
             self._attribute(tag, name, value)
-        if "data-page" in held and "data-lines" in held:
-            self.parts.append(Part(held["data-page"], tuple(_ranges(held["data-lines"]))))
+        if "data-parts" in held:
+            self.parts += _parts(held["data-parts"])
         self._loaded(tag, held)
         self._by_tag(node, tag, held)
 
@@ -249,6 +249,12 @@ def page_facts(data: bytes) -> PageFacts:
         if node.tag:
             reading.element(node, node.tag.lower())
     return reading.facts(len(data))
+
+
+def _parts(text: str) -> Iterator[Part]:
+    for one in text.split("|"):
+        page, _, lines = one.partition(" ")
+        yield Part(page, tuple(_ranges(lines)))
 
 
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:

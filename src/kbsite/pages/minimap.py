@@ -104,7 +104,7 @@ def _links(marks: Sequence[Mark], top: int) -> Markup:
     """The links of a lane: a template takes long over hundreds of them."""
     drawn = "".join([
         f'<a href="{escape(mark.address)}" tabindex=-1 aria-label="{escape(mark.title)}">'
-        f'<rect class="m-{mark.kind}" x="{mark.column}" y="{top}" width=1 height={MARK} /></a>'
+        f'<rect class=m-{mark.kind} x={mark.column} y={top} width=1 height={MARK} /></a>'
         for mark in marks
     ])  # fmt: skip
     return Markup(drawn)  # noqa: S704 - a mark's kind is one word of ours, all else is escaped
