@@ -139,6 +139,8 @@ class Output:
         self._placed: set[str] = set()
         self._fresh: set[str] = set()
         """Of the placed files those that are not what stands in the site."""
+        self._gone: spares.Files = frozenset()
+        """What stood in the site and has no place in it any more."""
         # Asked before the spare has another name.
         others = amiss()
         recover(out)
@@ -314,8 +316,9 @@ class Output:
         Nobody knows what that is where somebody was killed who wrote: then the folder is gone
         through for what is `astray`.
         """
-        held = spares.files_below(self.folder) if astray else self._standing or frozenset()
-        spares.drop(self.folder, held - self._placed)
+        self._gone = (self._standing or frozenset()) - self._placed
+        astrays = spares.files_below(self.folder) - self._placed if astray else self._gone
+        spares.drop(self.folder, astrays)
 
     def empty(self, folder: str) -> Path:
         """A folder of the site without what stood in it, for somebody else to fill."""
@@ -334,7 +337,10 @@ class Output:
 
     def tidy(self) -> spares.Listed | None:
         """Make of the site that stood what the next build starts from; what that has to know."""
-        return spares.lay_aside(self.out, self.folder, self._standing, self._placed, self._fresh)
+        held = self._standing
+        # The marker was dropped as well, and is there again.
+        earlier = None if held is None else spares.Earlier(held, self._gone - self._placed)
+        return spares.lay_aside(self.out, self.folder, earlier, self._placed, self._fresh)
 
 
 _AT_ONCE = 1 << 20

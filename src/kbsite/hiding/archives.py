@@ -28,6 +28,7 @@ _PACKED: Final[tuple[tuple[bytes, _Opener], ...]] = (
 )
 _SEALED: Final = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
 """What begins an archive that cannot be unpacked here."""
+_STARTS: Final = (_ZIP, *_SEALED, *(magic for magic, _ in _PACKED))
 
 _BROKEN = (
     OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
@@ -46,7 +47,7 @@ def is_zip(start: bytes) -> bool:
 
 def is_archive(start: bytes) -> bool:
     """Whether a file that starts with these bytes is an archive."""
-    return start.startswith((_ZIP, *_SEALED, *(magic for magic, _ in _PACKED)))
+    return start.startswith(_STARTS)
 
 
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
