@@ -47,3 +47,11 @@ def test_the_event_that_told_it_stands_beside_it(made: Any) -> None:
     line = made(end_reason="provider_error", end_detail=told)
 
     assert line.endswith(f"{EndReason.PROVIDER.sentence} {told}")
+
+
+def test_what_it_names_between_backticks_is_shown_as_code(made: Any, tmp_path: Path) -> None:
+    line = made(end_reason="finished", end_detail="The `<b>result</b>` event says no error.")
+
+    assert line.endswith("The <b>result</b> event says no error.")
+    page = (tmp_path / "site/runs/one/index.html").read_text("utf-8")
+    assert "The <code>&lt;b>result&lt;/b></code> event" in page
