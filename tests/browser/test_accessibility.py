@@ -39,9 +39,10 @@ CORNERS = [
     for scheme, width in zip(SCHEMES, WIDTHS, strict=True)
 ]  # fmt: skip
 WHITE = "rgb(255, 255, 255)"
-# Text of a closed details element that paper would leave out.
-UNSEEN = """() => [...document.querySelectorAll("main details:not([open]) > :not(summary)")]
-    .filter((held) => !held.checkVisibility({ contentVisibilityAuto: true }))
+# Text of a closed details element that paper would leave out; what a reader can ask is no text.
+UNSEEN = """() => [
+        ...document.querySelectorAll("main details:not([open], .filters) > :not(summary)"),
+    ].filter((held) => !held.checkVisibility({ contentVisibilityAuto: true }))
     .map((held) => held.outerHTML.slice(0, 99))"""
 FOCUSED = """() => {
     const held = document.activeElement;

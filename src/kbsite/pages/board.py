@@ -12,6 +12,7 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
 from kbsite.pages.banners import kept_banner
+from kbsite.pages.board_choices import choices, columns
 from kbsite.pages.board_figures import charts, figures
 from kbsite.pages.board_rows import GridRows
 from kbsite.pages.cited import cited, unproven
@@ -74,6 +75,8 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "board": board,
         "statuses": [status for status in Status if status in statuses],
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],
+        "choices": choices(site, board),
+        "sorts": columns(board),
         "coverage": coverage(board),
         "reasons": partial(_reasons, board),
         "tone": _tone,

@@ -1,0 +1,177 @@
+"""A board is sorted and narrowed where it stands, and an address says how."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from kbsite.build import build
+from kbsite.store.problems import read_problem
+from tests.browser.axe import broken, open_all
+from tests.browser.conftest import Open, opening
+from tests.browser.test_accessibility import CORNERS
+from tests.browser.test_hostile import ATTACK
+from tests.browser.witness import Witness
+from tests.conftest import MakeProblem, MakeRun, MakeSettings
+
+pytestmark = pytest.mark.browser
+
+ROWS = "tbody.contenders:visible th .model"
+CELLS = "tbody.contenders:visible td[data-status] > a:visible"
+RANKED = ["deft", "steady", "keen", ATTACK]
+
+
+@pytest.fixture(scope="session", name="site")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory,
+    make_run: MakeRun,
+    make_settings: MakeSettings,
+    make_problem: MakeProblem,
+) -> Path:
+    """A board of four contenders, with a problem of latency; one has no name to be trusted."""
+    home = tmp_path_factory.mktemp("sorted")
+    settings = make_settings(home, problems=("wide_sum", "top_k"))
+    board = home / "runs" / "demo"
+    fast = read_problem(make_problem(settings.problems, "top_k", regime="latency")).hash
+    slow = read_problem(settings.problems / "wide_sum").hash
+
+    make = functools.partial(_made, make_run, board)
+    top: Any = {"problem": "top_k", "problem_hash": fast}
+    wide: Any = {"problem": "wide_sum", "problem_hash": slow}
+    make(wide, 0.4, model="deft", audit={"summary": "Deft."})
+    make(top, 0.02, 10.0, model="deft")
+    make(wide, 0.3, model="steady", harness="codex")
+    make(wide, 0.35, model="steady", harness="codex")
+    make(top, 0.01, 9.5, model="steady", harness="codex")
+    hack = {"verdict": "reward_hack", "summary": "It keeps all."}
+    make(wide, 0.9, model="keen", audit=hack)
+    make(top, 0.001, 100.0, model="keen")
+    make_run(board, run_id="hostile", model=ATTACK, metrics={"status": "wrong"}, **wide)
+    return build(settings).out
+
+
+def _made(
+    make_run: MakeRun, board: Path, of: Any, share: float, ms: float | None = None, **about: Any
+) -> None:
+    make_run(board, metrics={"peak_fraction": share, "ms": ms, "interval": None}, **of, **about)
+
+
+@pytest.fixture(name="open_board", params=["file", "http"])
+def _open_board(
+    request: pytest.FixtureRequest,
+    site: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Iterator[Open]:
+    with opening(request.param, site, context_of, witness) as opened:
+        yield lambda rest="", **options: opened(f"demo/index.html{rest}", **options)
+
+
+def rows(page: Page) -> list[str]:
+    return page.locator(ROWS).all_text_contents()
+
+
+def test_a_column_sorts_best_first_then_last_then_not_and_what_does_not_count_comes_after(
+    open_board: Open,
+) -> None:
+    page = open_board()
+    assert rows(page) == RANKED
+    button = page.get_by_role("button", name="sort by wide sum")
+    heading = page.get_by_role("columnheader", name="wide sum")
+    button.focus()
+    for order, sort, aria in (
+        (["deft", "steady", "keen", ATTACK], "?sort=wide+sum", "descending"),
+        (["steady", "deft", "keen", ATTACK], "?sort=-wide+sum", "ascending"),
+        (RANKED, "", None),
+    ):
+        page.keyboard.press("Enter")
+        assert rows(page) == order
+        assert page.url.partition("index.html")[2] == sort
+        assert heading.get_attribute("aria-sort") == aria
+
+
+def test_less_time_is_better_and_is_read_as_a_number(open_board: Open) -> None:
+    page = open_board("?sort=top+k")
+
+    assert page.locator("td[data-status] .score:has-text(' ms')").count() == 3
+    assert rows(page) == ["steady", "deft", "keen", ATTACK]
+
+
+def test_contenders_are_narrowed_with_what_is_left_of_each_choice(open_board: Open) -> None:
+    page = open_board()
+    expect(page.locator("#told")).to_have_text("")
+    page.locator("#filters summary").click()
+    page.get_by_label("harness").select_option("codex")
+
+    assert rows(page) == ["steady"]
+    expect(page.locator("#told")).to_have_text("1 of 4 contenders, 2 runs")
+    expect(page.locator("tbody.totals")).to_be_hidden()
+    assert page.get_by_label("harness").locator("option").all_text_contents() == [
+        "all", "claude (3)", "codex (1)",
+    ]  # fmt: skip
+    assert "keen (0)" in page.get_by_label("model").locator("option").all_text_contents()
+
+    page.reload()
+    assert rows(page) == ["steady"]
+    page.get_by_role("button", name="clear").click()
+    assert rows(page) == RANKED
+    expect(page.locator("tbody.totals")).to_be_visible()
+    assert page.url.endswith("index.html")
+
+
+def test_runs_are_narrowed_and_so_are_the_verdicts_below(open_board: Open) -> None:
+    page = open_board("?verdict=reward_hack")
+    assert rows(page) == ["keen"]
+    assert page.locator(CELLS).count() == 1
+    expect(page.get_by_text("It keeps all.")).to_be_visible()
+    expect(page.get_by_text("Deft.")).to_be_hidden()
+
+    page.locator("select[name=verdict]").select_option("none")
+    assert rows(page) == RANKED
+    assert page.locator(CELLS).count() == 5
+    expect(page.get_by_text("It keeps all.")).to_be_hidden()
+
+    page.get_by_label("attempts").select_option("2")
+    assert rows(page) == ["steady"]
+    assert page.locator(CELLS).count() == 1
+
+
+def test_who_has_any_name_can_be_chosen(open_board: Open) -> None:
+    page = open_board()
+    page.locator("#filters summary").click()
+    page.get_by_label("model").select_option(ATTACK)
+
+    assert rows(page) == [ATTACK]
+    page.reload()
+    assert rows(page) == [ATTACK]
+
+
+def test_an_address_that_asks_for_what_there_is_not_shows_all(open_board: Open) -> None:
+    page = open_board("?harness=nobody&sort=nothing&status=")
+
+    assert rows(page) == RANKED
+    assert page.url.endswith("index.html")
+
+
+def test_without_a_script_nothing_offers_what_would_not_happen(open_board: Open) -> None:
+    page = open_board("?harness=codex", java_script_enabled=False)
+
+    assert rows(page) == RANKED
+    expect(page.locator("#asking")).to_be_hidden()
+
+
+@pytest.mark.parametrize("screen", CORNERS)
+def test_a_sorted_and_narrowed_board_breaks_no_rule_and_is_as_wide_as_its_window(
+    screen: dict[str, Any], site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(bypass_csp=True, **screen).new_page()
+    page.goto(f"{(site / 'demo/index.html').as_uri()}?sort=-wide+sum&verdict=none")
+    open_all(page)
+
+    assert broken(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
