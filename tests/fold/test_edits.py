@@ -219,6 +219,7 @@ FILE = "import x\n\ndef f():\n    return 1\n\ndef g():\n    return 1\n"
          "# new\n" + FILE[:-2] + "2\n"),
         ("@@\n mport x\n+import y", None),
         ("@@ -3 +3 @@\n-import x\n+import y", None),
+        (f"@@ -{'9' * 5000} +1 @@\n-import x\n+import y", None),
         ("@@ class Lost:\n-    return 1\n+    return 2", None),
         ("@@\n+added somewhere", None),
         ("@@\n-def g():\n+def k():\n@@\n-def f():\n+def h():", None),

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kbsite.model.transcript import DiffLine
 
 _MOVE = "*** Move to: "
-_NUMBERS = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@.*")
+_NUMBERS = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,[0-9]{1,9})? @@.*")
 
 
 class _Hunk(Struct):

@@ -17,7 +17,7 @@ from kbsite.model.transcript import FileDiff
 LEAST = 5
 """Lines from which a repetition is left out."""
 
-_FIRST = re.compile(r"\n( *\d+)(→|\t)")
+_FIRST = re.compile(r"\n( *[0-9]{1,9})(→|\t)")
 """Where the numbered lines start, and what stands between a number and its line."""
 
 _WIDTH = 6
