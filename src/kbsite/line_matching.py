@@ -31,9 +31,10 @@ class LineMatcher(SequenceMatcher[str]):
         self.steps = 0
         """Comparisons so far."""
         self._lines = old, new
+        self._anchored: list[Match] | None = None
         self._most = LEAST + EACH * (len(old) + len(new))
-        places = self.b2j
-        self._upto = list(accumulate((len(places.get(line, ())) + 1 for line in old), initial=0))
+        weighed = (count + 1 for count in _counts(old, new))
+        self._upto = list(accumulate(weighed, initial=0))
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
@@ -47,12 +48,26 @@ class LineMatcher(SequenceMatcher[str]):
 
     def get_matching_blocks(self) -> list[Match]:
         """The stretches of equal lines, in their order, and an empty one at the end."""
-        if self.matching_blocks is None:
+        if self._anchored is None:
             try:
                 return super().get_matching_blocks()
             except _TooLongError:
-                self.matching_blocks = list(_anchored(*self._lines))
-        return self.matching_blocks
+                self._anchored = list(_anchored(*self._lines))
+        return self._anchored
+
+
+def pairs(old: Sequence[str], new: Sequence[str]) -> int:
+    """Number of pairs of equal lines that difflib weighs."""
+    return sum(_counts(old, new))
+
+
+def _counts(old: Sequence[str], new: Sequence[str]) -> Iterator[int]:
+    """With how many new lines difflib weighs each old one; it leaves out very common ones."""
+    there = Counter(new)
+    common = len(new) // 100 + 1 if len(new) >= 200 else len(new)
+    for line in old:
+        count = there[line]
+        yield count if count <= common else 0
 
 
 def _anchored(old: Sequence[str], new: Sequence[str]) -> Iterator[Match]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
+from collections.abc import Iterator
 
+from kbsite.line_matching import LineMatcher, pairs
 from kbsite.store.runs import StoredRun
 from kbsite.store.snapshots import LONGEST, SNAPSHOTS
 
@@ -43,16 +43,28 @@ def _lines(data: bytes) -> list[str]:
 def _diff(before: list[str], after: list[str], old: str, new: str) -> str:
     if before == after:
         return ""
-    if _pairs(before, after) > MATCHES:
+    if pairs(before, after) > MATCHES:
         head = f"@@ -1,{len(before)} +1,{len(after)} @@"
         rows = [f"--- {old}", f"+++ {new}", head]
         rows += [f"-{line}" for line in before] + [f"+{line}" for line in after]
     else:
-        rows = list(difflib.unified_diff(before, after, old, new, n=CONTEXT, lineterm=""))
+        rows = list(_unified(before, after, old, new))
     return "".join(f"{row}\n" for row in rows)
 
 
-def _pairs(before: list[str], after: list[str]) -> int:
-    there = Counter(after)
-    common = len(after) // 100 + 1 if len(after) >= 200 else len(after)
-    return sum(n * there[line] for line, n in Counter(before).items() if there[line] <= common)
+def _unified(before: list[str], after: list[str], old: str, new: str) -> Iterator[str]:
+    yield from (f"--- {old}", f"+++ {new}")
+    for hunk in LineMatcher(before, after).get_grouped_opcodes(CONTEXT):
+        (_, start, _, start_new, _), (_, _, end, _, end_new) = hunk[0], hunk[-1]
+        yield f"@@ -{_span(start, end)} +{_span(start_new, end_new)} @@"
+        for tag, first, last, first_new, last_new in hunk:
+            if tag == "equal":
+                yield from (f" {line}" for line in before[first:last])
+                continue
+            yield from (f"-{line}" for line in before[first:last])
+            yield from (f"+{line}" for line in after[first_new:last_new])
+
+
+def _span(start: int, end: int) -> str:
+    """A stretch of lines as the head of a hunk names it; an empty one by the line before it."""
+    return str(start + 1) if end - start == 1 else f"{start + (end > start)},{end - start}"
