@@ -11,7 +11,7 @@ from itertools import accumulate
 LEAST = 500_000
 """Steps that any two texts may take; two of a thousand lines hardly ever take more."""
 
-EACH = 50
+EACH = 20
 """Steps that there are beside, for each line."""
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from kbsite.fold.patches import moved_to, patch_lines, patched
+from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
 from kbsite.line_matching import LineMatcher, pairs
 from kbsite.model.event import Edit
 from kbsite.model.transcript import DiffLine, FileDiff
@@ -19,43 +20,64 @@ MATCHES = 500_000
 
 
 class Files:
-    """The content of each file, as far as edits in the order of one transcript file tell it."""
+    """The content of each file, as far as edits in the order of one transcript file tell it.
 
-    def __init__(self, folder: str = "") -> None:
+    Nothing is known any more once the `work` is spent: an edit is then shown as its call tells it.
+    """
+
+    def __init__(self, folder: str = "", work: Work | None = None) -> None:
         self._known: dict[str, str] = {}
         self._folder = folder
+        self._work = work or Work()
 
     @property
     def known(self) -> Mapping[str, str]:
         """The files whose content is known, by their whole paths as far as the folder is known."""
-        return self._known
+        return {} if self._work.spent else self._known
 
     def _key(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self._folder, path)) if self._folder else path
 
     def content(self, path: str) -> str | None:
         """The content of a file; None where it cannot be told, or the file is gone."""
-        return self._known.get(self._key(path))
+        return self.known.get(self._key(path))
 
     def contents(self, edits: tuple[Edit, ...]) -> tuple[str | None, ...]:
         """What the diffs of `edits` hang on: the content of each of their files."""
         return tuple(self.content(edit.path) for edit in edits)
 
-    def replayed(self, path: str, after: str | None) -> FileDiff:
-        """What a shell command made of a file, taken as done; None where that cannot be told."""
+    def replayed(self, contents: Mapping[str, str | None], told: int) -> list[FileDiff]:
+        """What a shell command made of files, taken as done; None for one that cannot be told.
+
+        `told` is the length of the command: so much of the diffs stands in it, too.
+        """
+        found = []
+        for path, after in contents.items():
+            found.append(self._replayed(path, None if self._work.spent else after))
+            told -= self._pay(found[-1], told)
+        return found
+
+    def _replayed(self, path: str, after: str | None) -> FileDiff:
         key = self._key(path)
         before = self._known.pop(key, None)
         if after is None:
             return FileDiff(path, "unknown", (), replayed=True)
         self._known[key] = after
+        self._work.take(len(before or "") + len(after))
         action = "write" if before is None else "update"
-        return FileDiff(
-            path, action, tuple(_changed(before or "", after)), replayed=True, after=after
-        )
+        lines = tuple(_changed(before or "", after))
+        return FileDiff(path, action, lines, replayed=True, after=after)
+
+    def _pay(self, diff: FileDiff, told: int) -> int:
+        """Take off what is shown beyond so many characters; how many are shown."""
+        shown = sum([len(line.text) + LINE for line in diff.lines])
+        self._work.take(max(0, shown - max(0, told)) * SHOWN)
+        return shown
 
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
         before = self.content(edit.path)
+        self._work.take(len(before or ""))
         if edit.patch:
             return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
         if edit.action == "delete":
@@ -69,14 +91,17 @@ class Files:
             return FileDiff(edit.path, edit.action, tuple(_changed(edit.old, edit.new, _ALL)))
         lost = edit.every or edit.old not in before
         named = None if lost else _lines_of(edit.old, before)
-        return FileDiff(edit.path, edit.action, tuple(_changed(before, after, named)))
+        shown = FileDiff(edit.path, edit.action, tuple(_changed(before, after, named)))
+        self._pay(shown, len(edit.old) + len(edit.new))
+        return shown
 
     def diffs(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
         """What edits would change, one after the other; nothing is changed yet."""
         if len(edits) == 1:
             return [self.diff(edits[0])]
-        trial = Files(self._folder)
-        trial._known = dict(self._known)
+        trial = Files(self._folder, self._work)
+        keys = {self._key(edit.path) for edit in edits}
+        trial._known = {key: self._known[key] for key in keys if key in self._known}
         return trial.applied(edits)
 
     def applied(self, edits: tuple[Edit, ...]) -> list[FileDiff]:
@@ -89,7 +114,9 @@ class Files:
 
     def apply(self, edit: Edit) -> None:
         """Take an edit as done; a file that can no longer be told is forgotten."""
-        after = _after(edit, self._known.pop(self._key(edit.path), None))
+        before = self._known.pop(self._key(edit.path), None)
+        self._work.take(len(before or ""))
+        after = None if self._work.spent else _after(edit, before)
         target = moved_to(edit.patch) if edit.action == "move" else edit.path
         self._known.pop(self._key(target), None)
         if target and after is not None:
@@ -107,9 +134,13 @@ def _after(edit: Edit, before: str | None) -> str | None:
     if not edit.old:
         # Nothing is replaced: that makes a file, and fails where there is one.
         return None if before else edit.new
-    if before is None or edit.old not in before:
+    times = before.count(edit.old) if before is not None else 0
+    if before is None or not times:
         return None
-    return before.replace(edit.old, edit.new, -1 if edit.every else 1)
+    times = times if edit.every else 1
+    if len(before) + times * (len(edit.new) - len(edit.old)) > max(LARGEST, len(edit.new)):
+        return None
+    return before.replace(edit.old, edit.new, times)
 
 
 _ALL = (0, sys.maxsize)

@@ -90,10 +90,26 @@ def _place(lines: list[str], hunk: _Hunk, done: int, shift: int) -> int | None:
         fits = done <= first <= len(lines) and lines[first : first + len(old)] == old
         return first if fits else None
     start = _start(lines, hunk, done)
-    if start is None or not old:
-        return None
-    places = (n for n in range(start, len(lines) - len(old) + 1) if lines[n] == old[0])
-    return next((n for n in places if lines[n : n + len(old)] == old), None)
+    return None if start is None or not old else _found(lines, old, start)
+
+
+def _found(lines: list[str], wanted: list[str], start: int) -> int | None:
+    """Where some lines first stand among others, from index `start`; each is looked at twice."""
+    # Of the wanted lines up to each: how many of their last ones are their first ones again.
+    again, held = [0], 0
+    for line in wanted[1:]:
+        while held and line != wanted[held]:
+            held = again[held - 1]
+        held += line == wanted[held]
+        again.append(held)
+    held = 0
+    for place in range(start, len(lines)):
+        while held and lines[place] != wanted[held]:
+            held = again[held - 1]
+        held += lines[place] == wanted[held]
+        if held == len(wanted):
+            return place + 1 - held
+    return None
 
 
 def _start(lines: list[str], hunk: _Hunk, done: int) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from kbsite.fold.shell_words import Redirect, Simple
+from kbsite.fold.work import LARGEST
 from kbsite.late import late
 
 _EVERYWHERE = late(
@@ -74,7 +75,9 @@ def _joined(names: list[str], reads: list[Redirect], content: Content) -> str | 
             return text
         case [] if names and not any(name.startswith("-") for name in names):
             texts = [content(name) for name in names]
-            return None if None in texts else "".join(filter(None, texts))
+            known = [text for text in texts if text is not None]
+            whole = len(known) == len(texts) and sum(map(len, known)) <= LARGEST
+            return "".join(known) if whole else None
         case _:
             return None
 

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from kbsite.fold.programs import Sed, concerned, printed, sed_call
 from kbsite.fold.sed import edited
 from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
+from kbsite.fold.work import LARGEST, STEP, Work
 from kbsite.model.event import ToolCall
 
 _HINT = re.compile(
@@ -65,11 +66,18 @@ def _of_words(words: list[str]) -> str:
 
 
 def outcome(
-    script: str, folder: str | None, known: Mapping[str, str], *, ran: bool, succeeded: bool
+    script: str,
+    folder: str | None,
+    known: Mapping[str, str],
+    *,
+    ran: bool,
+    succeeded: bool,
+    work: Work | None = None,
 ) -> Outcome:
     """What a script that began in a folder made of the files that are known, and of new ones.
 
-    `ran` is whether it is sure to have run at all.
+    `ran` is whether it is sure to have run at all; nothing is told of one that takes more `work`
+    than is left.
     """
     if not _HINT.search(script):
         return Outcome({}, folder)
@@ -77,7 +85,15 @@ def outcome(
     if enters and not _HINT.search(script, enters.end()):
         sure = succeeded and ran
         return Outcome({}, posixpath.normpath(enters[1]) if sure or enters[1] == folder else None)
-    return _Replay(folder, folder, known, ran, succeeded).outcome(script)
+    work = work or Work()
+    try:
+        return _Replay(folder, folder, known, dict(known), work, ran, succeeded).outcome(script)
+    except _SpentError:
+        return Outcome({}, None)
+
+
+class _SpentError(Exception):
+    """A script takes more work than is left."""
 
 
 class _Replay(Struct):
@@ -86,6 +102,9 @@ class _Replay(Struct):
     start: str | None
     folder: str | None
     known: Mapping[str, str]
+    there: dict[str, str]
+    """The files whose content is known now."""
+    work: Work
     reached: bool
     succeeded: bool
     stops: bool = False
@@ -96,12 +115,6 @@ class _Replay(Struct):
     """Whether there is a command of which it is not known whether it went well."""
     changed: dict[str, str | None] = field(default_factory=dict)
 
-    @property
-    def there(self) -> dict[str, str]:
-        """The files whose content is known now."""
-        held = {**self.known, **self.changed}
-        return {path: content for path, content in held.items() if content is not None}
-
     def outcome(self, script: str) -> Outcome:
         """Go through a whole script."""
         found, rest = chains(script)
@@ -111,7 +124,7 @@ class _Replay(Struct):
             # Something failed, and it can only be what was taken to have gone well.
             self._forget(list(self.changed))
         if rest:
-            self._forget(concerned(rest, list(self.there)))
+            self._forget(concerned(rest, self._every()))
             self.folder = None if re.search(r"\bcd\b|pushd|popd", rest) else self.folder
         return Outcome(self.changed, self.folder)
 
@@ -134,7 +147,25 @@ class _Replay(Struct):
 
     def _forget(self, paths: list[str]) -> None:
         """Take note that files are not known any more."""
-        self.changed.update(dict.fromkeys(paths))
+        for path in paths:
+            self._left(path, None)
+
+    def _left(self, path: str, content: str | None) -> None:
+        """Take note of what a file holds now."""
+        self.changed[path] = content
+        if content is None:
+            self.there.pop(path, None)
+        else:
+            self.there[path] = content
+
+    def _spend(self, characters: int) -> None:
+        if not self.work.take(characters):
+            raise _SpentError
+
+    def _every(self) -> list[str]:
+        """The files whose content is known now, to look through them all."""
+        self._spend(len(self.there) * STEP)
+        return list(self.there)
 
     def _pipeline(self, commands: list[Simple]) -> bool:
         """Whether a pipeline is sure to have gone well, once it was reached."""
@@ -190,14 +221,16 @@ class _Replay(Struct):
 
     def _content(self, word: str | None) -> str | None:
         path = self._path(word)
-        if path is None:
-            return None
-        return self.changed[path] if path in self.changed else self.known.get(path)
+        content = None if path is None else self.there.get(path)
+        self._spend(len(content or ""))
+        return content
 
     def _is_there(self, folder: str) -> bool:
-        return folder in (self.start, "/tmp", "") or any(  # noqa: S108 - a path of the transcript
-            path.startswith(folder.rstrip("/") + "/") for path in self.there
-        )
+        if folder in (self.start, "/tmp", ""):  # noqa: S108 - a path of the transcript
+            return True
+        below = folder.rstrip("/") + "/"
+        self._spend(len(self.there) * STEP)
+        return any(path.startswith(below) for path in self.there)
 
     def _is_folder(self, path: str) -> bool:
         return path not in self.there and self._is_there(path)
@@ -211,11 +244,11 @@ class _Replay(Struct):
         if (word or "").endswith("/") or self._is_folder(path):
             return False
         sure = self.whole or path in self.there or self._is_there(posixpath.dirname(path))
-        if self.reached and sure and content is not None:
-            self.changed[path] = content
+        if self.reached and sure and content is not None and len(content) <= LARGEST:
+            self._left(path, content)
             return True
         if path in self.there:
-            self.changed[path] = None
+            self._left(path, None)
         return False
 
     def _redirected(self, command: Simple, text: str | None = None) -> bool:
@@ -252,7 +285,7 @@ class _Replay(Struct):
             after = None
             # A file that cannot be edited ends it, and those behind stay as they are.
             if before is not None and call.scripts is not None and (sure or self.whole):
-                after = edited(before, call.scripts, extended=call.extended)
+                after = edited(before, call.scripts, extended=call.extended, work=self.work)
             if path is None or before is not None:
                 self._put(word, after)
             sure = sure and after is not None
@@ -287,18 +320,18 @@ class _Replay(Struct):
     def _forget_alike(self, word: str | None) -> None:
         """Forget the files of a name in any folder; all files where the name is not known."""
         name = posixpath.basename(word or "")
-        self._forget([p for p in self.there if word is None or posixpath.basename(p) == name])
+        self._forget([p for p in self._every() if word is None or posixpath.basename(p) == name])
 
     def _forget_named(self, command: Simple) -> None:
         """Forget the files that a command names, that stand in a folder that it names, or may."""
         if None in command.words[1:]:
-            self._forget(list(self.there))
+            self._forget(self._every())
             return
         for word in command.words[1:]:
             assert word is not None
             path, name = self._path(word), posixpath.basename(word)
             self._forget([
-                p for p in self.there
+                p for p in self._every()
                 if p == path or posixpath.basename(p) == name
                 or (path is not None and p.startswith(path.rstrip("/") + "/"))
             ])  # fmt: skip
@@ -314,7 +347,7 @@ class _Replay(Struct):
     def _other(self, command: Simple) -> None:
         text = " ".join(word if word is not None else "$" for word in command.words)
         read = [redirect.target or "" for redirect in command.reads]
-        self._forget(concerned("\n".join([text, *read]), list(self.there)))
+        self._forget(concerned("\n".join([text, *read]), self._every()))
 
 
 def _copied(command: Simple) -> tuple[str | None, str | None]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kbsite.fold.sed_patterns import Pattern, UnclearError, pattern
+from kbsite.fold.work import LARGEST, STEP, Work
 
 STEPS = 2_000_000
 """Comparisons of a pattern with a character after which there is no answer."""
@@ -44,8 +45,14 @@ class _Command(Struct):
     """The line that its range reaches to, while it is within one; -1 where a pattern ends it."""
 
 
-def edited(text: str, scripts: Sequence[str], *, extended: bool = False) -> str | None:
-    """A text after `sed -i` with these scripts; None where that cannot be told."""
+def edited(
+    text: str, scripts: Sequence[str], *, extended: bool = False, work: Work | None = None
+) -> str | None:
+    """A text after `sed -i` with these scripts; None where that cannot be told.
+
+    The steps that it takes are taken off what is left of the `work`.
+    """
+    budget = _Budget(STEPS, LARGEST)
     try:
         commands = [c for script in scripts for c in _commands(script, extended=extended)]
         if _deletes_before_a_range(commands):
@@ -53,9 +60,12 @@ def edited(text: str, scripts: Sequence[str], *, extended: bool = False) -> str 
         simple = all(held.literal for c in commands for held in _patterns(c))
         if not simple and not text.isascii():
             return None
-        return _run(text, commands)
+        return _run(text, commands, budget)
     except UnclearError:
         return None
+    finally:
+        if work is not None:
+            work.take((STEPS - budget.left) * STEP)
 
 
 def _deletes_before_a_range(commands: Sequence[_Command]) -> bool:
@@ -156,17 +166,25 @@ def _pieces(put_in: str, mark: str, groups: int) -> list[str | int]:
 
 class _Budget(Struct):
     left: int
+    room: int
+    """Characters that may still be put in."""
 
     def take(self, steps: int) -> None:
         self.left -= steps
         if self.left < 0:
             raise UnclearError
 
+    def put_in(self, piece: str) -> str:
+        """The piece, for which there is room."""
+        self.room -= len(piece)
+        if self.room < 0:
+            raise UnclearError
+        return piece
 
-def _run(text: str, commands: list[_Command]) -> str:
+
+def _run(text: str, commands: list[_Command], budget: _Budget) -> str:
     closed = text.endswith("\n")
     lines = text.removesuffix("\n").split("\n") if text else []
-    budget = _Budget(STEPS)
     kept: list[str] = []
     for number, line in enumerate(lines, start=1):
         space = line
@@ -185,6 +203,7 @@ def _run(text: str, commands: list[_Command]) -> str:
 
 def _is_for(command: _Command, number: int, last: int, space: str, budget: _Budget) -> bool:
     """Whether a command is for the line that is being read."""
+    budget.take(1)
     if not command.addresses:
         return True
     if len(command.addresses) == 1:
@@ -218,7 +237,7 @@ def _substituted(space: str, command: _Command, budget: _Budget) -> str:
         pieces.append(space[at:first])
         if nth >= command.nth:
             held = (p if isinstance(p, str) else space[slice(*match[p])] for p in command.pieces)
-            pieces.extend(held)
+            pieces.extend(map(budget.put_in, held))
         else:
             pieces.append(space[first:end])
         at = end

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from kbsite.fold.edits import Files
 from kbsite.fold.replay import command_text, folder_of, outcome
 from kbsite.fold.tokens import Ledger
+from kbsite.fold.work import Work
 from kbsite.model.event import (
     AgentStart,
     AnyEvent,
@@ -84,6 +85,7 @@ class Fold:
         self._starts: dict[str, AgentStart] = {}
         self._counted: dict[tuple[str, str], _Draft] = {}
         self._files: dict[str, Files] = {}
+        self._work = Work()
         self._ledger = Ledger()
         self._kinds: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -209,7 +211,7 @@ class Fold:
     def _known(self, call: ToolCall) -> Files:
         # Only the rows of one file stand in the order in which they happened.
         folder = self._session.cwd if self._session else ""
-        return self._files.setdefault(call.source.file, Files(folder))
+        return self._files.setdefault(call.source.file, Files(folder, self._work))
 
     def _replay(self, draft: _Draft, call: ToolCall, result: ToolResult) -> None:
         """Take in what a shell command made of the files, as far as that can be told."""
@@ -218,11 +220,13 @@ class Fold:
         named = folder_of(call.arguments)
         folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)
         ran, succeeded = _has_run(call, result), not (result.is_error or result.exit_code)
-        left = outcome(script, folder or None, known.known, ran=ran, succeeded=succeeded)
+        left = outcome(
+            script, folder or None, known.known, ran=ran, succeeded=succeeded, work=self._work
+        )
         if not named:
             self._folders[call.agent] = left.folder
-        draft.diffs = [known.replayed(path, after) for path, after in left.contents.items()]
-        draft.diffs = [d for d in draft.diffs if d.lines or d.action == "unknown"]
+        diffs = known.replayed(left.contents, len(script))
+        draft.diffs = [d for d in diffs if d.lines or d.action == "unknown"]
 
     def _count(self, use: TokenUse) -> None:
         self._ledger.add(use)
