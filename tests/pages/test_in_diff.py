@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 
 from kbsite.fold.edits import Files
 from kbsite.model.event import Edit, Source, ToolCall, ToolKind, ToolResult
-from kbsite.model.transcript import FileDiff, Step
+from kbsite.model.transcript import DiffLine, FileDiff, Step
+from kbsite.pages import in_diff
 from kbsite.pages.in_diff import is_in_diffs
 from kbsite.pages.steps import long_command, more_recorded, other_arguments
 
@@ -118,3 +121,23 @@ def test_a_record_is_shown_whole_unless_stdout_is_all_that_it_adds() -> None:
 
     assert more_recorded(step(ToolKind.RUN, {}, output="all", recorded=alone)) == "all of it"
     assert more_recorded(step(ToolKind.RUN, {}, output="all", recorded=both)) == both
+
+
+def test_a_call_of_very_many_edits_is_held_against_each_of_its_diffs_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edits = [Edit("a.py", f"line {number}\n", f"row {number}\n") for number in range(3000)]
+    found = diffs(*edits, before="".join(edit.old or "" for edit in edits))
+    asked: list[Sequence[DiffLine]] = []
+    told = in_diff._sides
+
+    def counted(lines: Sequence[DiffLine]) -> Iterator[str]:
+        asked.append(lines)
+        return told(lines)
+
+    monkeypatch.setattr(in_diff, "_sides", counted)
+    value = [{"old_string": edit.old, "new_string": edit.new} for edit in edits]
+
+    assert is_in_diffs({"file_path": "a.py", "edits": value}, found)
+    assert len(asked) == len(found)
+    assert not is_in_diffs([*value, "elsewhere"], found)

@@ -134,13 +134,16 @@ def _after(edit: Edit, before: str | None) -> str | None:
     if not edit.old:
         # Nothing is replaced: that makes a file, and fails where there is one.
         return None if before else edit.new
-    times = before.count(edit.old) if before is not None else 0
-    if before is None or not times:
+    return None if before is None else _replaced(before, edit.old, edit)
+
+
+def _replaced(before: str, old: str, edit: Edit) -> str | None:
+    """A text with an edit's new one for its old one; None if it has no old one, or is too large."""
+    times = before.count(old) if edit.every else int(old in before)
+    length = len(before) + times * (len(edit.new) - len(old))
+    if not times or length > max(LARGEST, len(edit.new)):
         return None
-    times = times if edit.every else 1
-    if len(before) + times * (len(edit.new) - len(edit.old)) > max(LARGEST, len(edit.new)):
-        return None
-    return before.replace(edit.old, edit.new, times)
+    return before.replace(old, edit.new, times)
 
 
 _ALL = (0, sys.maxsize)

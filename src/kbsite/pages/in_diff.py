@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 
 from kbsite.model.transcript import DiffLine, FileDiff
 
@@ -12,7 +14,35 @@ _ENVELOPE = "*** "
 
 def is_in_diffs(value: object, diffs: Sequence[FileDiff]) -> bool:
     """Whether every text in a value is a path of the diffs, or shown by them line by line."""
-    return all(_is_shown(text, diffs) for text in _texts(value))
+    shown = _Shown(diffs)
+    return all(shown.holds(text) for text in _texts(value))
+
+
+class _Shown:
+    """What diffs show; a call that has many texts has them in the order of its diffs."""
+
+    def __init__(self, diffs: Sequence[FileDiff]) -> None:
+        self._diffs = diffs
+        self._paths = {diff.path for diff in diffs}
+        self._last = 0
+        """The side that held the last text."""
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is a path, or stands in a diff."""
+        if not text or text in self._paths:
+            return True
+        if text.lstrip().startswith(_ENVELOPE):
+            return _is_patch_of(text, self._diffs)
+        wanted, number = text.strip("\n"), len(self._all)
+        for at in chain(range(self._last, number), range(self._last)):
+            if wanted in self._all[at]:
+                self._last = at
+                return True
+        return False
+
+    @cached_property
+    def _all(self) -> list[str]:
+        return [side for diff in self._diffs for side in _sides(diff.lines)]
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -27,15 +57,6 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(held)
         case _:
             pass
-
-
-def _is_shown(text: str, diffs: Sequence[FileDiff]) -> bool:
-    if not text or any(text == diff.path for diff in diffs):
-        return True
-    if text.lstrip().startswith(_ENVELOPE):
-        return _is_patch_of(text, diffs)
-    wanted = text.strip("\n")
-    return any(wanted in side for diff in diffs for side in _sides(diff.lines))
 
 
 def _sides(lines: Sequence[DiffLine]) -> Iterator[str]:
