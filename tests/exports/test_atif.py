@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import force_setattr
 
-from kbsite.exports.atif import NOTHING, linked, trajectory
+from kbsite.exports.atif import NOTHING, _Names, linked, trajectory
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
     Image,
@@ -338,3 +338,13 @@ def test_the_head_says_whose_run_it_is() -> None:
 
 def test_an_empty_transcript_has_the_one_step_that_the_format_wants() -> None:
     assert exported(folded())["steps"] == [{"step_id": 1, "source": "system", "message": NOTHING}]
+
+
+def test_ids_that_a_session_uses_again_and_again_are_told_apart_in_proportion_to_them() -> None:
+    names = _Names()
+    given = ["c", "c~3", *["c"] * 60_000, "c~2"]
+    found = [names.of(name) for name in given]
+
+    assert found[:5] == ["c", "c~3", "c~2", "c~4", "c~5"]
+    assert found[-1] == "c~2~2"
+    assert len(set(found)) == len(found)

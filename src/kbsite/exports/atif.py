@@ -160,13 +160,31 @@ def _metrics(usage: Usage, cost: float | None = None, prefix: str = "") -> Json:
     })  # fmt: skip
 
 
+class _Names(Struct):
+    """Ids of calls or trajectories, no two the same."""
+
+    seen: dict[str, int] = field(default_factory=dict)
+    """The ids that are taken, each with the last number that was put behind it."""
+
+    def of(self, name: str) -> str:
+        """The next id: the CLI's own, with a number where it is taken."""
+        own = str(plain(name))
+        found, again = own, self.seen.get(own, 1)
+        while found in self.seen:
+            again += 1
+            found = f"{own}~{again}"
+        self.seen[own] = again
+        self.seen.setdefault(found, 1)
+        return found
+
+
 class _Writer(Struct):
     """What the trajectories of one document share."""
 
     agent: Json
     pictures: int = 0
     """Pictures that the format has no place for."""
-    ids: set[str] = field(default_factory=set)
+    ids: _Names = field(default_factory=_Names)
     """Ids of sub-agents' trajectories."""
 
     def steps(self, log: AgentLog) -> tuple[list[Json], list[Json]]:
@@ -185,7 +203,7 @@ class _Writer(Struct):
 
     def below(self, log: AgentLog) -> Json:
         """The trajectory of a sub-agent."""
-        trajectory_id = _unique(log.id, self.ids)
+        trajectory_id = self.ids.of(log.id)
         steps, below = self.steps(log)
         return filled({
             "schema_version": VERSION,
@@ -296,23 +314,3 @@ def _call(call: ToolCall, call_id: str) -> Json:
     if isinstance(given, str):
         asked["extra"] = {"arguments": "text"}
     return asked
-
-
-class _Names(Struct):
-    """Ids of calls, no two the same."""
-
-    seen: set[str] = field(default_factory=set)
-
-    def of(self, name: str) -> str:
-        """The id of the next call: the CLI's own, unless it used that before."""
-        return _unique(name, self.seen)
-
-
-def _unique(name: str, seen: set[str]) -> str:
-    """`name`, with a number where it is taken."""
-    found, again = str(plain(name)), 1
-    while found in seen:
-        again += 1
-        found = f"{plain(name)}~{again}"
-    seen.add(found)
-    return found
