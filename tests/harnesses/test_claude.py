@@ -288,3 +288,14 @@ def test_the_clis_own_diff_is_kept() -> None:
     got = only(ToolResult, read(user([result("c", "updated")], toolUseResult=rich)))
 
     assert got.recorded == rich
+
+
+@pytest.mark.parametrize("content", ["text", ["text"], [{"type": "odd"}], 17, None])
+def test_the_copy_of_a_result_that_is_not_in_its_row_is_shown(content: object) -> None:
+    row = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"content": content}}
+    unknown = [
+        e for e in read({**row, "toolUseResult": {"stdout": "4 passed"}}) if isinstance(e, Unknown)
+    ]
+
+    assert '"4 passed"' in unknown[-1].raw
+    assert sum("4 passed" in e.raw for e in unknown) == 1

@@ -135,6 +135,21 @@ def test_mcp_call_has_its_output() -> None:
     assert only(ToolResult, found).recorded == {"structured_content": {"n": 3}}
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"content": [{"type": "text", "text": "2 matches"}]}],
+        {"content": {"a": [{"type": "text", "text": "2 matches"}]}},
+        {"content": {"text": "2 matches"}},
+        "2 matches",
+    ],
+)
+def test_a_result_of_an_unusual_shape_is_shown_as_it_is(result: object) -> None:
+    found = events(completed("mcp_tool_call", server="gh", tool="find", result=result))
+
+    assert any("2 matches" in getattr(e, "output", "") + getattr(e, "raw", "") for e in found)
+
+
 def test_failed_mcp_call_has_its_error() -> None:
     found = events(
         completed(

@@ -68,6 +68,11 @@ class Files:
         lines = tuple(_changed(before or "", after))
         return FileDiff(path, action, lines, replayed=True, after=after)
 
+    def _paid(self, content: str | None) -> str | None:
+        """The content, gone through."""
+        self._work.take(len(content or ""))
+        return content
+
     def _pay(self, diff: FileDiff, told: int) -> int:
         """Take off what is shown beyond so many characters; how many are shown."""
         shown = sum([len(line.text) + LINE for line in diff.lines])
@@ -76,8 +81,7 @@ class Files:
 
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
-        before = self.content(edit.path)
-        self._work.take(len(before or ""))
+        before = self._paid(self.content(edit.path))
         if edit.patch:
             return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
         if edit.action == "delete":
@@ -114,8 +118,7 @@ class Files:
 
     def apply(self, edit: Edit) -> None:
         """Take an edit as done; a file that can no longer be told is forgotten."""
-        before = self._known.pop(self._key(edit.path), None)
-        self._work.take(len(before or ""))
+        before = self._paid(self._known.pop(self._key(edit.path), None))
         after = None if self._work.spent else _after(edit, before)
         target = moved_to(edit.patch) if edit.action == "move" else edit.path
         self._known.pop(self._key(target), None)

@@ -120,6 +120,9 @@ def brought(
                 rich = None  # the row has one copy, which is its first result's
             case _:
                 yield row.unknown(f"user/{kind}", block)
+    if rich:
+        # The CLI's copy of a result that does not stand in the row.
+        yield row.unknown("tool result", rich)
 
 
 def _said(row: Row, told: str, *, own: bool) -> Notice | Message:

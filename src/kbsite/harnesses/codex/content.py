@@ -40,6 +40,8 @@ def blocks(content: object, row: Mapping[str, object] | None = None) -> list[Blo
     """The blocks of some content; `row`, a message, may tell where each one comes from."""
     if isinstance(content, str):
         return [Block("text", content, injected=_is_injected(content, None))]
+    if content is not None and not isinstance(content, list):
+        return [Block(f"content of type {type(content).__name__}", text(content), known=False)]
     passed = mapping((row or {}).get("internal_chat_message_metadata_passthrough"))
     told = sequence(passed.get("content_item_metadata"))
     return [

@@ -156,7 +156,12 @@ def _ended(run: _Run, row: Row, kind: str) -> list[Event]:
         events += [
             AgentStart(child=child, call_id=call_id, title=title, **row.place) for child in children
         ]
-    return [*events, *row.strange(blocks(mapping(row.value.get("result")).get("content")))]
+    return [*events, *row.strange(blocks(_content(row.value.get("result"))))]
+
+
+def _content(result: object) -> object:
+    """The content of a result; the result itself where it is none of the usual shape."""
+    return result.get("content") if isinstance(result, dict) else result
 
 
 def _result(row: Row, kind: str, call_id: str) -> ToolResult:
@@ -165,7 +170,7 @@ def _result(row: Row, kind: str, call_id: str) -> ToolResult:
     exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
     error = text(mapping(item.get("error")).get("message")) or text(item.get("error"))
     result = mapping(item.get("result"))
-    held = [block for block in blocks(result.get("content")) if block.known]
+    held = [block for block in blocks(_content(item.get("result"))) if block.known]
     states = mapping(item.get("agents_states"))
     body = {
         "command_execution": text(item.get("aggregated_output")),
