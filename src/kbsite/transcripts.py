@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kbsite.fold.steps import Fold
+from kbsite.fold.steps import Fold, still_ended
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format, matches
 from kbsite.model.event import Event, Finish
@@ -69,7 +69,9 @@ def _finish(harness: str, files: Sequence[Stored]) -> Finish | None:
     for form, held in kept:
         if form is kept[0][0]:
             continue
-        ends = [e for e in events(form, held) if isinstance(e, Finish) and not e.agent]
-        if ends:
-            return ends[-1]
+        end: Finish | None = None
+        for event in events(form, held):
+            end = still_ended(end, event)
+        if end is not None:
+            return end
     return None

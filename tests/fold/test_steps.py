@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kbsite.fold.steps import MAX_DEPTH, SYNTHETIC, Fold
 from kbsite.model.event import (
@@ -14,9 +16,11 @@ from kbsite.model.event import (
     Event,
     Finish,
     Malformed,
+    Role,
     Scope,
     Session,
     Source,
+    Thought,
     ToolCall,
     ToolResult,
     Trace,
@@ -273,6 +277,32 @@ def test_what_the_rows_tell_of_the_session() -> None:
     assert (transcript.usage, transcript.usage_told) == (Usage(output=3), True)
     assert transcript.cost_usd == 0.5
     assert sum(transcript.kinds.values()) == len(events)
+
+
+END = "end_turn"
+
+
+@pytest.mark.parametrize(
+    ("after", "known"),
+    [
+        (lambda log: [replace(log.say(), role=Role.USER)], None),
+        (lambda log: [log.say()], None),
+        (lambda log: [log.call("a")], None),
+        (lambda log: [Thought(source=log.source, text="on")], None),
+        (lambda log: [log.say(), Finish(source=log.source, ok=False, reason="aborted")], "aborted"),
+        (lambda log: [replace(log.say(), injected=True)], END),
+        (lambda log: [log.say(agent="a"), log.call("a", agent="a")], END),
+        (lambda log: [Trace(source=log.source, type="t", raw=""), log.use(1)], END),
+        (lambda _: [Log("other.jsonl").say()], END),
+    ],
+)
+def test_a_session_that_goes_on_after_an_end_has_none_until_the_next(
+    after: Callable[[Log], list[Event]], known: str | None
+) -> None:
+    log = Log()
+    finish = Finish(source=log.source, ok=True, reason=END)
+    ended = folded(log.say(), finish, *after(log)).finish
+    assert (ended and ended.reason) == known
 
 
 def test_an_empty_transcript() -> None:

@@ -31,6 +31,7 @@ from kbsite.model.event import (
     Scope,
     Session,
     Source,
+    Thought,
     TokenUse,
     ToolCall,
     ToolKind,
@@ -110,6 +111,7 @@ class Fold:
             return
         self._kinds[event.kind] += 1
         self._note_time(event.at)
+        self._finish = still_ended(self._finish, event)
         match event:
             case TokenUse():
                 self._count(event)
@@ -131,8 +133,6 @@ class Fold:
                     self._session = event
             case Message():
                 self._name_model(event.model)
-            case Finish() if event.agent == "":
-                self._finish = event
             case Unknown():
                 self._unknown[event.type] += 1
             case Malformed():
@@ -336,6 +336,19 @@ class Fold:
 def _short(file: str) -> str:
     """A name for a file that has many rows, for anchors."""
     return hashlib.sha256(file.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def still_ended(finish: Finish | None, event: Event) -> Finish | None:
+    """The end of a session that is known once an event has come, given the one known before."""
+    if event.agent:
+        return finish
+    if isinstance(event, Finish):
+        return event
+    if finish is None or event.source.file != finish.source.file:
+        return finish
+    # It was the end of a turn only: somebody speaks or acts again, and that may have been cut.
+    said = isinstance(event, Message) and not event.injected
+    return None if said or isinstance(event, ToolCall | Thought) else finish
 
 
 def _has_run(call: ToolCall, result: ToolResult) -> bool:

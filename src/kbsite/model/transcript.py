@@ -110,7 +110,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
     """The first thing that the CLI said of itself."""
     finish: Finish | None
     """The CLI's last completion event, from a poorer file where the one shown has none; None if it
-    wrote none anywhere, or was killed."""
+    wrote none anywhere, was killed, or went on after it and came to no end again."""
     models: tuple[str, ...]
     """The models that rows name, in order of appearance."""
     usage: Usage
