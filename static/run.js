@@ -298,6 +298,7 @@
   // Places --------------------------------------------------------------------------------------
 
   let here = null;
+  let bared = null; // the part, left out by the filters, in which somebody stands
   let settling = 0;
   let closeHelp = () => {};
 
@@ -329,8 +330,18 @@
   function stand(step, typing = false) {
     if (here !== step) here?.classList.remove("here");
     here = step;
+    const part = step?.closest("section.part");
+    if (bared && bared !== part) {
+      bared.hidden = true;
+      bared = null;
+    }
     if (!step) return;
     step.classList.add("here");
+    // What one goes to is seen, also where the filters leave it out.
+    if (part?.hidden) {
+      part.hidden = false;
+      bared = part;
+    }
     if (typing) return;
     step.tabIndex = -1;
     step.focus({ preventScroll: true });
@@ -522,6 +533,8 @@
         part.section.hidden = !wanted(part);
         if (!part.list) part.section.style.minHeight = `${left(part) * STEP_HEIGHT}px`;
       }
+      bared = null;
+      if (here) stand(here, true);
       for (const chip of document.querySelectorAll(".chip[data-mark]")) {
         chip.setAttribute("aria-pressed", String(active.has(chip.dataset.mark)));
       }

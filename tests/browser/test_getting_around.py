@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import Open
-from tests.browser.long_session import EDITED, LONG_ROUND, PAUSED, ROUNDS, line_of
+from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, PAUSED, ROUNDS, line_of
 
 pytestmark = pytest.mark.browser
 
@@ -216,6 +216,25 @@ def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
 
     expect(page.locator(".steps > li:visible")).to_have_count(5, timeout=10000)
     expect(page.get_by_text("A child begins.")).to_be_visible()
+
+
+def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open) -> None:
+    text = f"L{line_of(100)}"
+    page = open_run(f"?show=is-error#{text}")
+    visible = page.locator(".steps > li:visible")
+    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+    page.wait_for_timeout(900)
+    expect(page.locator(f"#{text}")).to_be_in_viewport()
+    find(page, "secret thought 5")
+    expect(page.locator("#found")).to_have_text("1 of 11", timeout=15000)
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_have_text("2 of 11")
+
+    expect(page.locator(f"#{text}")).to_be_hidden()
+    expect(visible).to_have_count(len(FAILED) + 1)
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
+    page.wait_for_timeout(900)
+    expect(page.locator(".steps > li.here")).to_be_in_viewport()
 
 
 def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
