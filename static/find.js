@@ -189,6 +189,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const AHEAD = 4; // texts that are asked for at a time
   const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00a0" };
   const PACKED = /\b[\w+/]{400,}/g; // a picture as its CLI recorded it, say: no words
+  const APART = "\x01"; // what no text of a page holds
+  const TAG = new RegExp(`</?${run.BLOCK.source.slice(1, -1)}(?=[\\s>])[^>]*>`, "g");
   const CHANCE = 6; // letters from which on a hit in what is packed is more than chance
   let hits = [];
   let hit = -1;
@@ -196,7 +198,9 @@ document.addEventListener("transcript", ({ detail: run }) => {
   let searching = false;
 
   function textOf(html) {
-    return html.replace(/(<pre[^>]*>)\n/g, "$1").replace(/<[^>]*>/g, "").replace(
+    const lines = html.replace(/\r\n?/g, "\n").replace(/(<pre[^>]*>)\n/g, "$1"); // as browsers read it
+    const plain = lines.replace(TAG, APART).replace(/<[^>]*>/g, "");
+    return plain.replace(/^\x01+|\x01+$/g, "").replace(/\x01+/g, "\n").replace(
       /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi,
       (whole, decimal, hex, name) => {
         if (name) return NAMED[name] ?? whole;
@@ -232,7 +236,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   function pattern() {
     const source = regex.checked ? query.value : query.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp(source, cased.checked ? "gu" : "giu");
+    return new RegExp(source, cased.checked ? "gmu" : "gimu");
   }
 
   function wantedText() {
@@ -319,7 +323,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   function mark(step, nth) {
     const nodes = run.textNodes(step);
-    const text = nodes.map(({ node }) => node.data).join("");
+    let text = "";
+    for (const { node, start } of nodes) text += (start > text.length ? "\n" : "") + node.data;
     const match = matchesIn(text, pattern())[nth];
     if (!match) return run.settle(step);
     const range = run.rangeOf(nodes, match.index, match.index + match[0].length);

@@ -244,16 +244,31 @@
 
   // Text, by its characters ----------------------------------------------------------------------
 
+  const BLOCK = /^(?:blockquote|details|div|fig(?:caption|ure)|h[1-6r]|li|[ou]l|p|pre|small|summary|t(?:able|body|[dhr]|head))$/;
+
+  // Each text node, and where it starts: a line end stands between what blocks keep apart, as in
+  // what find.js makes of a step that is not here.
   function textNodes(element) {
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     const time = element.matches("ol.steps > li") ? element.querySelector(":scope > a") : null;
     const nodes = [];
     let length = 0;
-    while (walker.nextNode()) {
-      if (time?.contains(walker.currentNode)) continue;
-      nodes.push({ node: walker.currentNode, start: length });
-      length += walker.currentNode.length;
-    }
+    let apart = 0;
+    const take = (within) => {
+      for (const child of within.childNodes) {
+        if (child === time) continue;
+        if (child instanceof Text) {
+          nodes.push({ node: child, start: length + apart });
+          length += apart + child.length;
+          apart = 0;
+        } else {
+          const block = BLOCK.test(child.localName);
+          if (block && length) apart = 1;
+          take(child);
+          if (block && length) apart = 1;
+        }
+      }
+    };
+    take(element);
     return nodes;
   }
 
@@ -677,8 +692,8 @@
     helpButton.addEventListener("click", toggleHelp);
 
     run = {
-      parts, steps, tools, edge, KEYS, memory, remember, ask, htmlOf, whole, expand, textNodes, rangeOf,
-      unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current, places,
+      parts, steps, tools, edge, KEYS, memory, remember, ask, htmlOf, whole, expand, BLOCK, textNodes,
+      rangeOf, unfold, highlight, elementOf, goTo, reveal, stand, settle, note, current, places,
       get late() { return recalled; }, // whether fields may be filled before find.js is there
     };
     for (const key of LATER) KEYS[key] = () => found().then(() => there && KEYS[key]?.());

@@ -16,6 +16,8 @@ EDITED = (10, 90)
 """Rounds that change solution.py."""
 AGENT_ROUND = 60
 """The round that starts a sub-agent."""
+WINDOWS_ROUND = 20
+"""The round whose output ends its lines as Windows does."""
 QUOTED = 111
 """The round that the audit of the run quotes."""
 PAUSED = 140
@@ -51,7 +53,10 @@ def _call(number: int) -> dict[str, object]:
 
 
 def _result(number: int) -> str:
-    return LONG if number == LONG_ROUND else f"result of round {number}"
+    told = f"result of round {number}"
+    if number == WINDOWS_ROUND:
+        return f"{told}\r\nof two lines"
+    return LONG if number == LONG_ROUND else told
 
 
 def session() -> bytes:

@@ -9,7 +9,15 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import Open
-from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, PAUSED, ROUNDS, line_of
+from tests.browser.long_session import (
+    EDITED,
+    FAILED,
+    LONG_ROUND,
+    PAUSED,
+    ROUNDS,
+    WINDOWS_ROUND,
+    line_of,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +52,28 @@ def test_find_counts_each_text_once_wherever_it_stands(open_run: Open) -> None:
     expect(found).to_have_text("1 of 1")
 
     expect(page.locator(".steps > li.here")).to_contain_text("A child begins.")
+
+
+def test_a_regular_expression_is_held_against_each_line_of_each_block(open_run: Open) -> None:
+    page = open_run("?regex=1&case=1")
+    found = page.locator("#found")
+    find(page, r"^result of round \d+$")
+    expect(found).to_have_text(f"1 of {ROUNDS - 1}", timeout=15000)
+    find(page, r"^needle-0\d*7 of the long output$")
+    expect(found).to_have_text("1 of 400", timeout=15000)
+    page.keyboard.press("Enter")
+    expect(found).to_have_text("2 of 400")
+    expect(page.locator(f"#L{NEEDLE - 1}")).to_contain_text("needle-03999")
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == (
+        "needle-00017 of the long output"
+    )
+    find(page, r"begins\.$")
+
+    expect(found).to_have_text(f"1 of {ROUNDS + 1}", timeout=15000)
+    find(page, rf"round {WINDOWS_ROUND}\nof two lines")
+
+    expect(found).to_have_text("1 of 1", timeout=15000)
+    assert "of two" in page.evaluate("String([...CSS.highlights.get('found')][0])")
 
 
 def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
