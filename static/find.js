@@ -194,6 +194,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const CHANCE = 6; // letters from which on a hit in what is packed is more than chance
   let hits = [];
   let hit = -1;
+  let away = false; // whether the reader stands behind that hit, at none
   let searches = 0;
   let searching = false;
 
@@ -249,7 +250,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   function tell() {
     const more = searching ? "…" : "";
-    found.textContent = hits.length ? `${hit + 1} of ${hits.length}${more}` : more || "nothing found";
+    found.textContent = hits.length ? `${away ? "–" : hit + 1} of ${hits.length}${more}` : more || "nothing found";
   }
 
   // What was found is not what is asked for any more, nor what a search still finds.
@@ -260,11 +261,12 @@ document.addEventListener("transcript", ({ detail: run }) => {
     found.textContent = "";
   }
 
-  async function search() {
+  // From an address that leads to a step the reader stays there, and goes on from it.
+  async function search(from = "") {
     forget();
     const mine = searches;
     run.remember();
-    hit = -1;
+    [hit, away] = [-1, Boolean(from)];
     CSS.highlights?.delete("found");
     tick();
     if (!query.value) return;
@@ -275,12 +277,13 @@ document.addEventListener("transcript", ({ detail: run }) => {
     }
     searching = true;
     tell();
-    await collect(wanted, mine);
+    await collect(wanted, mine, from);
   }
 
-  async function collect(wanted, mine) {
+  async function collect(wanted, mine, from) {
     let order = 0;
     let going = null;
+    const orders = new Map();
     let told = performance.now();
     for (const part of parts) {
       // What is here already is searched before the rest is asked for.
@@ -288,10 +291,11 @@ document.addEventListener("transcript", ({ detail: run }) => {
       const steps = await textsOf(part).catch(() => []);
       if (mine !== searches) return;
       for (const { anchor, text } of steps) {
+        if (from) orders.set(anchor, order);
         for (const nth of matchesIn(text, wanted).keys()) hits.push({ anchor, order, nth });
         order += 1;
       }
-      const first = hits.length && !going;
+      const first = hits.length && !going && !from;
       if (first) going = toHit(0);
       // The first hit is seen before the next is looked for.
       if (!first && performance.now() - told < OFTEN) continue;
@@ -303,13 +307,26 @@ document.addEventListener("transcript", ({ detail: run }) => {
     }
     searching = false;
     tick();
+    if (from) await stay(from, orders, mine);
     tell();
     await going;
+  }
+
+  // The hit is that of the step where the reader is; else the reader stands behind the last one above.
+  async function stay(anchor, orders, mine) {
+    const step = (await run.elementOf(anchor))?.closest("ol.steps > li");
+    if (hit >= 0 || mine !== searches) return; // the reader went on meanwhile
+    const place = orders.get(step?.id) ?? -1;
+    const own = hits.findIndex(({ order }) => order === place);
+    away = own < 0;
+    hit = away ? hits.findLastIndex(({ order }) => order < place) : own;
+    if (!away && !step.querySelector(".left-out")) mark(step, 0, true);
   }
 
   async function toHit(number) {
     if (!hits.length) return;
     hit = (number + hits.length) % hits.length;
+    away = false;
     const { anchor, nth } = hits[hit];
     tell();
     const typing = document.activeElement === query;
@@ -321,15 +338,16 @@ document.addEventListener("transcript", ({ detail: run }) => {
     run.note(anchor);
   }
 
-  function mark(step, nth) {
+  function mark(step, nth, still = false) {
     const nodes = run.textNodes(step);
     let text = "";
     for (const { node, start } of nodes) text += (start > text.length ? "\n" : "") + node.data;
     const match = matchesIn(text, pattern())[nth];
-    if (!match) return run.settle(step);
+    if (!match) return still || run.settle(step);
     const range = run.rangeOf(nodes, match.index, match.index + match[0].length);
     run.unfold(range.startContainer.parentElement, step.parentElement);
     run.highlight("found", range);
+    if (still) return undefined;
     const inView = step.getBoundingClientRect().top - run.edge();
     const lower = range.getBoundingClientRect().top - step.getBoundingClientRect().top;
     // The step's head stays in view where the hit is not too far below it.
@@ -338,11 +356,11 @@ document.addEventListener("transcript", ({ detail: run }) => {
   }
 
   KEYS.n = () => toHit(hit + 1);
-  KEYS.p = () => toHit(hit - 1);
+  KEYS.p = () => toHit(away ? hit : hit - 1);
   query.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    if (hits.length) toHit(hit + (event.shiftKey ? -1 : 1));
+    if (hits.length) KEYS[event.shiftKey ? "p" : "n"]();
     else search();
   });
   let pause = 0;
@@ -362,7 +380,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   }
   if (document.activeElement === query) ahead();
   else query.addEventListener("focus", ahead, { once: true });
-  for (const box of [regex, cased]) box.addEventListener("change", search);
+  for (const box of [regex, cased]) box.addEventListener("change", () => search());
   document.getElementById("next").addEventListener("click", KEYS.n);
   document.getElementById("previous").addEventListener("click", KEYS.p);
   run.memory.push({
@@ -375,13 +393,14 @@ document.addEventListener("transcript", ({ detail: run }) => {
       query.value = state.get("q") ?? "";
       regex.checked = state.has("regex");
       cased.checked = state.has("case");
-      if (query.value && !location.hash) search();
+      if (query.value) search(location.hash.slice(1).replace(LINES, ""));
     },
   });
 
   // Links to lines: #L12:3-5 of the first text of step L12, #L12.2:3 of its second, --------------
   // #solution-L3-5 of a file ----------------------------------------------------------------------
 
+  const LINES = /(\.\d+)?:[\d-]*$/;
   const TEXT_LINES = /^(.+?)(?:\.(\d+))?:(\d+)(?:-(\d+))?$/;
   const FILE_LINES = /^(.+-L)(\d+)-(\d+)$/;
   const bar = document.getElementById("lines");

@@ -5,6 +5,7 @@
   const NEAR = "1500px 0px";
   const FAR = "9000px 0px";
   const STEP_HEIGHT = 110;
+  const GAP = 4; // pixels between the bars and what is gone to
   const LINE = /^(.*?)L(\d+)(-\d+)?$/;
   const EXACT = /[:-]\d+$/; // lines of a text
   const rest = window.requestIdleCallback ?? setTimeout;
@@ -329,7 +330,7 @@
     // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
     cancelAnimationFrame(settling);
     closeHelp();
-    const wanted = top ?? edge() + 4;
+    const wanted = top ?? edge() + GAP;
     const off = place.getBoundingClientRect().top - wanted;
     if (Math.abs(off) > 4) window.scrollBy(0, off);
     if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
@@ -442,12 +443,17 @@
 
   function topmost() {
     return [...document.querySelectorAll("ol.steps > li")]
-      .find((step) => step.getBoundingClientRect().bottom > edge()) ?? null;
+      .find((step) => step.getBoundingClientRect().bottom > edge() + GAP + 1) ?? null;
+  }
+
+  function inSight(step) {
+    const { top, bottom } = step.getBoundingClientRect();
+    return bottom > edge() && top < innerHeight;
   }
 
   window.addEventListener("pagehide", () => {
     const inside = steps.getBoundingClientRect().top < edge();
-    const step = inside ? topmost() : null;
+    const step = here?.isConnected && inSight(here) ? here : inside && topmost();
     const place = step ? { anchor: step.id, top: step.getBoundingClientRect().top } : null;
     kept.set("sessionStorage", PLACE, JSON.stringify(place));
   });

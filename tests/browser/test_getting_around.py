@@ -101,6 +101,31 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
     expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
 
 
+def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
+    open_run: Open,
+) -> None:
+    hit, between = line_of(100), line_of(103)
+    page = open_run(f"?q=Round&case=1#L{hit}")
+    found, here = page.locator("#found"), page.locator(".steps > li.here")
+    expect(found).to_have_text(f"101 of {ROUNDS}", timeout=15000)
+    page.wait_for_timeout(900)
+    assert page.url.endswith(f"#L{hit}")
+    expect(here).to_be_in_viewport()
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "Round"
+    page.keyboard.press("n")
+    expect(found).to_have_text(f"102 of {ROUNDS}")
+    page.reload()
+    expect(found).to_have_text(f"102 of {ROUNDS}", timeout=15000)
+    expect(here).to_have_id(f"L{line_of(101)}")
+
+    page = open_run(f"?q=Round&case=1#L{between + 1}")
+    found = page.locator("#found")
+    expect(found).to_have_text(f"– of {ROUNDS}", timeout=15000)
+    page.keyboard.press("p")
+    expect(found).to_have_text(f"104 of {ROUNDS}")
+    expect(page.locator(".steps > li.here")).to_have_id(f"L{between}")
+
+
 def test_lines_of_an_output_are_linked_with_the_keyboard_alone(open_run: Open) -> None:
     page = open_run(f"#L{line_of(LONG_ROUND) + 1}")
     expect(page.locator(".steps > li.here")).to_contain_text("needle-00000")
@@ -283,6 +308,18 @@ def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
 
     assert before < 0
     assert abs(after - before) <= 50
+
+
+def test_who_stands_at_a_step_stands_there_after_a_reload(open_run: Open) -> None:
+    page = open_run()
+    for _ in range(4):
+        page.keyboard.press("j")
+    here = page.locator(".steps > li.here")
+    expect(here).to_have_id("L3")
+    page.wait_for_timeout(900)
+    page.reload()
+
+    expect(here).to_have_id("L3")
 
 
 def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> None:
