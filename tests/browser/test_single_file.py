@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.single_file import write
 from kbsite.store.settings import CONFIG, read_settings
-from tests.browser import test_getting_around, test_transcript
+from tests.browser import test_finding, test_getting_around, test_transcript
 from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
 from tests.browser.long_session import LONG, LONG_ROUND, QUOTED, ROUNDS, line_of
@@ -44,7 +44,7 @@ for."""
 
 # The same tests as on the site: here `open_run` opens the file.
 globals().update({
-    name: held for module in (test_transcript, test_getting_around)
+    name: held for module in (test_transcript, test_getting_around, test_finding)
     for name, held in vars(module).items() if name.startswith("test_") and name not in WITH_PAGES
 })  # fmt: skip
 

@@ -1,0 +1,119 @@
+"""Finding in all of a transcript with the keyboard alone, from disk and from a server."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open
+from tests.browser.finding import find
+from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, ROUNDS, WINDOWS_ROUND, line_of
+
+pytestmark = pytest.mark.browser
+
+NEEDLE = line_of(LONG_ROUND) + 2
+"""The line of the result that is too long for its place."""
+
+
+def test_find_counts_each_text_once_wherever_it_stands(open_run: Open) -> None:
+    page = open_run("?regex=1&case=1")
+    found = page.locator("#found")
+    find(page, r"secret thought \d+|Round \d+ begins|--round \d+|result of round \d+")
+    expect(found).to_have_text(f"1 of {4 * ROUNDS - len(EDITED) - 2}", timeout=15000)
+    find(page, r"needle-\d+ of the long output")
+    expect(found).to_have_text("1 of 4000", timeout=15000)
+    find(page, "A child begins")
+    expect(found).to_have_text("1 of 1")
+
+    expect(page.locator(".steps > li.here")).to_contain_text("A child begins.")
+
+
+def test_a_regular_expression_is_held_against_each_line_of_each_block(open_run: Open) -> None:
+    page = open_run("?regex=1&case=1")
+    found = page.locator("#found")
+    find(page, r"^result of round \d+$")
+    expect(found).to_have_text(f"1 of {ROUNDS - 1}", timeout=15000)
+    find(page, r"^needle-0\d*7 of the long output$")
+    expect(found).to_have_text("1 of 400", timeout=15000)
+    page.keyboard.press("Enter")
+    expect(found).to_have_text("2 of 400")
+    expect(page.locator(f"#L{NEEDLE - 1}")).to_contain_text("needle-03999")
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == (
+        "needle-00017 of the long output"
+    )
+    find(page, r"begins\.$")
+
+    expect(found).to_have_text(f"1 of {ROUNDS + 1}", timeout=15000)
+    find(page, rf"round {WINDOWS_ROUND}\nof two lines")
+
+    expect(found).to_have_text("1 of 1", timeout=15000)
+    assert "of two" in page.evaluate("String([...CSS.highlights.get('found')][0])")
+
+
+def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
+    page = open_run()
+    find(page, "needle-02345")
+    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+
+    page.wait_for_function("() => [...(CSS.highlights.get('found') ?? [])].join('') !== ''")
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "needle-02345"
+    page.wait_for_timeout(900)
+    top = page.evaluate("[...CSS.highlights.get('found')][0].getBoundingClientRect().top")
+    assert 0 < top < page.viewport_size["height"]  # type: ignore[index]
+
+
+def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
+    page = open_run()
+    find(page, "secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 1")
+    page.keyboard.press("p")
+
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
+
+
+def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
+    open_run: Open,
+) -> None:
+    hit, between = line_of(100), line_of(103)
+    page = open_run(f"?q=Round&case=1#L{hit}")
+    found, here = page.locator("#found"), page.locator(".steps > li.here")
+    expect(found).to_have_text(f"101 of {ROUNDS}", timeout=15000)
+    page.wait_for_timeout(900)
+    assert page.url.endswith(f"#L{hit}")
+    expect(here).to_be_in_viewport()
+    assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "Round"
+    page.keyboard.press("n")
+    expect(found).to_have_text(f"102 of {ROUNDS}")
+    page.reload()
+    expect(found).to_have_text(f"102 of {ROUNDS}", timeout=15000)
+    expect(here).to_have_id(f"L{line_of(101)}")
+
+    page = open_run(f"?q=Round&case=1#L{between + 1}")
+    found = page.locator("#found")
+    expect(found).to_have_text(f"– of {ROUNDS}", timeout=15000)
+    page.keyboard.press("p")
+    expect(found).to_have_text(f"104 of {ROUNDS}")
+    expect(page.locator(".steps > li.here")).to_have_id(f"L{between}")
+
+
+def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open) -> None:
+    text = f"L{line_of(100)}"
+    page = open_run(f"?show=is-error#{text}")
+    visible = page.locator(".steps > li:visible")
+    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+    page.wait_for_timeout(900)
+    expect(page.locator(f"#{text}")).to_be_in_viewport()
+    find(page, "secret thought 5")
+    expect(page.locator("#found")).to_have_text("1 of 11", timeout=15000)
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_have_text("2 of 11")
+
+    expect(page.locator(f"#{text}")).to_be_hidden()
+    expect(visible).to_have_count(len(FAILED) + 1)
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
+    page.wait_for_timeout(900)
+    expect(page.locator(".steps > li.here")).to_be_in_viewport()
