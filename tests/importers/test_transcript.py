@@ -97,6 +97,13 @@ def test_a_duration_without_times_is_kept(tmp_path: Path) -> None:
     assert (run.started, run.elapsed_seconds) == (None, 7.0)
 
 
+def test_what_the_last_of_several_turns_took_is_not_how_long_the_session_took(
+    tmp_path: Path,
+) -> None:
+    turns = rows({"toy": "start"}, {"toy": "end"}, {"toy": "end"})
+    assert imported(written(tmp_path / "log.jsonl", turns)).run.elapsed_seconds is None
+
+
 def test_what_is_asked_for_wins(tmp_path: Path) -> None:
     log = written(tmp_path / "log.jsonl")
     run = imported(log, model="m-2", problem="add", board="board-x", harness="toy").run

@@ -18,6 +18,7 @@ from kbsite.errors import InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, Record, records
 from kbsite.importers.run_ids import board_name, free_run_id
+from kbsite.model.event import Finish
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
@@ -82,7 +83,7 @@ def import_transcripts(
         budget_seconds=None,
         started=shown.first,
         ended=shown.last,
-        seconds=shown.finish.seconds if shown.finish else None,
+        seconds=told_seconds(shown),
         end_reason=told_end(shown),
         usage=shown.usage,
         usage_source=usage_source(shown),
@@ -133,6 +134,13 @@ def copy(source: Path, to: Path) -> None:
     """Copy a file's bytes, and no more of it."""
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, to)
+
+
+def told_seconds(shown: Transcript) -> float | None:
+    """How long the session took, as the CLI tells it."""
+    if shown.finish is None or shown.kinds.get(Finish.kind, 0) > 1:
+        return None  # each of several ends tells of its own turn only
+    return shown.finish.seconds
 
 
 def told_end(shown: Transcript) -> EndReason:
