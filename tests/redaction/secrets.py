@@ -53,6 +53,20 @@ def _jwt(draw: random.Random) -> tuple[str, str]:
     return f"{head}.{body}.{_of(43)(draw)}", "{}"
 
 
+def _jwe(draw: random.Random) -> tuple[str, str]:
+    head = base64.urlsafe_b64encode(b'{"alg":"dir","enc":"A256GCM"}').decode().rstrip("=")
+    return f"{head}..{_of(16)(draw)}.{_of(200)(draw)}.{_of(22)(draw)}", "{}"
+
+
+def _docker_auth(draw: random.Random) -> tuple[str, str]:
+    pair = base64.b64encode(f"somebody:{_of(21)(draw)}".encode()).decode()
+    return pair, '{"auths": {"registry.example.org": {"auth": "{}"}}}'
+
+
+def _uuid(draw: random.Random) -> str:
+    return "-".join(_of(size, HEX)(draw) for size in (8, 4, 4, 4, 12))
+
+
 def _key_block(draw: random.Random) -> tuple[str, str]:
     name = draw.choice(["RSA ", "EC ", "OPENSSH ", ""])
     frame = f"-----BEGIN {name}PRIVATE KEY-----\n{{}}\n-----END {name}PRIVATE KEY-----\n"
@@ -104,6 +118,40 @@ KINDS: Mapping[str, Draw] = {
     "cookie": _in("Cookie: sessionid={}; theme=dark", 20),
     "password": _in('password = "{}"', 14),
     "api key": _in("MY_API_KEY={}", 25),
+    "kept by docker": _docker_auth,
+    "of a machine in .netrc": _in("machine api.example.org\n  login me\n  password {}\n", 33),
+    "named to wandb": lambda draw: (_of(40, HEX)(draw), "wandb login --relogin {}"),
+    "of curl": _in("curl -u admin:{} https://a.example.org", 12),
+    "of a flag": _in("client --api-key {} run", 25),
+    "set in Python": _in('os.environ["MY_API_KEY"] = "{}"', 25),
+    "default in Python": _in('os.environ.setdefault("MY_API_KEY", "{}")', 25),
+    "password of a file": _in("DB_PASSWORD={}", 14),
+    "password of a connection": _in("Server=a;User ID=sa;Password={};Encrypt=true", 14),
+    "tag": _in("<apiKey>{}</apiKey>", 25),
+    "header of a list": _in('{"name": "X-Api-Key", "value": "{}"}', 25),
+    "cookie of curl": _in("curl -b 'sessionid={}' https://a.example.org", 20),
+    "jar of cookies": _in("a.example.org\tTRUE\t/\tTRUE\t1999999999\tsession\t{}", 20),
+    "token without a name": lambda draw: (_of(40, HEX)(draw), "https://{}@git.example.org/a.git"),
+    "UUID as a key": lambda draw: (_uuid(draw), "MY_API_KEY={}"),
+    "signed address": _in("https://a.blob.core.windows.net/b?sv=2022&sig={}%3D", 40),
+    "encrypted web token": _jwe,
+    "google of 2025": _token("AQ.Ab8", 48, ALNUM + "-_"),
+    "openai of old": _token("sk-None-", 48),
+    "slack app": _token("xapp-1-A0123456789-1234567890123-", 64, HEX),
+    "docker": _token("dckr_pat_", 27),
+    "gitlab of 2025": lambda draw: (f"glpat-{_of(60)(draw)}.01.{_of(9, LOWER)(draw)}", "{}"),
+    "wandb of 2025": _token("wandb_v1_", 70),
+    "vault": _token("hvs.", 95),
+    "runpod": _token("rpa_", 46, string.ascii_uppercase + string.digits),
+    "fireworks": _token("fw_", 24),
+    "notion": _token("ntn_", 46),
+    "airtable": lambda draw: (f"pat{_of(14)(draw)}.{_of(64, HEX)(draw)}", "{}"),
+    "terraform": lambda draw: (f"{_of(14)(draw)}.atlasv1.{_of(67)(draw)}", "{}"),
+    "azure application": lambda draw: (f"{_of(3)(draw)}8Q~{_of(34)(draw)}", "{}"),
+    "discord hook": lambda draw: (
+        f"{_of(18, '123456789')(draw)}/{_of(68)(draw)}",
+        "https://discord.com/api/webhooks/{}",
+    ),
     "secret in hex": lambda draw: (_of(64, HEX)(draw), 'client_secret: "{}"'),
     "e-mail": _email,
     "address of a machine": _ip,

@@ -114,6 +114,11 @@ CLEAN = [
     "API_KEY=your_api_key_here SECRET=${SECRET} token: <TOKEN> password=os.environ['PASSWORD']",
     "sk-learn-contrib-and-other-words hf_hub_download task-force-of-many-people risk-analysis",
     "key: conv2d_forward_kernel_v2_sm90a secret_santa_list_of_2024 api_key=settings.api_key_name",
+    "docker run -u 1000:1000 --user=me:mygroup --token-limit 12000 --key sorted_by_name image",
+    "password=hash2Base64(value) password=make_password2_v3a8 <password>$PASSWORD</password>",
+    'ENV["TOKEN"], "some words"; zip(keys, "abcdefgh1"); {"auth": "c29tZSB3b3JkcyBvbmx5"}',
+    "machine learning, login and password fields of the form; wandb login and then train",
+    "route-fc-12 pat_pattern key_value_pairs sk_linear secret_key_of_nobody fw_kernel_forward_v2",
     '"signature":"EqQBCkYIBRgCKkCvbnVtYmVyc0FuZExldHRlcnMxMjM0NTY3ODkwYWJjZGVmZ2hpag=="',
     "data:image/png;base64," + base64.b64encode(random.Random(1).randbytes(9000)).decode(),
 ]
@@ -123,6 +128,66 @@ CLEAN = [
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert hidden(text) == text
     assert hidden(json.dumps({"a": text})) == json.dumps({"a": text})
+
+
+SURROUNDED = {
+    "coloured": "it is \x1b[01;32m{}\x1b[0m.",
+    "coloured by grep": "it is \x1b[m\x1b[K{}\x1b[m\x1b[K.",
+    "in JSON of Go": '{"a": "it is \\u003c{}\\u003e"}',
+    "behind a quote that is an escape": '{"a": "\\u0022{}\\u0022"}',
+    "in JSON of ASCII alone": '{"a": "     1\\u2192{}\\n"}',
+    "coloured in JSON": '{"a": "\\u001b[32m{}\\u001b[0m"}',
+    "in an address": "https://a.example/?q=a%20{}%20b",
+    "set in an address": "https://a.example/?q=key%3D{}%26b",
+}
+"""What programs put around a word, so that a letter or a digit stands before it."""
+
+
+@pytest.mark.parametrize("around", SURROUNDED)
+@pytest.mark.parametrize(
+    "kind",
+    ["openai", "github", "google", "hugging face", "npm", "groq", "nvidia", "slack", "fireworks"],
+)
+def test_a_token_begins_behind_whatever_programs_put_there(kind: str, around: str) -> None:
+    for seed in range(4):
+        secret = planted(seed, kind).secret
+
+        assert secret not in hidden(SURROUNDED[around].replace("{}", secret))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["api_key%3D{}", "api_key%22%3A%20%22{}%22", "api_key\\u003d{}",
+     "\\u0022api_key\\u0022: \\u0022{}",
+     "&quot;api_key&quot;: &quot;{}&quot;", "&#34;api_key&#34;:&#34;{}&#34;", "**API_KEY={}**"],
+)  # fmt: skip
+def test_a_named_secret_is_hidden_however_its_quotes_are_written(text: str) -> None:
+    secret = "q7Vd2mK9xR4tB8wZ1nC6yJ3h"
+    assert secret not in hidden(text.replace("{}", secret))
+
+
+@pytest.mark.parametrize("around", SURROUNDED)
+def test_a_short_value_of_the_list_is_a_word_behind_an_escape(around: str) -> None:
+    looker = Looker(Known([Value(b"build7", DENIED)]))
+    assert "build7" not in hidden(SURROUNDED[around].replace("{}", "build7"), looker)
+    assert "rebuild7" in hidden("it is rebuild7 and rm build7x", looker)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\\n2a01:4f8:c17:b0f::2: icmp_seq=1", "2a01:4f8:c17:b0f::2.", "\\n93.184.71.9 a",
+     "host=93.184.71.9", "SERVER_ADDR=93.184.71.9", "\x1b[32m93.184.71.9\x1b[0m", "\\nssh 5.9.71.9",
+     "a b.smith%40acme-corp.com"],
+)  # fmt: skip
+def test_an_address_is_hidden_whatever_it_is_followed_by(text: str) -> None:
+    assert hidden(text) != text
+
+
+def test_a_home_in_the_name_of_a_folder_is_hidden_where_nothing_else_tells_it() -> None:
+    assert (
+        hidden("~/.claude/projects/-home-marianne-work") == "~/.claude/projects/-home-xxxxxxxx-work"
+    )
+    assert hidden("projects/C--Users-marianne-work") == "projects/C--Users-xxxxxxxx-work"
 
 
 def test_what_stands_instead_says_so_and_keeps_its_shape() -> None:

@@ -336,6 +336,26 @@ def test_a_name_is_hidden_where_it_stands_for_a_person(
     assert shown.count("marianne") == 1 + shown.count("1 xxxxxxxx marianne")
 
 
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_a_name_is_hidden_in_json_as_it_is_in_a_log(
+    settings: Settings, make_run: MakeRun, *, deep: int
+) -> None:
+    log = (
+        "cd /home/marianne/x\nmarianne@host-a:~$ env\n\x1b[01;32mmarianne@host-a\x1b[00m:~$\n"
+        "USER=marianne\nuid=1000(marianne) groups=7(marianne)\n"
+        "-rw-r--r-- 1 marianne marianne 12 a\n"
+        "Author: marianne <>\n/scratch/marianne/x\n/data2/marianne\n"
+    )
+    for _ in range(deep):
+        log = json.dumps(log)
+    folder = make_run(settings.runs / "demo", files={"check.log": log.encode()})
+    built = build(settings)
+    shown = (built.out / "runs" / folder.name / "raw" / "check.log").read_text("utf-8")
+
+    assert shown.count("marianne") == 0
+    assert shown.replace("xxxxxxxx", "marianne") == log
+
+
 def test_names_that_become_the_same_are_told_apart(settings: Settings, make_run: MakeRun) -> None:
     names = [f"files/{planted(seed, 'groq').secret}.py" for seed in range(3)]
     make_run(settings.runs / "demo", run_id="one", files=dict.fromkeys(names, b"x = 1\n"))

@@ -20,10 +20,14 @@ AROUND: Final = 4096
 """Bytes before and behind a place that are read as what they say."""
 
 JSON_GATE: Final = (
-    rb"\\u00(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9Aa]|2[Dd]|5[Ff]|40)|\\/(?:home|Users)\\/|:\\/\\/"
+    rb"\\u00(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9AaDd]|2[27Dd]|5[Ff]|40)|\\/(?:home|Users)\\/|:\\/\\/"
     rb"|[A-Za-z0-9]\\/[A-Za-z0-9]"
 )
-URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9]|2[Dd]|5[Ff])[A-Za-z0-9%_-]"
+URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[2Dd]|5[Ff])[A-Za-z0-9%_-]"
+
+_JSON_MATCH: Final = 6
+_URL_MATCH: Final = 4
+"""Bytes of a match that tells an escape; one that goes on is a token behind it."""
 
 _ESCAPE: Final = re.compile(rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|/)")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -67,6 +71,14 @@ class View(Struct, frozen=True):
         if at == escape:
             return last if more else first
         return last + at - escape - 1 + more
+
+
+def escape(text: bytes) -> Form | None:
+    """What a match of one of both gates is written in; None for what only begins like one."""
+    if text[:1] == b"%" and len(text) == _URL_MATCH:
+        return Form.URL
+    is_json = (text[:2] == b"\\u" and len(text) == _JSON_MATCH) or b"\\/" in text
+    return Form.JSON if is_json else None
 
 
 def unescaped(data: bytes, start: int, end: int, form: Form) -> View:

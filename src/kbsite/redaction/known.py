@@ -15,6 +15,7 @@ from msgspec import Struct
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.crowded import Past
+from kbsite.redaction.rules import ESCAPED
 
 SHORTEST: Final = 4
 """Bytes of a value from which on it is looked for: a shorter one stands everywhere."""
@@ -29,6 +30,8 @@ AT_ONCE: Final = 4000
 """Beginnings that one automaton looks for: it stays in the cache of the processor."""
 
 _WORD = re.compile(rb"[A-Za-z0-9_]")
+_LONGEST_ESCAPE: Final = 6
+_ESCAPE = re.compile(rb"(?:" + ESCAPED + rb")\Z")
 
 
 class Value(Struct, frozen=True):
@@ -124,10 +127,10 @@ class Known:
 
 
 def _alone(data: bytes, start: int, end: int) -> bool:
-    before, after = data[max(0, start - 2) : start], data[end : end + 1]
-    if len(before) == 2 and before[:1] == b"\\" and before[1:] in b"nrtbf":
-        before = b""
-    return not (_WORD.fullmatch(before[-1:]) or _WORD.fullmatch(after))
+    before, after = data[max(0, start - _LONGEST_ESCAPE) : start], data[end : end + 1]
+    if _WORD.fullmatch(after):
+        return False
+    return not _WORD.fullmatch(before[-1:]) or bool(_ESCAPE.search(before))
 
 
 def _is_number(data: bytes, start: int, end: int) -> bool:

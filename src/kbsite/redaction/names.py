@@ -6,23 +6,38 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
+from kbsite.redaction import commands
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.rules import AFTER, Rule
-from kbsite.redaction.values import is_hash, is_key_in_hex, is_placeholder, is_random
+from kbsite.redaction.values import is_hash, is_key_in_hex, is_placeholder, is_random, is_uuid
 
 _ESCAPES: Final = rb"\\{0,4}"
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
 _KINDS: Final = rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?"
+_MARK: Final = rb"(?:[\"'`]|&quot;|&#3[49];|&#x27;)"
+_OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
+
+
+def _between(gap: bytes) -> bytes:
+    """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
+    gaps = gap + b"{0,3}"
+    assigned = _MARK + rb"?\]?" + gaps + rb"(?::=|=>|[:=])" + gaps + _OPEN + b"?"
+    listed = (
+        _MARK + gaps + rb"," + gaps + _OPEN + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps
+        + _OPEN + b")?"
+    )  # fmt: skip
+    return _ESCAPES + rb"(?:" + assigned + b"|" + listed + rb"|>|&gt;)"
+
+
 _NAMED: Final = late(
-    rb"(?i)(?:" + _KINDS + rb")" + _ESCAPES + rb"[\"'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
-    rb"(?P<open>[bruf]?" + _ESCAPES + rb"[\"'`])?"
-    rb"(?P<value>[A-Za-z0-9+/=_.~!#$%^&*@?|:-]{8,512})"
-)
+    rb"(?i)(?:" + _KINDS + rb")(?P<between>" + _between(rb"\s") + rb")(?P<value>" + _VALUE
+    + rb"{8,512})(?P<after>[(\[]?)"
+)  # fmt: skip
+_ENTITY: Final = late(rb"&(?:[lg]t|quot|amp|#x?[0-9A-Fa-f]{2})\Z")
 _NAMED_GATE: Final = (
-    rb"(?i:(?:" + _KINDS + rb")\\{0,4}[\"'`]?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}"
-    rb"(?:[bruf]?\\{0,4}[\"'`])?)" + _VALUE + b"{8}"
-)
+    rb"(?i:(?:" + _KINDS + rb")" + _between(rb"[ \t]") + rb")" + _VALUE + b"{8}"
+)  # fmt: skip
 _NAMED_AT: Final = Automaton([_NAMED_GATE])
 _NAME: Final = late(rb"[A-Za-z0-9_.-]*\Z")
 _STRONG: Final = late(
@@ -30,19 +45,24 @@ _STRONG: Final = late(
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws)[_.-]?"
     rb"(?:key|token)|secret|passw|pwd|passphrase|credential"
 )
+_API: Final = late(rb"(?i)(?:api|access|auth)[_-]?(?:key|token)|client[_-]?secret")
 _PUBLIC: Final = late(rb"(?i)pub|cache|trading")
+_OPENED: Final = late(_MARK + rb"\Z|(?<!=)>\Z|&gt;\Z")
 _PARTS: Final = late(rb"[:=|@&?*]|[_-].*[_-]")
+_IDENTIFIER: Final = late(rb"[:=|&?]|[_.-].*[_.-]")
 _PASSWORD: Final = late(rb"(?i)passw|pwd|passphrase")
 _BEARER: Final = late(
     rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
-    rb"[\"'`]?(?:bearer|basic|token)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
+    rb"[\"'`]?(?:bearer|basic|token|api-?key|key)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
     rb"([A-Za-z0-9+/=_.~-]{12,})"
 )  # fmt: skip
+_USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})@[A-Za-z0-9\[]")
 _ADDRESS: Final = late(
     rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,200})@[A-Za-z0-9\[]"
 )
 _COOKIE: Final = late(
-    b"(?i)" + AFTER + rb"(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}(?=[^\r\n])"
+    b"(?i)" + AFTER + rb"(?:(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]|--cookie|-b)\s{0,3}"
+    rb"(?:" + _ESCAPES + rb"[\"'`])?(?=[^\r\n])"
 )
 _COOKIE_END: Final = late(rb"[\r\n\"'`]")
 LONGEST_COOKIE: Final = 2000
@@ -69,7 +89,13 @@ NAMES: Final = (
         "address-password", "password in an address",
         rb"://[^ \t\r\n/\\:@\"'<>?#]*:[^ \t\r\n/\\@\"'<>?#]+@", pattern=_ADDRESS,
     ),
-    Rule("cookie", "cookie", rb"(?i:cookie\\{0,4}[\"'`]?[ ]{0,3}:)", pattern=_COOKIE),
+    Rule(
+        "cookie", "cookie",
+        rb"(?i:cookie\\{0,4}[\"'`]?[ ]{0,3}:|(?:--cookie|-b) \\{0,4}[\"'`][A-Za-z0-9_.-]+=)",
+        pattern=_COOKIE,
+    ),
+    Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20}[A-Za-z0-9_-]*@"),
+    *commands.COMMANDS,
     Rule(
         "private-key", "private key", rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,
         encoded=(b"-----BEGIN PRIVATE", b"-----BEGIN RSA PRIV", b"-----BEGIN OPENSSH PRIV",
@@ -88,17 +114,21 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     for words, look in _LOOKS:
         if any(word in window for word in words):
             yield from look(data, start, end)
+    yield from commands.found(data, start, end)
 
 
 def _bearers(data: bytes, start: int, end: int) -> Iterator[Found]:
     for one in _BEARER.finditer(data, start, end):
-        if is_random(one[1], 3.0):
+        if is_random(one[1], 3.0) or commands.is_pair(one[1]):
             yield one.start(1), one.end(1), "bearer"
 
 
 def _addresses(data: bytes, start: int, end: int) -> Iterator[Found]:
     for one in _ADDRESS.finditer(data, start, end):
         if not is_placeholder(one[1]) and b"(" not in one[1]:
+            yield one.start(1), one.end(1), "address-password"
+    for one in _USER.finditer(data, start, end):
+        if is_random(one[1], 3.0) or is_key_in_hex(one[1]):
             yield one.start(1), one.end(1), "address-password"
 
 
@@ -107,7 +137,7 @@ def _cookies(data: bytes, start: int, end: int) -> Iterator[Found]:
     for one in _COOKIE.finditer(data, start, end):
         first, most = one.end(), min(len(data), one.end() + LONGEST_COOKIE)
         if closed <= first:
-            ends = _COOKIE_END.search(data, first + 1, most)
+            ends = _COOKIE_END.search(data, first, most)
             closed = ends.start() if ends else most
         elif closed == past and closed < most and not _COOKIE_END.match(data, closed):
             ends = _COOKIE_END.search(data, closed, most)
@@ -135,24 +165,37 @@ def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
             continue
         past = one.end()
         name = _NAME.search(data, max(0, at - 40), at)
-        value = one["value"].rstrip(b".:,;!?")
+        value = _ENTITY.sub(b"", one["value"]).rstrip(b".:,;!?*")
         whole = (name[0] if name else b"") + one[0][: one.start("value") - one.start()]
-        if _is_secret(whole, value, opened=bool(one["open"])):
+        if _is_secret(
+            whole, value, opened=bool(_OPENED.search(one["between"])), called=bool(one["after"])
+        ):
             yield one.start("value"), one.start("value") + len(value), "named-secret"
 
 
-def _is_secret(name: bytes, value: bytes, *, opened: bool) -> bool:
+def _is_secret(name: bytes, value: bytes, *, opened: bool, called: bool) -> bool:
     if is_placeholder(value):
         return False
     strong = bool(_STRONG.search(name))
+    if is_uuid(value):
+        return bool(_API.search(name))
     if is_hash(value):
         return strong and is_key_in_hex(value)
     if _PASSWORD.search(name):
-        return opened and is_random(value, 2.7)
+        return is_random(value, 2.7) if opened else _is_password(value, called=called)
     if not strong:
-        plain = not _PARTS.search(value) and not _PUBLIC.search(name)
-        return plain and len(value) >= 24 and is_random(value, 4.0)
+        return not _PUBLIC.search(name) and _is_long(value)
     return len(value) >= 12 and is_random(value, 3.2)
+
+
+def _is_long(value: bytes) -> bool:
+    return len(value) >= 24 and not _PARTS.search(value) and is_random(value, 4.0)
+
+
+def _is_password(value: bytes, *, called: bool) -> bool:
+    """Whether what stands without quotes behind the word is none of a program's own names."""
+    plain = not called and not _IDENTIFIER.search(value)
+    return plain and len(value) > 9 and is_random(value, 3.0)
 
 
 def _block(data: bytes, start: int) -> Iterator[Found]:
@@ -172,7 +215,7 @@ def _block(data: bytes, start: int) -> Iterator[Found]:
 _LOOKS: Final = (
     ((b"bearer", b"authorization"), _bearers),
     ((b"://",), _addresses),
-    ((b"cookie",), _cookies),
+    ((b"cookie", b"-b "), _cookies),
     ((b"private key",), _blocks),
 )
 """What is looked for only where one of some words stands, in small letters."""

@@ -10,30 +10,45 @@ from typing import Final
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.crowded import Past
+from kbsite.redaction.rules import ESCAPED
 
 MOST: Final = 200
 """Persons that are looked for in one run."""
 
+_WORD: Final = rb"(?:\b|" + ESCAPED + b")"
 _BEFORE: Final = re.compile(
-    rb"(?i)(?:-(?:home|Users)-|~|\b(?:user|username|user_name|login|logname|owner|author|account)"
-    rb"\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|\b[ug]id=[0-9]+\(|\bgroups=[0-9]+\("
+    rb"(?i)(?:-(?:home|Users)-|~|" + _WORD + rb"(?:user|username|user_name|login|logname"
+    rb"|owner|author|account)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|"
+    + _WORD + rb"[ug]id=[0-9]+\(|" + _WORD + rb"groups=[0-9]+\("
     rb"|[-dl][-rwxsStT]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?)\Z"
-)
+)  # fmt: skip
 _FOLDER: Final = (b"-home-", b"-Users-")
 """The ends of most that tells a person before a name: harnesses name folders by whole paths."""
-_AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\]|@[A-Za-z0-9.-]+\Z")
+_AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\\x1b]|@[A-Za-z0-9.-]+\Z")
+_SHARED: Final = (
+    rb"/(?:scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
+    rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,4}/"
+)
+"""Folders of machines that many use, in which each has one of their name."""
+_BEGINS: Final = rb"(?:\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9;\[]m|[^/\\A-Za-z0-9_])"
+_STARTS: Final = tuple(
+    re.compile(start) for start in (
+        rb"[^/\\A-Za-z0-9_]", rb"\\[nrtbf]", rb"[0-9;\[]m", rb"%[0-9A-Fa-f]{2}",
+        rb"\\u[0-9A-Fa-f]{4}", _SHARED,
+    )
+)  # fmt: skip
 
 
 class People:
     """Finds names of persons by what stands around them: alone, a name may be any word."""
 
     def __init__(self, names: Iterable[bytes]) -> None:
-        # A name within a path is found by its path; those are many, and none of them is looked at.
-        pieces = [
-            rb"[^/\\A-Za-z0-9_]" + re.escape(name) + rb"[^A-Za-z0-9_/]"
-            for name in islice(names, MOST)
-        ]
-        self._gate = Automaton(sorted(pieces))
+        # Most names within a path are found by its path; those are many, and none is looked at.
+        self._names = frozenset(islice(names, MOST))
+        names = [re.escape(name) for name in sorted(self._names)]
+        pieces = [_BEGINS + name + rb"[^A-Za-z0-9_/]" for name in names]
+        pieces += [_SHARED + name + rb"[^A-Za-z0-9_.-]" for name in names]
+        self._gate = Automaton(pieces)
 
     def looked(self, data: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
         """Where a part of some bytes names one of them; empty where it may be any word.
@@ -43,8 +58,20 @@ class People:
         found = self._gate.next(data, max(0, start - 1), end)
         while found:
             at, text = found
-            first, last = at + 1, at + len(text) - 1
-            before, after = data[max(0, first - 80) : first], data[last : last + 64]
-            told = before.endswith(_FOLDER) or _BEFORE.search(before) or _AFTER.match(after)
-            yield Span(first, last if told else first, "home", Form.SHAPE)
-            found = self._gate.next(data, max(at + len(text), min(past.at, end)), end)
+            first, last = at + self._begins(text), at + len(text) - 1
+            yield Span(first, last if self._is_told(data, at, first, last) else first, "home",
+                       Form.SHAPE)  # fmt: skip
+            # What ends one name may begin the next: an owner and a group.
+            found = self._gate.next(data, max(last, min(past.at, end)), end)
+
+    def _begins(self, text: bytes) -> int:
+        """Where the name begins in what the automaton found."""
+        ends = (one.end() for start in _STARTS if (one := start.match(text)))
+        return next((end for end in ends if text[end:-1] in self._names), 1)
+
+    def _is_told(self, data: bytes, at: int, first: int, last: int) -> bool:
+        """Whether what stands around a name says that it is a person's."""
+        if data[at : at + 1] == b"/":
+            return True
+        before, after = data[max(0, first - 80) : first], data[last : last + 64]
+        return before.endswith(_FOLDER) or bool(_BEFORE.search(before) or _AFTER.match(after))

@@ -12,7 +12,7 @@ from typing import Final
 from kbsite.late import late
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.crowded import Past
-from kbsite.redaction.rules import AFTER, Rule
+from kbsite.redaction.rules import AFTER, ESCAPED, Rule
 
 GENERIC: Final = frozenset(
     b"admin agent agents anon app appuser build builder circleci ci claude claude-code codespace"
@@ -40,19 +40,21 @@ _EXAMPLE: Final = late(
 _HOME: Final = late(
     rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,4}/|%2[Ff])|(?<=\\)Users\\{1,4})"
     rb"([A-Za-z0-9_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,63})"
+    rb"|(?:(?<=/-)|(?<=[A-Z]--))(?:home|Users)-([A-Za-z0-9_\x80-\xff]{1,64})(?=-)"
 )
 _HOMES: Final = (b"home", b"Users")
 _IP: Final = late(
-    rb"(?<![A-Za-z0-9_.+=~^-])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(?![A-Za-z0-9_+~-]|\.[0-9])"
+    rb"(?:(?<![A-Za-z0-9_.+~^-])|" + ESCAPED + rb")((?:[0-9]{1,3}\.){3}[0-9]{1,3})"
+    rb"(?![A-Za-z0-9_+~-]|\.[0-9])"
 )
 _IP6: Final = late(
-    rb"(?<![0-9A-Fa-f:.])(2[0-9a-fA-F]{3}(?::[0-9a-fA-F]{0,4}){3,7})(?![0-9A-Za-z:.])"
+    rb"(?<![0-9A-Fa-f:.])(2[0-9a-fA-F]{3}(?::[0-9a-fA-F]{0,4}){3,7})(?![0-9A-Za-z]|[:.][0-9A-Fa-f])"
 )
 _VERSION: Final = late(
     rb"(?i)(?:version|driver|cuda|cudnn|release|build|[A-Za-z]/|v|==|>=)[\s\"':=]{0,4}$"
 )
 _TOLD: Final = late(
-    rb"(?i)(?:://|@|\b(?:ip|host|addr|address|from|ssh|ping|inet|server|peer|remote|listen|connect"
+    rb"(?i)(?:://|@|(?:\b|(?<=\\[nrt])|(?<=[0-9;\[]m))(?:[a-z]{1,20}_)?(?:ip|host|addr|address|from|ssh|ping|inet|server|peer|remote|listen|connect"
     rb"|client)[a-z_ ]{0,12}[\s\"':=(\[]{0,4})$"
 )
 _HOST: Final = late(AFTER + rb"Linux ([A-Za-z][A-Za-z0-9.-]{2,62}) [0-9]+\.[0-9]+\.[0-9]+[^\s]* #")
@@ -94,8 +96,10 @@ def addresses(data: bytes, start: int, end: int, *, private: bool) -> Iterator[F
         if _is_address(data, one, private=private):
             yield one.start(), one.end(), "ip"
     for one in _IP6.finditer(data, start, end):
-        if _is_global(one[1]):
-            yield one.start(), one.end(), "ip"
+        # A colon that ends a word is no part of it; two are the zeros at its end.
+        text = one[1] if one[1].endswith(b"::") else one[1].removesuffix(b":")
+        if _is_global(text):
+            yield one.start(), one.start() + len(text), "ip"
 
 
 def homes(data: bytes, start: int, end: int, past: Past) -> Iterator[Span]:
@@ -113,9 +117,11 @@ def _homes(data: bytes, literal: bytes, start: int, end: int, past: Past) -> Ite
     at = data.find(literal, start, end)
     while at >= 0:
         one = _HOME.match(data, at)
-        name = one[1].rstrip(b".") if one else b""
+        # A harness names a folder by its whole path, whose slashes are hyphens then.
+        group = 2 if one and one[2] is not None else 1
+        name = one[group].rstrip(b".") if one else b""
         if one and not is_generic(name):
-            yield Span(one.start(1), one.start(1) + len(name), "home", Form.SHAPE)
+            yield Span(one.start(group), one.start(group) + len(name), "home", Form.SHAPE)
         at = data.find(literal, max(at + 1, past.at), end)
 
 
@@ -143,6 +149,8 @@ def _is_address(data: bytes, one: re.Match[bytes], *, private: bool) -> bool:
         return private and _is_inside(text)
     if _TOLD.search(before):
         return True
+    if before.endswith(b"="):
+        return False
     first, *rest = map(int, text.split(b"."))
     return first >= 20 and rest[1:] != [0, 0]
 

@@ -13,11 +13,21 @@ from msgspec import Struct, field
 
 from kbsite.late import late
 
-BEGINS: Final = rb"(?:^|[^A-Za-z0-9_-]|\\[nrtbf])"
+BEGINS: Final = (
+    rb"(?:^-?|[^A-Za-z0-9_-]|\n-|\\[nrtbf]-?|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9;\[]m|\[K)"
+)
 """What stands before a token; the letter of an escape belongs to no word."""
 
-AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))"
+ESCAPED: Final = (
+    rb"(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;\[]m)|(?<=\[K)"
+)
+"""Behind an escape of JSON, of an address, or of a terminal, which colours what it shows."""
+
+AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|" + ESCAPED + b")"
 """Where a word begins."""
+
+_ALONE: Final = rb"(?:(?<![A-Za-z0-9_-])|(?<=\n-)|(?<=\\n-)|" + ESCAPED + b")"
+"""Where a word begins that is no part of a name with hyphens; a line that a diff took away does."""
 
 
 class Rule(Struct, frozen=True):
@@ -45,56 +55,59 @@ class Rule(Struct, frozen=True):
     """Bytes by which one is known; it may go on."""
 
 
-def _token(
-    name: str, title: str, start: bytes, rest: bytes, *, varied: bool = False, more: bytes = b""
+def token(
+    name: str, title: str, start: bytes, rest: bytes, *, varied: bool = False, gate: bytes = b""
 ) -> Rule:
-    """A rule for tokens that begin with fixed letters, and go on as `rest` says."""
+    """A rule for tokens that begin with fixed letters, and go on as `rest` says.
+
+    Where many words begin so, `gate` says how it goes on where looking closely is worth it.
+    """
     literal = start.replace(b"\\", b"")
     before = b"" if len(literal) > 5 else AFTER
     found = late(before + b"(" + start + rest + b")")
-    gate = start if len(literal) > 4 else start + (more or rb"[A-Za-z0-9_-]{12}")
-    encoded = (literal,) if len(literal) >= 4 else ()
-    return Rule(name, title, gate, (literal,), found, varied=varied, encoded=encoded)
+    near = gate or (start if len(literal) > 4 else start + rb"[A-Za-z0-9_-]{12}")
+    encoded = (literal,) if len(literal) >= 4 and not gate else ()
+    return Rule(name, title, near, (literal,), found, varied=varied, encoded=encoded)
 
 
-_ANY = rb"[A-Za-z0-9_-]"
-_ALNUM = rb"[A-Za-z0-9]"
+ANY: Final = rb"[A-Za-z0-9_-]"
+ALNUM: Final = rb"[A-Za-z0-9]"
 
 TOKENS: Final = (
-    _token("anthropic-key", "key of Anthropic", b"sk-ant-", _ANY + b"{16,}"),
-    _token("openai-key", "key of OpenAI", b"sk-proj-", _ANY + b"{16,}"),
-    _token("openai-key", "key of OpenAI", b"sk-svcacct-", _ANY + b"{16,}"),
-    _token("openrouter-key", "key of OpenRouter", b"sk-or-v1-", _ANY + b"{16,}"),
+    token("anthropic-key", "key of Anthropic", b"sk-ant-", ANY + b"{16,}"),
+    token("openai-key", "key of OpenAI", b"sk-proj-", ANY + b"{16,}"),
+    token("openai-key", "key of OpenAI", b"sk-svcacct-", ANY + b"{16,}"),
+    token("openrouter-key", "key of OpenRouter", b"sk-or-v1-", ANY + b"{16,}"),
     Rule(
         "model-key", "key of a provider of models", BEGINS + rb"sk-[A-Za-z0-9_-]{20}", (b"sk-",),
-        late(rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))(sk-[A-Za-z0-9_-]{20,})"),
+        late(_ALONE + rb"(sk-[A-Za-z0-9_-]{20,})"),
         varied=True,
     ),
-    _token("google-key", "key of Google", b"AIza", _ANY + b"{30,}"),
-    _token("google-token", "token of Google", rb"ya29\.", _ANY + b"{20,}"),
-    _token("google-secret", "client secret of Google", b"GOCSPX-", _ANY + b"{20,}"),
-    _token("groq-key", "key of Groq", b"gsk_", _ALNUM + b"{20,}"),
-    _token("huggingface-token", "token of Hugging Face", b"hf_", _ALNUM + b"{20,}", varied=True),
+    token("google-key", "key of Google", b"AIza", ANY + b"{30,}"),
+    token("google-token", "token of Google", rb"ya29\.", ANY + b"{20,}"),
+    token("google-secret", "client secret of Google", b"GOCSPX-", ANY + b"{20,}"),
+    token("groq-key", "key of Groq", b"gsk_", ALNUM + b"{20,}"),
+    token("huggingface-token", "token of Hugging Face", b"hf_", ALNUM + b"{20,}", varied=True),
     *(
-        _token("github-token", "token of GitHub", start, _ALNUM + b"{30,}")
+        token("github-token", "token of GitHub", start, ALNUM + b"{30,}")
         for start in (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_")
     ),
-    _token("github-token", "token of GitHub", b"github_pat_", rb"[A-Za-z0-9_]{30,}"),
-    _token("npm-token", "token of npm", b"npm_", _ALNUM + b"{30,}"),
-    _token("nvidia-key", "key of NVIDIA", b"nvapi-", _ANY + b"{20,}"),
-    _token("xai-key", "key of xAI", b"xai-", _ALNUM + b"{20,}", varied=True),
-    _token("perplexity-key", "key of Perplexity", b"pplx-", _ALNUM + b"{20,}", varied=True),
-    _token("replicate-token", "token of Replicate", b"r8_", _ALNUM + b"{30,}", varied=True),
-    _token("cerebras-key", "key of Cerebras", b"csk-", _ALNUM + b"{20,}", varied=True),
-    _token("tavily-key", "key of Tavily", b"tvly-", _ANY + b"{16,}", varied=True),
-    _token("langsmith-key", "key of LangSmith", b"lsv2_", rb"[A-Za-z0-9_]{20,}"),
-    _token("databricks-token", "token of Databricks", b"dapi", rb"[0-9a-f]{32,}"),
-    _token("digitalocean-token", "token of DigitalOcean", b"dop_v1_", rb"[0-9a-f]{32,}"),
-    _token("stripe-key", "key of Stripe", b"sk_live_", _ALNUM + b"{16,}"),
-    _token("stripe-key", "key of Stripe", b"sk_test_", _ALNUM + b"{16,}"),
-    _token("stripe-key", "key of Stripe", b"rk_live_", _ALNUM + b"{16,}"),
+    token("github-token", "token of GitHub", b"github_pat_", rb"[A-Za-z0-9_]{30,}"),
+    token("npm-token", "token of npm", b"npm_", ALNUM + b"{30,}"),
+    token("nvidia-key", "key of NVIDIA", b"nvapi-", ANY + b"{20,}"),
+    token("xai-key", "key of xAI", b"xai-", ALNUM + b"{20,}", varied=True),
+    token("perplexity-key", "key of Perplexity", b"pplx-", ALNUM + b"{20,}", varied=True),
+    token("replicate-token", "token of Replicate", b"r8_", ALNUM + b"{30,}", varied=True),
+    token("cerebras-key", "key of Cerebras", b"csk-", ALNUM + b"{20,}", varied=True),
+    token("tavily-key", "key of Tavily", b"tvly-", ANY + b"{16,}", varied=True),
+    token("langsmith-key", "key of LangSmith", b"lsv2_", rb"[A-Za-z0-9_]{20,}"),
+    token("databricks-token", "token of Databricks", b"dapi", rb"[0-9a-f]{32,}"),
+    token("digitalocean-token", "token of DigitalOcean", b"dop_v1_", rb"[0-9a-f]{32,}"),
+    token("stripe-key", "key of Stripe", b"sk_live_", ALNUM + b"{16,}"),
+    token("stripe-key", "key of Stripe", b"sk_test_", ALNUM + b"{16,}"),
+    token("stripe-key", "key of Stripe", b"rk_live_", ALNUM + b"{16,}"),
     *(
-        _token("slack-token", "token of Slack", start, rb"[A-Za-z0-9-]{10,}")
+        token("slack-token", "token of Slack", start, rb"[A-Za-z0-9-]{10,}")
         for start in (b"xoxa-", b"xoxb-", b"xoxe-", b"xoxo-", b"xoxp-", b"xoxr-", b"xoxs-")
     ),
     Rule(
@@ -144,8 +157,8 @@ TOKENS: Final = (
         library="discord", varied=True, begins=b".",
     ),
     Rule(
-        "jwt", "JSON Web Token", rb"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{8}", (b"eyJ",),
-        late(rb"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"),
+        "jwt", "JSON Web Token", rb"eyJ[A-Za-z0-9_-]+\.\.?[A-Za-z0-9_-]{8}", (b"eyJ",),
+        late(rb"(eyJ[A-Za-z0-9_-]{8,}\.\.?[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3})"),
         encoded=(b"eyJhbGci",), told=12_500,
     ),
 )  # fmt: skip

@@ -20,11 +20,13 @@ from kbsite.redaction.encoded import (
     URL_GATE,
     View,
     decoded,
+    escape,
     fragments,
     unescaped,
 )
 from kbsite.redaction.known import Known
 from kbsite.redaction.rules import TOKENS, Rule
+from kbsite.redaction.services import SERVICES
 from kbsite.redaction.values import is_drawn
 
 BEFORE: Final = 120
@@ -47,16 +49,20 @@ _SHORT: Final = 4
 _GOING_ON: Final = 20
 _GOES_ON: Final = rb"[A-Za-z0-9+/_-]{16}"
 
+_TELLING: Final = 5
+"""Letters of a beginning that stand nearly nowhere but in tokens."""
+
 WIDEST: Final = 8192
 """Bytes behind a match in which something may begin, where matches follow each other."""
 
+_ALL_TOKENS: Final = (*TOKENS, *SERVICES)
 _RULES_OF: Final = {
-    begins: tuple(rule for rule in TOKENS if rule.begins == begins)
-    for begins in dict.fromkeys(rule.begins for rule in TOKENS)
+    begins: tuple(rule for rule in _ALL_TOKENS if rule.begins == begins)
+    for begins in dict.fromkeys(rule.begins for rule in _ALL_TOKENS)
 }
 """Rules of tokens, by what a match of the automaton begins with that they are asked for."""
 
-RULES: Final[tuple[Rule, ...]] = (*TOKENS, *names.NAMES, *personal.PERSONAL)
+RULES: Final[tuple[Rule, ...]] = (*_ALL_TOKENS, *names.NAMES, *personal.PERSONAL)
 ARCHIVE: Final = "archive"
 """The rule that withholds an archive in which something is to be hidden."""
 
@@ -217,10 +223,8 @@ class _Pass(Struct):
         fragment = written.get(text) or (len(text) == _GOING_ON and written.get(text[:_SHORT]))
         if fragment:
             yield from self._decoded(at, *fragment)
-        elif text[:1] == b"%":
-            yield from self._unescaped(at, Form.URL)
-        elif text[:2] == b"\\u" or b"\\/" in text:
-            yield from self._unescaped(at, Form.JSON)
+        elif form := escape(text):
+            yield from self._unescaped(at, form)
         elif _is_address(text):
             yield from self._addresses(at, at + len(text))
         else:
@@ -343,8 +347,9 @@ def _fragments() -> dict[bytes, tuple[Form, int]]:
 @cache
 def _needed() -> Automaton:
     """What stands near every token."""
-    needs = dict.fromkeys(need for rule in TOKENS for need in rule.needs if len(need) > 1)
-    return Automaton([rule.gate for rule in TOKENS if rule.begins], needs)
+    gates = [rule.gate for rule in _ALL_TOKENS if min(map(len, rule.needs)) < _TELLING]
+    needs = dict.fromkeys(need for rule in _ALL_TOKENS for need in rule.needs)
+    return Automaton(dict.fromkeys(gates), [need for need in needs if len(need) >= _TELLING])
 
 
 @cache

@@ -42,7 +42,12 @@ def is_placeholder(value: bytes) -> bool:
 
 def is_hash(value: bytes) -> bool:
     """Whether a value is written as hashes, commits and ids are."""
-    return bool(_UUID.fullmatch(value)) or bool(_HEX.fullmatch(value))
+    return is_uuid(value) or bool(_HEX.fullmatch(value))
+
+
+def is_uuid(value: bytes) -> bool:
+    """Whether a value is a UUID, which some services take for a key."""
+    return bool(_UUID.fullmatch(value))
 
 
 def is_varied(value: bytes) -> bool:

@@ -1,0 +1,111 @@
+"""Secrets on command lines, and in the files that commands keep them in."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kbsite.late import late
+from kbsite.redaction.rules import AFTER, Rule
+from kbsite.redaction.values import is_key_in_hex, is_placeholder, is_random
+
+_QUOTE: Final = rb"\\{0,4}[\"'`]"
+_GAP: Final = (
+    rb"(?:[ \t\r]|(?:\n|\\{1,4}n)[+-]?|\\{1,4}[rt]"
+    rb"|[0-9]{1,6}(?:\t|\\{1,4}t|:|\xe2\x86\x92|\\{1,4}u2192)){1,16}"
+)
+"""What stands between words, over the ends of lines that a diff or a tool has numbered."""
+_WORD: Final = rb"[^\s\\\"'`]"
+
+_FLAG_GATE: Final = (
+    rb"--[A-Za-z-]{0,24}(?:key|token|secret|password|passphrase|credential|pat)[ \t]{1,3}"
+    rb"(?:\\{0,4}[\"'`])?[A-Za-z0-9+/=_.~!#%^&*@-]{8}"
+)
+_FLAG: Final = late(
+    rb"--[A-Za-z-]{0,24}(?:key|token|secret|password|passphrase|credential|pat)[ \t]{1,3}(?:"
+    + _QUOTE + rb")?([A-Za-z0-9+/=_.~!#%^&*@-]{8,512})"
+)  # fmt: skip
+_USER: Final = late(
+    AFTER + rb"(?:-u|--user)(?:[ \t=]{1,2})(?:" + _QUOTE + rb")?[A-Za-z0-9_.@+-]{1,80}:("
+    + _WORD + rb"{6,200})"
+)  # fmt: skip
+_LOGIN: Final = late(
+    rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken)[ ]{1,3}(?:"
+    + _QUOTE + rb")?(" + _WORD + rb"{8,200})"
+)  # fmt: skip
+_SSHPASS: Final = late(
+    rb"sshpass -p[ ]{0,3}(?:" + _QUOTE + rb")?([^\s\\\"'`$<-][^\s\\\"'`$]{3,200})"
+)
+_NETRC: Final = late(
+    AFTER + rb"machine" + _GAP + rb"[A-Za-z0-9_-]{1,100}\.[A-Za-z0-9_.:-]{1,100}" + _GAP + rb"login"
+    + _GAP + _WORD + rb"{1,200}" + _GAP + rb"password" + _GAP + rb"(" + _WORD + rb"{4,200})"
+)  # fmt: skip
+_JAR: Final = late(
+    rb"(?:TRUE|FALSE)(?:\t|\\{1,4}t)/[^\s\\]{0,100}(?:\t|\\{1,4}t)(?:TRUE|FALSE)(?:\t|\\{1,4}t)"
+    rb"[0-9]{1,12}(?:\t|\\{1,4}t)[^\s\\]{1,100}(?:\t|\\{1,4}t)([^\s\\\"']{8,2000})"
+)
+_AUTH: Final = late(rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"([A-Za-z0-9+/]{12,500}={0,2})")
+_PAIR: Final = re.compile(rb"[\x21-\x7e]{1,200}?:([\x21-\x7e]{4,300})")
+
+COMMANDS: Final = (
+    Rule("flag", "secret on a command line", _FLAG_GATE, pattern=_FLAG),
+    Rule("flag", "secret on a command line",
+         rb"(?:-u|--user)[ \t=]{1,2}(?:\\{0,4}[\"'`])?[A-Za-z0-9_.@+-]{1,80}:[^ \t\r\n\\\"'`]{6}",
+         pattern=_USER),
+    Rule("flag", "secret on a command line", rb"(?:wandb login|authtoken|sshpass -p)[ \"'\\]",
+         pattern=_LOGIN),
+    Rule("netrc", "password of a .netrc", rb"(?:[ \t\r\n]|\\{1,4}[nrt])password(?:[ \t]|\\{1,4}t)",
+         pattern=_NETRC),
+    Rule("cookie", "cookie",
+         rb"(?:TRUE|FALSE)(?:\t|\\{1,4}t)[0-9]{1,12}(?:\t|\\{1,4}t)", pattern=_JAR),
+    Rule("basic-auth", "name and password in base64",
+         rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"[A-Za-z0-9+/]{12}", pattern=_AUTH),
+)  # fmt: skip
+
+Found = tuple[int, int, str]
+
+
+def found(data: bytes, start: int, end: int) -> Iterator[Found]:
+    """Secrets that commands are given, or keep, within a part of some bytes."""
+    window = data[start:end]
+    for words, rule, pattern, is_secret in _LOOKS:
+        if any(word in window for word in words):
+            for one in pattern.finditer(data, start, end):
+                if is_secret(one[1]):
+                    yield one.start(1), one.end(1), rule
+
+
+def is_pair(value: bytes) -> bool:
+    """Whether a value is a name and a password in base64, and no example of them."""
+    try:
+        held = base64.b64decode(value.rstrip(b"=") + b"=" * (-len(value.rstrip(b"=")) % 4))
+    except binascii.Error:
+        return False
+    one = _PAIR.fullmatch(held)
+    return bool(one) and not is_placeholder(held) and one[1] not in _EXAMPLES  # type: ignore[index]
+
+
+def _is_password(value: bytes) -> bool:
+    return is_random(value, 2.7) or is_key_in_hex(value)
+
+
+def _is_kept(value: bytes) -> bool:
+    return not is_placeholder(value)
+
+
+_EXAMPLES: Final = frozenset(b"pass passwd password secret test".split())
+_LOOKS: Final[
+    tuple[tuple[tuple[bytes, ...], str, re.Pattern[bytes], Callable[[bytes], bool]], ...]
+] = (
+    ((b"--",), "flag", _FLAG, _is_password),
+    ((b"-u", b"--user"), "flag", _USER, _is_password),
+    ((b"wandb login", b"authtoken"), "flag", _LOGIN, _is_password),
+    ((b"sshpass",), "flag", _SSHPASS, _is_kept),
+    ((b"machine",), "netrc", _NETRC, _is_kept),
+    ((b"TRUE", b"FALSE"), "cookie", _JAR, _is_kept),
+    ((b'"auth',), "basic-auth", _AUTH, is_pair),
+)
+"""What is looked for where one of some words stands, its rule, its pattern, and what it may be."""
