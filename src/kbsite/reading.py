@@ -195,7 +195,7 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
     held = known.get(path, hidden) if known else None
     if held is None:
         says, unaudited, untold = hiding.says(path)
-        read = read_run(path, hidden, hiding.listed.pop(str(path), None))
+        read = hiding.told(read_run(path, hidden, hiding.listed.pop(str(path), None)))
         held = structs.replace(read, says=says, unaudited=unaudited, untold=untold)
         if known:
             known.add(held, hidden)

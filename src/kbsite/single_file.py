@@ -80,7 +80,7 @@ def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
             return looked_over(site, stored), stored
     if not folder.is_dir():
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
-    stored = read_run(folder, hiding.of(folder))
+    stored = hiding.told(read_run(folder, hiding.of(folder)))
     alone = replace(site, runs=(stored,), floor_runs=(), boards=(), findings=())
     return looked_over(alone, stored), stored
 

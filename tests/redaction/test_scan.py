@@ -166,6 +166,12 @@ def test_a_named_secret_is_hidden_however_its_quotes_are_written(text: str) -> N
     assert secret not in hidden(text.replace("{}", secret))
 
 
+@pytest.mark.parametrize("kind", ["github", "google", "hugging face", "npm", "groq", "notion"])
+def test_a_token_may_stand_within_a_name(kind: str) -> None:
+    secret = planted(1, kind).secret
+    assert secret not in hidden(f"mcp__{secret} MY_{secret}")
+
+
 @pytest.mark.parametrize("around", SURROUNDED)
 def test_a_short_value_of_the_list_is_a_word_behind_an_escape(around: str) -> None:
     looker = Looker(Known([Value(b"build7", DENIED)]))

@@ -356,6 +356,32 @@ def test_a_name_is_hidden_in_json_as_it_is_in_a_log(
     assert shown.replace("xxxxxxxx", "marianne") == log
 
 
+def test_what_was_wrong_with_a_run_tells_no_secret_and_no_person(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    one = planted(4, "github")
+    folder = make_run(settings.runs / "demo", run_id="one")
+    (folder / "files").mkdir()
+    (folder / "files" / "python").symlink_to(f"/home/marianne/.venv/{one.secret}/bin/python")
+    built = build(settings)
+    single_file.write(settings, "one", tmp_path / "single" / "run.html")
+    page = (built.out / "runs" / "one" / "index.html").read_text("utf-8")
+
+    assert "a symbolic link (to /home/xxxxxxxx/.venv/" in page
+    for out in (built.out, tmp_path / "single"):
+        assert places_of(out, one.secret) == []
+        assert places_of(out, "marianne") == []
+
+
+def test_a_key_in_the_command_line_of_a_run_is_hidden(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    key = planted(4, "api key").secret
+    make_run(settings.runs / "demo", command=("claude", "--api-key", key, "-p", "go"))
+
+    assert places_of(build(settings).out, key) == []
+
+
 def test_names_that_become_the_same_are_told_apart(settings: Settings, make_run: MakeRun) -> None:
     names = [f"files/{planted(seed, 'groq').secret}.py" for seed in range(3)]
     make_run(settings.runs / "demo", run_id="one", files=dict.fromkeys(names, b"x = 1\n"))

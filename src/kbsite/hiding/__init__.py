@@ -26,7 +26,7 @@ from kbsite.model.redaction import Hidden, Span, covered
 from kbsite.store.files import Refused, Stored, contents, numbered
 from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
-from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, is_partial, run_folders
+from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, StoredRun, is_partial, run_folders
 from kbsite.store.settings import Settings, denied_of
 
 __all__ = ["Hiding", "Looked", "denied_of", "hiding_of"]
@@ -170,6 +170,16 @@ class Hiding(Struct, dict=True):
         return covered(data, self._looking.looker.look(data).spans).decode(
             "utf-8", "surrogateescape"
         )
+
+    def told(self, stored: StoredRun) -> StoredRun:
+        """A run as it was read, with what is to be hidden of what was found wrong with it covered.
+
+        Where a link leads, say, stands in none of its files.
+        """
+        if not stored.findings:
+            return stored
+        found = [replace(one, message=self.text(one.message)) for one in stored.findings]
+        return structs.replace(stored, findings=tuple(found))
 
     @cached_property
     def _looking(self) -> Looking:

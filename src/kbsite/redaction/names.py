@@ -21,10 +21,10 @@ _OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
 
 def _between(gap: bytes) -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
-    gaps = gap + b"{0,3}"
+    gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}n){0,16}"
     assigned = _MARK + rb"?\]?" + gaps + rb"(?::=|=>|[:=])" + gaps + _OPEN + b"?"
     listed = (
-        _MARK + gaps + rb"," + gaps + _OPEN + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps
+        _MARK + gaps + rb"," + lines + _OPEN + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps
         + _OPEN + b")?"
     )  # fmt: skip
     return _ESCAPES + rb"(?:" + assigned + b"|" + listed + rb"|>|&gt;)"

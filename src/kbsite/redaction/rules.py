@@ -63,7 +63,7 @@ def token(
     Where many words begin so, `gate` says how it goes on where looking closely is worth it.
     """
     literal = start.replace(b"\\", b"")
-    before = b"" if len(literal) > 5 else AFTER
+    before = b"" if len(literal) > 5 else rb"(?:(?<=_)|" + AFTER + b")"
     found = late(before + b"(" + start + rest + b")")
     near = gate or (start if len(literal) > 4 else start + rb"[A-Za-z0-9_-]{12}")
     encoded = (literal,) if len(literal) >= 4 and not gate else ()
