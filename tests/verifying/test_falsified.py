@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,15 @@ def _faster(site: Path) -> None:
 def _add_file(site: Path) -> None:
     (site / f"{FIRST}/raw/files").mkdir()
     (site / f"{FIRST}/raw/files/more.py").write_text("pass\n")
+
+
+def _packed(path: str) -> Callable[[Path], None]:
+    """A compressed copy that says something else: who takes gzip is sent that one."""
+
+    def spoil(site: Path) -> None:
+        (site / path).write_bytes(gzip.compress(b"<p>false"))
+
+    return spoil
 
 
 def _no_table(site: Path) -> None:
@@ -174,6 +184,18 @@ PLANTED = [
             "demo/better.html", says="no page that follows"),
     Planted("the parquet", lambda site: (site / "data/runs.parquet").write_bytes(b"PAR1"),  # type: ignore[arg-type]
             "data/runs.parquet"),
+    Planted("a page in place of a page", _packed("demo/index.html.gz"), "demo/index.html.gz",
+            says="a server may show it"),
+    Planted("a script in place of a script", _packed("static/runs.js.gz"), "static/runs.js.gz",
+            says="a server may show it"),
+    Planted("a solution in place of a solution", _packed(f"{FIRST}/raw/solution.py.gz"),
+            f"{FIRST}/raw/solution.py.gz", says="manifest"),
+    Planted("an audit in place of an audit", _packed(f"{LEAKY}/raw/audit.yaml.gz"),
+            f"{LEAKY}/raw/audit.yaml.gz", says="manifest"),
+    Planted("rules that lead elsewhere", lambda site: (site / "_redirects").write_text("/ /b"),  # type: ignore[arg-type]
+            "_redirects", says="no file that follows"),
+    Planted("what is hidden taken away", lambda site: (site / "data/redaction.json").unlink(),
+            "data/redaction.json", says="missing"),
     Planted("a page taken away", lambda site: (site / "audits/index.html").unlink(),
             "audits/index.html", says="missing"),
 ]  # fmt: skip

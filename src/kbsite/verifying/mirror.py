@@ -43,6 +43,8 @@ class Mirror:
     """By run and file, the hashes before and after of what is published with parts covered."""
     _names: dict[str, str] = field(default_factory=dict)
     """Where files of the folder stand in the site."""
+    _copies: set[str] = field(default_factory=set)
+    """Compressed copies that were held against what they are of."""
 
     def __post_init__(self) -> None:
         self._covered = {}
@@ -63,10 +65,12 @@ class Mirror:
         own = self.folder / _board(data) / run_id
         self._put(own, run_id, RUN, data)
         self._names[str(own)] = f"runs/{run_id}"
+        self._packed(run_id, RUN, data)
         for name in (MANIFEST, AUDIT):
             held = self.place.read(raw_path(run_id, name))
             if held is not None:
                 self._put(own, run_id, name, held)
+                self._packed(run_id, name, held)
         listed = self._listed(own)
         for name in listed:
             self._take_file(own, run_id, name)
@@ -83,14 +87,15 @@ class Mirror:
         data = self.place.read(raw_path(run_id, name))
         if data is not None:
             self._put(own, run_id, name, data)
-            self._packed(run_id, Stored(name, str(own / name), len(data)), data)
+            self._packed(run_id, name, data)
 
-    def _packed(self, run_id: str, file: Stored, data: bytes) -> None:
+    def _packed(self, run_id: str, name: str, data: bytes) -> None:
         """Say where the compressed copy of a large file is another one."""
-        where = gzip_path(run_id, file)
+        where = gzip_path(run_id, Stored(name, name, len(data)))
         packed = self.place.read(where) if where else None
         if where is None or packed is None:
             return
+        self._copies.add(where)
         try:
             with gzip.open(io.BytesIO(packed)) as stream:
                 # A byte more than there is to be: whatever else it holds is not unpacked.
@@ -98,7 +103,7 @@ class Mirror:
         except (OSError, EOFError, zlib.error):
             same = False
         if not same:
-            self._say(where, f"does not hold what {raw_path(run_id, file.name)} holds")
+            self._say(where, f"does not hold what {raw_path(run_id, name)} holds")
 
     def _put(self, own: Path, run_id: str, name: str, data: bytes) -> None:
         path = own / name
@@ -120,7 +125,7 @@ class Mirror:
     def _unlisted(self, run_id: str, listed: dict[str, str]) -> None:
         known = {raw_path(run_id, name) for name in (*listed, RUN, MANIFEST, AUDIT)}
         for path in below(self.place.names(), f"runs/{run_id}/raw"):
-            if path not in known and path.removesuffix(".gz") not in known:
+            if path not in known and path not in self._copies:
                 self._say(path, "not in the run's manifest; it was added after the run")
 
     def hashes(self, own: Path) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from kbsite.model.redacted import Redactions
 from kbsite.pages.data import SITE
 from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
+from kbsite.reading import MARKER
 from kbsite.rendering import Templates, environment
 from kbsite.store.files import contents
 from kbsite.store.parsing import InvalidFileError, json_data
@@ -31,6 +32,9 @@ from kbsite.verifying.places import Place
 
 _DRAWN = (".png",)
 """Files whose bytes depend on the fonts of a machine; what they are drawn from is compared."""
+
+FOR_HOSTS = ("_headers", ".nojekyll", "CNAME", ".htaccess")
+"""Files that whoever publishes a site adds to it, to tell a host how."""
 
 MOST_BYTES = 64_000_000
 """Bytes of a record of the site: whoever publishes it may be nobody's friend."""
@@ -123,6 +127,9 @@ class _Verifying:
                 tick(page.path, done, len(pages))
             yield from self._page(page, templates)
         yield from self._static()
+        if self._place.read(REDACTION) is None:
+            yield Finding(Severity.ERROR, REDACTION, "missing; it tells what is hidden of runs")
+        self._seen.add(REDACTION)
         yield from self._more()
 
     def _page(self, page: Page, templates: Templates) -> Iterator[Finding]:
@@ -169,8 +176,18 @@ class _Verifying:
             run_id = rest.partition("/")[0]
             if head == "runs" and "/" in rest and run_id not in known and run_id != "index":
                 hidden.add(run_id)
-            elif name.endswith(".html") and name not in self._seen and "/raw/" not in name:
-                yield Finding(Severity.ERROR, name, "no page that follows from the raw data")
+            elif name not in self._seen and not _elsewhere(name):
+                if name.endswith(".html"):
+                    yield Finding(Severity.ERROR, name, "no page that follows from the raw data")
+                elif self._held.kbsite == __version__:
+                    message = "no file that follows from the raw data, and a server may show it"
+                    yield Finding(Severity.ERROR, name, message)
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
             yield Finding(Severity.ERROR, f"runs/{run_id}", message)
+
+
+def _elsewhere(name: str) -> bool:
+    """Whether a file is looked at elsewhere, is the search's, or is what hosts are told by."""
+    raw = name.startswith("runs/") and "/raw/" in name
+    return raw or name.startswith("search/") or name in (MARKER, *FOR_HOSTS)
