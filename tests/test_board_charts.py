@@ -29,7 +29,7 @@ from tests.test_boards import attempt, config
 from tests.test_ranking_and_audits import HACK
 
 STATIC = Path(__file__).parents[1] / "static"
-CSS = (STATIC / "board_charts.css").read_text("utf-8")
+CSS = (STATIC / "board.css").read_text("utf-8")
 TIME, TOKENS = MEASURES
 COST = cost_measure(PriceTable())
 HOSTILE = "<script>alert(1)</script>\x00\u202e\"'&amp;{{7*7}}"
@@ -235,7 +235,7 @@ def test_ends_are_counted_over_all_attempts_of_a_contender() -> None:
 @pytest.mark.parametrize("reason", EndReason)
 def test_every_end_has_its_colour_and_its_words(reason: EndReason) -> None:
     made = ends(board(config("p"), [took(attempt("a"), end=reason)]))
-    styles = (Path(__file__).parents[1] / "static" / "board_charts.css").read_text()
+    styles = (Path(__file__).parents[1] / "static" / "board.css").read_text()
 
     assert len(shapes(made, f"bc-end-{reason.value}")) == 2
     assert any(text.startswith(f"{reason.value.replace('_', ' ')}: ") for text in texts(made))
@@ -378,7 +378,7 @@ def test_the_charts_have_no_colours_but_the_theme_s() -> None:
 
     assert used <= set(re.findall(r"--([a-z]+):", theme))
     values = re.findall(r"(?:fill|stroke|color|background):\s*([^;]+);", CSS)
-    assert all(re.fullmatch(r"var\(--[a-z]+\)", value) for value in values)
+    assert all(re.fullmatch(r"var\(--[a-z]+\)|currentcolor", value) for value in values)
 
 
 # What a verdict takes out.

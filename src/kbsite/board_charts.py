@@ -1,7 +1,7 @@
 """Charts of a board: drawings without script or style of their own, with their data in tables.
 
 A drawing is one picture to a screen reader, named by its title; what it shows can be read, and its
-runs opened, from the table. Colours are classes of static/board_charts.css, and no colour says
+runs opened, from the table. Colours are classes of static/board.css, and no colour says
 anything that a shape, a word or a number does not say too.
 """
 

@@ -135,11 +135,11 @@ def test_only_boards_link_the_charts_style_sheet(out: Path) -> None:
     linking = {
         path.relative_to(out).as_posix()
         for path in out.rglob("*.html")
-        if "board_charts.css" in path.read_text("utf-8")
+        if "board.css" in path.read_text("utf-8")
     }
 
     assert linking == {"demo/index.html"}
-    assert (out / "static/board_charts.css").is_file()
+    assert (out / "static/board.css").is_file()
 
 
 def test_the_page_says_what_letters_mean_in_one_sentence(page: Any) -> None:
