@@ -234,6 +234,17 @@ def _no_run_any_more(runs: Path) -> None:
             path.unlink()
 
 
+def _called_otherwise(runs: Path) -> None:
+    # What run.json says stays as it was: the folder's name is what counts.
+    folder = next(runs.glob("demo/*_long_*"))
+    folder.rename(folder.with_name(f"{folder.name}-x"))
+
+
+def _called_as_before(runs: Path) -> None:
+    folder = next(runs.glob("demo/*_long_*-x"))
+    folder.rename(folder.with_name(folder.name.removesuffix("-x")))
+
+
 def _alone(runs: Path) -> None:
     for run in sorted(runs.glob("demo/*/"))[1:]:
         shutil.rmtree(run)
@@ -251,11 +262,16 @@ def _title(runs: Path) -> None:
 
 CHANGES: list[Change] = [
     _score, _problem_of_another, _cited, _another_verdict, _no_audit, _cut_short, _row_within,
-    _grown_at_once, _long_text, _broken, _no_run_any_more, _gone, _floors, _title, _alone,
+    _grown_at_once, _long_text, _called_otherwise, _called_as_before, _broken, _no_run_any_more,
+    _gone, _floors, _title, _alone,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+@pytest.mark.parametrize(
+    "change",
+    [one for one in CHANGES if one is not _called_as_before],
+    ids=lambda change: change.__name__.strip("_"),
+)
 def test_whatever_changes_the_site_is_the_one_that_a_build_from_nothing_makes(
     settings: Settings, change: Change
 ) -> None:
@@ -806,3 +822,18 @@ def test_links_and_empty_folders_count_where_a_build_tells_of_them(settings: Set
         Path(finding.path).name for finding in built.findings
     }
     assert tree(built.out) == from_nothing(settings)
+
+
+def test_a_run_that_is_called_otherwise_is_called_so_in_what_is_listed_of_its_board(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    own = read_problem(settings.problems / "softmax").hash
+    folder = make_run(settings.runs / "demo", problem_hash=own)
+    build(settings)
+    folder.rename(folder.with_name(f"{folder.name}-x"))
+    after = tree(build(settings).out)
+    board = json.loads((settings.out / "data" / "leaderboard.json").read_text("utf-8"))["boards"][0]
+
+    assert board["rows"][0]["cells"][0]["run"] == f"{folder.name}-x"
+    assert after == from_nothing(settings)

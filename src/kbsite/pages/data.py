@@ -143,12 +143,13 @@ def _listed_text(site: Site, board: Board) -> str:
 
 def _listed_of(site: Site, board: Board, shortcuts: Sequence[ListedLeak]) -> str:
     """A digest of all that is listed of a board, of audits no words; empty if it is not known."""
-    held = [(site.by_id[run_id].unaudited, site.by_id[run_id].audit) for run_id in runs_of(board)]
+    ids = runs_of(board)
+    held = [(site.by_id[run_id].unaudited, site.by_id[run_id].audit) for run_id in ids]
     if not all(unaudited for unaudited, _ in held):
         return ""
     cells = [(cell.due, cell.below_floor) for _, _, cell in board.cells]
     runs = [(told, audit and (audit.verdict, audit.date, audit.counts)) for told, audit in held]
-    return digest(board_alone(site, board), shortcuts, plain((cells, runs)))
+    return digest(board_alone(site, board), shortcuts, plain((cells, ids, runs)))
 
 
 def _csv_line(site: Site, stored: StoredRun) -> str:
