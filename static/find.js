@@ -197,6 +197,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   let away = false; // whether the reader stands behind that hit, at none
   let searches = 0;
   let searching = false;
+  let unread = 0; // parts that could not be had
 
   function textOf(html) {
     const lines = html.replace(/\r\n?/g, "\n").replace(/(<pre[^>]*>)\n/g, "$1"); // as browsers read it
@@ -250,7 +251,9 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   function tell() {
     const more = searching ? "…" : "";
-    found.textContent = hits.length ? `${away ? "–" : hit + 1} of ${hits.length}${more}` : more || "nothing found";
+    const less = unread ? ` (${unread} of ${parts.length} parts could not be read)` : "";
+    const told = hits.length ? `${away ? "–" : hit + 1} of ${hits.length}${more}` : more || "nothing found";
+    found.textContent = told + less;
   }
 
   // What was found is not what is asked for any more, nor what a search still finds.
@@ -258,6 +261,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
     searches += 1;
     searching = false;
     hits = [];
+    unread = 0;
     found.textContent = "";
   }
 
@@ -288,8 +292,13 @@ document.addEventListener("transcript", ({ detail: run }) => {
     for (const part of parts) {
       // What is here already is searched before the rest is asked for.
       if (part === parts[1]) parts.forEach(run.ask);
-      const steps = await textsOf(part).catch(() => []);
+      const steps = await textsOf(part).catch(() => null);
       if (mine !== searches) return;
+      if (!steps) {
+        unread += 1;
+        order += part.items;
+        continue;
+      }
       for (const { anchor, text } of steps) {
         if (from) orders.set(anchor, order);
         for (const nth of matchesIn(text, wanted).keys()) hits.push({ anchor, order, nth });

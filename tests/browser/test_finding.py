@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import re
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.conftest import Open
 from tests.browser.finding import find
@@ -117,3 +120,19 @@ def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open
     expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
     page.wait_for_timeout(900)
     expect(page.locator(".steps > li.here")).to_be_in_viewport()
+
+
+def test_a_part_that_cannot_be_read_is_told_and_asked_for_again(
+    open_run: Open, context_of: functools.partial[BrowserContext]
+) -> None:
+    address = open_run().url
+    page = context_of().new_page()
+    page.route("**/steps-0003.html", lambda route: route.abort())
+    page.goto(address)
+    find(page, "secret thought")
+    found = page.locator("#found")
+    expect(found).to_have_text(re.compile(r"^1 of \d+ \(1 of \d+ parts could not be read\)$"))
+    page.unroute("**/steps-0003.html")
+    find(page, "secret thought ")
+
+    expect(found).to_have_text(f"1 of {ROUNDS}", timeout=15000)

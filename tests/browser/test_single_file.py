@@ -37,6 +37,7 @@ WITH_PAGES = {
     "test_a_page_whose_part_does_not_come_shows_what_it_has",
     "test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept",
     "test_without_what_finds_a_link_to_lines_leads_to_their_step",
+    "test_a_part_that_cannot_be_read_is_told_and_asked_for_again",
     "test_finding_is_loaded_for_a_pointer_that_moves_and_not_for_one_at_rest",
 }
 """What holds for a site only, where parts and long texts are pages to go to, and find.js is asked
