@@ -152,6 +152,7 @@
   class Part {
     list = null;
     wait = null;
+    sought = 0; // by how many a step is sought in it
     #ranges = null;
     #marks = null;
     #tools = null;
@@ -204,7 +205,7 @@
   }
 
   function drop(part) {
-    if (!part.list || part.section.contains(document.activeElement)) return;
+    if (!part.list || part.sought || part.section.contains(document.activeElement)) return;
     part.section.style.minHeight = `${part.section.offsetHeight}px`;
     part.section.replaceChildren(...part.placeholder);
     part.list = null;
@@ -387,10 +388,20 @@
 
   async function elementOf(anchor) {
     const held = document.getElementById(anchor);
-    if (held) return held;
-    const loaded = await Promise.all(candidates(anchor).map(load)).finally(unveil);
-    return document.getElementById(anchor)
-      ?? nearest(anchor, [steps, ...loaded.map((part) => part.list)]);
+    if (held) {
+      unveil(); // parts may share lines: the one that was waited for is not the one that is asked for
+      return held;
+    }
+    // Several may hold the line, and none of them goes away while another is waited for.
+    const asked = candidates(anchor);
+    for (const part of asked) part.sought += 1;
+    try {
+      await Promise.all(asked.map(load));
+      return document.getElementById(anchor) ?? nearest(anchor, [steps, ...asked.map((part) => part.list)]);
+    } finally {
+      unveil();
+      for (const part of asked) part.sought -= 1;
+    }
   }
 
   async function goTo(anchor, top = null) {
