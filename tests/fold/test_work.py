@@ -121,3 +121,19 @@ def test_a_patch_of_lines_that_are_alike_finds_its_place_in_proportion_to_them()
     files.apply(Edit("f", None, "", patch=patch))
 
     assert files.content("f") is None
+
+
+@pytest.mark.parametrize(
+    "unit", ["git ", "ruff ", "sed a ", "tee ", "gawk ", "glob ", ">", "find "]
+)
+def test_what_words_of_a_command_may_change_is_told_in_proportion_to_them(unit: str) -> None:
+    # Looking from each word to the end of the line takes an hour here.
+    script = f"if true; then\n{unit * (1_000_000 // len(unit))}; fi"
+
+    assert left(script, {"/w/a.py": "x"}) in ({}, {"/w/a.py": None})
+
+
+def test_a_short_line_of_a_long_script_changes_what_it_names() -> None:
+    script = "if true; then\n" + "echo x\n" * 1000 + "git log\nsed -i s/x/y/ a.py; fi"
+
+    assert left(script, {"/w/a.py": "x", "/w/b.py": "x"}) == {"/w/a.py": None}

@@ -16,9 +16,14 @@ _EVERYWHERE = late(
     r"\bgit\b[^\n]*\b(?:checkout|restore|stash|reset|apply|am|pull|merge|rebase|clean|switch|"
     r"revert|cherry-pick|mv|rm)\b|\b(?:patch|xargs|rsync|tar|unzip|black|isort|autopep8|yapf|"
     r"prettier|clang-format|dos2unix)\b|\bruff\b[^\n]*(?:\bformat\b|--fix)|"
-    r"\bfind\b[^\n]*-(?:exec|ok|delete)|\b(?:rglob|glob|walk|listdir|argv)\b[^\0]*(?:write|open)"
+    r"\bfind\b[^\n]*-(?:exec|ok|delete)"
 )
 """What may change files that it does not name."""
+_WALKS = late(r"\b(?:rglob|glob|walk|listdir|argv)\b")
+_OPENS = late(r"write|open")
+LONGEST_LINE = 2000
+"""Characters of a line from which a program in it may change every file."""
+_PROGRAM = late(r"\b(?:git|ruff|find|sed|perl|ruby|g?awk|tee|cp|mv|rm)\b")
 _WRITES = late(
     r">(?!&|[ \t]*/dev/null)|\b(?:sed|perl|ruby|awk|gawk)\b[^\n;|&]*[ \t](?:-\w*i|--in-place)|"
     r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink)\b|\.write\w*\(|writeFile|\bshutil\b|"
@@ -37,14 +42,22 @@ def concerned(text: str, paths: Sequence[str]) -> list[str]:
     """The files that a part of a command may change, told by its words alone."""
     if not paths:
         return []
-    if _EVERYWHERE.search(text):
+    # Words that stand together in a line are looked for again from each of them.
+    long = (line for line in text.split("\n") if len(line) > LONGEST_LINE)
+    if any(map(_PROGRAM.search, long)) or _EVERYWHERE.search(text) or _walks(text):
         return list(paths)
     if not _WRITES.search(text):
         return []
     named = [path for path in paths if posixpath.basename(path) in text]
     # What is written to has a name that is put together, or matches several.
-    hidden = re.search(r">[ \t]*[\"']?[^\s;|&]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]", text)
+    hidden = re.search(r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]", text)
     return list(paths) if hidden else named
+
+
+def _walks(text: str) -> bool:
+    """Whether it writes or opens files behind looking for some."""
+    walk = _WALKS.search(text)
+    return walk is not None and _OPENS.search(text, walk.end()) is not None
 
 
 def printed(command: Simple, content: Content) -> str | None:
