@@ -17,7 +17,8 @@ _REST = (
     rf"(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*+)|(?P<name>{_NAME}(?:\.{_NAME})*+)"
     r"|(?P<sign><<<|>>>|::|->|[-+*/%&|^<>=!]=|&&|\|\||<<|>>|[^\w\s])"
 )
-_SHORT = r"[rRbBuUfF]{0,2}(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
+# One that nothing closes is taken as it stands, not looked for again from its next quote.
+_SHORT = r"[rRbBuUfF]{0,2}(?:\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?)"
 _IN_PYTHON: Final = re.compile(
     r"\s++|\\\n|#[^\n]*+"
     r"|(?P<long>[rRbBuUfF]{0,2}(?:\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*+\"\"\""
