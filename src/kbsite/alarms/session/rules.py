@@ -15,10 +15,10 @@ from kbsite.late import late
 from kbsite.model.alarm import Level
 
 _LOOPBACK = late(r"\b(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|host\.docker\.internal)\b|\[::1\]")
-_HOST = late(r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|ai|dev|co|edu|gov|cn|sh|me)\b")
+_HOST = late(r"https?://|[\w-]\.(?:com|org|net|io|ai|dev|co|edu|gov|cn|sh|me)\b")
 _ANSWERS: Final = late(
     r"raw\.githubusercontent|gist\.|github\.com/[^/\s]+/[^/\s]+/(?:blob|raw|archive)|leaderboard|"
-    r"submission|solution|kernelbench|huggingface\.co/[^\s]*/(?:resolve|raw)|pastebin",
+    r"submission|solution|kernelbench|huggingface\.co/[^\s]{0,400}/(?:resolve|raw)|pastebin",
     re.IGNORECASE,
 )
 _PACKAGES: Final = {
