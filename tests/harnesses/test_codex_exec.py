@@ -150,6 +150,14 @@ def test_a_result_of_an_unusual_shape_is_shown_as_it_is(result: object) -> None:
     assert any("2 matches" in getattr(e, "output", "") + getattr(e, "raw", "") for e in found)
 
 
+def test_what_a_failed_mcp_call_gave_back_is_shown_below_its_error() -> None:
+    result = {"content": [{"type": "text", "text": "half of it"}]}
+    error = {"message": "timeout"}
+    found = events(completed("mcp_tool_call", server="gh", tool="find", result=result, error=error))
+
+    assert only(ToolResult, found).output == "timeout\nhalf of it"
+
+
 def test_failed_mcp_call_has_its_error() -> None:
     found = events(
         completed(

@@ -174,7 +174,7 @@ def _result(row: Row, kind: str, call_id: str) -> ToolResult:
     states = mapping(item.get("agents_states"))
     body = {
         "command_execution": text(item.get("aggregated_output")),
-        "mcp_tool_call": error or joined(block.text for block in held),
+        "mcp_tool_call": joined(filter(None, [error, *(block.text for block in held)])),
         "collab_tool_call": dump(states) if states else "",
     }.get(kind, error)
     went_wrong = text(item.get("status")) in _FAILED or bool(error)
