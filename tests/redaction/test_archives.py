@@ -43,6 +43,24 @@ def test_an_archive_that_holds_a_secret_or_is_closed_is_withheld(
     assert Hiding(Redact()).of(clean).files == {}
 
 
+@pytest.mark.parametrize("form", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_text_of_wide_characters_that_holds_a_secret_is_withheld(
+    settings: Settings, make_run: MakeRun, form: str
+) -> None:
+    one = planted(4, "openai project")
+    data = f"set as it was told: {one.secret}\r\n".encode(form)
+    folder = make_run(settings.runs / "demo", run_id="one", files={"check.log": data})
+    clean = make_run(settings.runs / "demo", files={"check.log": "nothing to hide".encode(form)})
+    built = build(settings)
+
+    assert [span.rule for span in Hiding(Redact()).of(folder).files["check.log"]] == ["archive"]
+    assert Hiding(Redact()).of(clean).files == {}
+    assert not any(
+        one.secret.encode(form)[4:] in path.read_bytes()
+        for path in built.out.rglob("*") if path.is_file()
+    )  # fmt: skip
+
+
 def test_of_a_zip_archive_the_members_are_covered(settings: Settings, make_run: MakeRun) -> None:
     one = planted(4, "openai project")
     folder = make_run(

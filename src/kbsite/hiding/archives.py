@@ -1,4 +1,4 @@
-"""Archives among the files of a run: what they hold, within bounds."""
+"""Archives among the files of a run, and texts in UTF-16: what they hold, within bounds."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ _PACKED: Final[tuple[tuple[bytes, _Opener], ...]] = (
 _SEALED: Final = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
 """What begins an archive that cannot be unpacked here."""
 _STARTS: Final = (_ZIP, *_SEALED, *(magic for magic, _ in _PACKED))
+_WIDE: Final = (
+    (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+)  # fmt: skip
+_START: Final = 16
+"""Bytes of a file by which it is told whether it is one."""
 
 _BROKEN = (
     OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
@@ -46,8 +52,19 @@ def is_zip(start: bytes) -> bool:
 
 
 def is_archive(start: bytes) -> bool:
-    """Whether a file that starts with these bytes is an archive."""
-    return start.startswith(_STARTS)
+    """Whether a file that starts with these bytes is an archive, or a text of wide characters."""
+    return start.startswith(_STARTS) or _wide(start) is not None
+
+
+def _wide(start: bytes) -> str | None:
+    """How a text of wide characters is written, by its mark or by the zeros in its letters."""
+    for mark, name in _WIDE:
+        if start.startswith(mark):
+            return name
+    even, odd = start[:_START:2], start[1:_START:2]
+    if len(start) < _START or any(even) == any(odd):
+        return None
+    return "utf-16-le" if all(even) else "utf-16-be" if all(odd) else None
 
 
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -58,10 +75,13 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
     left = [UNPACKED]
     try:
         with path.open("rb") as stream:
-            start = stream.read(8)
+            start = stream.read(_START)
             stream.seek(0)
             opened = next((how for magic, how in _PACKED if start.startswith(magic)), None)
-            if opened is not None:
+            wide = _wide(start)
+            if wide is not None:
+                yield "", _bounded(stream, left).decode(wide, "replace").encode("utf-8")
+            elif opened is not None:
                 yield "", _bounded(opened(stream), left)
             elif start.startswith(_ZIP):
                 yield from _zipped(stream, left)
