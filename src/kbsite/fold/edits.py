@@ -46,6 +46,14 @@ class Files:
         """What the diffs of `edits` hang on: the content of each of their files."""
         return tuple(self.content(edit.path) for edit in edits)
 
+    def learn(self, edits: tuple[Edit, ...], content: str | None) -> None:
+        """Take down what the one file of some edits held before them, where that is known."""
+        paths = {edit.path for edit in edits}
+        if content is None or len(paths) != 1 or len(content) > LARGEST:
+            return
+        self._work.take(len(content))
+        self._known[self._key(paths.pop())] = content
+
     def replayed(self, contents: Mapping[str, str | None], told: int) -> list[FileDiff]:
         """What a shell command made of files, taken as done; None for one that cannot be told.
 

@@ -202,6 +202,7 @@ class Fold:
         if not call.edits or result.is_error:
             return
         known = self._known(call)
+        known.learn(call.edits, _original(result))
         if known.contents(call.edits) != before:
             # The files changed between the call and its result: the diff is taken anew.
             draft.diffs = known.diffs(call.edits)
@@ -349,6 +350,18 @@ def still_ended(finish: Finish | None, event: Event) -> Finish | None:
     # It was the end of a turn only: somebody speaks or acts again, and that may have been cut.
     said = isinstance(event, Message) and not event.injected
     return None if said or isinstance(event, ToolCall | Thought) else finish
+
+
+_ORIGINALS = ("originalFile", "originalContent")
+"""Keys under which a CLI keeps a whole file as it was before a call changed it."""
+
+
+def _original(result: ToolResult) -> str | None:
+    """The file as it was before a call; None where its CLI did not record that."""
+    if isinstance(result.recorded, str):
+        return None
+    held = (result.recorded.get(key) for key in _ORIGINALS)
+    return next((text for text in held if isinstance(text, str)), None)
 
 
 def _has_run(call: ToolCall, result: ToolResult) -> bool:
