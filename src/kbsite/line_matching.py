@@ -35,6 +35,8 @@ class LineMatcher(SequenceMatcher[str]):
         self._most = LEAST + EACH * (len(old) + len(new))
         weighed = (count + 1 for count in _counts(old, new))
         self._upto = list(accumulate(weighed, initial=0))
+        self.pairs = self._upto[-1] - len(old)
+        """Number of pairs of equal lines that are weighed."""
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
@@ -54,11 +56,6 @@ class LineMatcher(SequenceMatcher[str]):
             except _TooLongError:
                 self._anchored = list(_anchored(*self._lines))
         return self._anchored
-
-
-def pairs(old: Sequence[str], new: Sequence[str]) -> int:
-    """Number of pairs of equal lines that difflib weighs."""
-    return sum(_counts(old, new))
 
 
 def _counts(old: Sequence[str], new: Sequence[str]) -> Iterator[int]:

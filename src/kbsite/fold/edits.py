@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kbsite.fold.patches import moved_to, patch_lines, patched
 from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
-from kbsite.line_matching import LineMatcher, pairs
+from kbsite.line_matching import LineMatcher
 from kbsite.model.event import Edit
 from kbsite.model.transcript import DiffLine, FileDiff
 
@@ -206,8 +206,8 @@ def _grouped(old: list[str], new: list[str], context: int) -> Iterable[list[_Opc
     """The hunks of a diff, each as what becomes of stretches of the old lines."""
     if not old and not new:
         return []
-    if old and new and pairs(old, new) <= MATCHES:
-        return LineMatcher(old, new).get_grouped_opcodes(context)
+    if old and new and (matcher := LineMatcher(old, new)).pairs <= MATCHES:
+        return matcher.get_grouped_opcodes(context)
     # A file that is new, or gone, or two texts that are too alike to be matched in time.
     return [[("replace", 0, len(old), 0, len(new))]]
 

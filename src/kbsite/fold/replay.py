@@ -87,7 +87,7 @@ def outcome(
         return Outcome({}, posixpath.normpath(enters[1]) if sure or enters[1] == folder else None)
     work = work or Work()
     try:
-        return _Replay(folder, folder, known, dict(known), work, ran, succeeded).outcome(script)
+        return _Replay(folder, folder, dict(known), work, ran, succeeded).outcome(script)
     except _SpentError:
         return Outcome({}, None)
 
@@ -101,7 +101,6 @@ class _Replay(Struct):
 
     start: str | None
     folder: str | None
-    known: Mapping[str, str]
     there: dict[str, str]
     """The files whose content is known now."""
     work: Work

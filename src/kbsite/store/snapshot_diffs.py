@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kbsite.line_matching import LineMatcher, pairs
+from kbsite.line_matching import LineMatcher
 from kbsite.store.runs import StoredRun
 from kbsite.store.snapshots import LONGEST, SNAPSHOTS
 
@@ -43,18 +43,18 @@ def _lines(data: bytes) -> list[str]:
 def _diff(before: list[str], after: list[str], old: str, new: str) -> str:
     if before == after:
         return ""
-    if pairs(before, after) > MATCHES:
+    matcher = LineMatcher(before, after)
+    if matcher.pairs > MATCHES:
         head = f"@@ -1,{len(before)} +1,{len(after)} @@"
         rows = [f"--- {old}", f"+++ {new}", head]
         rows += [f"-{line}" for line in before] + [f"+{line}" for line in after]
     else:
-        rows = list(_unified(before, after, old, new))
+        rows = [f"--- {old}", f"+++ {new}", *_hunks(before, after, matcher)]
     return "".join(f"{row}\n" for row in rows)
 
 
-def _unified(before: list[str], after: list[str], old: str, new: str) -> Iterator[str]:
-    yield from (f"--- {old}", f"+++ {new}")
-    for hunk in LineMatcher(before, after).get_grouped_opcodes(CONTEXT):
+def _hunks(before: list[str], after: list[str], matcher: LineMatcher) -> Iterator[str]:
+    for hunk in matcher.get_grouped_opcodes(CONTEXT):
         (_, start, _, start_new, _), (_, _, end, _, end_new) = hunk[0], hunk[-1]
         yield f"@@ -{_span(start, end)} +{_span(start_new, end_new)} @@"
         for tag, first, last, first_new, last_new in hunk:
