@@ -20,14 +20,12 @@ _GAP: Final = (
 """What stands between words, over the ends of lines that a diff or a tool has numbered."""
 _WORD: Final = rb"[^\s\\\"'`]"
 
-_FLAG_GATE: Final = (
-    rb"--[A-Za-z-]{0,24}(?:key|token|secret|password|passphrase|credential|pat)[ \t]{1,3}"
-    rb"(?:\\{0,4}[\"'`])?[A-Za-z0-9+/=_.~!#%^&*@-]{8}"
-)
-_FLAG: Final = late(
+_FLAGGED: Final = (
     rb"--[A-Za-z-]{0,24}(?:key|token|secret|password|passphrase|credential|pat)[ \t]{1,3}(?:"
-    + _QUOTE + rb")?([A-Za-z0-9+/=_.~!#%^&*@-]{8,512})"
+    + _QUOTE + b")?"
 )  # fmt: skip
+_VALUE: Final = rb"[A-Za-z0-9+/=_.~!#%^&*@-]"
+_FLAG: Final = late(_FLAGGED + b"(" + _VALUE + b"{8,512})")
 _USER: Final = late(
     AFTER + rb"(?:-u|--user)(?:[ \t=]{1,2})(?:" + _QUOTE + rb")?[A-Za-z0-9_.@+-]{1,80}:("
     + _WORD + rb"{6,200})"
@@ -51,7 +49,7 @@ _AUTH: Final = late(rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"([A-Za-z0-9+/]{1
 _PAIR: Final = re.compile(rb"[\x21-\x7e]{1,200}?:([\x21-\x7e]{4,300})")
 
 COMMANDS: Final = (
-    Rule("flag", "secret on a command line", _FLAG_GATE, pattern=_FLAG),
+    Rule("flag", "secret on a command line", _FLAGGED + _VALUE + b"{8}", pattern=_FLAG),
     Rule("flag", "secret on a command line",
          rb"(?:-u|--user)[ \t=]{1,2}(?:\\{0,4}[\"'`])?[A-Za-z0-9_.@+-]{1,80}:[^ \t\r\n\\\"'`]{6}",
          pattern=_USER),
@@ -80,12 +78,13 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
 
 def is_pair(value: bytes) -> bool:
     """Whether a value is a name and a password in base64, and no example of them."""
+    digits = value.rstrip(b"=")
     try:
-        held = base64.b64decode(value.rstrip(b"=") + b"=" * (-len(value.rstrip(b"=")) % 4))
+        held = base64.b64decode(digits + b"=" * (-len(digits) % 4))
     except binascii.Error:
         return False
     one = _PAIR.fullmatch(held)
-    return bool(one) and not is_placeholder(held) and one[1] not in _EXAMPLES  # type: ignore[index]
+    return one is not None and not is_placeholder(held) and one[1] not in _EXAMPLES
 
 
 def _is_password(value: bytes) -> bool:

@@ -94,7 +94,7 @@ NAMES: Final = (
         rb"(?i:cookie\\{0,4}[\"'`]?[ ]{0,3}:|(?:--cookie|-b) \\{0,4}[\"'`][A-Za-z0-9_.-]+=)",
         pattern=_COOKIE,
     ),
-    Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20}[A-Za-z0-9_-]*@"),
+    Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20,}@"),
     *commands.COMMANDS,
     Rule(
         "private-key", "private key", rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,

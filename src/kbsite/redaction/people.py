@@ -10,7 +10,7 @@ from typing import Final
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.crowded import Past
-from kbsite.redaction.rules import ESCAPED
+from kbsite.redaction.rules import ESCAPED, ESCAPES
 
 MOST: Final = 200
 """Persons that are looked for in one run."""
@@ -30,13 +30,9 @@ _SHARED: Final = (
     rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,4}/"
 )
 """Folders of machines that many use, in which each has one of their name."""
-_BEGINS: Final = rb"(?:\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9;\[]m|[^/\\A-Za-z0-9_])"
-_STARTS: Final = tuple(
-    re.compile(start) for start in (
-        rb"[^/\\A-Za-z0-9_]", rb"\\[nrtbf]", rb"[0-9;\[]m", rb"%[0-9A-Fa-f]{2}",
-        rb"\\u[0-9A-Fa-f]{4}", _SHARED,
-    )
-)  # fmt: skip
+_APART: Final = rb"[^/\\A-Za-z0-9_]"
+_BEGINS: Final = b"(?:" + b"|".join((*ESCAPES, _APART)) + b")"
+_STARTS: Final = tuple(map(re.compile, (_APART, *ESCAPES, _SHARED)))
 
 
 class People:

@@ -18,9 +18,10 @@ BEGINS: Final = (
 )
 """What stands before a token; the letter of an escape belongs to no word."""
 
-ESCAPED: Final = (
-    rb"(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;\[]m)|(?<=\[K)"
-)
+ESCAPES: Final = (rb"\\[nrtbf]", rb"\\u[0-9A-Fa-f]{4}", rb"%[0-9A-Fa-f]{2}", rb"[0-9;\[]m")
+"""Escapes that end in what may begin a word: of JSON, of addresses, and a terminal's colours."""
+
+ESCAPED: Final = b"|".join(b"(?<=" + escape + b")" for escape in (*ESCAPES, rb"\[K"))
 """Behind an escape of JSON, of an address, or of a terminal, which colours what it shows."""
 
 AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|" + ESCAPED + b")"
