@@ -84,7 +84,7 @@
   const fitsCell = (cell, but = "") => Object.entries(OF_CELLS).every(
     ([name, of]) => name === but || !fields[name]?.value || of(cell) === fields[name].value);
   const shownOf = (row, but = "") => row.cells.filter((cell) => cell.dataset.status && fitsCell(cell, but));
-  const ofCells = (but = "") => Object.keys(OF_CELLS).some((name) => name !== but && fields[name]?.value);
+  const ofCells = () => Object.keys(OF_CELLS).some((name) => fields[name]?.value);
 
   // What is shown -------------------------------------------------------------------------------
 
@@ -106,15 +106,17 @@
     headings();
     counts();
     const narrowed = filters().length > 0;
+    const byCell = ofCells();
     let contenders = 0;
     let runs = 0;
     for (const row of sorted()) {
-      const held = new Set(fitsRow(row) ? shownOf(row) : []);
-      row.body.hidden = !fitsRow(row) || (ofCells() && !held.size);
+      const fits = fitsRow(row);
+      const held = new Set(fits ? shownOf(row) : []);
+      row.body.hidden = !fits || (byCell && !held.size);
       contenders += Number(!row.body.hidden);
       runs += held.size;
       for (const cell of row.cells.slice(1, -OWN)) {
-        cell.classList.toggle("aside", ofCells() && !held.has(cell));
+        cell.classList.toggle("aside", byCell && !held.has(cell));
       }
       for (const [cell, note] of row.notes) if (note) note.hidden = !held.has(cell);
       if (row.audits) row.audits.hidden = ![...row.notes.keys()].some((cell) => held.has(cell));
