@@ -163,6 +163,18 @@ def opening(
     assert witness.foreign(start) == set()
 
 
+@pytest.fixture(name="open_site", params=["file", "http"])
+def _open_site(
+    request: pytest.FixtureRequest,
+    site: Path,
+    context_of: functools.partial[BrowserContext],
+    witness: Witness,
+) -> Iterator[Open]:
+    """Opens pages of the site of a module's tests, given what follows its address."""
+    with opening(request.param, site, context_of, witness) as opened:
+        yield opened
+
+
 @pytest.fixture(name="open_run", params=["file", "http"])
 def _open_run(
     request: pytest.FixtureRequest,

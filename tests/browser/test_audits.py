@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.build import build
 from kbsite.pages.audits import ROWS
 from tests.browser.axe import broken
-from tests.browser.conftest import Open, opening
+from tests.browser.conftest import Open
 from tests.browser.test_accessibility import CORNERS
-from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -49,15 +47,9 @@ def _site(
     return build(settings).out
 
 
-@pytest.fixture(name="open_page", params=["file", "http"])
-def _open_page(
-    request: pytest.FixtureRequest,
-    site: Path,
-    context_of: functools.partial[BrowserContext],
-    witness: Witness,
-) -> Iterator[Open]:
-    with opening(request.param, site, context_of, witness) as opened:
-        yield lambda rest="", **options: opened(f"audits/index.html{rest}", **options)
+@pytest.fixture(name="open_page")
+def _open_page(open_site: Open) -> Open:
+    return lambda rest="", **options: open_site(f"audits/index.html{rest}", **options)
 
 
 def judged(page: Page) -> list[str]:

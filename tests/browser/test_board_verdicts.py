@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,8 @@ from kbsite.build import build
 from kbsite.model.config import Leak
 from kbsite.store.settings import Settings
 from tests.browser.axe import broken, open_all
-from tests.browser.conftest import Open, opening
+from tests.browser.conftest import Open
 from tests.browser.test_accessibility import CORNERS
-from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -62,15 +60,9 @@ def _site(
     return build(settings).out
 
 
-@pytest.fixture(name="open_board", params=["file", "http"])
-def _open_board(
-    request: pytest.FixtureRequest,
-    site: Path,
-    context_of: functools.partial[BrowserContext],
-    witness: Witness,
-) -> Iterator[Open]:
-    with opening(request.param, site, context_of, witness) as opened:
-        yield lambda rest="", **options: opened(f"demo/index.html{rest}", **options)
+@pytest.fixture(name="open_board")
+def _open_board(open_site: Open) -> Open:
+    return lambda rest="", **options: open_site(f"demo/index.html{rest}", **options)
 
 
 def tab_to(page: Page, text: str, within: str) -> None:
