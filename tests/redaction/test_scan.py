@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from kbsite.hiding.files import Seen
 from kbsite.model.redaction import Form, Span, cover, covered
+from kbsite.redaction.gates import RULES
 from kbsite.redaction.known import Known, Value, forms
-from kbsite.redaction.scan import DENIED, RULES, SEEN, Looker, merged, must_not_happen, title
+from kbsite.redaction.scan import DENIED, SEEN, Looker, merged, must_not_happen, title
 from kbsite.store.files import Stored
 from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
 

@@ -56,6 +56,10 @@ class Rule(Struct, frozen=True):
     """Bytes by which one is known; it may go on."""
 
 
+NEAR: Final = rb"[A-Za-z0-9_-]{12}"
+"""How a token goes on, where it begins with letters that stand in words as well."""
+
+
 def token(
     name: str, title: str, start: bytes, rest: bytes, *, varied: bool = False, gate: bytes = b""
 ) -> Rule:
@@ -66,7 +70,7 @@ def token(
     literal = start.replace(b"\\", b"")
     before = b"" if len(literal) > 5 else rb"(?:(?<=_)|" + AFTER + b")"
     found = late(before + b"(" + start + rest + b")")
-    near = gate or (start if len(literal) > 4 else start + rb"[A-Za-z0-9_-]{12}")
+    near = gate or (start if len(literal) > 4 else start + NEAR)
     encoded = (literal,) if len(literal) >= 4 and not gate else ()
     return Rule(name, title, near, (literal,), found, varied=varied, encoded=encoded)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -11,22 +10,12 @@ from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
 from kbsite.redaction import library, names, personal
-from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.crowded import AGAIN, AROUND, CHEAP, FREE, Effort, Past, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
-from kbsite.redaction.encoded import (
-    GROUP,
-    JSON_GATE,
-    URL_GATE,
-    View,
-    decoded,
-    escape,
-    fragments,
-    unescaped,
-)
+from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
+from kbsite.redaction.gates import ALL_TOKENS, RULES, fragment, gate, needed
 from kbsite.redaction.known import Known
-from kbsite.redaction.rules import TOKENS, Rule
-from kbsite.redaction.services import SERVICES
+from kbsite.redaction.rules import Rule
 from kbsite.redaction.values import is_drawn
 
 BEFORE: Final = 120
@@ -44,25 +33,15 @@ MARGIN: Final = 16_384
 DEEPEST: Final = 2
 """How often encodings are undone within each other."""
 
-_SHORT: Final = 4
-"""Digits of base64 that may stand anywhere by chance, unless as many go on as a token has."""
-_GOING_ON: Final = 20
-_GOES_ON: Final = rb"[A-Za-z0-9+/_-]{16}"
-
-_TELLING: Final = 5
-"""Letters of a beginning that stand nearly nowhere but in tokens."""
-
 WIDEST: Final = 8192
 """Bytes behind a match in which something may begin, where matches follow each other."""
 
-_ALL_TOKENS: Final = (*TOKENS, *SERVICES)
 _RULES_OF: Final = {
-    begins: tuple(rule for rule in _ALL_TOKENS if rule.begins == begins)
-    for begins in dict.fromkeys(rule.begins for rule in _ALL_TOKENS)
+    begins: tuple(rule for rule in ALL_TOKENS if rule.begins == begins)
+    for begins in dict.fromkeys(rule.begins for rule in ALL_TOKENS)
 }
 """Rules of tokens, by what a match of the automaton begins with that they are asked for."""
 
-RULES: Final[tuple[Rule, ...]] = (*_ALL_TOKENS, *names.NAMES, *personal.PERSONAL)
 ARCHIVE: Final = "archive"
 """The rule that withholds an archive in which something is to be hidden."""
 
@@ -198,32 +177,30 @@ class _Pass(Struct):
     """Up to where a form was read, by its place in a group."""
 
     def hits(self, start: int, end: int) -> Iterator[Hit]:
-        gate, last = _gate(), min(len(self.data), end + 256)
+        found_by, last = gate(), min(len(self.data), end + 256)
         first = max(0, start - 256)
         homes = _bounded(personal.homes, self.data, first, last, self.crowded)
         for span in personal.homes(self.data, first, last, Past()) if self.depth else homes:
             yield span, self.data[span.start : span.end]
-        found, past = gate.next(self.data, first, last), -1
+        found, past = found_by.next(self.data, first, last), -1
         while found:
             at, text = found
             if not self.depth and at >= past and self.effort.is_spent(at):
                 self.crowded.append(stretch(self.data, at, end))
                 # What is told by what stands before it may begin where that ends.
                 past = self.crowded[-1][1]
-                found = gate.next(self.data, past - AGAIN, last) if past < end else None
+                found = found_by.next(self.data, past - AGAIN, last) if past < end else None
                 continue
             self._at = at
             self.effort.spent += 1
             yield from self._around(at, text)
             # Deep within what is hidden nothing has to be found once more.
-            found = gate.next(self.data, max(at + len(text), min(self._deep, last)), last)
+            found = found_by.next(self.data, max(at + len(text), min(self._deep, last)), last)
 
     def _around(self, at: int, text: bytes) -> Iterator[Hit]:
         """What a match of the automaton tells."""
-        written = _fragments()
-        fragment = written.get(text) or (len(text) == _GOING_ON and written.get(text[:_SHORT]))
-        if fragment:
-            yield from self._decoded(at, *fragment)
+        if encoded := fragment(text):
+            yield from self._decoded(at, *encoded)
         elif form := escape(text):
             yield from self._unescaped(at, form)
         elif _is_address(text):
@@ -249,7 +226,7 @@ class _Pass(Struct):
     def _tokens(self, rules: Sequence[Rule], first: int, room: int, last: int) -> Iterator[Hit]:
         self.effort.read(room - first)
         window = self.data[first : room + 64]
-        for rule in rules if _needed().stands_in(window) else ():
+        for rule in rules if needed().stands_in(window) else ():
             if any(need in window for need in rule.needs):
                 yield from self._token(rule, first, room, last)
 
@@ -333,32 +310,6 @@ class _Pass(Struct):
 
 def _is_address(text: bytes) -> bool:
     return text[:1].isdigit() and not text.strip(b"0123456789.abcdefABCDEF:")
-
-
-@cache
-def _fragments() -> dict[bytes, tuple[Form, int]]:
-    found: dict[bytes, tuple[Form, int]] = {}
-    for literal in dict.fromkeys(one for rule in RULES for one in rule.encoded):
-        for piece, form, shift in fragments(literal):
-            if len(piece) >= _SHORT:
-                found.setdefault(piece, (form, shift))
-    return found
-
-
-@cache
-def _needed() -> Automaton:
-    """What stands near every token."""
-    gates = [rule.gate for rule in _ALL_TOKENS if min(map(len, rule.needs)) < _TELLING]
-    needs = dict.fromkeys(need for rule in _ALL_TOKENS for need in rule.needs)
-    return Automaton(dict.fromkeys(gates), [need for need in needs if len(need) >= _TELLING])
-
-
-@cache
-def _gate() -> Automaton:
-    gates = dict.fromkeys(rule.gate for rule in RULES if rule.gate)
-    long = [piece for piece in _fragments() if len(piece) > _SHORT]
-    short = [piece + _GOES_ON for piece in _fragments() if len(piece) == _SHORT]
-    return Automaton([*gates, JSON_GATE, URL_GATE, *short], long)
 
 
 def _whole(data: bytes, span: Span) -> Span:

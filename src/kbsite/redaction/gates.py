@@ -1,0 +1,94 @@
+"""The one automaton that every byte goes through: what of it tells that something may stand near.
+
+RE2 makes an automaton's states when they are first met, which takes most of the time that the first
+megabytes take. How many there are, and what each costs, hangs on how the patterns are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import groupby
+from typing import Final
+
+from kbsite.model.redaction import Form
+from kbsite.redaction import names, personal
+from kbsite.redaction.automaton import Automaton
+from kbsite.redaction.encoded import JSON_GATE, URL_GATE, fragments
+from kbsite.redaction.rules import NEAR, TOKENS, Rule
+from kbsite.redaction.services import SERVICES
+
+ALL_TOKENS: Final = (*TOKENS, *SERVICES)
+RULES: Final[tuple[Rule, ...]] = (*ALL_TOKENS, *names.NAMES, *personal.PERSONAL)
+
+_SHORT: Final = 4
+"""Digits of base64 that may stand anywhere by chance, unless as many go on as a token has."""
+_GOING_ON: Final = 20
+_GOES_ON: Final = rb"[A-Za-z0-9+/_-]{16}"
+
+_TELLING: Final = 5
+"""Letters of a beginning that stand nearly nowhere but in tokens."""
+
+_LITERAL: Final = re.compile(rb"(?:[\w/-]|\\[.-])+")
+_TAILS: Final = (NEAR, _GOES_ON)
+
+
+def fragment(text: bytes) -> tuple[Form, int] | None:
+    """The form that a match of the automaton is written in, and how many bytes into a group.
+
+    None where it is nothing that a rule looks for in base64 or hexadecimal.
+    """
+    written = _fragments()
+    return written.get(text) or (written.get(text[:_SHORT]) if len(text) == _GOING_ON else None)
+
+
+@cache
+def gate() -> Automaton:
+    """What tells in some bytes that something to be hidden may stand near."""
+    gates = [*(rule.gate for rule in RULES if rule.gate), JSON_GATE, URL_GATE]
+    short = [piece + _GOES_ON for piece in _fragments() if len(piece) == _SHORT]
+    return _automaton([*gates, *short], [piece for piece in _fragments() if len(piece) > _SHORT])
+
+
+@cache
+def needed() -> Automaton:
+    """What stands near every token."""
+    gates = [rule.gate for rule in ALL_TOKENS if min(map(len, rule.needs)) < _TELLING]
+    needs = dict.fromkeys(need for rule in ALL_TOKENS for need in rule.needs)
+    return _automaton(gates, [need for need in needs if len(need) >= _TELLING])
+
+
+@cache
+def _fragments() -> dict[bytes, tuple[Form, int]]:
+    found: dict[bytes, tuple[Form, int]] = {}
+    for literal in dict.fromkeys(one for rule in RULES for one in rule.encoded):
+        for piece, form, shift in fragments(literal):
+            if len(piece) >= _SHORT:
+                found.setdefault(piece, (form, shift))
+    return found
+
+
+def _automaton(gates: Iterable[bytes], literals: Iterable[bytes]) -> Automaton:
+    """Looks for all of them: an automaton that takes a quarter less to make than as they come.
+
+    Literals among the gates stand with the others, and what goes on alike is written once.
+    """
+    own = list(dict.fromkeys(gates))
+    plain = [one.replace(b"\\", b"") for one in own if _LITERAL.fullmatch(one)]
+    rest = _together(one for one in own if not _LITERAL.fullmatch(one))
+    return Automaton(rest, dict.fromkeys((*plain, *literals)))
+
+
+def _together(gates: Iterable[bytes]) -> Iterator[bytes]:
+    held = sorted(((_tail(one), one) for one in gates), key=lambda pair: pair[0])
+    for tail, pairs in groupby(held, key=lambda pair: pair[0]):
+        alike = [one for _, one in pairs]
+        if not tail:
+            yield from alike
+        else:
+            yield b"(?:" + b"|".join(sorted(one.removesuffix(tail) for one in alike)) + b")" + tail
+
+
+def _tail(one: bytes) -> bytes:
+    return next((tail for tail in _TAILS if one.endswith(tail)), b"")
