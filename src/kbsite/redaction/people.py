@@ -19,9 +19,10 @@ _WORD: Final = rb"(?:\b|" + ESCAPED + b")"
 _BEFORE: Final = re.compile(
     rb"(?i)(?:-(?:home|Users)-|~|" + _WORD + rb"(?:user|username|user_name|login|logname"
     rb"|owner|author|account)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|"
-    + _WORD + rb"[ug]id=[0-9]+\(|" + _WORD + rb"groups=[0-9]+\("
-    rb"|[-dl][-rwxsStT]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?)\Z"
+    + _WORD + rb"[ug]id=[0-9]+\(|" + _WORD + rb"groups=[0-9]+\()\Z"
 )  # fmt: skip
+# Nearly all that is asked about are owners and groups of files in a listing: it is asked first.
+_LISTED: Final = re.compile(rb"(?i)[-dl][-rwxst]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?\Z")
 _FOLDER: Final = (b"-home-", b"-Users-")
 """The ends of most that tells a person before a name: harnesses name folders by whole paths."""
 _AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\\x1b]|@[A-Za-z0-9.-]+\Z")
@@ -70,4 +71,6 @@ class People:
         if data[at : at + 1] == b"/":
             return True
         before, after = data[max(0, first - 80) : first], data[last : last + 64]
-        return before.endswith(_FOLDER) or bool(_BEFORE.search(before) or _AFTER.match(after))
+        if before.endswith(_FOLDER) or _LISTED.search(before):
+            return True
+        return bool(_BEFORE.search(before) or _AFTER.match(after))
