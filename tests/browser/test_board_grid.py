@@ -16,6 +16,7 @@ from tests.browser.conftest import Open
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK
 from tests.conftest import MakeProblem, MakeRun, MakeSettings
+from tests.serving.running import until
 
 pytestmark = pytest.mark.browser
 
@@ -167,3 +168,57 @@ def test_a_sorted_and_narrowed_board_breaks_no_rule_and_is_as_wide_as_its_window
 
     assert broken(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+TOP = "held => held.getBoundingClientRect().top"
+LEFT = "held => held.getBoundingClientRect().left"
+IN_SIGHT = """held => {
+  const [box] = held.getClientRects();
+  const at = document.elementFromPoint(box.left + 2, box.top + box.height / 2);
+  return held.contains(at);
+}"""
+
+
+def test_the_head_and_the_names_of_a_long_wide_grid_stay_in_sight_without_a_script(
+    open_board: Open,
+) -> None:
+    page = open_board(java_script_enabled=False, viewport={"width": 720, "height": 500})
+    grid = page.locator(".scroll:has(> .grid)")
+    assert grid.evaluate("held => (held.scrollLeft = 9999, held.scrollLeft)") > 0
+    page.mouse.move(360, 300)
+    page.mouse.wheel(0, 10)
+    down = page.locator("tbody.totals").evaluate(TOP) - 150
+    page.evaluate(f"scrollBy(0, {down})")
+
+    below = page.locator(".top").evaluate("held => held.getBoundingClientRect().bottom")
+    assert page.locator("tbody.contenders").first.evaluate(TOP) < 0
+    for held in ("th.sticky", "th:nth-child(2)"):
+        assert abs(page.locator(f"thead {held}").first.evaluate(TOP) - below) < 3
+    assert page.locator("thead .sticky").evaluate(IN_SIGHT)
+    assert page.locator("tbody.totals .sticky").last.evaluate(LEFT) == grid.evaluate(LEFT)
+    assert grid.evaluate("held => (held.scrollTop = 50, held.scrollTop)") == 0
+    before = page.evaluate("scrollY")
+    page.mouse.wheel(0, -50)
+    until(lambda: page.evaluate("scrollY") < before)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 500), (720, 500), (720, 300), (390, 844)])
+def test_who_goes_back_through_a_grid_by_the_keyboard_sees_where_he_is(
+    open_board: Open, width: int, height: int
+) -> None:
+    page = open_board(viewport={"width": width, "height": height})
+    grid = page.locator(".grid tbody")
+    grid.locator("a").last.focus()
+    for _ in range(grid.locator("a, summary").count() - 1):
+        page.keyboard.press("Shift+Tab")
+        assert page.locator(":focus").evaluate(IN_SIGHT), page.locator(":focus").inner_text()
+
+
+def test_on_a_phone_the_name_of_a_contender_stays_while_its_card_passes(open_board: Open) -> None:
+    page = open_board(viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    card = page.locator("tbody.contenders:has(.audits)").first
+    page.evaluate(f"scrollBy(0, {card.locator('.audits td').evaluate(TOP)})")
+
+    assert card.evaluate(TOP) < -20
+    assert card.locator("th").evaluate(TOP) == 0
+    assert card.locator("th .contender").evaluate(IN_SIGHT)
