@@ -195,6 +195,22 @@ def test_words_of_heads_are_whole_on_a_phone(
     assert heads.evaluate_all("(all) => Math.min(...all.map((th) => th.clientWidth))") > 60
 
 
+def test_what_an_auditor_says_is_not_squeezed_into_a_column_on_a_phone(
+    served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    page.goto(f"{served}problems/add/index.html")
+    said = page.locator("td[data-label=verdict]:has(.verdict)").first
+    width = """cell => {
+      const words = new Range();
+      words.selectNode(cell.lastChild);
+      return words.getBoundingClientRect().width;
+    }"""
+
+    assert len(said.inner_text()) > 100
+    assert said.evaluate(width) > 300
+
+
 def test_a_run_page_is_not_wider_than_a_phone(
     served: str, site: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
