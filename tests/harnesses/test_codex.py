@@ -523,6 +523,10 @@ def test_call_of_a_killed_run_has_no_result() -> None:
     assert [type(event) for event in found] == [ToolCall]
 
 
+def calls(found: list[Event]) -> list[ToolCall]:
+    return [event for event in found if isinstance(event, ToolCall)]
+
+
 def test_what_a_script_ran_is_a_call_of_its_own() -> None:
     found = events(
         item("custom_tool_call", name="exec", call_id="c1", input="for (;;) run();"),
@@ -551,7 +555,37 @@ def test_change_that_a_script_names_is_not_told_twice() -> None:
     )
     outer, inner = [event for event in found if isinstance(event, ToolCall)]
     assert [(edit.path, edit.new) for edit in outer.edits] == [("a.py", "x\n")]
-    assert (inner.tool_kind, inner.summary, inner.edits) == (ToolKind.EDIT, "/w/a.py", ())
+    assert (inner.tool_kind, inner.summary, inner.edits) == (ToolKind.OTHER, "/w/a.py", ())
+
+
+def test_change_that_a_script_computes_is_told_though_an_earlier_one_named_the_same_file() -> None:
+    script = 'await tools.apply_patch("*** Begin Patch\\n*** Add File: a.py\\n+x\\n*** End Patch")'
+    added = {"/w/a.py": {"type": "add", "content": "x\n"}}
+    changed = {"/w/a.py": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-x\n+y\n"}}
+    found = events(
+        item("custom_tool_call", name="exec", call_id="c1", input=script),
+        event("patch_apply_end", call_id="exec-1", success=True, changes=added),
+        item("custom_tool_call_output", call_id="c1", output="Script completed\nOutput:\n"),
+        item("custom_tool_call", name="exec", call_id="c2", input="tools.apply_patch(make())"),
+        event("patch_apply_end", call_id="exec-2", success=True, changes=changed),
+        item("custom_tool_call_output", call_id="c2", output="Script completed\nOutput:\n"),
+    )
+    edited = [(call.call_id, call.tool_kind) for call in calls(found) if call.edits]
+    assert edited == [("c1", ToolKind.EDIT), ("exec-2", ToolKind.EDIT)]
+
+
+def test_what_a_script_that_goes_on_named_is_not_told_twice_and_a_failed_one_told_nothing() -> None:
+    patch = "*** Begin Patch\\n*** Add File: a.py\\n+x\\n*** End Patch"
+    script = f'await tools.apply_patch("{patch}")'
+    changes = {"/w/a.py": {"type": "add", "content": "x\n"}}
+    record = event("patch_apply_end", call_id="exec-1", success=True, changes=changes)
+    for said, kept in (("Script running with cell ID 1\n", 0), ("Script failed\nOutput:\n", 1)):
+        found = events(
+            item("custom_tool_call", name="exec", call_id="c1", input=script),
+            item("custom_tool_call_output", call_id="c1", output=said),
+            record,
+        )
+        assert len(calls(found)[1].edits) == kept
 
 
 def test_change_that_a_script_computes_is_told_by_the_record() -> None:

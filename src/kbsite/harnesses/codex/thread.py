@@ -19,6 +19,7 @@ from kbsite.model.event import (
     Event,
     Notice,
     Source,
+    ToolKind,
     ToolResult,
     Topic,
     Trace,
@@ -27,6 +28,7 @@ from kbsite.model.event import (
 
 _Value = TypeVar("_Value")
 _MOST = 2048
+_STILL_RUNS = "Script running"
 """How many calls, agents and paths are remembered: more than are ever under way at once."""
 
 
@@ -87,20 +89,22 @@ class Thread:
         self._closed: dict[str, Cell] = {}
         self._waiting: dict[str, tuple[Record, Row, Cell]] = {}
         self._spawned: dict[str, None] = {}
-        self._told: dict[str, None] = {}
+        self._scripts: dict[str, list[str]] = {}
+        """What scripts that may still run said they change and Codex has not recorded yet."""
 
     def opened(self, call_id: str, tool: str) -> None:
         """Remember a call until its output comes."""
         _remember(self._open, call_id, tool)
 
-    def told(self, edits: tuple[Edit, ...]) -> None:
+    def told(self, call_id: str, edits: tuple[Edit, ...]) -> None:
         """Remember which files a script said that it changes."""
-        for edit in edits:
-            _remember(self._told, edit.path, None)
+        _remember(self._scripts, call_id, [edit.path for edit in edits])
 
     def answered(self, result: ToolResult) -> tuple[ToolResult, str]:
         """The output of a call, with what Codex recorded of it before, and the tool's name."""
         tool = self._open.pop(result.call_id, "")
+        if not result.output.startswith(_STILL_RUNS):
+            self._scripts.pop(result.call_id, None)
         _remember(self._closed, result.call_id, self.cell)
         record, _, _ = self._waiting.pop(result.call_id, (None, None, None))
         return (record.merged(result) if record else result), tool
@@ -127,12 +131,20 @@ class Thread:
     def _nested(self, record: Record, row: Row) -> list[Event]:
         _remember(self._closed, record.call_id, self.cell)
         call = record.call(row.place)
-        if call.edits and all(self._was_told(edit.path) for edit in call.edits):
-            call = replace(call, edits=())
+        if call.edits and self._was_told([edit.path for edit in call.edits]):
+            # The script is the edit: this says how it went.
+            call = replace(call, edits=(), tool_kind=ToolKind.OTHER)
         return [call, record.result(row.place)]
 
-    def _was_told(self, path: str) -> bool:
-        return any(path == told or path.endswith("/" + told) for told in self._told)
+    def _was_told(self, paths: list[str]) -> bool:
+        """Whether one script told all of them; what is recorded once is not told any more."""
+        for told in reversed(self._scripts.values()):
+            named = {next((one for one in told if _ends(path, one)), "") for path in paths}
+            if "" not in named:
+                for one in named:
+                    told.remove(one)
+                return True
+        return False
 
     def spawned(self, call_id: str, children: tuple[str, ...], title: str, row: Row) -> list[Event]:
         """The start of each sub-agent that was not told before."""
@@ -155,6 +167,10 @@ def _remember(held: dict[str, _Value], key: str, value: _Value) -> None:
     if len(held) >= _MOST:
         held.pop(next(iter(held)))
     held[key] = value
+
+
+def _ends(path: str, told: str) -> bool:
+    return path == told or path.endswith("/" + told)
 
 
 def place(source: Source, at: datetime | None, agent: str) -> dict[str, Any]:
