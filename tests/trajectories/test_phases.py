@@ -16,6 +16,7 @@ from kbsite.transcripts import transcript
 from tests.conftest import MakeRun
 from tests.contest_runs import FAIL, HASTY, LOG, LOST, PASS, READ, STEADY, Call, line_of, session
 
+LS: Call = ("run", "ls", "x")
 Tell = Callable[[list[Call]], tuple[dict[Phase, Milestone], list[Phase]]]
 
 
@@ -70,6 +71,16 @@ def test_phases_never_go_back_and_milestones_tell_when_it_really_was(told: Tell)
     assert found[Phase.CORRECT].anchor == f"L{line_of(1)}"
     assert found[Phase.READ].anchor == f"L{line_of(2)}"
     assert phases == [Phase.EDIT, Phase.CORRECT, Phase.CORRECT, Phase.BEST]
+
+
+def test_runs_that_edit_alike_stand_side_by_side_though_only_one_reads_with_a_tool(
+    told: Tell,
+) -> None:
+    edit, look = STEADY[1], ("run", "cat solution.py", "import torch")
+    with_tool = told([LS, edit, READ, LS])[1]
+
+    assert with_tool == told([LS, edit, look, LS])[1]
+    assert with_tool == [Phase.START, Phase.EDIT, Phase.EDIT, Phase.EDIT]
 
 
 def test_what_never_happened_is_no_milestone_and_its_phase_is_empty(told: Tell) -> None:
