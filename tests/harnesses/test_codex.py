@@ -661,7 +661,7 @@ def test_arguments_that_are_no_json_stay_text() -> None:
 
 
 def test_cumulative_count_is_converted_to_kinds_that_do_not_overlap() -> None:
-    info = {"total_token_usage": tokens(1000, 600, 80, 30), "last_token_usage": tokens(1, 1, 1, 1)}
+    info = {"total_token_usage": tokens(1000, 600, 80, 30)}
     use = only(TokenUse, events(meta(), event("token_count", info=info)))
     assert use.usage == Usage(input=400, cache_read=600, output=80, reasoning=30)
     assert (use.scope, use.message_id) == (Scope.AGENT, "t1")
@@ -692,6 +692,28 @@ def test_usage_is_also_counted_once_per_response() -> None:
     assert isinstance(whole, TokenUse)
     assert (own.scope, own.message_id, own.usage.input) == (Scope.MESSAGE, "r1", 100)
     assert (whole.scope, whole.usage.input, whole.usage.output) == (Scope.AGENT, 200, 15)
+
+
+def sent_by(scope: Scope, found: list[Event]) -> list[int | None]:
+    return [e.usage.sent for e in found if isinstance(e, TokenUse) and e.scope is scope]
+
+
+def test_each_response_is_counted_once_where_codex_only_repeats_its_counts() -> None:
+    first = {"total_token_usage": tokens(100, 0, 5, 0), "last_token_usage": tokens(100, 0, 5, 0)}
+    then = {"total_token_usage": tokens(300, 90, 9, 0), "last_token_usage": tokens(200, 90, 4, 0)}
+    found = events(meta(), *(event("token_count", info=info) for info in (first, first, then)))
+
+    assert sent_by(Scope.MESSAGE, found) == [100, 200]
+    assert sent_by(Scope.AGENT, found) == [100, 100, 300]
+    assert len({event.source for event in found}) == len(found)
+
+
+def test_a_response_with_a_row_of_its_own_is_not_counted_by_the_row_behind_it_too() -> None:
+    counts = tokens(100, 0, 5, 0)
+    info = {"total_token_usage": counts, "last_token_usage": counts}
+    record = row("token_usage_record", response_id="r", usage=counts, thread_token_usage=counts)
+
+    assert sent_by(Scope.MESSAGE, events(meta(), record, event("token_count", info=info))) == [100]
 
 
 def test_tokens_written_to_the_cache_are_no_plain_input() -> None:

@@ -81,8 +81,26 @@ def _agent_reasoning(thread: Thread, row: Row) -> list[Event]:
 
 
 def _token_count(thread: Thread, row: Row) -> list[Event]:
-    counts = mapping(mapping(row.value.get("info")).get("total_token_usage"))
-    return total(thread, row, counts) or [row.trace]
+    told = mapping(row.value.get("info"))
+    counts = mapping(told.get("total_token_usage"))
+    whole = total(thread, row, counts)
+    # Codex writes the last response's count again and again, the total beside it as it was.
+    fresh = bool(whole) and thread.count_changed(counts)
+    own = message(thread, row, mapping(told.get("last_token_usage"))) if fresh else []
+    return [*own, *whole] or [row.trace]
+
+
+def message(
+    thread: Thread, row: Row, counts: Mapping[str, object], message_id: str = ""
+) -> list[Event]:
+    """The count of one response of the model, if it tells anything."""
+    used = usage(counts)
+    if not used.known:
+        return []
+    use = TokenUse(
+        usage=used, scope=Scope.MESSAGE, message_id=message_id, model=thread.model, **row.place
+    )
+    return [use]
 
 
 def total(thread: Thread, row: Row, counts: Mapping[str, object]) -> list[Event]:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.codex import happenings, recognition, responses
 from kbsite.harnesses.codex.thread import Row, Thread, place
-from kbsite.harnesses.codex.tokens import usage
 from kbsite.harnesses.codex.window import Cell, Delay
 from kbsite.harnesses.lines import Line, Record, mapping, records, sequence, text, timestamp
 from kbsite.model.event import (
@@ -20,10 +19,8 @@ from kbsite.model.event import (
     Malformed,
     Message,
     Role,
-    Scope,
     Session,
     Source,
-    TokenUse,
     Topic,
 )
 
@@ -170,17 +167,8 @@ def _turn(thread: Thread, row: Row) -> Session:
 
 def _response_usage(thread: Thread, row: Row) -> list[Event]:
     """The count of one model response, and with it the thread's: the turn may end before that."""
-    used = usage(mapping(row.value.get("usage")))
-    own: list[Event] = []
-    if used.known:
-        own.append(
-            TokenUse(
-                usage=used,
-                scope=Scope.MESSAGE,
-                message_id=text(row.value.get("response_id")),
-                model=thread.model,
-                **row.place,
-            )
-        )
+    thread.tells_responses = True
+    counts, response = mapping(row.value.get("usage")), text(row.value.get("response_id"))
+    own = happenings.message(thread, row, counts, response)
     held = mapping(row.value.get("thread_token_usage"))
     return [*own, *happenings.total(thread, row, held)] or [row.trace]

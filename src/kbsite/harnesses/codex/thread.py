@@ -82,6 +82,8 @@ class Thread:
         self.model = ""
         self.version = ""
         self.compactions = 0
+        self.tells_responses = False
+        """Whether the file counts each response in a row of its own."""
         self.echoes = Echoes()
         self.cell = Cell()
         """The row that is being read."""
@@ -89,8 +91,14 @@ class Thread:
         self._closed: dict[str, Cell] = {}
         self._waiting: dict[str, tuple[Record, Row, Cell]] = {}
         self._spawned: dict[str, None] = {}
+        self._total: Mapping[str, object] = {}
         self._scripts: dict[str, list[str]] = {}
         """What scripts that may still run said they change and Codex has not recorded yet."""
+
+    def count_changed(self, counts: Mapping[str, object]) -> bool:
+        """Whether a new total tells of a response that no row of its own counts."""
+        before, self._total = self._total, counts
+        return counts != before and not self.tells_responses
 
     def opened(self, call_id: str, tool: str) -> None:
         """Remember a call until its output comes."""
