@@ -43,6 +43,43 @@ def parser(
     return made
 
 
+_LINE_END = re.compile(r"\r\n?|\n")
+_QUOTING = re.compile(r"(?:[> \t]|[-*+][ \t]|\d{1,9}[.)][ \t])*+")
+_RULING = re.compile(r"[> \t]*[|:-][|:\s-]+")
+_DEEP = 10_000
+_MISSING = 1_000
+
+
+def is_flood(text: str) -> bool:
+    """Whether a text is short to write and long to read: a flood of quotes, or of empty cells.
+
+    Each line below a quote is looked at once for each level of it, and a row of a table is made as
+    wide as the table's head: of a kilobyte come tens of thousands of cells.
+    """
+    lines = _LINE_END.split(text)
+    deepest = max((_quoted(line) for line in lines), default=0)
+    return deepest * len(lines) > _DEEP or _missing_cells(lines) > _MISSING
+
+
+def _quoted(line: str) -> int:
+    match = _QUOTING.match(line) if ">" in line else None
+    return match[0].count(">") if match else 0
+
+
+def _missing_cells(lines: Sequence[str]) -> int:
+    """How many cells at most are added to rows that are shorter than what heads their table."""
+    width = missing = 0
+    for line in lines:
+        bars = line.count("|")
+        if not line.strip(" \t>"):
+            width = 0
+        elif bars > width and _RULING.fullmatch(line):
+            width = bars
+        else:
+            missing += max(0, width - bars)
+    return missing
+
+
 def _is_link(address: str) -> bool:
     return _LINK.match(address) is not None
 

@@ -195,13 +195,18 @@ def _block(kind: str, lines: list[str]) -> str:
         return _fenced(lines[0].removeprefix("```"), "".join(f"{line}\n" for line in lines[1:-1]))
     if kind:
         return simple_html(kind, lines)
+    from kbsite.markdown_parser import is_flood
+
+    source = "\n".join(lines)
+    if is_flood(source):
+        return str(_as_it_is(source))
     parser, env = _markdown(), dict[str, object]()
-    tokens = parser.parse("\n".join(lines), env)
+    tokens = parser.parse(source, env)
     if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
         raise RecursionError
     rendered = str(parser.renderer.render(tokens, parser.options, env))
-    if _loses_words("\n".join(lines), rendered, tokens):
-        return str(_as_it_is("\n".join(lines)))
+    if _loses_words(source, rendered, tokens):
+        return str(_as_it_is(source))
     # Once more, for what the text spells as entities in addresses and titles.
     return visible(rendered)
 
