@@ -226,6 +226,11 @@ def test_script_with_a_patch_is_an_edit() -> None:
     assert [edit.patch for edit in found.edits] == ["@@\n-x\n+y"]
 
 
+def test_script_that_computes_its_patch_is_a_run() -> None:
+    found = call("exec", "await tools.apply_patch(make())")
+    assert (found.tool_kind, found.edits) == (ToolKind.RUN, ())
+
+
 def test_script_of_one_kind_has_that_kind() -> None:
     assert call("exec", "tools.web__run({search_query: [{q: 'x'}]})").tool_kind is ToolKind.WEB
 

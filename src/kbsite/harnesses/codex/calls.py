@@ -74,10 +74,17 @@ def _scripted(plain: ToolCall, script: str) -> ToolCall:
         return plain
     kinds = {kind for kind, _, _ in nested}
     edits = tuple(edit for _, _, own in nested for edit in own)
-    kind = ToolKind.EDIT if edits else kinds.pop() if len(kinds) == 1 else ToolKind.RUN
     about = next((line for _, line, _ in nested if line), plain.summary)
     more = f" (+{len(nested) - 1} more)" if len(nested) > 1 else ""
-    return replace(plain, summary=about + more, edits=edits, tool_kind=kind)
+    return replace(plain, summary=about + more, edits=edits, tool_kind=_joint(kinds, edits))
+
+
+def _joint(kinds: set[ToolKind], edits: tuple[Edit, ...]) -> ToolKind:
+    """The kind of a script, by the kinds of what it calls and the changes that it spells out."""
+    if edits:
+        return ToolKind.EDIT
+    # Where a script computes its patch, the record of that is the edit.
+    return ToolKind.RUN if len(kinds) > 1 or ToolKind.EDIT in kinds else kinds.pop()
 
 
 def _nested(tool: str, given: Mapping[str, object] | str) -> tuple[ToolKind, str, tuple[Edit, ...]]:
