@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from arro3.io import read_parquet
@@ -66,6 +66,15 @@ def test_quotes_commas_and_line_ends_stay_within_a_cell() -> None:
     assert row["variant"].startswith('a",b\nc')
     assert not {"\x00", "\u202e", "\udcff"} & set(row["variant"])
     assert row["hardware"] == "gpu-a"
+
+
+@pytest.mark.parametrize(("moment", "hours"), [(datetime.min, 14), (datetime.max, -14)])
+def test_a_time_that_utc_has_no_date_for_is_told(moment: datetime, hours: int) -> None:
+    """One such run took all tables, the feed and site.json from the site."""
+    started = moment.replace(tzinfo=timezone(timedelta(hours=hours)))
+    (row,) = read(line(replace(RUN, started=started)))
+
+    assert row["started"] == moment.isoformat() + "Z"
 
 
 def test_a_file_of_parquet_holds_the_same_and_comes_out_the_same() -> None:

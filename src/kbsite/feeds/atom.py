@@ -14,6 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from msgspec import Struct
 
+from kbsite.feeds.table import in_utc
 from kbsite.text import visible
 
 MOST = 100
@@ -87,13 +88,7 @@ def _urn(key: str) -> str:
 def _moment(when: datetime | date) -> datetime:
     if not isinstance(when, datetime):
         return datetime.combine(when, time(), UTC)
-    if when.tzinfo is UTC:
-        return when
-    try:
-        return when.astimezone(UTC)
-    except OverflowError:
-        # A time of the first or last day that there is, in another zone.
-        return when.replace(tzinfo=UTC)
+    return in_utc(when)
 
 
 def _written(when: datetime) -> str:

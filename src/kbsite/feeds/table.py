@@ -53,9 +53,23 @@ def _value(value: object) -> Value:
         case Enum():
             return str(value.value)
         case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+            return in_utc(value).isoformat().replace("+00:00", "Z")
         case _:
             return visible(str(value))
+
+
+def in_utc(when: datetime) -> datetime:
+    """A time in UTC, in which a row or an entry tells it.
+
+    The first and the last day that there is have hours in other zones that UTC has no date for:
+    those are told as if they were of UTC.
+    """
+    if when.tzinfo is UTC:
+        return when
+    try:
+        return when.astimezone(UTC)
+    except OverflowError:
+        return when.replace(tzinfo=UTC)
 
 
 def csv_text(lines: Iterable[str]) -> str:
