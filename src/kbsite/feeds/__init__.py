@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kbsite.feeds import bundles, cards, parquet
 
 
-def installed() -> tuple[bool, ...]:
-    """Which of the extras are there that files of a site hang on: a build is another with them."""
-    return parquet.available(), cards.available(), bundles.available()
+class Extras(NamedTuple):
+    """Which of the extras a site is made with that its files hang on."""
+
+    parquet: bool
+    cards: bool
+    bundles: bool
+
+
+def installed() -> Extras:
+    """Those that are here: a build is another with them."""
+    return Extras(parquet.available(), cards.available(), bundles.available())

@@ -20,6 +20,33 @@ def available() -> bool:
     return find_spec("zstandard") is not None
 
 
+_WINDOW = 1 << 27
+"""Memory that unpacking may take, of an archive that anybody may have made."""
+
+
+def same(made: bytes, found: bytes) -> bool:
+    """Whether a file holds what a bundle of ours holds and no more, whichever zstd packed it.
+
+    ImportError where the extra is not installed.
+    """
+    from zstandard import ZstdDecompressor, ZstdError
+
+    held = memoryview(ZstdDecompressor().decompressobj().decompress(made))
+    unpacking = ZstdDecompressor(max_window_size=_WINDOW).decompressobj()
+    try:
+        for at in range(0, len(found), _PIECE):
+            got = unpacking.decompress(found[at : at + _PIECE])
+            if held[: len(got)] != got:
+                return False
+            held = held[len(got) :]
+    except (ZstdError, EOFError):
+        return False
+    return unpacking.eof and not unpacking.unused_data and not held
+
+
+_PIECE = 1 << 10
+
+
 def bundle(name: str, files: Sequence[Stored]) -> bytes:
     """The files below a folder of this name; the same bytes for the same files, whatever their age.
 

@@ -77,7 +77,7 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _bundles(site: Site) -> Iterator[Page]:
-    if not bundles.available():
+    if not site.extras.bundles:
         raise MachineError(
             f"kbsite.yaml asks for bundles: install them with: pip install '{bundles.EXTRA}'"
         )
@@ -106,7 +106,7 @@ def _files(site: Site, renderer: Renderer) -> Iterator[File]:
     yield from _leaderboards(site)
     lines = listing.joined(site, "csv", site.ordered, _csv_line)
     yield File(CSV, data=partial(b"".join, [table.csv_text([]).encode(), lines]))
-    if parquet.available():
+    if site.extras.parquet:
         rows = listing.joined(site, "table", site.ordered, _packed_row, ",")
         yield File(PARQUET, data=partial(_parquet, rows))
     yield File(FEED, _feed(site))
@@ -209,7 +209,7 @@ def _feed(site: Site) -> str:
 
 
 def _offers(site: Site) -> Sequence[Offer]:
-    lacks = "" if parquet.available() else f"left out: {parquet.EXTRA} was not installed"
+    lacks = "" if site.extras.parquet else f"left out: {parquet.EXTRA} was not installed"
     bundled = site.config.bundles
     return [
         Offer(LEADERBOARD, "every board as its page shows it"),

@@ -61,7 +61,10 @@ def excerpt(site: Site, stored: StoredRun) -> Excerpt:
 def bare(site: Site) -> Site:
     """What the pages of all runs show of a site: no run is in it."""
     boards = tuple(structs.replace(board, rows=(), columns=(), refused=()) for board in site.boards)
-    return Site(site.config, (), site.problems, boards, (), site.prices, hardware=site.hardware)
+    return Site(
+        site.config, (), site.problems, boards, (), site.prices,
+        hardware=site.hardware, extras=site.extras,
+    )  # fmt: skip
 
 
 def site_with(held: Site, told: Excerpt) -> Site:

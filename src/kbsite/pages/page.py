@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from kbsite.feeds import Extras, installed
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Config
@@ -59,6 +60,7 @@ class Site:
     """Runs that no agent made: they have pages, and boards show them as floors."""
     redactions: Redactions = field(default_factory=lambda: Redactions(format=1, files=()))
     """What is covered of the runs."""
+    extras: Extras = field(default_factory=installed)
     kept: KeptRows = field(default_factory=KeptRows, compare=False, repr=False)
     """Rows about runs that need not be made anew."""
 

@@ -31,9 +31,9 @@ def bundle_path(run_id: str) -> str:
     return f"runs/{run_id}/bundle.tar.zst"
 
 
-def picture(folder: str) -> str:
+def picture(site: Site, folder: str) -> str:
     """The card in a folder of the site that others are shown: the PNG where there is one."""
-    return f"{folder}/card.{'png' if cards.available() else 'svg'}"
+    return f"{folder}/card.{'png' if site.extras.cards else 'svg'}"
 
 
 def board_card(site: Site, board: Board) -> Iterator[File]:
@@ -53,7 +53,8 @@ def board_card(site: Site, board: Board) -> Iterator[File]:
         board.hardware or "hardware not recorded",
     ]
     title = board.config.title
-    yield from _files(f"data/boards/{board.config.id}", Card(title, lines, site.config.title))
+    card = Card(title, lines, site.config.title)
+    yield from _files(f"data/boards/{board.config.id}", card, png=site.extras.cards)
 
 
 def _some(number: int, word: str) -> str:
@@ -74,20 +75,25 @@ def run_card(site: Site, stored: StoredRun) -> Page:
         f"{facts.duration(run.elapsed_seconds)} · {run.hardware or 'hardware not recorded'}",
     ]
     card = Card(site.problem_title(run.problem), lines, f"{site.config.title} {run.id}")
-    folder = f"runs/{run.id}"
+    folder, png = f"runs/{run.id}", site.extras.cards
 
     def depends(inputs: Mapping[str, Input]) -> object:  # noqa: ARG001
-        return card, cards.available()
+        return card, png
 
-    return Page(f"{folder}/card.svg", partial(_made, folder, card), depends)
-
-
-def _made(folder: str, card: Card, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
-    yield from _files(folder, card)
+    return Page(f"{folder}/card.svg", partial(_made, folder, card, png), depends)
 
 
-def _files(folder: str, card: Card) -> Iterator[File]:
+def _made(
+    folder: str,
+    card: Card,
+    png: bool,  # noqa: FBT001
+    renderer: Renderer,  # noqa: ARG001
+) -> Iterator[File]:
+    yield from _files(folder, card, png=png)
+
+
+def _files(folder: str, card: Card, *, png: bool) -> Iterator[File]:
     drawn = cards.svg(card)
     yield File(f"{folder}/card.svg", drawn)
-    if cards.available():
+    if png:
         yield File(f"{folder}/card.png", data=partial(cards.png, drawn))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from kbsite import __version__, assets
 from kbsite.check.runs import run_findings
 from kbsite.errors import InputError
+from kbsite.feeds import bundles, parquet
 from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.published import Published
@@ -27,6 +28,7 @@ from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
+from kbsite.verifying.extras import made_with
 from kbsite.verifying.mirror import REDACTION, Mirror
 from kbsite.verifying.places import Place
 
@@ -35,6 +37,9 @@ _DRAWN = (".png",)
 
 FOR_HOSTS = ("_headers", ".nojekyll", "CNAME", ".htaccess")
 """Files that whoever publishes a site adds to it, to tell a host how."""
+
+_PACKED = {".parquet": parquet, ".zst": bundles}
+"""Files that are made again only where an extra is here that the site was made with."""
 
 MOST_BYTES = 64_000_000
 """Bytes of a record of the site: whoever publishes it may be nobody's friend."""
@@ -81,6 +86,8 @@ class _Verifying:
         self._redactions = _read(place, REDACTION, Redactions) or Redactions(format=1, files=())
         self._mirror = Mirror(place, folder / "runs", self._redactions)
         self._seen: set[str] = set()
+        self._lacking: dict[str, str] = {}
+        """By extra that is not here, the first file that was not compared for want of it."""
 
     def findings(self, tick: Tick | None) -> Iterator[Finding]:
         """All that there is to say of the site."""
@@ -105,7 +112,8 @@ class _Verifying:
                     for one in as_findings(error)
                 )
         yield from self._mirror.findings
-        site = replace(site_anew(self._held, runs), redactions=self._redactions)
+        extras = made_with(self._place, self._held)
+        site = replace(site_anew(self._held, runs), redactions=self._redactions, extras=extras)
         yield from self._pages(site, tick)
 
     def _of_hashes(self, finding: Finding) -> bool:
@@ -126,6 +134,9 @@ class _Verifying:
             if tick:
                 tick(page.path, done, len(pages))
             yield from self._page(page, templates)
+        for extra, path in self._lacking.items():
+            message = f"not compared, like all of its kind: pip install '{extra}' to compare them"
+            yield Finding(Severity.WARNING, path, message)
         yield from self._static()
         if self._place.read(REDACTION) is None:
             yield Finding(Severity.ERROR, REDACTION, "missing; it tells what is hidden of runs")
@@ -141,8 +152,12 @@ class _Verifying:
             yield Finding(Severity.ERROR, page.path, message)
 
     def _file(self, file: File) -> Iterator[Finding]:
+        packing = _PACKED.get(PurePosixPath(file.path).suffix)
         if file.path.endswith(_DRAWN):
             self._seen.add(file.path)
+        elif packing and not packing.available():
+            self._seen.add(file.path)
+            self._lacking.setdefault(packing.EXTRA, file.path)
         elif file.data:
             yield from self._compared(file.path, file.data())
         else:

@@ -1,0 +1,74 @@
+"""A site is verified alike whether the extras that it was made with are installed or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kbsite.build import build
+from kbsite.feeds import bundles, cards, parquet
+from kbsite.model.finding import Severity
+from kbsite.verifying import verify
+from kbsite.verifying.places import FolderPlace
+from tests.conftest import MakeRun, MakeSettings
+from tests.verifying.published import URL, copy_of, errors, replace_in
+
+EXTRAS = (parquet, cards, bundles)
+
+
+@pytest.fixture(name="site", scope="module")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory, make_settings: MakeSettings, make_run: MakeRun
+) -> Path:
+    home = tmp_path_factory.mktemp("site")
+    settings = make_settings(home, site={"url": URL, "bundles": True})
+    make_run(settings.runs / "demo", metrics={"status": "wrong"})
+    return build(settings).out
+
+
+def _without(monkeypatch: pytest.MonkeyPatch) -> None:
+    for extra in EXTRAS:
+        monkeypatch.setattr(extra, "available", lambda: False)
+
+
+def test_whoever_lacks_the_extras_is_told_what_was_not_compared(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _without(monkeypatch)
+    found = list(verify(FolderPlace(site)))
+
+    assert [one.severity for one in found] == [Severity.WARNING] * 2, found
+    assert [Path(one.path).suffix for one in found] == [".parquet", ".zst"]
+    assert "kbsite[parquet]" in found[0].message
+    assert "kbsite[bundles]" in found[1].message
+
+
+def test_whoever_lacks_the_extras_finds_what_was_falsified(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    replace_in(spoilt, "demo/index.html", "card.png", "card.jpg")
+    _without(monkeypatch)
+
+    assert [one.path for one in errors(spoilt)] == ["demo/index.html"]
+
+
+def test_a_site_made_without_the_extras_follows_where_they_are_installed(
+    make_settings: MakeSettings, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = make_settings(tmp_path, site={"url": URL})
+    make_run(settings.runs / "demo", metrics={"status": "wrong"})
+    with monkeypatch.context() as patched:
+        _without(patched)
+        out = build(settings).out
+
+    assert not {path.suffix for path in out.rglob("*")} & {".png", ".parquet", ".zst"}
+    assert errors(out) == []
+
+
+def test_a_table_that_was_taken_away_is_missed(site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    (spoilt / "data/runs.parquet").unlink()
+
+    assert [one.path for one in errors(spoilt)] == ["data/index.html"]
