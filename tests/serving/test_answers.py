@@ -222,6 +222,37 @@ def test_bytes_that_are_no_path_get_no_file(server: Running, target: bytes) -> N
     assert b"root:" not in answer
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b"Cookie: \xff\xfe", b"If-None-Match: \xff", b"If-Modified-Since: \xff", b"Range: \xff",
+     b"If-Unmodified-Since: Mon, 01 Jan 99999999999 00:00:00 GMT", b"If-Range: \xe9",
+     b"Range: bytes=0-1\r\nIf-Range: Mon, 01 Jan 99999999999 00:00:00 GMT"],
+)  # fmt: skip
+def test_a_header_that_nobody_can_read_does_not_count(
+    server: Running, caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
+    start = b"GET /runs/a%20b/raw/log.jsonl HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    answer = server.raw(start + line + b"\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(LOG)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [b"GET /%s HTTP/1.1" % (b"a" * 9000), b"GET / HTTP/9.9", b"GET http://[::1 HTTP/1.1"],
+    ids=["long", "version", "address"],
+)
+def test_what_a_client_does_wrong_it_is_told_and_the_terminal_is_not(
+    server: Running, caplog: pytest.LogCaptureFixture, request_line: bytes
+) -> None:
+    answer = server.raw(request_line + b"\r\nHost: localhost\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.0 400")
+    assert not caplog.records
+
+
 def test_a_page_of_another_host_that_leads_here_gets_nothing(server: Running) -> None:
     port = server.address[1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -169,10 +170,11 @@ class _Sent(web.FileResponse):
 
     async def prepare(self, request: BaseRequest) -> AbstractStreamWriter | None:
         """Send it."""
-        headers = CIMultiDict(request.headers)
+        headers = _conditions(request)
         asked = headers.get(hdrs.RANGE)
         if asked and not self._ranged(asked, headers.get(hdrs.IF_RANGE)):
             del headers[hdrs.RANGE]
+            headers.pop(hdrs.IF_RANGE, None)
         headers[hdrs.ACCEPT_ENCODING] = "gzip" if _takes_gzip(request) and not asked else ""
         return await super().prepare(request.clone(headers=headers))
 
@@ -181,12 +183,36 @@ class _Sent(web.FileResponse):
         if not _ONE_RANGE.fullmatch(asked.strip()):
             return False
         if condition is None or not condition.strip().startswith(('"', "W/")):
-            return True
+            return condition is None or _is_date(condition)
         try:
             held = self._path.stat()
         except OSError:
             return False
         return condition.strip() == f'"{held.st_mtime_ns:x}-{held.st_size:x}"'
+
+
+_CONDITIONS = (hdrs.IF_MATCH, hdrs.IF_NONE_MATCH, hdrs.IF_RANGE, hdrs.RANGE)
+_DATES = (hdrs.IF_MODIFIED_SINCE, hdrs.IF_UNMODIFIED_SINCE)
+
+
+def _conditions(request: BaseRequest) -> CIMultiDict[str]:
+    """The headers that say what of a file is sent, without those that are no text or no date.
+
+    Others do not count: a cookie that another program of this machine set may hold any bytes.
+    """
+    asked = CIMultiDict[str]()
+    for name in (*_CONDITIONS, *_DATES):
+        held = request.headers.get(name)
+        if held is not None and held.isascii() and (name not in _DATES or _is_date(held)):
+            asked[name] = held
+    return asked
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return parsedate_to_datetime(text) is not None
+    except (ValueError, OverflowError):
+        return False
 
 
 def _takes_gzip(request: BaseRequest) -> bool:

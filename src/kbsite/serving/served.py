@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import signal
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from kbsite import assets
 from kbsite.errors import MachineError
@@ -24,8 +26,17 @@ _PATIENCE = 1.0
 _WEIGHT = 0.5
 """Of the time that a build took, how long it rests before the next: a run that grows all the time
 leaves the machine to others."""
+_LOG = logging.getLogger(__name__)
 _LOOK_AGAIN = 5.0
 """Seconds without a change after which all files are looked at: a system tells of most changes."""
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a failure is one of this program: what a client sent wrong is its answer's matter."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+_LOG.addFilter(_is_ours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +72,7 @@ class Serving:
         if live:
             live.add_to(app)
         add_site(app, answers)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_PATIENCE)
+        runner = web.AppRunner(app, access_log=None, logger=_LOG, shutdown_timeout=_PATIENCE)
         await runner.setup()
         try:
             told.ready(await self._address(runner))
