@@ -256,11 +256,14 @@ def test_the_id_of_a_run_is_always_its_folder_s_name(tmp_path: Path, make_run: M
     assert [one.key for one in stored.findings] == ["id"]
 
 
+@pytest.mark.parametrize("value", ["../../out", "p" * 300])
 @pytest.mark.parametrize("key", ["board", "problem", "harness", "hardware"])
-def test_an_unsafe_id_makes_a_run_unusable(tmp_path: Path, make_run: MakeRun, key: str) -> None:
+def test_an_unsafe_id_makes_a_run_unusable(
+    tmp_path: Path, make_run: MakeRun, key: str, value: str
+) -> None:
     folder = make_run(tmp_path / "demo")
     record = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**record, key: "../../out"}, indent=1))
+    (folder / "run.json").write_text(json.dumps({**record, key: value}, indent=1))
     with pytest.raises(InvalidFileError) as caught:
         read_run(folder)
     (error,) = caught.value.errors

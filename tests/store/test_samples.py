@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from kbsite.model.samples import Samples
 from kbsite.store import samples as module
 from kbsite.store.files import Stored
-from kbsite.store.samples import DRAWN, MOST_FINDINGS, ReadSamples, read_samples, spread
+from kbsite.store.samples import (
+    DRAWN,
+    MOST_EXPLAINED,
+    MOST_FINDINGS,
+    ReadSamples,
+    read_samples,
+    spread,
+)
 
 
 def read(home: Path, *lines: bytes | str | dict[str, object]) -> ReadSamples:
@@ -141,6 +148,34 @@ def test_what_is_too_much_is_not_read_and_that_is_told(
 
     monkeypatch.setattr(module, "MOST_BYTES", 60)
     assert len(read(tmp_path, *(line(n) for n in range(3))).spreads) == 1
+
+
+def test_of_endless_lines_so_many_are_read_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_LINES", 2)
+    found = read(tmp_path, "", "x", line(1), line(2))
+
+    assert not found.spreads
+    assert [one.line for one in found.findings] == [2, 3]
+
+
+def test_little_is_read_slowly_of_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slowly: list[int] = []
+
+    def json_data(_: Path, text: str) -> object:
+        slowly.append(len(text))
+        return text
+
+    monkeypatch.setattr(module, "json_data", json_data)
+    long = json.dumps({"round": 1, "shape": "n", "ms": [*[1.0] * MOST_EXPLAINED, "x"]})
+    found = read(tmp_path, long, *["x"] * (MOST_FINDINGS + 5))
+
+    assert slowly == [2] * (MOST_FINDINGS - 1)
+    assert found.findings[0].line == 1
+    assert f"$.ms[{MOST_EXPLAINED}]" in found.findings[0].message
 
 
 def test_a_round_that_stands_there_twice_is_told(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ FLOOR_RUNS = "floors"
 """Folder among those of the boards that holds runs of floors, which serve all boards."""
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+"""An id that folders and files of the site can be called by, with what is put behind it."""
 
 UNGRADED = Metrics(format=FORMAT, status=Status.UNGRADED)
 """The grade of a run that has none."""
@@ -213,7 +214,7 @@ def _refuse_unsafe(run: Run, path: Path) -> None:
     if unsafe:
         lines = lines_of(read_text(path), [f".{key}" for key, _ in unsafe])
         errors = [
-            InputError(f"expected letters, digits and . _ - only, got {value!r}",
+            InputError(f"expected at most 200 letters, digits and . _ -, got {value[:300]!r}",
                        path=path, line=line, key=key)
             for (key, value), line in zip(unsafe, lines, strict=True)
         ]  # fmt: skip

@@ -31,8 +31,14 @@ MOST_SPREADS = 2000
 MOST_BYTES = 100_000_000
 """Bytes of a file that are read."""
 
+MOST_LINES = 100_000
+"""Lines that are read, whatever is in them."""
+
 MOST_FINDINGS = 20
 """Lines that are named as wrong; more are counted."""
+
+MOST_EXPLAINED = 50_000
+"""Bytes of a wrong line from which what is wrong with it is told in the words of the decoder."""
 
 
 class ReadSamples(Struct, frozen=True):
@@ -52,12 +58,12 @@ def read_samples(file: Stored) -> ReadSamples:
     with file.open() as stream:
         for number, line in _lines(stream):
             size += len(line)
-            if len(spreads) >= MOST_SPREADS or size > MOST_BYTES:
+            if len(spreads) >= MOST_SPREADS or size > MOST_BYTES or number > MOST_LINES:
                 message = f"what stands from line {number} on is not read: there is too much of it"
                 findings.append(Finding(Severity.WARNING, str(file.path), message, number))
                 break
             try:
-                spreads += _spreads(file, line)
+                spreads += _spreads(file, line, explain=wrong < MOST_FINDINGS)
             except InvalidFileError as error:
                 wrong += 1
                 if wrong <= MOST_FINDINGS:
@@ -80,12 +86,12 @@ def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             rest = stream.readline(LIMIT_BYTES)
 
 
-def _spreads(file: Stored, line: bytes) -> list[Spread]:
+def _spreads(file: Stored, line: bytes, *, explain: bool) -> list[Spread]:
     if not line.strip():
         return []
     if len(line) > LIMIT_BYTES:
         raise invalid(f"expected a line of at most {LIMIT_BYTES} bytes", file.path)
-    samples = _samples(file, line)
+    samples = _samples(file, line, explain=explain)
     if not samples.ms:
         raise invalid("expected at least one time", file.path, key="ms")
     for key in CLOCKS:
@@ -102,10 +108,13 @@ def _spreads(file: Stored, line: bytes) -> list[Spread]:
     return [spread(samples)]
 
 
-def _samples(file: Stored, line: bytes) -> Samples:
+def _samples(file: Stored, line: bytes, *, explain: bool) -> Samples:
     try:
         return msgspec.json.decode(line, type=Samples)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        # What explains best takes seconds for a megabyte, and nobody reads it of lines not named.
+        if not explain or len(line) > MOST_EXPLAINED:
+            raise invalid(str(wrong), file.path) from wrong
         # Read once more, slowly, by what can say what is wrong.
         try:
             text = line.decode("utf-8")
