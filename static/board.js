@@ -183,6 +183,9 @@
     show();
   });
 
+  // The box scrolls sideways only, if the browser knows how; else the head would stick to the box.
+  grid.classList.toggle("sticks", getComputedStyle(grid.parentElement).overflowY === "clip");
+
   recall();
   asking.hidden = false;
   show();

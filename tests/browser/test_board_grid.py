@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +180,8 @@ IN_SIGHT = """held => {
 }"""
 
 
-def test_the_head_and_the_names_of_a_long_wide_grid_stay_in_sight_without_a_script(
-    open_board: Open,
-) -> None:
-    page = open_board(java_script_enabled=False, viewport={"width": 720, "height": 500})
+def test_the_head_and_the_names_of_a_long_wide_grid_stay_in_sight(open_board: Open) -> None:
+    page = open_board(viewport={"width": 720, "height": 500})
     grid = page.locator(".scroll:has(> .grid)")
     assert grid.evaluate("held => (held.scrollLeft = 9999, held.scrollLeft)") > 0
     page.mouse.move(360, 300)
@@ -200,6 +199,25 @@ def test_the_head_and_the_names_of_a_long_wide_grid_stay_in_sight_without_a_scri
     before = page.evaluate("scrollY")
     page.mouse.wheel(0, -50)
     until(lambda: page.evaluate("scrollY") < before)
+
+
+def test_the_head_stays_where_it_is_in_browsers_that_cannot_scroll_a_box_one_way(
+    site: Path, tmp_path: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    older = shutil.copytree(site, tmp_path / "site")
+    style = older / "static" / "board.css"
+    written = style.read_text()
+    assert "overflow-y: clip" in written
+    # Older ones hide what they cannot clip.
+    style.write_text(written.replace("overflow-y: clip", "overflow-y: hidden"))
+    page = context_of(viewport={"width": 720, "height": 500}).new_page()
+    page.goto((older / "demo" / "index.html").as_uri())
+
+    first = page.locator("tbody.contenders").first.evaluate(TOP)
+    bottoms = page.locator(".grid thead th").evaluate_all(
+        "held => held.map((th) => th.getBoundingClientRect().bottom)"
+    )
+    assert max(bottoms) <= first + 1
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 500), (720, 500), (720, 300), (390, 844)])

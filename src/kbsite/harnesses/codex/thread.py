@@ -28,8 +28,9 @@ from kbsite.model.event import (
 
 _Value = TypeVar("_Value")
 _MOST = 2048
-_STILL_RUNS = "Script running"
 """How many calls, agents and paths are remembered: more than are ever under way at once."""
+_STILL_RUNS = "Script running"
+"""How the output of a script begins that goes on behind it."""
 
 
 class Row(Struct, frozen=True):
