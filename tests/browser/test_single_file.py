@@ -160,9 +160,25 @@ def test_without_a_script_the_first_steps_can_be_read_and_what_is_missing_is_tol
     page = open_run(java_script_enabled=False)
 
     expect(page.get_by_text("Round 0 begins.")).to_be_visible()
-    expect(page.locator("noscript > p.note")).to_contain_text("Without JavaScript")
-    expect(page.locator("noscript > p.note")).to_be_visible()
+    expect(page.locator("#unscripted")).to_contain_text("Without its scripts")
+    expect(page.locator("#unscripted")).to_be_visible()
     expect(page.locator("#tools")).to_be_hidden()
+
+
+def test_a_server_that_forbids_scripts_leaves_what_is_missing_told(
+    file: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    strict = {"Content-Security-Policy": "default-src 'self'", "Content-Type": "text/html"}
+    page.route("**/*", lambda route: route.fulfill(body=file.read_bytes(), headers=strict))
+    page.goto("http://host.example/run.html")
+
+    expect(page.get_by_text("Round 0 begins.")).to_be_visible()
+    expect(page.locator("#unscripted")).to_be_visible()
+
+
+def test_who_has_scripts_is_not_told_of_what_lacks_without_them(open_run: Open) -> None:
+    expect(open_run().locator("#unscripted")).to_be_hidden()
 
 
 def test_no_link_leads_out_of_the_file(open_run: Open) -> None:
