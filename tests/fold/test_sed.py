@@ -11,6 +11,7 @@ import pytest
 
 from kbsite.fold import sed
 from kbsite.fold.sed import edited
+from kbsite.fold.work import MOST, Work
 
 TEXT = "a = 1\nb = 22\n  call(a, b)\n\nend a a\n"
 
@@ -83,7 +84,9 @@ def test_a_match_is_the_longest_and_its_groups_take_what_they_can_from_the_left(
     assert edited("xaby\n", [r"s/a[ab]*/-/"]) == "x-y\n"
 
 
-def test_hostile_patterns_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(name="taken")
+def _taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The steps that are taken, each time that some are."""
     taken: list[int] = []
     take = sed._Budget.take
 
@@ -92,11 +95,55 @@ def test_hostile_patterns_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
         take(held, steps)
 
     monkeypatch.setattr(sed._Budget, "take", counted)
-    script = "s/" + ".*a" * 60 + "b/x/"
+    return taken
+
+
+@pytest.mark.parametrize("end", ["[bc]", "[^a]"])
+def test_hostile_patterns_end_soon(taken: list[int], end: str) -> None:
+    script = "s/" + ".*a" * 60 + end + "/x/"
 
     assert edited("a" * 5000 + "\n", [script]) is None
     assert sum(taken) < sed.STEPS + 10_000_000
     assert len(taken) < sed.STEPS
+
+
+@pytest.mark.parametrize(
+    ("text", "scripts"),
+    [
+        ("a\n" * 20_000, ["s/a/a/;" * 90]),
+        ("abc\n" * 20_000, ["s/abc*[^d]*/&/g;" * 90]),
+        ("a\n" * 500_000, ["/x/d;" * 19]),
+        ("a\n", ["s/a/b/;" * 100_000]),
+        ("a\n", ["s/" + "a" * 190 + "/b/;"] * 20_000),
+        ("abcdefghij" * 25_000 + "\n", ["s/[a-z]*[0-9]/x/g"]),
+    ],
+    ids=["commands", "matches", "addresses", "script", "scripts", "line"],
+)
+def test_scripts_and_texts_of_any_length_are_given_up_before_much_is_done(
+    taken: list[int], text: str, scripts: list[str]
+) -> None:
+    work = Work()
+
+    assert edited(text, scripts, work=work) is None
+    # What is done between two of these takes the time of some comparisons.
+    assert len(taken) < sed.STEPS / 5
+    assert MOST - work.left <= sed.STEPS * sed.DEAR
+
+
+def test_all_the_scripts_of_a_transcript_take_some_seconds_at_most() -> None:
+    assert MOST / sed.DEAR <= 25_000_000
+
+
+@pytest.mark.parametrize(
+    ("script", "least"),
+    [("s/def /DEF /g", 1500), (r"s/[0-9]\+/N/g", 1000), (r"s/^ *call(\(.*\))$/\1/", 300)],
+)
+def test_as_many_ordinary_edits_as_a_session_has_are_told(script: str, least: int) -> None:
+    text = "    block = tl.load(at + offset, mask=mask)\n    call(first, 22)\ndef f(x):\n" * 170
+    work = Work()
+
+    assert edited(text, [script], work=work)
+    assert work.left > MOST - MOST / least
 
 
 SED = shutil.which("sed")

@@ -13,10 +13,24 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kbsite.fold.sed_patterns import Pattern, UnclearError, pattern
-from kbsite.fold.work import LARGEST, STEP, Work
+from kbsite.fold.work import LARGEST, Work
 
 STEPS = 2_000_000
 """Comparisons of a pattern with a character after which there is no answer."""
+
+DEAR = 60
+"""Characters of a transcript's work at which a step is counted: more than it takes, since a script
+of any length costs its writer nothing, and no session of a person's edits comes near."""
+
+# In steps, what is done beside comparisons.
+_COMMAND = 100
+"""To read a command of a script."""
+_LETTER = 8
+"""To read a letter of one."""
+_LINE = 6
+"""To tell whether a command is for a line."""
+_PIECES = 10
+"""To put something in."""
 
 _ADDRESS = re.compile(r"(?P<number>\d{1,9})|(?P<last>\$)|/(?P<pattern>(?:[^/\\\n]|\\.)+)/")
 _FLAGS = re.compile(r"(g|\d{1,4})?[ \t]*(?=[;\n]|\Z)")
@@ -54,7 +68,7 @@ def edited(
     """
     budget = _Budget(STEPS, LARGEST)
     try:
-        commands = [c for script in scripts for c in _commands(script, extended=extended)]
+        commands = [c for script in scripts for c in _commands(script, budget, extended=extended)]
         if _deletes_before_a_range(commands):
             return None
         simple = all(held.literal for c in commands for held in _patterns(c))
@@ -65,7 +79,7 @@ def edited(
         return None
     finally:
         if work is not None:
-            work.take((STEPS - budget.left) * STEP)
+            work.take(min(STEPS - budget.left, STEPS) * DEAR)
 
 
 def _deletes_before_a_range(commands: Sequence[_Command]) -> bool:
@@ -80,10 +94,12 @@ def _patterns(command: _Command) -> list[Pattern]:
     return [one for one in held if one is not None]
 
 
-def _commands(script: str, *, extended: bool) -> list[_Command]:
+def _commands(script: str, budget: _Budget, *, extended: bool) -> list[_Command]:
     found: list[_Command] = []
     at = _past_space(script, 0)
+    budget.take(len(script) * _LETTER)
     while at < len(script):
+        budget.take(_COMMAND)
         addresses, at = _addresses(script, at, extended=extended)
         kind, at = script[at : at + 1], at + 1
         if kind == "d":
@@ -203,7 +219,7 @@ def _run(text: str, commands: list[_Command], budget: _Budget) -> str:
 
 def _is_for(command: _Command, number: int, last: int, space: str, budget: _Budget) -> bool:
     """Whether a command is for the line that is being read."""
-    budget.take(1)
+    budget.take(_LINE)
     if not command.addresses:
         return True
     if len(command.addresses) == 1:
@@ -235,6 +251,7 @@ def _substituted(space: str, command: _Command, budget: _Budget) -> str:
         if nth > 1 and first == end == at:
             break  # nothing, right behind a match, is no match
         pieces.append(space[at:first])
+        budget.take(_PIECES + len(command.pieces))
         if nth >= command.nth:
             held = (p if isinstance(p, str) else space[slice(*match[p])] for p in command.pieces)
             pieces.extend(map(budget.put_in, held))

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
 MOST_ATOMS = 200
 """Atoms of a pattern from which it is not read."""
+
+# What is done costs more than the comparisons that it consists of; a step is one of those.
+_FROM = 10
+"""Steps that it takes to begin a match at a place."""
+_ATOM = 8
+"""Steps that an atom takes from a place, beside its comparisons."""
+_SWEPT = 100
+"""Characters that are looked through for one in a step."""
+_LOOK = 4
+"""Steps that it takes to begin to look for a text."""
 
 _CLASSES = {
     "[:space:]": " \t\n\r\f\v",
@@ -57,6 +68,10 @@ class Pattern(Struct):
     ends: bool = False
     marks: list[tuple[int, int]] = field(default_factory=list)
     """Groups: the first atom of each, and the one after the last."""
+    needs: str = ""
+    """A text without which nothing fits."""
+    begins: re.Pattern[str] | None = None
+    """The characters that a match can begin with; None where it can be none, or any."""
 
     @property
     def groups(self) -> int:
@@ -75,15 +90,25 @@ class Pattern(Struct):
         """
         if self.literal:
             return self._search_literal(text, start, take)
-        for first in range(start, 1 if self.starts else len(text) + 1):
+        for first in self._firsts(text, start, take):
             reached, runs = self._reached(text, first, take)
             fitting = [end for end in reached[-1] if not self.ends or end == len(text)]
             if fitting:
                 return self._spans(reached, runs, first, max(fitting), take)
         return None
 
+    def _firsts(self, text: str, start: int, take: Take) -> Iterable[int]:
+        """Where a match may begin."""
+        take(_LOOK + (len(text) - start) // _SWEPT)
+        if self.needs and text.find(self.needs, start) < 0:
+            return ()
+        if self.starts:
+            return range(start, 1)
+        if self.begins is None:
+            return range(start, len(text) + 1)
+        return (found.start() for found in self.begins.finditer(text, start))
+
     def _search_literal(self, text: str, start: int, take: Take) -> Spans | None:
-        take(1 + len(text) // 100)
         wanted = "".join(atom.letters for atom in self.atoms)
         if self.ends:
             first = len(text) - len(wanted)
@@ -93,6 +118,7 @@ class Pattern(Struct):
             if self.starts:
                 first = 0 if start == 0 and text.startswith(wanted) else -1
             fits = first >= 0
+        take(_LOOK + ((first if fits else len(text)) - start) // _SWEPT)
         if not fits:
             return None
         return [(first, first + len(wanted)), *((first + a, first + b) for a, b in self.marks)]
@@ -100,6 +126,7 @@ class Pattern(Struct):
     def _reached(self, text: str, first: int, take: Take) -> tuple[list[set[int]], list[Runs]]:
         """Where a match from `first` may stand after each atom, and how far each may take it."""
         reached, runs = [{first}], list[Runs]()
+        take(_FROM)
         for atom in self.atoms:
             after: set[int] = set()
             run: Runs = {}
@@ -107,7 +134,7 @@ class Pattern(Struct):
                 end, most = at, min(len(text), at + atom.most)
                 while end < most and atom.fits(text[end]):
                     end += 1
-                take(1 + end - at)
+                take(_ATOM + end - at)
                 after.update(range(at + atom.least, end + 1))
                 run[at] = end
             reached.append(after)
@@ -124,12 +151,13 @@ class Pattern(Struct):
         alive = [{end}]
         for atom, run, before in zip(self.atoms[::-1], runs[::-1], reached[-2::-1], strict=True):
             after = alive[-1]
-            take(len(before) * len(after))
+            take(_ATOM + len(before) * len(after))
             alive.append({at for at in before if _ways(atom, at, run[at], after)})
         alive.reverse()
         places = [first]
         for number, atom in enumerate(self.atoms):
             at = places[-1]
+            take(_ATOM + len(alive[number + 1]))
             places.append(max(_ways(atom, at, runs[number][at], alive[number + 1])))
         return [(first, end), *((places[a], places[b]) for a, b in self.marks)]
 
@@ -167,6 +195,8 @@ class _Reader(Struct):
         anchored = self.made.starts or self.made.ends
         if not anchored and all(atom.least == 0 for atom in self.made.atoms):
             raise UnclearError  # it matches nothing, everywhere
+        self.made.needs = _needs(self.made.atoms)
+        self.made.begins = _begins(self.made.atoms)
         return self.made
 
     def _next(self) -> None:
@@ -264,6 +294,27 @@ class _Reader(Struct):
     def _count(self, least: int, most: int) -> None:
         self.made.atoms[-1].least, self.made.atoms[-1].most = least, most
         self.countable = False
+
+
+def _needs(atoms: list[_Atom]) -> str:
+    """The longest text that stands in whatever the atoms fit."""
+    held = "".join(
+        a.letters if len(a.letters) == 1 == a.least == a.most and not a.but else "\n" for a in atoms
+    )
+    # No line that is edited holds the end of one.
+    return max(held.split("\n"), key=len)
+
+
+def _begins(atoms: list[_Atom]) -> re.Pattern[str] | None:
+    """What a match of the atoms begins with; None where that can be nothing, or anything."""
+    kinds: list[str] = []
+    for atom in atoms:
+        if atom.but and not atom.letters:
+            return None
+        kinds.append(f"[{'^' if atom.but else ''}{re.escape(atom.letters)}]")
+        if atom.least:
+            return re.compile("|".join(kinds))
+    return None
 
 
 def _range(first: str, last: str) -> str:
