@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from kbsite.terminal import terminal
+from kbsite.terminal import breakable, terminal
 from kbsite.text import banner, code_lines, json, markdown, picture, plain, unmarked, visible
 
 ROOT = Path(__file__).parents[1]
@@ -383,6 +383,21 @@ def test_every_number_is_survived(number: str) -> None:
 )
 def test_broken_sequences_are_seen(text: str, expected: str) -> None:
     assert text_of(terminal(text)) == expected
+
+
+@pytest.mark.parametrize("sign", ["50%\r", "\x1b[2Ka", "\x1b[31m<&\x1b[0m\b", "a\u0301"])
+def test_a_long_line_of_signs_can_be_broken_and_loses_nothing(sign: str) -> None:
+    text = f"before\n{sign * 4000}\nafter {sign}"
+    pieces = breakable(text).split("<wbr>")
+    assert "".join(pieces) == terminal(text)
+    assert max(len(text_of(piece)) for piece in pieces) <= 1100
+    assert len(pieces) >= 4
+    assert "<wbr>" not in pieces[-1]
+
+
+def test_lines_that_a_browser_lays_out_at_once_are_left_alone() -> None:
+    for text in ("x" * 9000, "é\n" * 9000, "50%\r" * 100):
+        assert breakable(text) == terminal(text)
 
 
 @given(

@@ -40,7 +40,7 @@ from kbsite.pages.policy_source import source_of
 from kbsite.record import Record
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS
-from kbsite.terminal import terminal
+from kbsite.terminal import breakable, terminal
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
@@ -131,6 +131,7 @@ def environment(site: Site) -> Environment:
         markdown=text.markdown,
         with_code=text.with_code,
         terminal=terminal,
+        breakable=breakable,
         json=lambda value: text.visible(value if isinstance(value, str) else text.json(value)),
         diff=text.diff,
         rendered=Markup,

@@ -47,6 +47,26 @@ def inner_terminal(text: str) -> str:
     return "".join(pieces)
 
 
+def breakable(text: str) -> Markup:
+    """Terminal output as a page of its own shows it, with places where its long lines may break.
+
+    A browser lays out a line of signs that its font lacks, as those of a progress bar's carriage
+    returns, in the square of its length: a megabyte of them showed nothing for minutes. It lays out
+    the pieces between these places one by one; no character is added, and none is moved.
+    """
+    lines = inner_terminal(text).split("\n")
+    whole = (line if len(line) <= _PIECE or line.isascii() else _in_pieces(line) for line in lines)
+    return Markup("\n".join(whole))  # noqa: S704 - it is escaped there
+
+
+_PIECE = 1000
+_PIECES = re.compile(rf"(?:<[^>]*>|&\w+;|[^<&]){{{_PIECE}}}")
+
+
+def _in_pieces(line: str) -> str:
+    return _PIECES.sub(r"\g<0><wbr>", line)
+
+
 @lru_cache(256)
 def _tags(style: frozenset[int]) -> tuple[str, str]:
     if not style or style in _BARE:

@@ -11,6 +11,7 @@ import yaml
 from playwright.sync_api import BrowserContext
 
 from kbsite.build import build
+from kbsite.terminal import breakable
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
 from tests.store.cards import CARD
@@ -198,3 +199,19 @@ def test_hostile_hardware_is_shown_as_text(
         assert shown.count(attack) >= 8, attack
     assert set(links) == {"https:", "file:"}
     assert witness.dialogs == []
+
+
+def test_a_page_of_a_progress_bar_on_one_line_is_laid_out(
+    context_of: functools.partial[BrowserContext], site: Path, tmp_path: Path
+) -> None:
+    bar = " 45%|████▌     | 45/100 [00:01<00:01, 44.5it/s]\r"
+    style = f'<link rel="stylesheet" href="{(site / "static" / "kbsite.css").as_uri()}">'
+    held = tmp_path / "long.html"
+    text = breakable(bar * 20_000)
+    held.write_text(f'<!doctype html><meta charset="utf-8">{style}<pre class="text">{text}</pre>')
+    page = context_of().new_page()
+
+    # Without places to break it, this takes minutes.
+    page.goto(held.as_uri(), timeout=25_000)
+    assert page.evaluate("document.querySelector('pre').getBoundingClientRect().height") > 50_000
+    assert page.evaluate("document.querySelector('pre').textContent.length") == len(bar) * 20_000
