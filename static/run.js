@@ -465,7 +465,10 @@
   window.addEventListener("pagehide", () => {
     const inside = steps.getBoundingClientRect().top < edge();
     const step = here?.isConnected && inSight(here) ? here : inside && topmost();
-    const place = step ? { anchor: step.id, top: step.getBoundingClientRect().top } : null;
+    // Before the steps and behind them the browser knows the place, but for an address with a step.
+    const beside = inside ? "footer" : "main";
+    const [held, name] = step ? [step, { anchor: step.id }] : [document.querySelector(beside), { beside }];
+    const place = step || location.hash ? { ...name, top: held.getBoundingClientRect().top } : null;
     kept.set("sessionStorage", PLACE, JSON.stringify(place));
   });
 
@@ -763,7 +766,8 @@
     const before = placeBefore();
     if (before) history.scrollRestoration = "manual";
     if (location.hash) await toHash();
-    if (before) await goTo(before.anchor, before.top);
+    if (before?.beside) settle(document.querySelector(before.beside), before.top);
+    else if (before) await goTo(before.anchor, before.top);
   }
 
   document.documentElement.classList.add("tooled");

@@ -45,8 +45,9 @@ _MAIN = re.compile(r'<main id="main"[^>]*>(.*)</main>', re.DOTALL)
 _CRUMBS = re.compile(r'<nav class="crumbs".*?</nav>\n?', re.DOTALL)
 
 _NO_SCRIPT = (
-    '<p class="note tone-warn" id="unscripted">Without its scripts, which a server may forbid too, this'
-    " file shows the first steps of the transcript only: the others stand in it compressed.</p>\n"
+    '<p class="note tone-warn" id="unscripted">Without its scripts, which a server may forbid too,'
+    " this file shows the first steps of the transcript only: the others stand in it compressed."
+    "</p>\n"
 )
 """No <noscript>: where a server's policy forbids scripts, browsers do not show what is in that."""
 

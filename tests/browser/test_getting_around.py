@@ -210,6 +210,25 @@ def test_who_stands_at_a_step_stands_there_after_a_reload(open_run: Open) -> Non
     expect(here).to_have_id("L3")
 
 
+@pytest.mark.parametrize(("beside", "down"), [("main", 0), ("footer", 1_000_000)])
+def test_who_left_the_steps_is_not_taken_back_to_one_by_a_reload(
+    open_run: Open, beside: str, down: int
+) -> None:
+    page = open_run(f"#L{line_of(3)}")
+    top = "held => Math.round(held.getBoundingClientRect().top)"
+    page.wait_for_timeout(900)
+    page.mouse.move(300, 300)
+    page.mouse.wheel(0, 1)
+    page.evaluate(f"scrollTo(0, {down})")
+    page.wait_for_timeout(900)
+    page.evaluate(f"scrollTo(0, {down})")
+    before = page.locator(beside).evaluate(top)
+    page.reload()
+    page.wait_for_timeout(1500)
+
+    assert abs(page.locator(beside).evaluate(top) - before) <= 50
+
+
 def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> None:
     page = open_run()
     thought = page.locator(".steps > li.thought details").first
