@@ -351,3 +351,22 @@ def _asked(page: Page) -> list[str]:
         ".filter((name) => !/steps-\\d+\\.html$/.test(name))"
     )
     return names
+
+
+def test_where_the_system_chooses_the_colours_a_pressed_filter_and_the_step_one_stands_at_are_told(
+    open_run: Open,
+) -> None:
+    page = open_run(forced_colors="active")
+    chip = page.locator(".chip:visible").first
+    ground = "held => getComputedStyle(held).backgroundColor"
+    before = chip.evaluate(ground)
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    assert chip.evaluate(ground) != before
+
+    page.keyboard.press("j")
+    here = page.locator(".steps > li.here")
+    here.evaluate("held => held.blur()")
+    assert here.evaluate("held => getComputedStyle(held).outlineStyle") == "solid"
+    keys = page.locator(".m-key").evaluate_all("all => all.map(key => getComputedStyle(key).color)")
+    assert len(set(keys)) > 2
