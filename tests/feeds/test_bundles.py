@@ -16,7 +16,7 @@ from kbsite.store.files import Stored
 def _made(tmp_path: Path) -> bytes:
     path = tmp_path / "solution.py"
     path.write_bytes(b"x = 1\n" * 1000)
-    return bundles.bundle("run", [Stored("solution.py", path, 6000)])
+    return bundles.bundle("run", [Stored("solution.py", str(path), 6000)])
 
 
 def _again(change: Callable[[bytes], bytes], made: bytes) -> bytes:

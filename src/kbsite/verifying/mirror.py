@@ -43,6 +43,8 @@ class Mirror:
     """By run and file, the hashes before and after of what is published with parts covered."""
     _names: dict[str, str] = field(default_factory=dict)
     """Where files of the folder stand in the site."""
+    _runs: dict[str, str] = field(default_factory=dict)
+    """Runs by their folder here."""
     _copies: set[str] = field(default_factory=set)
     """Compressed copies that were held against what they are of."""
 
@@ -52,8 +54,17 @@ class Mirror:
             self._covered.setdefault(one.run, {})[one.file] = (one.before, one.after)
 
     def published(self, path: str) -> str:
-        """Where a file of the folder, by its path here, stands in the site."""
-        return self._names.get(path, path)
+        """Where a file of the folder, by its path here, stands in the site.
+
+        A file that is missed was never taken: it would stand among its run's.
+        """
+        if path in self._names:
+            return self._names[path]
+        for own in Path(path).parents:
+            run = self._runs.get(str(own))
+            if run is not None:
+                return raw_path(run, Path(path).relative_to(own).as_posix())
+        return path
 
     def take(self, run_id: str) -> Path | None:
         """The folder of a run; None, and a finding, where the site has no such run."""
@@ -65,6 +76,7 @@ class Mirror:
         own = self.folder / _board(data) / run_id
         self._put(own, run_id, RUN, data)
         self._names[str(own)] = f"runs/{run_id}"
+        self._runs[str(own)] = run_id
         self._packed(run_id, RUN, data)
         for name in (MANIFEST, AUDIT):
             held = self.place.read(raw_path(run_id, name))

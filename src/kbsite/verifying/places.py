@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from kbsite.errors import InputError
-from kbsite.store.files import contents
+from kbsite.store.files import Refused, contents
 
 MOST_BYTES = 1_000_000_000
 """Bytes of a file that are read."""
@@ -27,13 +27,18 @@ class Place(Protocol):
         """Every file of the site; None where nobody can list them."""
         ...
 
+    def others(self) -> Sequence[Refused]:
+        """What stands among the files and is none, such as a link, where that can be seen."""
+        ...
+
 
 class FolderPlace:
     """A site in a folder of this machine; links in it are not followed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files = {file.name: file for file in contents(folder)[0]}
+        files, self._others = contents(folder)
+        self._files = {file.name: file for file in files}
 
     def read(self, path: str) -> bytes | None:
         """What a file of the folder holds; None if it is not there."""
@@ -52,6 +57,10 @@ class FolderPlace:
     def names(self) -> frozenset[str]:
         """Every file of the folder."""
         return frozenset(self._files)
+
+    def others(self) -> Sequence[Refused]:
+        """Links, devices, and what cannot be listed."""
+        return self._others
 
 
 def below(names: frozenset[str] | None, folder: str) -> Iterator[str]:

@@ -77,3 +77,7 @@ class UrlPlace:
     def names(self) -> None:
         """Nobody can list the files of a web server."""
         return
+
+    def others(self) -> tuple[()]:
+        """Nor what else is there."""
+        return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,11 +39,17 @@ _DRAWN = (".png",)
 FOR_HOSTS = ("_headers", ".nojekyll", "CNAME", ".htaccess")
 """Files that whoever publishes a site adds to it, to tell a host how."""
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+"""What each of them begins with."""
+
 _PACKED = {".parquet": parquet, ".zst": bundles}
 """Files that are made again only where an extra is here that the site was made with."""
 
 MOST_BYTES = 64_000_000
 """Bytes of a record of the site: whoever publishes it may be nobody's friend."""
+
+_OF_SEARCH = re.compile(r"search/([\w.-]+/)?[\w.-]+\.(js|json|pagefind|pf_\w+)")
+"""Where files of an index stand: none of them is a page."""
 
 T = TypeVar("T")
 
@@ -154,7 +161,7 @@ class _Verifying:
     def _file(self, file: File) -> Iterator[Finding]:
         packing = _PACKED.get(PurePosixPath(file.path).suffix)
         if file.path.endswith(_DRAWN):
-            self._seen.add(file.path)
+            yield from self._drawn(file.path)
         elif packing and not packing.available():
             self._seen.add(file.path)
             self._lacking.setdefault(packing.EXTRA, file.path)
@@ -163,6 +170,14 @@ class _Verifying:
         else:
             text = "".join(file.pieces) if file.pieces is not None else file.text
             yield from self._compared(file.path, text.encode("utf-8"))
+
+    def _drawn(self, path: str) -> Iterator[Finding]:
+        self._seen.add(path)
+        got = self._place.read(path)
+        if got is None:
+            yield Finding(Severity.ERROR, path, "missing; pages name it as their picture")
+        elif not got.startswith(_PNG):
+            yield Finding(Severity.ERROR, path, "is no PNG")
 
     def _compared(self, path: str, wanted: bytes) -> Iterator[Finding]:
         self._seen.add(path)
@@ -186,12 +201,13 @@ class _Verifying:
         """Runs and pages that nothing of the published data leads to."""
         known = {*self._held.runs, *self._held.floor_runs}
         hidden = set()
+        ours = tuple(f"runs/{run_id}/raw/" for run_id in known)
         for name in sorted(self._place.names() or ()):
             head, _, rest = name.partition("/")
             run_id = rest.partition("/")[0]
-            if head == "runs" and "/" in rest and run_id not in known and run_id != "index":
+            if head == "runs" and "/" in rest and run_id not in known:
                 hidden.add(run_id)
-            elif name not in self._seen and not _elsewhere(name):
+            elif name not in self._seen and not (name.startswith(ours) or _elsewhere(name)):
                 if name.endswith(".html"):
                     yield Finding(Severity.ERROR, name, "no page that follows from the raw data")
                 elif self._held.kbsite == __version__:
@@ -200,9 +216,11 @@ class _Verifying:
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
             yield Finding(Severity.ERROR, f"runs/{run_id}", message)
+        for odd in self._place.others():
+            message = f"no file of kbsite's: {odd.reason}; a server may show what it leads to"
+            yield Finding(Severity.ERROR, odd.name, message)
 
 
 def _elsewhere(name: str) -> bool:
-    """Whether a file is looked at elsewhere, is the search's, or is what hosts are told by."""
-    raw = name.startswith("runs/") and "/raw/" in name
-    return raw or name.startswith("search/") or name in (MARKER, *FOR_HOSTS)
+    """Whether a file is the search's, which nothing is compared with, or what hosts are told by."""
+    return bool(_OF_SEARCH.fullmatch(name)) or name in (MARKER, *FOR_HOSTS)

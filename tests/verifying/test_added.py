@@ -1,0 +1,85 @@
+"""What was put among the files of a published site, or taken out of them, is found in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.verifying.published import Runs, copy_of, errors, make_site
+
+RUN = f"runs/{Runs.first}"
+
+
+@pytest.fixture(name="site", scope="module")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    make_floors: MakeFloors,
+) -> Path:
+    return make_site(tmp_path_factory.mktemp("site"), make_settings, make_run, make_floors)
+
+
+@pytest.mark.parametrize(
+    ("added", "named"),
+    [
+        (f"{RUN}/x/raw/page.html", f"{RUN}/x/raw/page.html"),
+        (f"{RUN}/raw/page.html", f"{RUN}/raw/page.html"),
+        ("runs/index/raw/page.html", "runs/index"),
+        ("search/page.html", "search/page.html"),
+        ("search/index/picture.svg", "search/index/picture.svg"),
+        ("_redirects", "_redirects"),
+    ],
+)
+def test_a_file_that_nothing_leads_to_is_named(
+    added: str, named: str, site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    (spoilt / added).parent.mkdir(parents=True, exist_ok=True)
+    (spoilt / added).write_text("<h1>0.99</h1>")
+
+    assert [one.path for one in errors(spoilt)] == [named]
+
+
+def test_files_of_a_search_index_are_let_be(site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    for name in ("index.js", "words/ab.js", "pagefind-entry.json", "wasm.en.pagefind",
+                 "pagefind.en_2e54cc3.pf_meta", "fragment/en_2e54cc3.pf_fragment"):  # fmt: skip
+        (spoilt / "search" / name).parent.mkdir(parents=True, exist_ok=True)
+        (spoilt / "search" / name).write_bytes(b"x")
+
+    assert errors(spoilt) == []
+
+
+def test_a_link_that_a_server_may_follow_is_named(site: Path, tmp_path: Path) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    (tmp_path / "page.html").write_text("<h1>0.99</h1>")
+    (spoilt / "page.html").symlink_to(tmp_path / "page.html")
+
+    assert [one.path for one in errors(spoilt)] == ["page.html"]
+
+
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda card: card.write_text("<svg/>")], ids=["gone", "another"]
+)
+def test_a_picture_that_is_none_is_named(
+    spoil: Callable[[Path], object], site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    spoil(spoilt / RUN / "card.png")
+
+    assert [one.path for one in errors(spoilt)] == [f"{RUN}/card.png"]
+
+
+def test_a_missing_manifest_is_named_where_it_would_stand_in_the_site(
+    site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "spoilt")
+    (spoilt / RUN / "raw/manifest.json").unlink()
+    named = {one.path for one in errors(spoilt)}
+
+    assert f"{RUN}/raw/manifest.json" in named
+    assert not [path for path in named if path.startswith("/")]
