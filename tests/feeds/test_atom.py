@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from xml.etree import ElementTree
 
+import pytest
 from msgspec.structs import replace
 
 from kbsite.feeds.atom import MOST, Entry, Told, feed
@@ -74,4 +75,11 @@ def test_a_sitemap_lists_addresses_and_a_large_one_lists_others() -> None:
         "https://a.example/data/sitemap-1.xml", "https://a.example/data/sitemap-2.xml"
     ]  # fmt: skip
     assert texts(many["data/sitemap-2.xml"], "s:url/s:loc") == held[-1:]
-    assert "Sitemap: https://a.example/sitemap.xml\n" in robots("https://a.example/")
+
+
+@pytest.mark.parametrize("at", ["/", "/repo/", "/a%20b/c/"])
+def test_robots_are_told_of_raw_files_from_the_root_of_the_host_on(at: str) -> None:
+    told = robots(f"https://a.example{at}").splitlines()
+
+    assert f"Disallow: {at}runs/*/raw/" in told
+    assert f"Sitemap: https://a.example{at}sitemap.xml" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from urllib.parse import urlsplit
 
 MOST = 50_000
 """Addresses in a file, by the protocol of sitemaps."""
@@ -31,5 +32,9 @@ def _listed(outer: str, inner: str, addresses: Sequence[str]) -> str:
 
 
 def robots(base: str) -> str:
-    """robots.txt: pages may be read, the runs' raw files need not be."""
-    return f"User-agent: *\nDisallow: /runs/*/raw/\n\nSitemap: {base}sitemap.xml\n"
+    """robots.txt: pages may be read, the runs' raw files need not be.
+
+    Its paths begin at the root of the host, wherever the site stands.
+    """
+    at = urlsplit(base).path
+    return f"User-agent: *\nDisallow: {at}runs/*/raw/\n\nSitemap: {base}sitemap.xml\n"
