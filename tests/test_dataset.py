@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import yaml
 from click.testing import CliRunner
 from msgspec import structs
 
+from kbsite import dataset
 from kbsite.cli import kbsite
 from kbsite.dataset import MARKER, card, write_dataset
 from kbsite.errors import UsageError
@@ -120,11 +122,57 @@ def test_the_command_covers_what_the_site_covers(
     assert b"export GITHUB_TOKEN=" in held
 
 
+def test_the_history_of_a_dataset_that_is_pushed_outlives_the_next_export(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    (out / ".git").mkdir()
+    (out / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    (out / ".gitattributes").write_text("*.jsonl filter=lfs")
+    before = tree(out)
+    write_dataset(read(settings), out)
+    assert tree(out) == before
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dataset, "_put_aside", lambda old, _: killed() if old.exists() else None)
+        with pytest.raises(KeyboardInterrupt):
+            write_dataset(read(settings), out)
+    assert not (out / ".git").exists()
+    write_dataset(read(settings), out)
+    assert tree(out) == before
+    assert not (tmp_path / "dataset.partial").exists()
+
+
+def test_what_a_link_leads_to_is_replaced_with_all_that_is_gone(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "disk").mkdir()
+    out = tmp_path / "dataset"
+    out.symlink_to(tmp_path / "disk")
+    write_dataset(read(settings), out)
+    gone = next(path for path in settings.runs.rglob("run.json")).parent
+    for _ in range(2):
+        shutil.rmtree(gone, ignore_errors=True)
+        write_dataset(read(settings), out)
+
+    assert out.is_symlink()
+    assert not [path for path in out.rglob("*") if gone.name in str(path)]
+    assert sorted(path.name for path in tmp_path.glob("dataset*")) == ["dataset"]
+
+
 def test_nothing_that_an_export_did_not_make_is_replaced(
     settings: Settings, tmp_path: Path
 ) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("precious")
+    (tmp_path / "mine").rename(tmp_path / "other.partial")
+    with pytest.raises(UsageError, match=r"other\.partial: .*not replaced"):
+        write_dataset(read(settings), tmp_path / "other")
+    (tmp_path / "other.partial").rename(tmp_path / "mine")
     for place in (tmp_path / "mine", tmp_path / "mine" / "file"):
         with pytest.raises(UsageError, match=r"not replaced|a file"):
             write_dataset(read(settings), place)

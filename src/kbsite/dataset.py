@@ -12,6 +12,7 @@ Whatever is covered on the site is covered here: files are read as the build rea
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,23 +43,37 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 def write_dataset(site: Site, out: Path) -> int:
     """Write the dataset, whole or not at all; how many runs it holds.
 
+    Names that begin with a dot stay, such as the history of a folder that is pushed to the hub.
     UsageError where something stands at its place that no export made.
     """
-    out = out.absolute()
+    # A link is followed: what it leads to is replaced, and not the link.
+    out = out.resolve()
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: a file; name a folder")
-    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).exists():
-        raise UsageError(f"{out}: not made by an export, so not replaced; empty it or name another")
     folder = out.with_name(f"{out.name}.partial")
-    shutil.rmtree(folder, ignore_errors=True)
+    for place in (out, folder):
+        if place.is_dir() and any(place.iterdir()) and not (place / MARKER).exists():
+            message = "not made by an export, so not replaced; empty it or name another"
+            raise UsageError(f"{place}: {message}")
+    # Of an export that was killed.
+    _put_aside(folder, out)
+    write_text(folder / MARKER, "")
     listed = listing.listed(site)
     lines = [_line(site, run, folder) for run in listed]
     write_text(folder / RUNS, "".join(lines))
     write_text(folder / CARD, card(site, listed))
-    write_text(folder / MARKER, "")
     put_in_place(folder, out)
-    shutil.rmtree(folder, ignore_errors=True)
+    _put_aside(folder, out)
     return len(listed)
+
+
+def _put_aside(old: Path, out: Path) -> None:
+    """Remove what an export made; what others keep beside it goes to where the dataset stands."""
+    if old.is_dir() and out.is_dir():
+        for one in old.glob(".*"):
+            if one.name != MARKER and not os.path.lexists(out / one.name):
+                one.rename(out / one.name)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _line(site: Site, run: ListedRun, folder: Path) -> str:
