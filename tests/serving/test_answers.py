@@ -241,7 +241,7 @@ def test_a_header_that_nobody_can_read_does_not_count(
 
 @pytest.mark.parametrize(
     "request_line",
-    [b"GET /%s HTTP/1.1" % (b"a" * 9000), b"GET / HTTP/9.9", b"GET http://[::1 HTTP/1.1"],
+    [b"GET /%s HTTP/1.1" % (b"a" * 70_000), b"GET / HTTP/9.9", b"GET http://[::1 HTTP/1.1"],
     ids=["long", "version", "address"],
 )
 def test_what_a_client_does_wrong_it_is_told_and_the_terminal_is_not(
@@ -251,6 +251,29 @@ def test_what_a_client_does_wrong_it_is_told_and_the_terminal_is_not(
 
     assert answer.startswith(b"HTTP/1.0 400")
     assert not caplog.records
+
+
+def ask(server: Running, path: str, header: bytes = b"X: x") -> bytes:
+    lines = [f"GET {path} HTTP/1.1".encode(), b"Host: localhost", b"Connection: close", header]
+    return server.raw(b"\r\n".join([*lines, b"", b""]))
+
+
+def test_long_addresses_and_headers_are_read(server: Running) -> None:
+    long = "a" * 20_000
+
+    assert ask(server, f"/?{long}").startswith(b"HTTP/1.1 200")
+    assert ask(server, f"/{long}").startswith(b"HTTP/1.1 404")
+    assert ask(server, "/a.js", b"Cookie: " + long.encode()).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "header", [b"X: " + b"a" * 70_000, b"Host: other", b"Bad\0: x", b"Transfer-Encoding: x"]
+)
+def test_a_request_that_is_none_is_refused_and_told_to_nobody_else(
+    server: Running, header: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert b" 400 " in ask(server, "/", header).partition(b"\r\n")[0]
+    assert caplog.text == ""
 
 
 def test_a_page_of_another_host_that_leads_here_gets_nothing(server: Running) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import time
@@ -22,6 +23,7 @@ from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import PATIENCE, Running, run_apart, running, until
 from tests.trees import tree
 
+AUDIT_ANEW = "verdict: clean\nsummary: Said anew.\nauditor: A. Reader\n"
 ROW = b'{"type": "user", "message": {"content": "%s"}}\n'
 
 
@@ -126,6 +128,25 @@ def test_a_broken_kbsite_yaml_leaves_the_old_site(settings: Settings, server: Ru
     assert server.get("/").status == 200
     write_text(settings.path, whole)
     until(lambda: server.built().failed is None)
+
+
+@pytest.mark.parametrize("place", ["runs", "."], ids=["runs", "all"])
+def test_runs_that_were_away_are_followed_again(
+    settings: Settings, run: Path, server: Running, place: str
+) -> None:
+    server.built()
+    away = settings.runs.parent.with_name(f"{settings.runs.parent.name}-away")
+    folder = settings.runs if place == "runs" else settings.runs.parent
+    # What the site is made of goes as a whole, and comes back as other folders.
+    shutil.copytree(folder, away)
+    shutil.rmtree(folder)
+    until(lambda: "no such f" in str(server.built()))
+    shutil.copytree(away, folder)
+    until(lambda: not (one := server.built()).errors and not one.failed)
+    write_text(run / "audit.yaml", AUDIT_ANEW)
+    until(lambda: bool(server.built().rendered))
+
+    assert b"Said anew." in (settings.out / "runs" / run.name / "index.html").read_bytes()
 
 
 def test_pages_are_given_a_script_that_the_policy_allows(server: Running) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict
 
 from kbsite.serving.paths import place_of
@@ -35,6 +37,8 @@ WRITTEN = "X-Written"
 _OWN = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"\r\n]*)"')
 _HEAD = 4096
 """Bytes of a page that its policy stands in."""
+LONGEST_LINE = 1 << 16
+"""Bytes of an address or a header: browsers send this machine the cookies of all its ports."""
 _ONE_RANGE = re.compile(r"bytes=(\d+-\d*|-\d+)")
 _PAGE = Path("404.html")
 _HOSTS = {"localhost", "127.0.0.1", "::1"}
@@ -88,6 +92,17 @@ def application(answers: Answers) -> web.Application:
     app = web.Application(middlewares=[_careful(answers)])
     app.on_response_prepare.append(_sign)
     return app
+
+
+def failures() -> logging.Logger:
+    """Where failures of the server are told; a request that is none is the client's alone."""
+    log = logging.getLogger(__name__)
+    log.addFilter(_is_ours)
+    return log
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def add_site(app: web.Application, answers: Answers) -> None:

@@ -5,38 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import logging
 import signal
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from kbsite import assets
 from kbsite.errors import MachineError
-from kbsite.serving.answers import Answers, add_site, application
+from kbsite.serving.answers import LONGEST_LINE, Answers, add_site, application, failures
 from kbsite.serving.builder import Builder, Outcome, Source
 from kbsite.serving.live import Live
-from kbsite.serving.watching import Changes, watched
+from kbsite.serving.watching import Changes, lost, watched
 
 _PATIENCE = 1.0
 """Seconds that answers under way get when the server ends."""
 _WEIGHT = 0.5
 """Of the time that a build took, how long it rests before the next: a run that grows all the time
 leaves the machine to others."""
-_LOG = logging.getLogger(__name__)
 _LOOK_AGAIN = 5.0
 """Seconds without a change after which all files are looked at: a system tells of most changes."""
-
-
-def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a failure is one of this program: what a client sent wrong is its answer's matter."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-
-
-_LOG.addFilter(_is_ours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +61,10 @@ class Serving:
         if live:
             live.add_to(app)
         add_site(app, answers)
-        runner = web.AppRunner(app, access_log=None, logger=_LOG, shutdown_timeout=_PATIENCE)
+        runner = web.AppRunner(
+            app, access_log=None, logger=failures(), shutdown_timeout=_PATIENCE,
+            max_line_size=LONGEST_LINE, max_field_size=LONGEST_LINE,
+        )  # fmt: skip
         await runner.setup()
         try:
             told.ready(await self._address(runner))
@@ -130,7 +122,9 @@ async def _follow(source: Source, live: Live, told: Told) -> None:
 async def _while_same(
     places: list[Path], source: Source, builder: Builder, changes: Changes, live: Live, told: Told
 ) -> list[Path]:
-    """Build whenever something changes, until the site is made of other places; those.
+    """Build whenever something changes, until other places have to be watched; those.
+
+    These are others where kbsite.yaml says so, and where a folder was deleted or came back.
 
     Builds look at what changed alone, and once there is peace one looks at everything.
     """
@@ -140,7 +134,7 @@ async def _while_same(
         if _is_code(changed):
             await builder.stop()
         now = source.places()
-        if now != places:
+        if now != places or lost(places, changed):
             return now
         last = live.outcome
         outcome = await _build(builder, live, changed or None)

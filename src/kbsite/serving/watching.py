@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from threading import Event, Thread
@@ -59,13 +59,19 @@ def watched(places: Iterable[Path], told: Callable[[set[str]], None]) -> Iterato
     """
     every = {path.absolute() for path in places}
     end = Event()
+    seen = _folders(every)
     try:
-        streams = _streams(every, end, polling=False)
+        streams = _streams(every, *seen, end, polling=False)
+    except FileNotFoundError:
+        streams = []  # it went this moment, as is told below
     except OSError:  # the system gives too little to see all of this
-        streams = _streams(every, end, polling=True)
+        streams = _streams(every, *seen, end, polling=True)
     threads = [Thread(target=_tell, args=(stream, told)) for stream in streams]
     for thread in threads:
         thread.start()
+    if not streams or _folders(every) != seen:
+        # What came or went before it was watched is told by nobody else.
+        told(set(map(str, every)))
     try:
         yield
     finally:
@@ -74,12 +80,20 @@ def watched(places: Iterable[Path], told: Callable[[set[str]], None]) -> Iterato
             thread.join()
 
 
-def _streams(places: set[Path], end: Event, *, polling: bool) -> list[Iterator[set[str]]]:
+def _folders(places: set[Path]) -> tuple[set[Path], set[Path]]:
+    """Those of the places that are folders, and the folders that all of them lie in.
+
+    A file that is replaced is another one, and so is a folder that is deleted and comes back: what
+    they lie in tells of it.
+    """
+    return {path for path in places if path.is_dir()}, {_there(path.parent) for path in places}
+
+
+def _streams(
+    places: set[Path], folders: set[Path], beside: set[Path], end: Event, *, polling: bool
+) -> list[Iterator[set[str]]]:
     """The changes of folders with all below, and of files; it is watched when this returns."""
-    folders = {path for path in places if path.is_dir()}
-    files = {str(path) for path in places - folders if path.parent.is_dir()}
-    # A file that is replaced is another one: its folder tells of it.
-    beside = {Path(path).parent for path in files}
+    named = {str(path) for path in _with_parents(places)}
 
     def stream(
         watched: set[Path], concerned: Callable[[str], bool], *, deep: bool
@@ -96,9 +110,27 @@ def _streams(places: set[Path], end: Event, *, polling: bool) -> list[Iterator[s
     streams = []
     if folders:
         streams.append(stream(folders, concerns, deep=True))
-    if files:
-        streams.append(stream(beside, files.__contains__, deep=False))
+    streams.append(stream(beside, named.__contains__, deep=False))
     return streams
+
+
+def _there(folder: Path) -> Path:
+    """A folder, or the next above it that is there."""
+    return next(path for path in (folder, *folder.parents) if path.is_dir())
+
+
+def _with_parents(places: Iterable[Path]) -> set[Path]:
+    """Places, and all that they lie in."""
+    return {path for place in places for path in (place, *place.parents)}
+
+
+def lost(places: Iterable[Path], changed: Collection[str]) -> bool:
+    """Whether some of what changed are places themselves, or what they lie in, and no files.
+
+    A folder that goes, or comes back, is no longer the one that was watched.
+    """
+    every = _with_parents(path.absolute() for path in places)
+    return any(path in every and not path.is_file() for path in map(Path, changed))
 
 
 def _milliseconds(seconds: float) -> int:
