@@ -101,9 +101,9 @@ def _starts(transcript: Transcript, found: Mapping[Phase, Milestone]) -> list[tu
 def _in_order(at: Sequence[tuple[int, Phase]]) -> list[tuple[int, Phase]]:
     """The longest choice of places that never go back; of equals, the one that starts first."""
     for size in range(len(at), 0, -1):
-        held = [chosen for chosen in combinations(at, size) if _never_goes_back(chosen)]
+        held = [list(chosen) for chosen in combinations(at, size) if _never_goes_back(chosen)]
         if held:
-            return list(min(held, key=_places))
+            return min(held, key=_places)
     return []
 
 
@@ -111,5 +111,5 @@ def _never_goes_back(chosen: Sequence[tuple[int, Phase]]) -> bool:
     return all(one[0] <= other[0] for one, other in pairwise(chosen))
 
 
-def _places(chosen: Sequence[tuple[int, Phase]]) -> list[int]:
+def _places(chosen: list[tuple[int, Phase]]) -> list[int]:
     return [place for place, _ in chosen]
