@@ -272,17 +272,25 @@
   ]);
   const sort = (call) => (["passed", "failed"].includes(call.kind) ? "check" : call.kind);
 
-  // Rows of calls of the same kind, in the order of every run: the longest common sequence.
+  const PAIR = 4096; // a pair of one kind counts for more than any number of pairs that say the same
+
+  // What a call counts for in a row: nothing where it is of another kind.
+  const worth = (line, call) =>
+    (line.sort === sort(call) ? PAIR + Number(line.summary === call.summary) : 0);
+
+  // Rows of calls of the same kind, in the order of every run: the longest common sequence, and of
+  // equals the one with the most calls that say the same.
   function matched(lines, calls) {
     const [n, m] = [lines.length, calls.length];
     if (n * m > LONGEST_MATCH) return null;
     const width = m + 1;
-    const longest = new Uint16Array((n + 1) * width);
+    const longest = new Uint32Array((n + 1) * width);
     for (let i = n - 1; i >= 0; i -= 1) {
       for (let j = m - 1; j >= 0; j -= 1) {
-        longest[i * width + j] = lines[i].sort === sort(calls[j])
-          ? longest[(i + 1) * width + j + 1] + 1
-          : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
+        const together = worth(lines[i], calls[j]);
+        longest[i * width + j] = Math.max(
+          together && longest[(i + 1) * width + j + 1] + together,
+          longest[(i + 1) * width + j], longest[i * width + j + 1]);
       }
     }
     return (i, j) => longest[i * width + j];
@@ -295,10 +303,14 @@
     const alone = (call) => {
       const cells = Array(count).fill(null);
       cells[index] = call;
-      return { sort: sort(call), cells };
+      return { sort: sort(call), summary: call.summary, cells };
+    };
+    const together = () => {
+      const both = i < lines.length && j < calls.length && worth(lines[i], calls[j]);
+      return both && (!longest || longest(i, j) === longest(i + 1, j + 1) + both);
     };
     while (i < lines.length || j < calls.length) {
-      if (i < lines.length && j < calls.length && lines[i].sort === sort(calls[j])) {
+      if (together()) {
         lines[i].cells[index] = calls[j];
         made.push(lines[i]);
         [i, j] = [i + 1, j + 1];

@@ -52,6 +52,9 @@ def _contest(
     for name in ("far", "away"):
         log = {LOG: session(calls, pause=1)}
         make_run(board, run_id=name, model=name, problem="other", transcript=log)
+    same: list[Call] = [("run", f"make {name}", "ok") for name in ("one", "two", "three")]
+    for name, log in (("direct", same), ("looking", [("run", "cat notes.md", "x"), *same])):
+        make_run(board, run_id=name, model=name, problem="third", transcript={LOG: session(log)})
     return build(settings).out
 
 
@@ -343,7 +346,18 @@ def test_without_javascript_the_runs_are_listed_and_lead_to_their_pages(open_pag
     expect(page.locator("noscript p")).to_contain_text("needs JavaScript")
     expect(page.locator("#choice")).to_be_hidden()
     page.locator("details.contest > summary", has_text="softmax").click()
-    expect(page.get_by_text("compare the ")).to_have_count(2)
+    expect(page.get_by_text("compare the ")).to_have_count(3)
     expect(page.get_by_text("compare the ").filter(visible=True)).to_have_count(0)
     page.get_by_role("link", name="claude · hasty [max]").click()
     assert page.url.endswith("runs/hasty/index.html")
+
+
+@pytest.mark.parametrize("runs", ["direct,looking", "looking,direct"])
+def test_calls_that_say_the_same_stand_in_one_row_though_one_run_has_more_of_their_kind(
+    open_page: Open, runs: str
+) -> None:
+    page = open_page(f"compare/index.html?runs={runs}")
+    rows = page.locator("#comparison tr:has(> td code)")
+    said = [rows.nth(at).locator("code").all_text_contents() for at in range(rows.count())]
+
+    assert said == [["cat notes.md"], *([f"make {name}"] * 2 for name in ("one", "two", "three"))]
