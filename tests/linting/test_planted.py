@@ -62,6 +62,10 @@ def home(body: str, **told: str) -> dict[str, str]:
     return {HOME: page(f"{LINKS}\n{body}", head=STYLED, **told)}
 
 
+SPACE = "http://www.w3.org/2000/svg"
+SVG = f'xmlns="{SPACE}"'
+
+
 def loads(element: str) -> Planted:
     return Planted("foreign", home(element), HOME, "loaded from elsewhere", 8)
 
@@ -221,6 +225,29 @@ PLANTED: dict[str, Planted] = {
         "foreign", {"runs/r/compare.js": 'kbsiteRun({"id":"r"});alert(1)'}, "runs/r/compare.js",
         "data alone",
     ),
+    "a picture fetched ahead by its set": loads(
+        '<link rel="x" imagesrcset="https://host.example/a.png 1x">'
+    ),
+    "a drawing that is filled from elsewhere": loads(
+        '<svg><rect fill="url(https://host.example/a.svg#b)"/></svg>'
+    ),
+    **{
+        f"a card with {name}": Planted(
+            "pictures", {"data/boards/b/card.svg": picture}, "data/boards/b/card.svg", says, line
+        )
+        for name, picture, says, line in (
+            ("a script", f"<svg {SVG}><script>alert(1)</script></svg>", "is or holds code", None),
+            ("a prefix", f'<a:svg xmlns:a="{SPACE}"><a:script/></a:svg>', "is or holds code", None),
+            ("a page", f"<svg {SVG}><foreignObject/></svg>", "is or holds code", None),
+            ("code", f'<svg {SVG} onload="alert(1)"/>', "code in an attribute", None),
+            ("a picture", f'<svg {SVG}><image href="//h.example"/></svg>', "leads out", None),
+            ("a fill", f'<svg {SVG}><rect fill="url(//h.example#b)"/></svg>', "leads out", None),
+            ("a style", f"<svg {SVG}><style>@import '//h.example'</style></svg>", "leads out", None),
+            ("a sheet", f'<?xml-stylesheet href="//h.example/a"?><svg {SVG}/>', "obeyed", None),
+            ("entities", f'<!DOCTYPE svg [<!ENTITY a "b">]><svg {SVG}/>', "document type", None),
+            ("half of it", f"<svg {SVG}>", "no well-formed XML", 1),
+        )
+    },
     "a raw file that is a page": Planted(
         "raw_files", {"runs/r/raw/a.html": "<script>alert(1)</script>"}, "runs/r/raw/a.html",
         "may take .html", more=("policy", "orphans"),

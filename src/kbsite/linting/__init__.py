@@ -18,6 +18,7 @@ from kbsite.linting import (
     links,
     listed,
     orphans,
+    pictures,
     policy,
     raw_files,
     weights,
@@ -41,7 +42,7 @@ class Check(Protocol):
 
 
 CHECKS: list[Check] = [
-    links, anchors, ids, policy, foreign, raw_files, weights, orphans, listed,
+    links, anchors, ids, policy, foreign, pictures, raw_files, weights, orphans, listed,
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, SITE, "no JSON; expected what `kbsite build` writes")
 
 
-def _xml(site: BuiltSite, path: str) -> ElementTree.Element | Finding | None:
+def xml_root(site: BuiltSite, path: str) -> ElementTree.Element | Finding | None:
     """The root of an XML file; what is wrong where it is none, None where there is no such file."""
     if path not in site.files:
         return None
@@ -49,7 +49,7 @@ def _xml(site: BuiltSite, path: str) -> ElementTree.Element | Finding | None:
 
 
 def _feed(site: BuiltSite) -> Iterator[Finding]:
-    root = _xml(site, FEED)
+    root = xml_root(site, FEED)
     if isinstance(root, Finding):
         yield root
     if root is None or isinstance(root, Finding):
@@ -76,7 +76,7 @@ def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
     places = [p for p in site.files if re.fullmatch(r"data/sitemap-\d+\.xml", p)]
     seen: set[str] = set()
     for path in [SITEMAP, *places]:
-        root = _xml(site, path)
+        root = xml_root(site, path)
         if isinstance(root, Finding):
             yield root
         elif root is not None:

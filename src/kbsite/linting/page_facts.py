@@ -105,6 +105,11 @@ _SOURCES = {
     "embed": Kind.OBJECT, "input": Kind.IMAGE,
 }  # fmt: skip
 _DRAWN = {"image": Kind.IMAGE, "use": Kind.IMAGE, "feimage": Kind.IMAGE, "script": Kind.SCRIPT}
+_PAINTED = frozenset({
+    "fill", "stroke", "filter", "mask", "clip-path", "cursor", "marker-start", "marker-mid",
+    "marker-end",
+})  # fmt: skip
+"""Attributes of drawings that are read as a style sheet is."""
 _SHOWN = {"poster": Kind.IMAGE, "background": Kind.IMAGE, "data": Kind.OBJECT}
 _NAMING = frozenset({
     "for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-details",
@@ -166,6 +171,8 @@ class _Reading:
         elif name == "style":
             self.styled += 1
             self._of_css(value)
+        elif name in _PAINTED:
+            self._of_css(value)
 
     def _by_tag(self, node: LexborNode, tag: str, held: dict[str, str]) -> None:
         match tag:
@@ -218,15 +225,17 @@ class _Reading:
             for name in ("href", "xlink:href"):
                 if held.get(name) and not held[name].startswith("#"):
                     self._load(_DRAWN[tag], held[name])
-        for one in filter(str.strip, held.get("srcset", "").split(",")):
-            self._load(Kind.IMAGE, one.split()[0])
+        for name in ("srcset", "imagesrcset"):
+            for one in filter(str.strip, held.get(name, "").split(",")):
+                self._load(Kind.IMAGE, one.split()[0])
         for name, kind in _SHOWN.items():
             if held.get(name) and (name != "data" or tag == "object"):
                 self._load(kind, held[name])
 
     def _of_css(self, text: str) -> None:
         for one in css_addresses(text):
-            self._load(Kind.STYLE if one.sheet else Kind.IMAGE, one.raw)
+            if one.sheet or not one.raw.startswith("#"):
+                self._load(Kind.STYLE if one.sheet else Kind.IMAGE, one.raw)
 
     def _load(self, kind: Kind, raw: str) -> None:
         self.loads[Load(kind, intern(raw))] = None
