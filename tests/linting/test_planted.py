@@ -242,7 +242,7 @@ PLANTED: dict[str, Planted] = {
             ("code", f'<svg {SVG} onload="alert(1)"/>', "code in an attribute", None),
             ("a picture", f'<svg {SVG}><image href="//h.example"/></svg>', "leads out", None),
             ("a fill", f'<svg {SVG}><rect fill="url(//h.example#b)"/></svg>', "leads out", None),
-            ("a style", f"<svg {SVG}><style>@import '//h.example'</style></svg>", "leads out", None),
+            ("a style", f"<svg {SVG}><style>@import '//h'</style></svg>", "leads out", None),
             ("a sheet", f'<?xml-stylesheet href="//h.example/a"?><svg {SVG}/>', "obeyed", None),
             ("entities", f'<!DOCTYPE svg [<!ENTITY a "b">]><svg {SVG}/>', "document type", None),
             ("half of it", f"<svg {SVG}>", "no well-formed XML", 1),
