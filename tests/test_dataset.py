@@ -74,6 +74,33 @@ def test_the_card_is_sound_whatever_the_site_is_called(settings: Settings) -> No
     assert "2 runs of coding agents on kernel problems, 1 of them audited." in body
 
 
+def test_the_card_names_the_type_of_every_key_of_a_line(settings: Settings, tmp_path: Path) -> None:
+    """A reader that guesses types from the first lines fails where one of them comes later."""
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    lines = [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()]
+    _, head, _ = (out / "README.md").read_text().split("---\n", 2)
+    (told,) = yaml.safe_load(head)["dataset_info"]
+    types = {one["name"]: one for one in told["features"]}
+    kinds: dict[str, Any] = {"string": str, "float64": (int, float), "int64": int, "bool": bool}
+
+    def fits(value: object, kind: str) -> bool:
+        right = isinstance(value, kinds[kind]) and isinstance(value, bool) == (kind == "bool")
+        return value is None or right
+
+    assert told["config_name"] == "runs"
+    for line in lines:
+        assert list(line) == list(types)
+        for key, value in line.items():
+            if "list" in types[key]:
+                assert all(fits(one, types[key]["list"]) for one in value or ()), key
+            elif "struct" in types[key]:
+                assert list(value) == [one["name"] for one in types[key]["struct"]]
+                assert all(fits(value[one["name"]], one["dtype"]) for one in types[key]["struct"])
+            else:
+                assert fits(value, types[key]["dtype"]), key
+
+
 def test_what_is_covered_on_the_site_is_covered_here(settings: Settings, tmp_path: Path) -> None:
     site = read(settings)
     first = site.runs[0]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -129,6 +129,7 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> str:
         "tags": ["agent-traces", "gpu-kernels", "benchmark"],
         "task_categories": ["text-generation"],
         "size_categories": [size],
+        "dataset_info": [{"config_name": "runs", "features": [*_features()]}],
         "configs": [{"config_name": "runs", "data_files": RUNS}],
     }
     boards = "\n".join(
@@ -145,6 +146,39 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> str:
         f"{len(runs)} runs of coding agents on kernel problems, {audited} of them audited.\n\n"
         f"{boards}\n\n{_LAYOUT}"
     )
+
+
+_TEXT, _NUMBER, _WHOLE, _TRUTH = "string", "float64", "int64", "bool"
+
+FEATURES: Mapping[str, str | list[str] | Mapping[str, str]] = {
+    "id": _TEXT, "page": _TEXT, "board": _TEXT, "on_board": _TRUTH, "problem": _TEXT,
+    "harness": _TEXT, "model": _TEXT, "effort": _TEXT, "variant": _TEXT, "hardware": _TEXT,
+    "status": _TEXT, "peak_fraction": _NUMBER, "interval": [_NUMBER], "verdict": _TEXT,
+    "end_reason": _TEXT, "cut": _TRUTH, "started": _TEXT, "seconds": _NUMBER,
+    "cost_usd": _NUMBER, "estimate_usd": _NUMBER,
+    "usage": dict.fromkeys(("input", "cache_read", "cache_write", "output", "reasoning"), _WHOLE),
+    "attempt": _WHOLE, "attempts": _WHOLE, "grader": _TEXT, "ms": _NUMBER, "summary": _TEXT,
+    "implication": _TEXT, "counts": _TRUTH, "transcripts": [_TEXT], "solutions": [_TEXT],
+    "annotation": _TEXT,
+}  # fmt: skip
+"""What a line holds, by key: a type of the hub, a list of one, or a record of some.
+
+A reader that takes the types from the first lines fails at the first value of a key that is null
+in all of these.
+"""
+
+
+def _features() -> Iterator[Mapping[str, object]]:
+    """FEATURES as a card has to say them."""
+    for name, kind in FEATURES.items():
+        match kind:
+            case str():
+                yield {"name": name, "dtype": kind}
+            case list():
+                yield {"name": name, "list": kind[0]}
+            case _:
+                inner = [{"name": key, "dtype": own} for key, own in kind.items()]
+                yield {"name": name, "struct": inner}
 
 
 def _plain(text: str) -> str:
