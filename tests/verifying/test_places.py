@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -136,6 +138,36 @@ def test_nobody_is_sent_to_another_server_and_a_failure_is_none_of_a_missing_fil
         for path, code in (("data/site.json", "302"), ("broken", "500")):
             with pytest.raises(InputError, match=f"the server says {code}"):
                 UrlPlace(url).read(path)
+
+
+class Hostile(Quiet):
+    """Sends a byte now and then, less than it said, or on to an address that is none."""
+
+    def do_GET(self) -> None:
+        self.send_response(302 if "nowhere" in self.path else 200)
+        self.send_header("Location", "http://[::1")
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(1000 if "slow" in self.path else 1):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+                time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("slow", "not sent within 0 s"), ("short", "IncompleteRead"), ("nowhere", "says 302")],
+)
+def test_a_server_that_is_nobodys_friend_holds_nobody_up(
+    path: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "MOST_SECONDS", 0.2)
+    with served(Hostile) as url:
+        begun = time.monotonic()
+        with pytest.raises((MachineError, InputError), match=said):
+            UrlPlace(url).read(path)
+        assert time.monotonic() - begun < 5
 
 
 def test_no_more_is_taken_than_a_site_can_hold(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

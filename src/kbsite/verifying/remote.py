@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import time
 from email.message import Message
 from typing import IO
 from urllib.error import HTTPError, URLError
@@ -14,11 +15,16 @@ from kbsite.errors import InputError, MachineError, UsageError
 SECONDS = 30.0
 """How long a server may be silent."""
 
+MOST_SECONDS = 600.0
+"""How long a file may take: a server that sends a byte now and then is never silent."""
+
 MOST_BYTES = 300_000_000
 """Bytes of a file that are taken."""
 
 MOST_FILES = 2_000_000
 """Files that are asked for."""
+
+_PIECE = 1 << 18
 
 ALL_BYTES = 100_000_000_000
 """Bytes of all files that are taken."""
@@ -26,6 +32,17 @@ ALL_BYTES = 100_000_000_000
 
 class _SameOrigin(HTTPRedirectHandler):
     """Follows a server to itself only: a site must not send its reader to somebody else."""
+
+    def http_error_302(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message
+    ) -> object:
+        """The answer of where a request was sent on to; None where that is no address."""
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)  # type: ignore[arg-type]
+        except ValueError:
+            return None
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
@@ -39,6 +56,24 @@ class _SameOrigin(HTTPRedirectHandler):
 def _origin(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, parts.netloc
+
+
+def _taken(answer: http.client.HTTPResponse) -> bytes:
+    """What a server sends, or a byte more than a file may have; TimeoutError if it takes for ever.
+
+    IncompleteRead where it sends less than it said.
+    """
+    held, until = bytearray(), time.monotonic() + MOST_SECONDS
+    while len(held) <= MOST_BYTES:
+        piece = answer.read1(min(_PIECE, MOST_BYTES + 1 - len(held)))
+        if not piece:
+            if answer.length:
+                raise http.client.IncompleteRead(bytes(held), answer.length)
+            break
+        held += piece
+        if time.monotonic() > until:
+            raise TimeoutError(f"not sent within {MOST_SECONDS:.0f} s")
+    return bytes(held)
 
 
 class UrlPlace:
@@ -60,7 +95,7 @@ class UrlPlace:
             raise InputError("the site is larger than any that is verified so", path=url)
         try:
             with self._opener.open(url, timeout=SECONDS) as answer:
-                data: bytes = answer.read(MOST_BYTES + 1)
+                data = _taken(answer)
         except HTTPError as error:
             error.close()
             if error.code in (404, 410):
