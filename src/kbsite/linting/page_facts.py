@@ -225,9 +225,9 @@ class _Reading:
             for name in ("href", "xlink:href"):
                 if held.get(name) and not held[name].startswith("#"):
                     self._load(_DRAWN[tag], held[name])
-        for name in ("srcset", "imagesrcset"):
-            for one in filter(str.strip, held.get(name, "").split(",")):
-                self._load(Kind.IMAGE, one.split()[0])
+        sets = f"{held.get('srcset', '')},{held.get('imagesrcset', '')}"
+        for one in filter(str.strip, sets.split(",")):
+            self._load(Kind.IMAGE, one.split()[0])
         for name, kind in _SHOWN.items():
             if held.get(name) and (name != "data" or tag == "object"):
                 self._load(kind, held[name])

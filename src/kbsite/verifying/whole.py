@@ -197,6 +197,13 @@ class _Verifying:
             text = schema_text(name)
             yield from self._compared(f"data/schema/{name}.schema.json", text.encode("utf-8"))
 
+    def _added(self, name: str) -> Iterator[Finding]:
+        if name.endswith(".html"):
+            yield Finding(Severity.ERROR, name, "no page that follows from the raw data")
+        elif self._held.kbsite == __version__:
+            message = "no file that follows from the raw data, and a server may show it"
+            yield Finding(Severity.ERROR, name, message)
+
     def _more(self) -> Iterator[Finding]:
         """Runs and pages that nothing of the published data leads to."""
         known = {*self._held.runs, *self._held.floor_runs}
@@ -208,11 +215,7 @@ class _Verifying:
             if head == "runs" and "/" in rest and run_id not in known:
                 hidden.add(run_id)
             elif name not in self._seen and not (name.startswith(ours) or _elsewhere(name)):
-                if name.endswith(".html"):
-                    yield Finding(Severity.ERROR, name, "no page that follows from the raw data")
-                elif self._held.kbsite == __version__:
-                    message = "no file that follows from the raw data, and a server may show it"
-                    yield Finding(Severity.ERROR, name, message)
+                yield from self._added(name)
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
             yield Finding(Severity.ERROR, f"runs/{run_id}", message)
