@@ -824,6 +824,33 @@ def test_links_and_empty_folders_count_where_a_build_tells_of_them(settings: Set
     assert tree(built.out) == from_nothing(settings)
 
 
+@pytest.mark.parametrize("away", ["deleted", "called otherwise", "moved to another board"])
+def test_a_run_that_takes_the_place_of_one_of_its_id_is_published_with_its_own_files(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, away: str
+) -> None:
+    settings = make_settings(tmp_path)
+    folders = [
+        make_run(settings.runs / board, run_id="same", model=board, transcript=held)
+        for board, held in (
+            ("demo", {"stdout.jsonl": session(3)}),
+            ("other", {"stdout.jsonl": session(4)}),
+        )
+    ]
+    build(settings)
+    if away == "deleted":
+        shutil.rmtree(folders[0])
+    else:
+        to = "demo/x" if away == "called otherwise" else "z/same"
+        (settings.runs / to).parent.mkdir(exist_ok=True)
+        folders[0].rename(settings.runs / to)
+    after = tree(build(settings).out)
+    raw = settings.out / "runs" / "same" / "raw"
+
+    for name in ("run.json", "transcript/stdout.jsonl"):
+        assert (raw / name).read_bytes() == (folders[1] / name).read_bytes()
+    assert after == from_nothing(settings)
+
+
 def test_a_run_that_is_called_otherwise_is_called_so_in_what_is_listed_of_its_board(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

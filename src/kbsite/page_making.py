@@ -224,22 +224,22 @@ class PageMaking(Struct, dict=True):
     def _copied(self) -> Iterator[CopyFiles]:
         """The runs' own files, as they stand in the site, of runs that are not what they were."""
         for stored in self.prepared.site.every_run:
-            held = self.copied.get(stored.run.id)
-            if held and held.says == stored.says and self.prepared.output.keep(held.paths):
+            held = self.copied.get(stored.run.id, Raw())
+            if held.says and held.says == stored.says and self.prepared.output.keep(held.paths):
                 self.raw[stored.run.id] = held
                 continue
-            copies = tuple(self._copies(stored))
-            if stored.says:
-                paths = tuple(copy.path for copy in copies)
-                self.raw[stored.run.id] = Raw(stored.says, paths)
+            folder = str(stored.folder.absolute())
+            # A run of another folder may have had the same id, and files of the same names.
+            copies = tuple(self._copies(stored, folder, own=held.folder == folder))
+            paths = tuple(copy.path for copy in copies)
+            self.raw[stored.run.id] = Raw(stored.says, paths, folder)
             yield CopyFiles(stored, copies)
 
-    def _copies(self, stored: StoredRun) -> Iterator[Copy]:
-        home = stored.folder.absolute()
+    def _copies(self, stored: StoredRun, folder: str, *, own: bool) -> Iterator[Copy]:
         for file in stored.files:
-            name = f"{home}/{file.name}"
+            name = f"{folder}/{file.name}"
             old, new = self.earlier.inputs.get(name), self.prepared.inputs.get(name)
-            same = old is not None and new is not None and old.says == new.says
+            same = own and old is not None and new is not None and old.says == new.says
             yield Copy(file, raw_path(stored.run.id, file.name), same)
             packed = gzip_path(stored.run.id, file)
             if packed:

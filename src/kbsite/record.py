@@ -41,10 +41,12 @@ class PageRecord(Struct, frozen=True):
 class Raw(Struct, frozen=True):
     """The files of a run as they stand in the site."""
 
-    says: str
-    """Digest of what the site shows of them."""
-    paths: tuple[str, ...]
+    says: str = ""
+    """Digest of what the site shows of them; empty where that is not known."""
+    paths: tuple[str, ...] = ()
     """Where they stand."""
+    folder: str = ""
+    """Where they were copied from."""
 
 
 class Record(Struct, frozen=True):
