@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -37,3 +38,17 @@ def test_alarms_of_a_refused_run_follow_from_floors_that_no_board_shows(
     assert "its hardware is gpu-b" in (out / "demo/index.html").read_text("utf-8")
     assert "is below that of the eager reference, 0.6" in page
     assert [one.text for one in errors(out)] == []
+
+
+def test_a_run_whose_name_is_no_text_leaves_the_others_to_be_verified(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    odd = make_run(settings.runs / "demo", metrics=graded(0.42), transcript=TRANSCRIPT)
+    other = make_run(settings.runs / "demo", metrics=graded(0.5), transcript=TRANSCRIPT)
+    odd.rename(odd.with_name(os.fsdecode(b"odd\xff")))
+    out = build(settings).out
+    page = out / "runs" / other.name / "index.html"
+    page.write_bytes(page.read_bytes().replace(b"0.5", b"0.9"))
+
+    assert f"runs/{other.name}/index.html" in {one.path for one in errors(out)}

@@ -78,7 +78,8 @@ def _read(place: Place, path: str, kind: type[T]) -> T | None:
     where = Path(path)
     text = data.decode("utf-8", "replace")
     try:
-        return record(json_data(where, text), kind, where, text)
+        # Runs and files are called what they are, in bytes that may be no UTF-8.
+        return record(json_data(where, text, any_text=True), kind, where, text)
     except InvalidFileError as error:
         raise InputError(str(error), path=path) from error
 
