@@ -134,6 +134,9 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
 SURROUNDED = {
     "coloured": "it is \x1b[01;32m{}\x1b[0m.",
     "coloured by grep": "it is \x1b[m\x1b[K{}\x1b[m\x1b[K.",
+    "on a line that was cleared": "it is \x1b[2K\x1b[1G{}\x1b[0K.",
+    "behind a cursor that is shown": "it is \x1b[?25h{}\x1b[?25l.",
+    "on a cleared line in JSON": '{"a": "\\u001b[2K{}\\u001b[K"}',
     "in JSON of Go": '{"a": "it is \\u003c{}\\u003e"}',
     "behind a quote that is an escape": '{"a": "\\u0022{}\\u0022"}',
     "in JSON of ASCII alone": '{"a": "     1\\u2192{}\\n"}',

@@ -344,6 +344,7 @@ def test_a_name_is_hidden_in_json_as_it_is_in_a_log(
         "cd /home/marianne/x\nmarianne@host-a:~$ env\n\x1b[01;32mmarianne@host-a\x1b[00m:~$\n"
         "USER=marianne\nuid=1000(marianne) groups=7(marianne)\n"
         "-rw-r--r-- 1 marianne marianne 12 a\n"
+        "\x1b[m\x1b[Kmarianne@host-a:~$\n\x1b[2K\x1b[1Gmarianne@host-a:~$\n"
         "Author: marianne <>\n/scratch/marianne/x\n/data2/marianne\n"
     )
     for _ in range(deep):

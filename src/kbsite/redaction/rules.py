@@ -14,15 +14,18 @@ from msgspec import Struct, field
 from kbsite.late import late
 
 BEGINS: Final = (
-    rb"(?:^-?|[^A-Za-z0-9_-]|\n-|\\[nrtbf]-?|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9;\[]m|\[K)"
+    rb"(?:^-?|[^A-Za-z0-9_-]|\n-|\\[nrtbf]-?|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9;\[][AGHJKhlm])"
 )
 """What stands before a token; the letter of an escape belongs to no word."""
 
-ESCAPES: Final = (rb"\\[nrtbf]", rb"\\u[0-9A-Fa-f]{4}", rb"%[0-9A-Fa-f]{2}", rb"[0-9;\[]m")
-"""Escapes that end in what may begin a word: of JSON, of addresses, and a terminal's colours."""
+ESCAPES: Final = (
+    rb"\\[nrtbf]", rb"\\u[0-9A-Fa-f]{4}", rb"%[0-9A-Fa-f]{2}", rb"[0-9;\[][AGHJKhlm]",
+)  # fmt: skip
+"""Escapes that end in what may begin a word: of JSON, of addresses, and of a terminal, which
+colours what it shows, clears lines, and moves and hides its cursor."""
 
-ESCAPED: Final = b"|".join(b"(?<=" + escape + b")" for escape in (*ESCAPES, rb"\[K"))
-"""Behind an escape of JSON, of an address, or of a terminal, which colours what it shows."""
+ESCAPED: Final = b"|".join(b"(?<=" + escape + b")" for escape in ESCAPES)
+"""Behind one of these."""
 
 AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|" + ESCAPED + b")"
 """Where a word begins."""
