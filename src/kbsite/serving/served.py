@@ -114,7 +114,10 @@ async def _follow(source: Source, live: Live, told: Told) -> None:
             with watched(places, changes.add):
                 # What changed while nobody watched is in this build.
                 told.built(await _build(builder, live))
-                places = await _while_same(places, source, builder, changes, live, told)
+                # A kbsite.yaml of that moment may name places that nobody watches.
+                if (now := source.places()) == places:
+                    now = await _while_same(places, source, builder, changes, live, told)
+                places = now
     finally:
         await builder.stop()
 
