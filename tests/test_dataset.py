@@ -40,6 +40,21 @@ def lines(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()]
 
 
+def test_runs_of_the_longest_names_have_annotations_of_their_own(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    for end in ("é", "è"):
+        folder = make_run(settings.runs / "demo", run_id="r" * 100, audit={"summary": end})
+        folder.rename(folder.with_name("é" * 126 + end))
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    long = [one for one in lines(out) if one["id"].startswith("é")]
+
+    assert len({one["annotation"] for one in long}) == 2
+    for one in long:
+        assert f"summary: {one['id'][-1]}" in (out / one["annotation"]).read_text()
+
+
 def test_every_run_is_a_line_that_leads_to_its_files(settings: Settings, tmp_path: Path) -> None:
     out = tmp_path / "dataset"
 

@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -117,7 +118,21 @@ def _solutions(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
 def _annotation(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
     file = stored.file(AUDIT)
     if file is not None and stored.audit is not None:
-        yield f"annotations/{stored.run.id}.yaml", file
+        yield f"annotations/{_file_name(stored.run.id)}.yaml", file
+
+
+_LONGEST = 200
+"""Bytes of a run's id from which it is cut where it begins the name of a file: systems have names
+of 255."""
+
+
+def _file_name(run_id: str) -> str:
+    """The id as a name that letters may follow; no two runs have the same."""
+    held = run_id.encode("utf-8", "surrogateescape")
+    if len(held) <= _LONGEST:
+        return run_id
+    start = held[: _LONGEST - 20].decode("utf-8", "ignore")
+    return f"{start}-{sha256(held).hexdigest()[:16]}"
 
 
 def card(site: Site, runs: tuple[ListedRun, ...]) -> str:
