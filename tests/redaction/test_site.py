@@ -347,6 +347,8 @@ def test_a_name_is_hidden_in_json_as_it_is_in_a_log(
         "\x1b[m\x1b[Kmarianne@host-a:~$\n\x1b[2K\x1b[1Gmarianne@host-a:~$\n"
         "Author: marianne <>\n/scratch/marianne/x\n/data2/marianne\n"
     )
+    found = "\x1b[01;31m\x1b[Kmarianne\x1b[m\x1b[K"
+    log += f"uid=1000({found})\nUSER={found}\n{found}@host-a:~$\nls /home/{found}/x\n"
     for _ in range(deep):
         log = json.dumps(log)
     folder = make_run(settings.runs / "demo", files={"check.log": log.encode()})

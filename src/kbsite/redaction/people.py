@@ -23,8 +23,9 @@ _BEFORE: Final = re.compile(
 )  # fmt: skip
 # Nearly all that is asked about are owners and groups of files in a listing: it is asked first.
 _LISTED: Final = re.compile(rb"(?i)[-dl][-rwxst]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?\Z")
-_FOLDER: Final = (b"-home-", b"-Users-")
-"""The ends of most that tells a person before a name: harnesses name folders by whole paths."""
+_FOLDER: Final = (b"-home-", b"-Users-", b"/home/", b"/Users/")
+"""The ends of most that tells a person before a name: harnesses name folders by whole paths. What
+stands right behind a slash is found by its path, but not where it is coloured."""
 _AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\\x1b]|@[A-Za-z0-9.-]+\Z")
 _SHARED: Final = (
     rb"/(?:scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
@@ -34,6 +35,10 @@ _SHARED: Final = (
 _APART: Final = rb"[^/\\A-Za-z0-9_]"
 _BEGINS: Final = b"(?:" + b"|".join((*ESCAPES, _APART)) + b")"
 _STARTS: Final = tuple(map(re.compile, (_APART, *ESCAPES, _SHARED)))
+_COLOURS: Final = rb"(?:(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,16}[mK]){1,4}"
+_COLOURING: Final = (b"m", b"K")
+_COLOURED: Final = re.compile(_COLOURS + rb"\Z")
+_COLOURS_BEHIND: Final = re.compile(_COLOURS + rb"(?=@)")
 
 
 class People:
@@ -70,6 +75,11 @@ class People:
         """Whether what stands around a name says that it is a person's."""
         if data[at : at + 1] == b"/":
             return True
+        if data[first - 1 : first] in _COLOURING:
+            colour = _COLOURED.search(data, max(0, first - 80), first)
+            first = colour.start() if colour else first
+        behind = _COLOURS_BEHIND.match(data, last)
+        last = behind.end() if behind else last
         before, after = data[max(0, first - 80) : first], data[last : last + 64]
         if before.endswith(_FOLDER) or _LISTED.search(before):
             return True
