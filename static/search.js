@@ -60,9 +60,21 @@
     if (fromDisk) return { lacks: "From disk the texts cannot be searched: put the site behind a web server." };
     const index = await import(new URL("pagefind.js", folder));
     await index.init();
+    let alike = false;
+    const found = async (asked, filters) => (await index.search(asked, { filters: indexed(filters) })).results;
+    const search = async (query, filters) => {
+      const results = await found(terms(query), filters);
+      // A single word that no text holds finds those that begin as it does, be it with one letter.
+      const asked = /^[^\s"]+$/.test(query) ? `"${terms(query).replaceAll('"', "")}"` : "";
+      alike = asked !== "" && results.length > 0 && !(await found(asked, filters)).length;
+      return results;
+    };
+    const pages = (count) => `${count} page${count === 1 ? "" : "s"}`;
     return {
-      search: async (query, filters) => (await index.search(terms(query), { filters: indexed(filters) })).results,
-      counted: (count) => `${count} page${count === 1 ? "" : "s"} of transcripts and problems, the best first`,
+      search,
+      counted: (count) => (alike
+        ? `no text holds this word; ${pages(count)} with words that begin alike`
+        : `${pages(count)} of transcripts and problems, the best first`),
     };
   }
 

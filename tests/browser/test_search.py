@@ -250,6 +250,20 @@ def test_a_large_site_has_its_texts_searched_from_disk_too(
     assert witness.errors == []
 
 
+def test_a_word_that_no_text_holds_is_not_told_as_found(found_at: str, page: Page) -> None:
+    page.goto(f"{found_at}runs/index.html")
+    told = page.locator("#texts-told")
+    for asked, start in {
+        "roundquux": "no text holds this word; ",
+        "begins": r"\d+ pages? of transcripts",
+        "begin": r"\d+ pages? of transcripts",
+        '"roundquux"': "nothing found",
+    }.items():
+        page.fill("#query", "")
+        page.fill("#query", asked)
+        expect(told).to_have_text(re.compile(f"^{start}"))
+
+
 def test_a_hit_opens_the_run_at_its_step(found_at: str, page: Page, witness: Witness) -> None:
     page.goto(f"{found_at}runs/index.html")
     page.keyboard.press("/")
