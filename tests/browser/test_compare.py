@@ -53,8 +53,8 @@ def _contest(
         log = {LOG: session(calls, pause=1)}
         make_run(board, run_id=name, model=name, problem="other", transcript=log)
     same: list[Call] = [("run", f"make {name}", "ok") for name in ("one", "two", "three")]
-    for name, log in (("direct", same), ("looking", [("run", "cat notes.md", "x"), *same])):
-        make_run(board, run_id=name, model=name, problem="third", transcript={LOG: session(log)})
+    for name, calls in (("direct", same), ("looking", [("run", "cat notes.md", "x"), *same])):
+        make_run(board, run_id=name, model=name, problem="third", transcript={LOG: session(calls)})
     return build(settings).out
 
 
