@@ -43,6 +43,7 @@ from kbsite.pages.parts import Part, Reading, cut
 from kbsite.pages.provenance import near, provenance
 from kbsite.pages.quoted_copies import copy_places, quoted_copies
 from kbsite.pages.quotes import proofs_of, proven, shown_quotes
+from kbsite.pages.raw_files import raw_file_pages, raw_files
 from kbsite.pages.snapshots import snapshot_files, snapshots_of, state_address
 from kbsite.pages.source import colours, made_with, source_files, source_places, sources
 from kbsite.pages.steps import counts
@@ -194,6 +195,8 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     places = source_places(found, held) | log_places(stored, held) | copy_places(copies, held)
     values |= {"sources": found, "quotes": shown_quotes(stored, held, places | cited)}
     values["logs"] = list(logs(stored, held))
+    values["raw"] = raw_files(stored)
+    yield from raw_file_pages(stored, renderer)
     values["filters"] = filters(parts)
     values["provenance"] = provenance(site, stored.run, shown)
     values["chips"] = chips(counts([item for part in parts for item in part.items]))
