@@ -217,20 +217,28 @@ class Output:
         write_new(self._way_to(path), data)
         self.count(Placed(written=(path,)))
 
-    def copy(self, sources: Iterable[Copy]) -> None:
-        """Put copies of files in their places, some of them compressed."""
-        kept, written = [], []
+    def copy(self, sources: Iterable[Copy]) -> list[OSError]:
+        """Put copies of files in their places, some of them compressed.
+
+        What could not be read, such as a file that vanished since its run was: its place is empty.
+        OSError where nothing can be written.
+        """
+        kept, written, unread = [], [], []
         for source in sources:
             if source.same and self._take_over(source.path, self._status(source.path)):
                 kept.append(source.path)
                 continue
-            written.append(source.path)
             target = self._way_to(source.path)
-            if source.compressed:
-                write_new(target, gzipped(source.file))
+            try:
+                _copy(source.file, target, compressed=source.compressed)
+            except OSError as error:
+                if error.filename is None or os.fspath(error.filename) != source.file.at:
+                    raise
+                unread.append(error)
             else:
-                _copy(source.file, target)
+                written.append(source.path)
         self.count(Placed(tuple(written), tuple(kept)))
+        return unread
 
     def keep(self, paths: Collection[str]) -> bool:
         """Take files over as they stand; False, and none of them, where one is not there."""
@@ -347,16 +355,13 @@ _AT_ONCE = 1 << 20
 """Bytes of a file that is copied in one piece: that takes half as many calls of the system."""
 
 
-def _copy(file: Stored, target: str) -> None:
-    if file.size <= _AT_ONCE:
-        write_new(target, file.read())
+def _copy(file: Stored, target: str, *, compressed: bool) -> None:
+    if compressed or file.size <= _AT_ONCE:
+        write_new(target, gzipped(file) if compressed else file.read())
         return
     path = Path(target)
     # What stands there is a file of the site as well.
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not file.hidden:
-        shutil.copyfile(file.path, path, follow_symlinks=False)
-        return
     with file.open() as stream, path.open("wb") as written:
         shutil.copyfileobj(stream, written, AT_ONCE)

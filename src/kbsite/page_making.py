@@ -81,6 +81,7 @@ class PageMaking(Struct, dict=True):
         self._copy_static()
         pages = list(every(self.prepared.site))
         found: dict[str, tuple[Finding, ...]] = {}
+        unread: dict[str, tuple[Finding, ...]] = {}
 
         def ready(path: str, page: PageRecord) -> None:
             self.pages[path] = page
@@ -88,7 +89,9 @@ class PageMaking(Struct, dict=True):
                 tick(path, len(self.pages), len(pages))
 
         def told(task: Task, done: Done) -> None:
-            if isinstance(task, MakePage) and done.record:
+            if isinstance(task, CopyFiles):
+                unread[task.run.run.id] = done.findings
+            elif done.record:
                 found[task.page.path] = done.findings
                 ready(task.page.path, done.record)
 
@@ -102,7 +105,8 @@ class PageMaking(Struct, dict=True):
         self.prepared.output.write_bytes(REDACTION, told_of.encode())
         # They came in any order: what is told of them stands in that of the pages.
         self.pages = {page.path: self.pages[page.path] for page in pages}
-        return [one for page in pages for one in found.get(page.path, ())]
+        of_pages = [one for page in pages for one in found.get(page.path, ())]
+        return [*of_pages, *(one for run in sorted(unread) for one in unread[run])]
 
     def _ready(self, runs: int) -> None:
         """Make and load what pages of so many runs need, once for all copies of this process."""

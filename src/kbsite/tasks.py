@@ -109,8 +109,13 @@ def do(prepared: Prepared, task: Task) -> Done:
     if isinstance(task, MakePage):
         return make_page(prepared, task)
     output = prepared.output.apart()
-    output.copy(task.copies)
-    return Done(output.placed)
+    unread = output.copy(task.copies)
+    return Done(output.placed, findings=tuple(_not_copied(error) for error in unread))
+
+
+def _not_copied(error: OSError) -> Finding:
+    why = f"not in the site: {error.strerror}; it was there when its run was read, build once more"
+    return Finding(Severity.ERROR, str(error.filename), why)
 
 
 def make_page(prepared: Prepared, task: MakePage) -> Done:

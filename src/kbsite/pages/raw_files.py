@@ -12,6 +12,7 @@ from msgspec import Struct
 from kbsite.pages.page import File, Renderer
 from kbsite.store.files import Stored
 from kbsite.store.runs import StoredRun
+from kbsite.store.snapshots import SNAPSHOTS
 
 HERE = 100
 """Files that the run's page names."""
@@ -24,7 +25,7 @@ class RawFiles(Struct, frozen=True):
     """The raw files of a run as its page names them."""
 
     here: Sequence[Stored]
-    """In order; of many those that lie in the fewest folders."""
+    """In order; of many those in the fewest folders, snapshots of the solution last."""
     more: int
     """How many others there are; the pages of `list_page` name all."""
     page: str
@@ -33,12 +34,12 @@ class RawFiles(Struct, frozen=True):
 
 def raw_files(stored: StoredRun) -> RawFiles:
     """What the run's page names."""
-    near = sorted(stored.files, key=_depth)[:HERE] if len(stored.files) > HERE else stored.files
+    near = sorted(stored.files, key=_distance)[:HERE] if len(stored.files) > HERE else stored.files
     return RawFiles(near, len(stored.files) - len(near), list_page(1))
 
 
-def _depth(file: Stored) -> int:
-    return file.name.count("/")
+def _distance(file: Stored) -> tuple[bool, int]:
+    return file.name.startswith(SNAPSHOTS), file.name.count("/")
 
 
 def list_page(number: int) -> str:

@@ -55,9 +55,9 @@ class Stored:
             return repacked(stream, self.hidden)
 
     def stream(self) -> io.BufferedReader:
-        """What the file itself holds; OSError where it cannot be read."""
+        """What the file itself holds; OSError where it cannot be read, or a link stands there."""
         # A path takes longer to be made than most files to be opened.
-        return open(self.at, "rb")  # noqa: PTH123 - who asks closes it
+        return open(self.at, "rb", opener=_itself)
 
     def read(self) -> bytes:
         """All that `open` gives."""
@@ -65,6 +65,11 @@ class Stored:
             return read_at_once(self.at, self.size)
         with self.open() as stream:
             return stream.read()
+
+
+def _itself(path: str, flags: int) -> int:
+    """Open a file that was one when its folder was listed; a pipe by now keeps nobody waiting."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def numbered(files: Iterable[Stored]) -> tuple[Stored, ...]:
