@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -105,8 +106,8 @@ class PageMaking(Struct, dict=True):
         self.prepared.output.write_bytes(REDACTION, told_of.encode())
         # They came in any order: what is told of them stands in that of the pages.
         self.pages = {page.path: self.pages[page.path] for page in pages}
-        of_pages = [one for page in pages for one in found.get(page.path, ())]
-        return [*of_pages, *(one for run in sorted(unread) for one in unread[run])]
+        of_pages = [found.get(page.path, ()) for page in pages]
+        return [*chain.from_iterable((*of_pages, *(unread[run] for run in sorted(unread))))]
 
     def _ready(self, runs: int) -> None:
         """Make and load what pages of so many runs need, once for all copies of this process."""
