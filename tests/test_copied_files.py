@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from kbsite import output, tasks
+from kbsite import output
 from kbsite.build import build
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Redact
@@ -71,13 +72,13 @@ def test_a_run_that_loses_a_file_while_it_is_built_stops_no_build(
     settings = make_settings(tmp_path)
     run = make_run(settings.runs / "demo", files={"files/a.txt": b"a", "files/b.txt": b"b"})
     gone = run / "files" / "a.txt"
-    copied = tasks.do
+    copied = Output.copy
 
-    def do(prepared: tasks.Prepared, task: tasks.Task) -> tasks.Done:
+    def copy(self: Output, sources: Iterable[Copy]) -> list[OSError]:
         gone.unlink(missing_ok=True)
-        return copied(prepared, task)
+        return copied(self, sources)
 
-    monkeypatch.setattr(tasks, "do", do)
+    monkeypatch.setattr(Output, "copy", copy)
     built = build(settings)
     (finding,) = (one for one in built.findings if one.path == str(gone))
 
