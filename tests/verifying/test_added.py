@@ -7,20 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import MakeFloors, MakeRun, MakeSettings
-from tests.verifying.published import Runs, copy_of, errors, make_site
+from tests.verifying.published import Runs, copy_of, errors
 
 RUN = f"runs/{Runs.first}"
-
-
-@pytest.fixture(name="site", scope="module")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory,
-    make_settings: MakeSettings,
-    make_run: MakeRun,
-    make_floors: MakeFloors,
-) -> Path:
-    return make_site(tmp_path_factory.mktemp("site"), make_settings, make_run, make_floors)
 
 
 @pytest.mark.parametrize(

@@ -10,23 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import MakeFloors, MakeRun, MakeSettings
-from tests.verifying.published import Runs, copy_of, errors, in_json, make_site, replace_in, seal
+from tests.verifying.published import Runs, copy_of, errors, in_json, replace_in, seal
 
 BOARD = "demo/index.html"
 BOARDS = "data/leaderboard.json"
 LISTED = "data/runs.json"
 FIRST, LEAKY = f"runs/{Runs.first}", f"runs/{Runs.leaky}"
-
-
-@pytest.fixture(name="site", scope="module")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory,
-    make_settings: MakeSettings,
-    make_run: MakeRun,
-    make_floors: MakeFloors,
-) -> Path:
-    return make_site(tmp_path_factory.mktemp("site"), make_settings, make_run, make_floors)
 
 
 def test_an_untouched_site_follows_from_its_raw_data(site: Path) -> None:
