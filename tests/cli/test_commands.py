@@ -132,7 +132,32 @@ def test_build_without_settings_or_runs_is_wrong_use(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-def test_a_strict_build_fails_on_what_a_plain_one_only_names(
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 11), (3, 13), (95, 100)])
+def test_the_exit_code_of_a_build_says_how_many_runs_could_not_be_read(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    broken: int,
+    code: int,
+    *,
+    strict: bool,
+) -> None:
+    make_settings(tmp_path)
+    made = make_run(tmp_path / "runs" / "demo")
+    for number in range(broken):
+        shutil.copytree(made, made.with_name(f"{made.name}{number}"))
+        (made.with_name(f"{made.name}{number}") / "run.json").write_text("{}")
+    done = run("build", *["--strict"] * strict, cwd=tmp_path)
+
+    assert done.returncode == code, done.stderr
+    # One file has many errors: all that it lacks.
+    assert f"{broken * 15} errors, 0 warnings" in done.stderr
+    # The others are published: what they say of themselves is one page a run.
+    assert (tmp_path / "site" / "demo" / "index.html").is_file()
+
+
+def test_a_build_that_has_nothing_to_do_tells_its_errors_again(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
     make_settings(tmp_path)
@@ -141,7 +166,7 @@ def test_a_strict_build_fails_on_what_a_plain_one_only_names(
     plain = run("build", cwd=tmp_path)
     strict = run("build", "--strict", cwd=tmp_path)
 
-    assert (plain.returncode, strict.returncode) == (0, 1)
+    assert (plain.returncode, strict.returncode) == (11, 11)
     assert f"{bad}/run.json: error: " in plain.stderr
     # All but the last line, which counts the work: there was none left to do.
     assert plain.stderr.splitlines()[:-1] == strict.stderr.splitlines()[:-1]

@@ -1,7 +1,7 @@
 """The command line. A command imports what it needs when it runs, so that `--help` is quick.
 
 Messages go to stderr, results to stdout. Exit codes: 0 fine, 1 the input or the result is bad,
-2 wrong use, 3 the machine cannot do it.
+2 wrong use, 3 the machine cannot do it; `kbsite build` says with more how many files have errors.
 """
 
 from __future__ import annotations

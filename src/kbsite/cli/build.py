@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,17 @@ from kbsite.cli.places import fetched, sent
 from kbsite.cli.progress import progress
 from kbsite.engines import ENGINES, Engine, engine_of
 from kbsite.engines.engine import COLLECT_AFTER
+from kbsite.model.finding import Finding, Severity
 from kbsite.store.locations import Location, place
 from kbsite.store.settings import Settings, moved
 
 if TYPE_CHECKING:
     from kbsite.build import Built
-    from kbsite.model.finding import Finding
+
+_ERRORS = 10
+"""Added to how many files have errors: smaller codes mean what they mean after every command."""
+_MOST = 100
+"""The largest such exit code: shells have a use for those above 125."""
 
 
 @click.command()
@@ -56,7 +62,10 @@ if TYPE_CHECKING:
 )
 @click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
 @click.option(
-    "--strict", is_flag=True, help="Exit 1 on any warning too, such as a due audit that is missing."
+    "--strict",
+    is_flag=True,
+    help="Exit 1 where there are but warnings too, such as a due audit that is missing; with"
+    " anything told, publish to no bucket.",
 )
 def build(  # noqa: PLR0913 - each option is an argument
     config: Path | None,
@@ -73,7 +82,8 @@ def build(  # noqa: PLR0913 - each option is an argument
 ) -> None:
     """Make the site of a folder of runs, or what has changed of it.
 
-    Bad input never stops it: what cannot be read is left out and named, here and on the site.
+    Bad input never stops it: what cannot be read is left out and named, here and on the site. The
+    exit code says how many files have errors: 10 and one for each, 100 for ninety or more.
 
     \b
     Example:
@@ -105,13 +115,20 @@ def build(  # noqa: PLR0913 - each option is an argument
     _tell(built)
     told = [*there, *built.findings, *built.unmet]
     told += _published(chosen, built, publish=not (strict and told))
-    if strict and told:
-        sys.exit(1)
+    sys.exit(_code(told, strict=strict))
 
 
 def _builders(chosen: Settings, named: str | None, jobs: int) -> Engine:
     """Who builds; what lacks for that is told before anything is fetched, not after it."""
     return engine_of(jobs, chosen.config.jobs, named or chosen.config.engine)
+
+
+def _code(told: Sequence[Finding], *, strict: bool) -> int:
+    """The exit code after a build that was made: how many files have errors."""
+    files = {finding.path for finding in told if finding.severity is Severity.ERROR}
+    if files:
+        return min(_ERRORS + len(files), _MOST)
+    return int(strict and bool(told))
 
 
 def _tell(built: Built) -> None:
@@ -153,5 +170,4 @@ def _single(chosen: Settings, named: str, out: Path | Location | None, *, strict
     for finding in written.findings:
         tell(finding)
     click.echo(written.path)
-    if strict and written.findings:
-        sys.exit(1)
+    sys.exit(_code(written.findings, strict=strict))
