@@ -7,6 +7,7 @@ CLI's richer copies of results, and pictures without an address. The raw transcr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -91,7 +92,7 @@ def _list(values: list[object]) -> Iterator[str]:
 def _json(value: object) -> str:
     try:
         text = msgspec.json.encode(value).decode()
-        if "null" in text:
+        if _NOTHING.search(text):
             # It may stand for a number without end, which this refuses.
             json.dumps(value, allow_nan=False)
     except (ValueError, OverflowError):
@@ -100,6 +101,9 @@ def _json(value: object) -> str:
         return json.dumps(held, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text
 
+
+_NOTHING = re.compile(r"[:\[,]null[,\]}]")
+"""A null, and not one of /dev/null, which many commands name."""
 
 DEEPEST = 128
 """Levels that the document itself may have, sub-agents within sub-agents included."""
