@@ -51,7 +51,8 @@ def config_path(start: Path) -> Path:
     for folder in [here, *here.parents]:
         if (folder / CONFIG).is_file():
             return folder / CONFIG
-    raise UsageError(f"no {CONFIG} in {start} or its parents; write one, or give --config")
+    message = f"no {CONFIG} in {start} or its parents; write one, of a line `title: Mine` or more"
+    raise UsageError(f"{message}, or give --config")
 
 
 def read_settings(path: Path) -> Settings:
