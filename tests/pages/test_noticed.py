@@ -171,6 +171,26 @@ def test_alarms_that_are_too_many_are_counted(
     assert "7 more are not shown." in words(section(out))
 
 
+@pytest.mark.parametrize(("many", "folded"), [(5, 0), (6, 0), (7, 2), (30, 25)])
+def test_all_but_the_first_alarms_are_folded_for_the_transcript_stands_below(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, many: int, folded: int
+) -> None:
+    levels = [Level.ALARM] * 2 + [Level.WARNING] * (many - 2)
+    out, items = shown(settings, monkeypatch, *(alarm("fallback", one, "Seen.") for one in levels))
+    held = section(out)
+    told = [words(one) for one in held.findall("details/summary")]
+
+    assert len(items) == many
+    assert words(held.find("h2")) == f"{many} alarms"
+    assert told == [f"{folded} more"] * bool(folded)
+    assert len(held.findall("details//li")) == folded
+    assert [words(one).split()[0] for one in held.findall("ul/li")][:3] == [
+        "alarm",
+        "alarm",
+        "warning",
+    ]
+
+
 def test_what_an_alarm_quotes_of_a_run_is_text(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

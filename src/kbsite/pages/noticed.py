@@ -17,6 +17,8 @@ from kbsite.store.runs import TRANSCRIPT, StoredRun
 
 MOST = 60
 """Alarms, and notes, that the page shows; more are counted."""
+FIRST = 5
+"""Alarms that are not folded: the transcript is what readers come for, and it stands below."""
 
 
 class ShownAlarm(Struct, frozen=True):
@@ -35,7 +37,9 @@ class ShownAlarms(Struct, frozen=True):
     """The alarms of a run as its page shows them."""
 
     alarms: tuple[ShownAlarm, ...]
-    """From a warning up, what weighs most first."""
+    """The first from a warning up, what weighs most first."""
+    folded: tuple[ShownAlarm, ...]
+    """The others, unfolded on demand."""
     notes: tuple[ShownAlarm, ...]
     more: int
     """How many of both are not shown."""
@@ -72,7 +76,14 @@ def noticed(
         for alarm in shown
     ]
     many = len(heavy[:MOST])
-    return ShownAlarms(tuple(placed[:many]), tuple(placed[many:]), len(held) - len(shown))
+    # One that stands alone takes no more room than what unfolds it.
+    first = FIRST if many > FIRST + 1 else many
+    return ShownAlarms(
+        alarms=tuple(placed[:first]),
+        folded=tuple(placed[first:many]),
+        notes=tuple(placed[many:]),
+        more=len(held) - len(shown),
+    )
 
 
 def _steps(
