@@ -5,6 +5,7 @@
 const draw = (() => {
   const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild.namespaceURI;
   const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 260, 64, 40, 16, 44];
+  const WIDTHS = ["", "", "two", "three", "four"];
   const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 
   function filled(made, attributes, children) {
@@ -39,6 +40,21 @@ const draw = (() => {
   const row = (...cells) => element("tr", {}, ...cells.map((held) => element("td", {}, held)));
   const framed = (name, ...children) =>
     element("div", { class: "scroll", role: "region", "aria-label": name, tabindex: 0 }, ...children);
+
+  // What all of the page's parts say of a run ------------------------------------------------------
+
+  const step = (run, anchor, text) =>
+    element("a", { href: `${run.page}#${encodeURIComponent(anchor)}` }, text);
+  const letter = (run) =>
+    element("span", { class: `letter run-${run.letter.toLowerCase()}` }, run.letter);
+  const section = (id, title, ...children) => element("section", { "aria-labelledby": id },
+    element("h2", { id, class: "hash" }, title), ...children);
+  const beside = (runs, style) => `beside ${style} ${WIDTHS[runs.length]}`;
+
+  function sign(differs) {
+    return [element("span", { class: "sign", "aria-hidden": "true" }, differs ? "≠" : "="),
+      unseen(differs ? "differs: " : "the same: ")];
+  }
 
   // Curves --------------------------------------------------------------------------------------
 
@@ -185,5 +201,7 @@ const draw = (() => {
     };
   }
 
-  return { element, unseen, clock, table, row, framed, chart, diff };
+  return {
+    element, unseen, clock, table, row, framed, step, letter, section, beside, sign, chart, diff,
+  };
 })();
