@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: site test lint types layers budgets collected tests system browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
-	@$(BIN)/kbsite build >$(VENV)/built.txt
+	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
 	@echo "The site is made. Open file://$$(cat $(VENV)/built.txt) in a browser."
 
 # The CLIs come over the network, and leave a core to what looks at sources. The tests start after
