@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import html
 import json
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from kbsite import ahead
 from kbsite import making as pipeline
 from kbsite.build import build, override
+from kbsite.engines import engine_of
 from kbsite.errors import InputError, UsageError
 from kbsite.exports import markdown
 from kbsite.model.config import BoardConfig, Config
@@ -26,6 +28,32 @@ STREAM = b"""\
 {"type":"system","subtype":"init","session_id":"s","model":"opus-x","cwd":"/w","tools":["Bash"]}
 {"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look first."}]}}
 {"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}
+"""
+
+LAUNCHING = b"""\
+import torch
+import triton
+
+KEPT = {}
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        if "y" in KEPT:
+            return KEPT["y"]
+        out = torch.empty_like(x)
+        kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel())
+        KEPT["y"] = out
+        return out
+
+
+@triton.jit
+def kernel(x, out, n):
+    pass
+
+
+def solve(x):
+    return Model()(x)
 """
 
 
@@ -44,6 +72,32 @@ def test_two_builds_of_the_same_input_are_the_same_to_the_byte(
     assert {"index.html", "demo/index.html", "404.html", "problems/softmax/index.html"} <= set(
         first
     )
+
+
+def test_what_a_build_leaves_to_a_search_for_cycles_does_not_grow_with_its_runs(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    left: list[int] = []
+    for count in (2, 2, 12):
+        settings = make_settings(tmp_path / f"{len(left)}")
+        for number in range(count):
+            make_run(
+                tmp_path / f"{len(left)}" / "runs" / "demo",
+                model=f"m{number}",
+                transcript={"stdout.jsonl": STREAM},
+                files={"solution.py": LAUNCHING.replace(b"1024", b"%d" % (1024 + number))},
+            )
+        gc.collect()
+        gc.disable()
+        try:
+            assert build(settings, engine=engine_of(1, 1)).findings == ()
+            left.append(gc.collect())
+        finally:
+            gc.enable()
+
+    # The first loads what is needed, too. Trees of sources and values of pages were 700 for a run.
+    _, few, many = left
+    assert many - few < 10 * 10, left
 
 
 def test_an_order_of_files_on_disk_does_not_matter(

@@ -357,13 +357,14 @@ def _scanned(work: _Work, keeping: _Keeping | None) -> Scan:
     told: list[str] = []
     # A view of its own: what detectors make of a run goes when they are done with it.
     told_to = keeping.of(work.run) if keeping else None
-    run = structs.replace(work.run, shared={}, told=told_to)
+    run = structs.replace(work.run, shared={}, ends=[], told=told_to)
     known = work.known
     of_sources = alarms.of_sources(run, told) if known is None else known
     sources = "" if told else work.sources
     found = alarms.scan(run, told, of_sources)
     theirs = {id(alarm) for alarm in of_sources}
     taken = alarms.fingerprints(run, told)
+    run.forget()
     if run.told and keeping:
         keeping.ahead.read(run.stored, run.told)
     return Scan(

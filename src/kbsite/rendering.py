@@ -82,10 +82,30 @@ class _Context(Context):
         return called(*given, **named)
 
 
+class _Template(jinja2.Template):
+    """A template that keeps nothing of what it was given."""
+
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """The page.
+
+        The macros of a page and what they know hold each other: all that it was made of would stay
+        until somebody looks for cycles, a hundred megabytes of runs.
+        """
+        context = self.new_context(dict(*args, **kwargs))
+        try:
+            return self.environment.concat(self.root_render_func(context))
+        except Exception:  # noqa: BLE001 - it is raised again, with the place in the template
+            self.environment.handle_exception()
+        finally:
+            for held in (context.vars, context.parent, context.blocks):
+                held.clear()
+
+
 class Environment(jinja2.Environment):
     """Templates, and which of them are used."""
 
     context_class = _Context
+    template_class = _Template
     used: set[str]
     found: dict[str, jinja2.Template]
     """Those that were asked for, by name: there are no more than files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -41,8 +42,20 @@ class Evidence(Struct, frozen=True, dict=True):
     """The score of the eager reference on its hardware, if that was measured."""
     shared: dict[str, object] = field(default_factory=dict)
     """What detectors of one kind make of the sources and share."""
+    ends: list[Callable[[], None]] = field(default_factory=list)
+    """What takes apart what is shared."""
     told: list[Event] | None = None
     """Where what the transcript says is kept, all of it, by whoever reads it; None for nowhere."""
+
+    def forget(self) -> None:
+        """Let go of what detectors share; what they found stays.
+
+        Its parts know each other: all of it would stay until somebody looks for cycles, the trees
+        of a thousand runs.
+        """
+        for end in self.ends:
+            end()
+        self.shared.clear()
 
     @property
     def source_files(self) -> list[Stored]:

@@ -58,6 +58,8 @@ class Flow(Memory):
         self._within = 0
         self._calls = Calls(self)
         self._decisions = Decisions(self)
+        # They know it in turn.
+        reading.evidence.ends.append(vars(self).clear)
 
     def run(self, entry: Function) -> Happened:
         """What a call of an entry does."""

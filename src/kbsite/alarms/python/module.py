@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from typing import Final, TypeVar, cast
+from weakref import ReferenceType, ref
 
 from msgspec import Struct, field
 
@@ -43,7 +44,7 @@ Bound = ast.expr | Definition | Part | Parameter | str
 """What a name stands for: a value, a definition, or what is imported by this dotted name."""
 
 
-class Scope(Struct, eq=False):
+class Scope(Struct, eq=False, weakref=True):
     """A module, class, function or lambda, with what is bound and what stands in it."""
 
     node: Owner
@@ -54,7 +55,14 @@ class Scope(Struct, eq=False):
     shared: set[str] = field(default_factory=set)
     """Names that it declares global or nonlocal."""
     nodes: dict[type[ast.AST], list[ast.AST]] = field(default_factory=dict)
-    inner: list[Scope] = field(default_factory=list)
+    held: list[ReferenceType[Scope]] = field(default_factory=list)
+    """Those within it, which their module holds: with the ones around them they would be a cycle,
+    and the trees of thousands of runs stay until somebody looks for such."""
+
+    @property
+    def inner(self) -> list[Scope]:
+        """The scopes that stand in it, in order."""
+        return [scope for one in self.held if (scope := one())]
 
     @property
     def name(self) -> str:
@@ -120,6 +128,12 @@ class Module(Struct, eq=False):
             yield at
             at = self.parents.get(at)
 
+    def forget(self) -> None:
+        """Let go of the tree, and of what is known of it."""
+        for held in (self.nodes, self.parents, self.scopes, self.memo):
+            held.clear()
+        self.tree = ast.Module(body=[], type_ignores=[])
+
     def written(self, node: ast.AST) -> str:
         """The text of a node, as it stands in the source."""
         first, last = lines(node)
@@ -147,6 +161,7 @@ def modules(evidence: Evidence) -> tuple[Module, ...]:
     if held is None:
         held = tuple(parsed(source) for source in evidence.sources if source.suffix == ".py")
         evidence.shared["python"] = held
+        evidence.ends.extend(module.forget for module in held)
     return cast("tuple[Module, ...]", held)
 
 
@@ -210,7 +225,7 @@ def _index(module: Module) -> bool:
 def _opened_scope(module: Module, node: ast.AST, scope: Scope) -> Scope:
     assert isinstance(node, _OWNERS)
     inside = Scope(node, scope)
-    scope.inner.append(inside)
+    scope.held.append(ref(inside))
     module.scopes[node] = inside
     _parameters(node, inside)
     return inside

@@ -362,6 +362,8 @@ def readings(evidence: Evidence) -> tuple[Reading, ...]:
 
 def _readings(evidence: Evidence) -> tuple[Reading, ...]:
     found = modules(evidence)
+    # What names stand for is asked of them by what they hold.
+    evidence.ends.extend(vars(names(module)).clear for module in found)
     stems = {module: module.file.rpartition("/")[2].removesuffix(".py") for module in found}
     imported = _imported(found, stems)
     return tuple(
