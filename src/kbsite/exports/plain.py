@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from kbsite.harnesses.lines import dump
+from kbsite.late import late
 
 DEPTH = 64
 """Data nested deeper than this is written as JSON within a string."""
@@ -20,7 +21,7 @@ def ordinary(text: str) -> bool:
     return text.isascii() and not text.encode("ascii").translate(None, _ORDINARY)
 
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = late("[\ud800-\udfff]")
 
 
 def whole(text: str) -> str:

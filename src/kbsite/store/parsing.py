@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from kbsite.errors import InputError, KbsiteError
+from kbsite.late import late
 from kbsite.model.finding import one_line
 from kbsite.store.at_once import read_at_once
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
@@ -37,7 +38,7 @@ LIMIT_DEPTH: Final = 100
 LIMIT_DIGITS: Final = 18
 """No whole number of a record is longer, so that each fits 64 bits."""
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = late("[\ud800-\udfff]")
 
 
 class InvalidFileError(KbsiteError):

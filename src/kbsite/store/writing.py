@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from kbsite.late import late
 from kbsite.store.whole import write_bytes
 
 __all__ = ["json_text", "write_bytes", "write_new", "write_pieces", "write_text"]
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = late("[\ud800-\udfff]")
 """What stands for a byte of a file name that is no UTF-8."""
 
 
