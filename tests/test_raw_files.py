@@ -16,6 +16,7 @@ from kbsite.store.files import Stored, gzipped
 from tests.conftest import MakeRun, MakeSettings
 
 LOG = "home/.claude/projects/-w/s.jsonl"
+SHOWN = "home/dot.claude/projects/-w/s.jsonl"
 LINE = b'{"type": "queue-operation"}\n'
 
 
@@ -31,11 +32,11 @@ def test_a_large_file_is_there_compressed_and_linked_and_a_small_one_is_not(
     page = (site / "runs" / run.name / "index.html").read_text("utf-8")
 
     assert [path.relative_to(site).as_posix() for path in packed] == [
-        f"runs/one/raw/transcript/{LOG}.gz"
+        f"runs/one/raw/transcript/{SHOWN}.gz"
     ]
     assert gzip.decompress(packed[0].read_bytes()) == large
     assert re.findall(r'href="([^"]*\.gz)">([^<]*)<', page) == [
-        (f"../../runs/one/raw/transcript/{LOG}.gz", "compressed")
+        (f"../../runs/one/raw/transcript/{SHOWN}.gz", "compressed")
     ]
     again = build(override(settings, None, None, tmp_path / "again")).out
     assert next(again.rglob("*.gz")).read_bytes() == packed[0].read_bytes()

@@ -23,7 +23,10 @@ SHOWN_AS_TEXT = {".json", ".jsonl", ".log", ".py", ".txt", ".yaml"}
 SEGMENTS = st.text(
     st.characters(codec="utf-8", exclude_characters="/\0") | st.sampled_from("#?%:\"'& ")
 ).filter(lambda text: text not in ("", ".", ".."))
-NAMES = st.sampled_from(["a", "a.txt", "a.txt.d", "a.py", "a.html", "a.txt.txt", "a.TXT", ".txt"])
+NAMES = st.sampled_from(
+    ["a", "a.txt", "a.txt.d", "a.py", "a.html", "a.txt.txt", "a.TXT", ".txt", ".a", "dot.a",
+     "dotdot.a", "dot.txt", ".py", "dot.py"]
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -75,9 +78,31 @@ def test_text_keeps_its_name(name: str) -> None:
     assert raw_path("r", name) == f"runs/r/raw/{name}"
 
 
-@pytest.mark.parametrize("name", [".json", ".PY", "json", "a.py/.log"])
+@pytest.mark.parametrize("name", ["json", "PY", "a.py/log"])
 def test_a_name_that_is_no_more_than_a_suffix_has_none(name: str) -> None:
     assert raw_path("r", name) == f"runs/r/raw/{name}.txt"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("transcript/home/.claude/projects/-w/s.jsonl",
+      "transcript/home/dot.claude/projects/-w/s.jsonl"),
+     (".json", "dot.json"), ("a.py/.PY", "a.py/dot.PY"), ("..a/.b", "dot..a/dot.b.txt"),
+     ("dot.a/dotdot.b.py", "dotdot.a/dotdotdot.b.py"), ("dots.py", "dots.py"),
+     (".x.txt/a.py", "dot.x.txt.d/a.py")],
+)  # fmt: skip
+def test_no_name_is_one_that_hosts_hide(name: str, shown: str) -> None:
+    assert raw_path("r", name) == f"runs/r/raw/{shown}"
+
+
+@pytest.mark.parametrize("suffix", [".py", ".txt", ""])
+def test_a_name_that_hosts_hide_is_cut_where_it_would_be_too_long(suffix: str) -> None:
+    name = f".{'n' * (254 - len(suffix))}{suffix}"
+    for path in (raw_path("r", name), raw_path("r", f"{name}/a.py")):
+        part = path.split("/")[3]
+        assert part.startswith("dot.n")
+        assert len(part) <= 255
+    assert raw_path("r", name).endswith(".txt")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +134,7 @@ def test_every_raw_file_is_shown_as_text(name: str) -> None:
 
     assert path.startswith("runs/r/raw/")
     assert PurePosixPath(path).suffix.lower() in SHOWN_AS_TEXT
-    assert ".." not in path.split("/")
+    assert not any(part.startswith(".") for part in path.split("/"))
 
 
 @given(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from typing import Protocol
 from urllib.parse import quote
 
@@ -25,6 +24,7 @@ from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.pages.coloured import Made
 from kbsite.pages.contests import Contest, contests
+from kbsite.pages.file_names import longer, unhidden
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.nearest import Nearest
 from kbsite.pages.neighbours import Neighbours, neighbours
@@ -347,9 +347,6 @@ def hardware_path(hardware: str) -> str:
 
 
 _TEXT_SUFFIXES = (".json", ".jsonl", ".log", ".py", ".yaml")
-_LONGEST_NAME = 255
-"""Bytes that a file's name can have."""
-
 _TEXT_FOLDER = re.compile(r"\.txt(\.d)*$")
 
 
@@ -359,11 +356,10 @@ def raw_path(run_id: str, name: str) -> str:
     A browser must never take a file from a run for a page of this site: whatever is not known to
     be shown as text gets a name that is. No two files get the same, and none that of a folder.
     """
-    *folders, own = name.split("/")
-    told = own.lower()
-    if not told.endswith(_TEXT_SUFFIXES) or told in _TEXT_SUFFIXES:
-        own = _longer(own, ".txt")
-    parts = [_longer(part, ".d") if _TEXT_FOLDER.search(part) else part for part in folders]
+    *folders, own = map(unhidden, name.split("/"))
+    if not own.lower().endswith(_TEXT_SUFFIXES):
+        own = longer(own, ".txt")
+    parts = [longer(part, ".d") if _TEXT_FOLDER.search(part) else part for part in folders]
     return "/".join(["runs", run_id, "raw", *parts, own])
 
 
@@ -376,15 +372,7 @@ def gzip_path(run_id: str, file: Stored) -> str | None:
     if file.size < LARGE:
         return None
     folder, _, own = raw_path(run_id, file.name).rpartition("/")
-    return f"{folder}/{_longer(own, '.gz')}"
-
-
-def _longer(name: str, suffix: str) -> str:
-    """A file's name with a suffix; cut where no file system would take it otherwise."""
-    data = name.encode("utf-8", "surrogateescape")
-    if len(data) + len(suffix) <= _LONGEST_NAME:
-        return f"{name}{suffix}"
-    return f"{data[:200].decode('utf-8', 'ignore')}-{sha256(data).hexdigest()[:16]}{suffix}"
+    return f"{folder}/{longer(own, '.gz')}"
 
 
 def address(path: str, fragment: str = "", *, seen_from: str) -> str:
