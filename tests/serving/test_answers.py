@@ -39,6 +39,7 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (raw / "log.jsonl").write_bytes(LOG)
     (raw / "log.jsonl.gz").write_bytes(gzip.compress(LOG))
     (raw / "é%2f.txt").write_bytes(b"odd")
+    (raw / "two\nlines.txt").write_bytes(b"odd")
     (raw / "empty.log").write_bytes(b"")
     (site / "link.txt").symlink_to(home / "secret.txt")
     (site / "linked").symlink_to(home)
@@ -180,6 +181,7 @@ def test_a_compressed_file_that_is_asked_for_is_a_file(server: Running) -> None:
 
 def test_odd_names_are_found_and_an_empty_file_is_empty(server: Running) -> None:
     assert server.get("/runs/a%20b/raw/%C3%A9%252f.txt").body == b"odd"
+    assert server.get("/runs/a%20b/raw/two%0Alines.txt").body == b"odd"
     empty = server.get("/runs/a%20b/raw/empty.log")
 
     assert (empty.status, empty["Content-Length"], empty.body) == (200, "0", b"")

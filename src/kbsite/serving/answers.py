@@ -107,7 +107,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 def add_site(app: web.Application, answers: Answers) -> None:
     """Let the files of the site answer what no other route does."""
-    app.router.add_get("/{path:.*}", answers.answer)
+    app.router.add_get(r"/{path:[\s\S]*}", answers.answer)
 
 
 def _careful(answers: Answers) -> Callable[..., Awaitable[web.StreamResponse]]:
