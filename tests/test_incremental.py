@@ -32,10 +32,10 @@ from kbsite.model.standing import Standing
 from kbsite.model.work import Work
 from kbsite.page_making import PageMaking
 from kbsite.pages.board_rows import Draw, GridRows
-from kbsite.pages.page import Page
+from kbsite.pages.page import Page, raw_path
 from kbsite.reading import MARKER
 from kbsite.record import rows_path
-from kbsite.standing import record_path
+from kbsite.standing import read_standing, record_path, write_standing
 from kbsite.standings import Ahead, Scored, told_apart
 from kbsite.store import runs
 from kbsite.store.problems import StoredProblem, read_problem
@@ -864,3 +864,25 @@ def test_a_run_that_is_called_otherwise_is_called_so_in_what_is_listed_of_its_bo
 
     assert board["rows"][0]["cells"][0]["run"] == f"{folder.name}-x"
     assert after == from_nothing(settings)
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_other_code_that_calls_raw_files_otherwise_publishes_all_of_them(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, swapped: bool
+) -> None:
+    for name, text in (("a.py", "a"), ("b.py", "b")):
+        path = folder_of(settings, "short") / "files" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    build(settings)
+
+    def otherwise(run_id: str, name: str) -> str:
+        other = {"files/a.py": "files/b.py", "files/b.py": "files/a.py"} if swapped else {}
+        return raw_path(run_id, other.get(name, name if swapped else f"x{name}"))
+
+    monkeypatch.setattr("kbsite.page_making.raw_path", otherwise)
+    stood = read_standing(settings.out)
+    older = {path: file for path, file in stood.program.items() if "/pages/page.py" not in path}
+    write_standing(settings.out, replace(stood, program=older))
+
+    assert tree(build(settings).out) == from_nothing(settings)

@@ -23,6 +23,7 @@ from kbsite.pages.run import beside
 from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
 from kbsite.standing import Standing, digest, plain
+from kbsite.store.files import Stored
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.store.writing import json_text
@@ -228,24 +229,37 @@ class PageMaking(Struct, dict=True):
 
     def _copied(self) -> Iterator[CopyFiles]:
         """The runs' own files, as they stand in the site, of runs that are not what they were."""
+        as_named = self.earlier.code == self.now.code
         for stored in self.prepared.site.every_run:
             held = self.copied.get(stored.run.id, Raw())
-            if held.says and held.says == stored.says and self.prepared.output.keep(held.paths):
+            if (
+                as_named
+                and held.says
+                and held.says == stored.says
+                and self.prepared.output.keep(held.paths)
+            ):
                 self.raw[stored.run.id] = held
                 continue
             folder = str(stored.folder.absolute())
-            # A run of another folder may have had the same id, and files of the same names.
-            copies = tuple(self._copies(stored, folder, own=held.folder == folder))
-            paths = tuple(copy.path for copy in copies)
+            paths = tuple(path for path, _, _ in _raw_paths(stored))
+            # A run of another folder may have had the same id, and files of the same names; other
+            # code may have given other files these names.
+            own = held.folder == folder and (as_named or held.paths == paths)
             self.raw[stored.run.id] = Raw(stored.says, paths, folder)
-            yield CopyFiles(stored, copies)
+            yield CopyFiles(stored, tuple(self._copies(stored, folder, own=own)))
 
     def _copies(self, stored: StoredRun, folder: str, *, own: bool) -> Iterator[Copy]:
-        for file in stored.files:
+        for path, file, compressed in _raw_paths(stored):
             name = f"{folder}/{file.name}"
             old, new = self.earlier.inputs.get(name), self.prepared.inputs.get(name)
             same = own and old is not None and new is not None and old.says == new.says
-            yield Copy(file, raw_path(stored.run.id, file.name), same)
-            packed = gzip_path(stored.run.id, file)
-            if packed:
-                yield Copy(file, packed, same, compressed=True)
+            yield Copy(file, path, same, compressed=compressed)
+
+
+def _raw_paths(stored: StoredRun) -> Iterator[tuple[str, Stored, bool]]:
+    """Where a run's own files stand in the site, and whether compressed."""
+    for file in stored.files:
+        yield raw_path(stored.run.id, file.name), file, False
+        packed = gzip_path(stored.run.id, file)
+        if packed:
+            yield packed, file, True
