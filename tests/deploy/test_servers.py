@@ -158,6 +158,13 @@ def test_a_page_that_is_not_there_is_told_by_the_site_itself(server: Server) -> 
     assert server.get("/gone").status == 404
 
 
+def test_the_page_for_what_is_not_there_can_be_had_as_any_other(server: Server) -> None:
+    """`kbsite verify` holds it against what follows from the raw data."""
+    answer = server.get("/404.html")
+
+    assert (answer.status, answer.body) == (200, FILES["404.html"])
+
+
 def test_a_folder_without_its_slash_leads_to_it(server: Server) -> None:
     answer = server.get("/runs/r", Host="bench.example:8080")
 
