@@ -4,7 +4,7 @@
 # The site goes into a new folder, FOLDER/releases/TIME; only what changed travels, all else is
 # linked to what is there. When all of it is there, FOLDER/current is led to it by one rename: a
 # web server whose root is FOLDER/current never shows half of a site. The last releases are kept,
-# so that `ln -sfn releases/OLDER current` takes a site back.
+# KEEP of them, so that `ln -sfn releases/OLDER current` takes a site back.
 set -euo pipefail
 
 keep=${KEEP:-5}
@@ -12,6 +12,12 @@ if [ $# -ne 2 ]; then
   echo "usage: $0 SITE [USER@HOST:]FOLDER" >&2
   exit 2
 fi
+case $keep in
+  *[!0-9]* | 0*)
+    echo "KEEP=$keep: expected how many releases to keep, at least 1" >&2
+    exit 2
+    ;;
+esac
 site=${1%/}
 if [ ! -f "$site/index.html" ]; then
   echo "$site: no index.html in it; expected a site, as \`kbsite build\` makes it" >&2
@@ -43,20 +49,44 @@ there "$folder" <<'SH'
 mkdir -p "$1/releases"
 SH
 
-# Neither links nor owners nor modes travel; files of a site need none of them.
-rsync --recursive --times --chmod=D755,F644 --exclude=/.kbsite \
-  --link-dest="../../current/" "$site/" "$place/releases/$release.partial/"
+# A site that was not sent whole takes no room there.
+withdraw() {
+  there "$folder" "$release" <<'SH'
+rm -rf "$1/releases/$2.partial"
+SH
+}
+
+# Each build makes a marker of its own.
+marker() { ls -i "$site/.kbsite" 2>&1 || true; }
+before=$(marker)
+
+# Neither links nor owners nor modes travel; files of a site need none of them. Times are held
+# against each other by nanoseconds: two builds may write a file within a second.
+rsync --recursive --times --modify-window=-1 --chmod=D755,F644 --exclude=/.kbsite \
+  --link-dest="../../current/" "$site/" "$place/releases/$release.partial/" || {
+  status=$?
+  withdraw || true
+  exit "$status"
+}
+if [ "$(marker)" != "$before" ]; then
+  withdraw
+  echo "$site: built anew while it was sent; not published, run this again" >&2
+  exit 1
+fi
 
 there "$folder" "$release" "$keep" <<'SH'
 set -eu
 cd "$1"
+# Nobody else cleans up in between.
+if command -v flock >/dev/null; then exec 9>.publish.lock && flock 9; fi
 mv "releases/$2.partial" "releases/$2"
 ln -s "releases/$2" "current.$2"
 # -T: onto the link, not into the folder that it leads to; one rename, so that there is always one.
 mv -T "current.$2" current
-# Releases that were cut short, then all but the last.
-find releases -mindepth 1 -maxdepth 1 -name '*.partial' -mmin +1440 -exec rm -rf {} +
-ls -1 releases | grep -v '\.partial$' | sort -r | tail -n "+$(($3 + 1))" |
+# Releases that were cut short, then all but the last; whatever clocks say, never this one.
+find . -mindepth 1 -maxdepth 1 -name 'current.*' -cmin +1440 -exec rm -f {} +
+find releases -mindepth 1 -maxdepth 1 -name '*.partial' -cmin +1440 -exec rm -rf {} +
+ls -1 releases | grep -v -e '\.partial$' -e "^$2\$" | sort -r | tail -n "+$3" |
   while read -r old; do rm -rf "releases/$old"; done
 SH
 echo "$place/current -> releases/$release" >&2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -160,7 +161,10 @@ def test_what_is_no_site_is_not_published(tmp_path: Path) -> None:
     assert not (tmp_path / "there").exists()
 
 
-@pytest.mark.skipif(shutil.which("rsync") is None, reason="no rsync on this machine")
+needs_rsync = pytest.mark.skipif(shutil.which("rsync") is None, reason="no rsync on this machine")
+
+
+@needs_rsync
 def test_each_release_is_whole_and_takes_the_place_of_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,3 +185,74 @@ def test_each_release_is_whole_and_takes_the_place_of_the_last(
     assert len({(one / "runs" / "same.txt").stat().st_ino for one in seen[1:]}) == 1
     assert not (there / "current" / ".kbsite").exists()
     assert [path.name for path in there.iterdir() if path.is_symlink()] == ["current"]
+
+
+def _made(folder: Path, text: str, second: int) -> Path:
+    """A site of one page, written in a second of its own."""
+    folder.mkdir()
+    for name, held in (("index.html", text), (".kbsite", "1")):
+        (folder / name).write_text(held)
+        os.utime(folder / name, ns=(second * 10**9 + len(text), second * 10**9 + ord(text[0])))
+    return folder
+
+
+@needs_rsync
+def test_a_release_stays_whose_clock_was_behind(tmp_path: Path) -> None:
+    site, there = _made(tmp_path / "site", "page", 1), tmp_path / "there"
+    for year in range(2030, 2036):
+        (there / "releases" / f"{year}0101T000000Z-1").mkdir(parents=True)
+
+    assert published(site, there).returncode == 0
+    assert (there / "current" / "index.html").read_text() == "page"
+    assert len(list((there / "releases").iterdir())) == 5
+
+
+@pytest.mark.parametrize("keep", ["0", "-1", "five", "1; x"])
+def test_a_number_of_releases_that_is_none_is_refused(
+    keep: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEEP", keep)
+    done = published(_made(tmp_path / "site", "page", 1), tmp_path / "there")
+
+    assert done.returncode == 2
+    assert "at least 1" in done.stderr
+
+
+@needs_rsync
+def test_what_was_written_within_a_second_of_the_last_release_is_published(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    for text in ("a", "b"):
+        assert published(_made(tmp_path / text, text, 1), there).returncode == 0
+
+    assert (there / "current" / "index.html").read_text() == "b"
+
+
+RSYNC = """#!/bin/sh
+"$REAL" "$@" || exit
+cp "$SITE/.kbsite" "$SITE/.new" && mv "$SITE/.new" "$SITE/.kbsite"
+exit "$ENDS"
+"""
+
+
+@needs_rsync
+@pytest.mark.parametrize(("ends", "code"), [(0, 1), (11, 11)])
+def test_a_site_that_was_not_sent_whole_is_not_published_and_takes_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: int, code: int
+) -> None:
+    """A build took its place meanwhile, or rsync failed: of a full disk, say."""
+    site, there = _made(tmp_path / "site", "a", 1), tmp_path / "there"
+    assert published(site, there).returncode == 0
+    first = (there / "current").resolve()
+    command = tmp_path / "bin" / "rsync"
+    command.parent.mkdir()
+    command.write_text(RSYNC)
+    command.chmod(0o755)
+    for name, value in (("REAL", shutil.which("rsync")), ("SITE", site), ("ENDS", ends)):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+    done = published(site, there)
+
+    assert done.returncode == code
+    assert ("built anew" in done.stderr) == (ends == 0)
+    assert (there / "current").resolve() == first
+    assert list((there / "releases").iterdir()) == [first]
