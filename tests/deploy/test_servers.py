@@ -6,11 +6,12 @@ import contextlib
 import gzip
 import http.client
 import os
+import re
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,16 @@ def caddy(home: Path, port: int) -> list[str]:
     return ["caddy", "run", "--config", f"{home}/Caddyfile", "--adapter", "caddyfile"]
 
 
+def nginx_below_a_path(home: Path, port: int) -> list[str]:
+    command = nginx(home, port)
+    path = home / "site.conf"
+    text = path.read_text().replace(f"root {home}/site;", f"root {home};")
+    text = text.replace("error_page 404 /404.html;", "error_page 404 /bench/404.html;")
+    text = text.replace("# location /bench/", "location /bench/")
+    path.write_text(re.sub("\n    location / .*", "", text))
+    return command
+
+
 SERVERS = {"nginx": nginx, "caddy": caddy}
 
 
@@ -85,9 +96,17 @@ SERVERS = {"nginx": nginx, "caddy": caddy}
 def _server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    if shutil.which(request.param) is None:
-        pytest.skip(f"no {request.param} on this machine")
-    home = tmp_path_factory.mktemp("served")
+    with serving(request.param, SERVERS[request.param], tmp_path_factory.mktemp("served")) as port:
+        yield Server(port)
+
+
+@contextlib.contextmanager
+def serving(
+    program: str, configured: Callable[[Path, int], list[str]], home: Path
+) -> Iterator[int]:
+    """The port at which a program serves the files; the test is skipped where there is none."""
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program} on this machine")
     for name, data in FILES.items():
         path = home / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,12 +114,12 @@ def _server(
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
-    command = SERVERS[request.param](home, port)
+    command = configured(home, port)
     environment = {**os.environ, "HOME": str(home)}
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
         try:
             _await(port)
-            yield Server(port)
+            yield port
         finally:
             process.terminate()
 
@@ -217,3 +236,17 @@ def test_a_part_of_a_file_can_be_asked_for(server: Server) -> None:
 def test_nothing_can_be_changed(server: Server) -> None:
     assert server.get("/index.html", method="DELETE").status in (405, 404)
     assert server.get("/index.html", method="HEAD").body == b""
+
+
+def test_nginx_serves_a_site_below_a_path_as_well(tmp_path: Path) -> None:
+    with serving("nginx", nginx_below_a_path, tmp_path) as port:
+        server = Server(port)
+        page, gone = server.get("/bench/"), server.get("/bench/runs/gone/")
+        worker = server.get("/bench/search/pagefind-worker.js")
+        kept = server.get("/bench/search/index/en_1a2b.pf_index")
+
+    assert (page.status, page.body) == (200, FILES["index.html"])
+    assert (gone.status, gone.body) == (404, FILES["404.html"])
+    assert "'wasm-unsafe-eval'" in worker.headers["content-security-policy"]
+    assert "'wasm-unsafe-eval'" not in page.headers["content-security-policy"]
+    assert kept.headers["cache-control"] == KEPT
