@@ -227,13 +227,16 @@ def test_a_compressed_file_is_a_download_of_its_own_and_lists_are_asked_for_anew
 
 
 def test_a_name_that_no_key_can_have_is_told_and_left_out(tmp_path: Path, storage: Storage) -> None:
-    site = write_site(tmp_path / "site", {"index.html": "page", "a?versionId=1.txt": "odd"})
+    odd = {"a?versionId=1.txt": "odd", "runs/r/raw/two\nlines.py": "odd"}
+    site = write_site(tmp_path / "site", {"index.html": "page", **odd})
     (site / os.fsdecode(b"\xff.txt")).write_text("no UTF-8")
     done = publish(storage.at("site"), site)
 
     assert sorted(finding.message for finding in done.findings) == [
-        "not published: it could mean another object", "not published: it is no UTF-8"
-    ]  # fmt: skip
+        "not published: it could mean another object",
+        "not published: it is no UTF-8",
+        "not published: its name holds a control character, which not every service takes",
+    ]
     assert set(files_of(storage)) == {"index.html", MARKER}
 
 

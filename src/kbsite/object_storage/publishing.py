@@ -6,6 +6,7 @@ with all that it loads and leads to. The next time goes on where this one ended.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kbsite.lookout import Tick
 
 _OWN = (MANIFEST, INTENT)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LARGEST = 1_000_000_000
 """Bytes of a manifest that is read: of several million files."""
 
@@ -144,6 +146,8 @@ class _Publishing:
             why = refusal(file.name)
             if not why and self.bucket.provider.ambiguous(file.name):
                 why = "it could mean another object"
+            if not why and _CONTROL.search(file.name):
+                why = "its name holds a control character, which not every service takes"
             if why:
                 message = f"not published: {why}"
                 path = str(self.site / file.name)
@@ -192,19 +196,6 @@ class _Publishing:
                 self.done.sent_bytes += files[key].size
                 if tick:
                     tick(key, self.done.sent, count)
-
-    def _all(
-        self,
-        work: Callable[[str], None],
-        keys: list[str],
-        done: Callable[[str], None] | None = None,
-    ) -> None:
-        """Do all of a step; the first error ends it, and what is under way still ends."""
-        for key, ended in together(work, keys):
-            if isinstance(ended, BaseException):
-                raise ended
-            if done:
-                done(key)
 
     def _drop(self, gone: Collection[str]) -> None:
         for step in dropping(gone):
