@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import html
 import json
@@ -18,7 +19,8 @@ from kbsite.errors import InputError, UsageError
 from kbsite.exports import markdown
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Severity
-from kbsite.pages.page import markdown_path
+from kbsite.output import Output
+from kbsite.pages.page import File, markdown_path
 from kbsite.reading import MARKER, board_configs, read
 from kbsite.store.runs import read_run
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -222,6 +224,54 @@ def test_a_folder_that_no_build_made_is_never_replaced(
         build(override(settings, None, None, precious))
 
     assert (precious / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("within", ["site", "demo/a/site", "."])
+def test_a_site_is_never_made_within_the_folder_of_its_runs(
+    tmp_path: Path, make_settings: MakeSettings, within: str
+) -> None:
+    """The next build would take what it publishes of runs for runs."""
+    settings = make_settings(tmp_path)
+
+    with pytest.raises(UsageError, match="within the folder of the runs"):
+        build(override(settings, None, None, settings.runs / within))
+    assert list(settings.runs.iterdir()) == [settings.runs / "demo"]
+
+
+@pytest.mark.parametrize(
+    ("out", "why"), [("/", "take the place of"), ("kbsite.yaml", "a file; expected a folder")]
+)
+def test_what_can_be_no_folder_of_a_site_is_told(
+    tmp_path: Path, make_settings: MakeSettings, out: str, why: str
+) -> None:
+    settings = make_settings(tmp_path)
+
+    with pytest.raises(UsageError, match=why):
+        build(override(settings, None, None, tmp_path / out))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_disk_that_is_full_ends_a_build_and_makes_no_page_say_so(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch, jobs: int,
+) -> None:  # fmt: skip
+    settings = make_settings(tmp_path, site={"jobs": jobs})
+    run = make_run(tmp_path / "runs" / "demo")
+    build(settings)
+    before = tree(settings.out)
+    (run / "solution.py").write_text("# another\n")
+    write = Output.write
+
+    def full(output: Output, file: File) -> None:
+        if file.path == f"runs/{run.name}/index.html" and "cannot be made" not in file.text:
+            raise OSError(errno.ENOSPC, "No space left on device", file.path)
+        write(output, file)
+
+    monkeypatch.setattr(Output, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        build(settings)
+
+    assert tree(settings.out) == before
 
 
 def test_an_empty_folder_and_an_earlier_site_are_replaced(

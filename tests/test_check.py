@@ -15,6 +15,7 @@ from kbsite.errors import UsageError
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.lines import Line, records
+from kbsite.model.config import Config
 from kbsite.model.event import Event, Trace, Unknown
 from kbsite.model.finding import Severity
 from kbsite.model.harness import Harness
@@ -379,12 +380,34 @@ def test_a_deck_may_name_a_problem_that_only_runs_know(
     assert {key for *_, key in found(settings.path)} == {"problem"}
 
 
-@pytest.mark.parametrize("out", [".", "runs", "problems", ".."])
+@pytest.mark.parametrize("out", [".", "runs", "runs/site", "problems", ".."])
 def test_a_site_is_not_written_over_what_it_is_made_from(
     tmp_path: Path, make_settings: MakeSettings, out: str
 ) -> None:
     settings = make_settings(tmp_path / "home", site={"out": out})
     assert {key for *_, key in found(settings.path)} == {"out"}
+
+
+def test_keys_that_nobody_knows_are_told_with_what_they_may_mean(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, tagline="t", hardwear="cpu")
+    with settings.path.open("a") as file:
+        file.write("redcat: {deny: [X]}\nstorage: {endpiont: x}\nredact: {allow: [{reason: r}]}\n")
+        file.write("0: x\n")
+    told = check([settings.path])
+
+    assert {(str(one.severity.value), one.key, one.message) for one in told} == {
+        ("warning", key, f"unknown, so it is ignored; {what}")
+        for key, what in {
+            "boards[0].hardwear": "did you mean hardware?",
+            "redcat": "did you mean redact?",
+            "storage.endpiont": "did you mean endpoint?",
+            "redact.allow[0].reason": "known are text, rule, file, why",
+            "0": f"known are {', '.join(Config.__struct_fields__)}",
+        }.items()
+    }
+    assert all(one.line for one in told)
 
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def build(
     jobs = settings.config.jobs
     # A site is the same whoever builds it.
     settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
+    _refuse_within_runs(settings)
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
@@ -175,8 +176,17 @@ def _load_while(under_way: Callable[[], bool]) -> None:
         import_module(name)
 
 
+def _refuse_within_runs(settings: Settings) -> None:
+    """Raise UsageError where the next build would take the site for runs."""
+    if settings.out.resolve().is_relative_to(settings.runs.resolve()):
+        message = f"within the folder of the runs, {settings.runs}; choose --out outside it"
+        raise UsageError(f"{settings.out}: {message}")
+
+
 def _refuse_foreign(out: Path) -> None:
-    """Raise UsageError where a folder holds what no build made."""
+    """Raise UsageError where a folder holds what no build made, or is none."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: a file; expected a folder, or a place for one")
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")
 

@@ -8,7 +8,13 @@ KbsiteError
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
+"""How a system says that nothing more can be written."""
+_OF_MACHINE = FULL | {errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE,
+                      errno.ENAMETOOLONG, errno.ENOTDIR, errno.ENOMEM}  # fmt: skip
 
 
 class KbsiteError(Exception):
@@ -44,3 +50,11 @@ class MachineError(KbsiteError):
     """What was asked cannot be done on this machine: something has to be installed first."""
 
     exit_code = 3
+
+
+def of_machine(error: OSError) -> MachineError | None:
+    """What a person is told where a system refuses to read or write; None for other errors."""
+    if error.errno not in _OF_MACHINE:
+        return None
+    place = f"{error.filename}: " if error.filename else ""
+    return MachineError(f"{place}{error.strerror}")

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.ahead import Ahead
+from kbsite.errors import FULL
 from kbsite.model.finding import Finding, Severity
 from kbsite.output import Copy, Destination, Output, Placed
 from kbsite.pages.coloured import Made
@@ -162,7 +163,11 @@ def page_made(page: Page, templates: Templates, output: Destination) -> PageMade
             if file.cut:
                 making.cuts.append(file.cut)
         output.settle()
-    except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            # No page is to blame, and a site of such pages is to replace none.
+            raise
+        # One bad run never stops a build of a thousand.
         with suppress(Exception):
             output.settle()
         return making.broken(f"{type(error).__name__}: {error}")

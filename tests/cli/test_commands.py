@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kbsite.cli import COMMANDS, kbsite
+from kbsite.cli import COMMANDS, kbsite, main
 from kbsite.store.problems import read_problem
 from tests.conftest import MakeRun, MakeSettings
 
@@ -103,6 +104,40 @@ def test_build_says_where_the_site_is_on_stdout_and_the_rest_on_stderr(
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{tmp_path / 'site' / 'index.html'}\n"
     assert "0 errors" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("out", "told"),
+    [("kbsite.yaml/a/site", "Not a directory"), ("x" * 300, "File name too long")],
+)
+def test_a_system_that_refuses_is_told_in_one_line(
+    tmp_path: Path, make_settings: MakeSettings, out: str, told: str
+) -> None:
+    make_settings(tmp_path, site={"out": out})
+    done = run("build", cwd=tmp_path)
+
+    assert done.returncode == 3
+    assert done.stderr == f"kbsite: {tmp_path / out}: cannot be written: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.ENOSPC, 3), (errno.EACCES, 3), (errno.ENOENT, None)]
+)
+def test_a_disk_that_is_full_is_told_and_what_no_system_does_is_traced(
+    number: int, code: int | None, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def refuse(**_: object) -> None:
+        raise OSError(number, "Refused", "/there")
+
+    monkeypatch.setattr("kbsite.cli.kbsite", refuse)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    with pytest.raises(SystemExit if code else OSError) as raised:
+        main()
+
+    if code:
+        assert getattr(raised.value, "code", None) == code
+        assert capsys.readouterr().err == "kbsite: /there: Refused\n"
 
 
 def test_build_finds_kbsite_yaml_in_a_parent(tmp_path: Path, make_settings: MakeSettings) -> None:

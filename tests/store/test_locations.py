@@ -89,6 +89,6 @@ def test_a_path_on_the_command_line_takes_the_place_of_a_bucket(tmp_path: Path) 
 
 def test_a_wrong_url_in_kbsite_yaml_is_told_with_its_key(tmp_path: Path) -> None:
     (tmp_path / "kbsite.yaml").write_text("out: s3://KEY:s3cret@bench/site\n")
-    with pytest.raises(InvalidFileError, match=re.escape("kbsite.yaml: out: s3://...")) as raised:
+    with pytest.raises(InvalidFileError, match=re.escape("kbsite.yaml:1: out: s3://...")) as raised:
         read_settings(tmp_path / "kbsite.yaml")
     assert "s3cret" not in str(raised.value)

@@ -39,6 +39,37 @@ def test_an_empty_file_is_told_of(tmp_path: Path) -> None:
         read_settings(path)
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["bench.example", "javascript:alert(1)", "ftp://a.example/", "https://", "https://[::1",
+     "https://a.example:99999999/", "https://me:word@a.example/", "https://a.example/?a=b",
+     "https://a.example/#a", 'https://a.example/"><b>', "https://a example/", "file:///srv/site"],
+)  # fmt: skip
+def test_an_address_that_is_none_is_told_with_its_line(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"title: A\nurl: '{url}'\n")
+    with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:2: url: expected where the site"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example", "http://127.0.0.1:8000/a/b/", "https://bücher.example/a%20b/"]
+)
+def test_an_address_is_taken_as_it_is(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"url: '{url}'\n")
+
+    assert read_settings(path).config.url == url
+
+
+@pytest.mark.parametrize("key", ["runs", "problems", "prices", "hardware", "out"])
+def test_a_path_that_holds_a_nul_is_told_with_its_line(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f'title: A\n{key}: "a\\0b"\n')
+    with pytest.raises(InvalidFileError, match=rf"kbsite\.yaml:2: {key}: holds a NUL"):
+        read_settings(path)
+
+
 def test_kbsite_yaml_is_found_in_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "kbsite.yaml").write_text("title: A\n")
     below = tmp_path / "a" / "b"

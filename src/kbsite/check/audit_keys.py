@@ -6,7 +6,7 @@ that is misspelt, or that repeats what the run says itself, would silently mean 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from itertools import islice
@@ -46,9 +46,13 @@ def key_remarks(path: Path, wrong: Say, warn: Say) -> None:
             wrong(key, message)
             continue
         known = [field.name for field in fields(kind)]
-        near = get_close_matches(name[:100], known, 1, 0.7)
-        meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        warn(key, f"unknown, so it is ignored; {meant}")
+        warn(key, f"unknown, so it is ignored; {meant(name, known)}")
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """What an unknown key may have been meant for."""
+    near = get_close_matches(name[:100], known, 1, 0.7)
+    return f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
 
 
 def _unknown(data: object) -> list[tuple[str, str, type]]:

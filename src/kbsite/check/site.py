@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from kbsite.check.config_keys import config_key_remarks
 from kbsite.check.known import SLUG_RULE, Known, is_slug, known
 from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
@@ -56,6 +57,8 @@ def _run_folders(settings: Settings) -> list[list[Path]]:
 def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]]) -> list[Finding]:
     remarks = Remarks(settings.path)
     config = settings.config
+    if settings.path.is_file():
+        config_key_remarks(settings.path, remarks.warn)
     if not config.boards:
         remarks.warn("boards", "none; the site will be empty")
     for key in ("runs", "problems"):
@@ -65,6 +68,8 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
     for source in (settings.runs, settings.problems, settings.path):
         if source.resolve().is_relative_to(out):
             remarks.error("out", f"the site would be written over {source}")
+    if out.is_relative_to(settings.runs.resolve()):
+        remarks.error("out", f"within {settings.runs}: the site would be taken for runs")
     first: dict[str, int] = {}
     for number, (board, held) in enumerate(zip(config.boards, folders, strict=True)):
         key = f"boards[{number}]"

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import NoReturn
 
 import click
 
 from kbsite import __version__
 from kbsite.cli.beside import OpenGroup
-from kbsite.errors import KbsiteError
+from kbsite.errors import KbsiteError, of_machine
 
 COMMANDS = {
     "audit": ("kbsite.cli.audit:audit", "Read runs, and write down what an auditor finds."),
@@ -56,8 +57,17 @@ def main() -> None:
     try:
         kbsite(prog_name="kbsite", standalone_mode=True)
     except KbsiteError as error:
-        click.echo(f"kbsite: {error}", err=True)
-        sys.exit(error.exit_code)
+        _end(error)
+    except OSError as error:
+        told = of_machine(error)
+        if told is None:
+            raise
+        _end(told)
     finally:
         # All that is held goes with the process: Python would look for cycles in it before.
         gc.freeze()
+
+
+def _end(error: KbsiteError) -> NoReturn:
+    click.echo(f"kbsite: {error}", err=True)
+    sys.exit(error.exit_code)

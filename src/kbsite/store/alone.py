@@ -8,18 +8,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kbsite.errors import MachineError, UsageError
+
 
 @contextmanager
 def alone(out: Path) -> Iterator[None]:
-    """Keeps other builds of the same site waiting.
+    """Keeps other builds of the same site waiting; MachineError where nothing can be written.
 
     Copies of a process that work for it hold on to this until they are gone, even after it was
     killed: what they still write is not taken for the next build's.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(out.with_name(f".{out.name}.build.lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _opened(out)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
+
+
+def _opened(out: Path) -> int:
+    if not out.name:
+        raise UsageError(f"{out}: no folder that something can take the place of")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lock = out.with_name(f".{out.name}.build.lock")
+        return os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise MachineError(f"{out}: cannot be written: {error.strerror}") from error

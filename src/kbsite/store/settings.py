@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,9 +16,9 @@ from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.price import PriceTable
 from kbsite.store.locations import Location, cache_folder, place
-from kbsite.store.parsing import invalid
+from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.prices import PRICES, read_prices
-from kbsite.store.records import yaml_record
+from kbsite.store.records import lines_of, yaml_record
 
 if TYPE_CHECKING:
     from kbsite.model.hardware import Hardware
@@ -58,6 +60,7 @@ def config_path(start: Path) -> Path:
 def read_settings(path: Path) -> Settings:
     """The settings in a kbsite.yaml; InvalidFileError names everything that is wrong."""
     config = yaml_record(path, Config)
+    _refuse(path, config)
     home = path.parent
     settings = Settings(
         config,
@@ -80,7 +83,40 @@ def _placed(path: Path, key: str, text: str) -> Path | Location:
     try:
         return place(text)
     except UsageError as error:
-        raise invalid(str(error), path, key=key) from error
+        raise _wrong(path, key, str(error)) from error
+
+
+def _refuse(path: Path, config: Config) -> None:
+    """Raise InvalidFileError where a text is no place, or no address, whatever it names."""
+    for key in ("runs", "problems", "prices", "hardware", "out"):
+        if "\0" in getattr(config, key):
+            raise _wrong(path, key, "holds a NUL; expected a path")
+    if config.url and not _is_address(config.url):
+        message = "expected where the site will stand, as https://host/path/, and no more"
+        raise _wrong(path, "url", message)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return (
+        named
+        and parts.scheme in ("http", "https")
+        and "@" not in parts.netloc
+        and not _NO_ADDRESS.search(url)
+    )
+
+
+_NO_ADDRESS = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}?#]")
+
+
+def _wrong(path: Path, key: str, message: str) -> InvalidFileError:
+    """A kbsite.yaml of which one key is wrong."""
+    (line,) = lines_of(read_text(path), [f".{key}"])
+    return invalid(message, path, line=line, key=key)
 
 
 def moved(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -26,8 +27,11 @@ def write_bytes(path: Path, data: bytes, *, lasting: bool = False, fleeting: boo
             # What takes the place of another file is brought to the disk at once, by ext4 at least.
             path.unlink(missing_ok=True)
         partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise
 
 

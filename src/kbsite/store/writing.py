@@ -43,9 +43,11 @@ def _write_all(path: str, parts: Iterable[bytes]) -> None:
     try:
         for data in parts:
             _write(descriptor, data)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108 - no path is made of many thousands of names
+        if isinstance(error, OSError):
+            error.filename = error.filename or path
         raise
     finally:
         os.close(descriptor)

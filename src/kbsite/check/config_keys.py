@@ -1,0 +1,46 @@
+"""Keys of kbsite.yaml that kbsite does not know: a misspelt one would silently mean nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from kbsite.check.audit_keys import MOST, Say, meant
+from kbsite.model.config import Allowed, BoardConfig, Config, Leak, Redact, Storage
+from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
+from kbsite.store.records import InvalidFileError
+
+_WITHIN: dict[type[Struct], dict[str, type[Struct]]] = {
+    Config: {"storage": Storage, "redact": Redact, "boards": BoardConfig, "leaks": Leak},
+    Redact: {"allow": Allowed},
+}
+"""The records that stand under keys of others, alone or in lists."""
+
+
+def config_key_remarks(path: Path, warn: Say) -> None:
+    """Say of each key of a kbsite.yaml that nobody knows what it may have been meant for."""
+    try:
+        data = yaml_data(path, read_text(path, LIMIT_YAML_BYTES).removeprefix("\ufeff"))
+    except InvalidFileError:
+        return  # it was read a moment ago
+    for key, name, kind in islice(_unknown(data, "", Config), MOST):
+        warn(key, f"unknown, so it is ignored; {meant(name, kind.__struct_fields__)}")
+
+
+def _unknown(
+    item: object, within: str, kind: type[Struct]
+) -> Iterator[tuple[str, str, type[Struct]]]:
+    """The path, the name, and the record of each key that is none of that record's."""
+    for name, value in item.items() if isinstance(item, dict) else ():
+        key = f"{within}.{name}" if within else str(name)
+        inner = _WITHIN.get(kind, {}).get(name)
+        if name not in kind.__struct_fields__:
+            yield key, str(name), kind
+        elif inner and isinstance(value, list):
+            for number, one in enumerate(value):
+                yield from _unknown(one, f"{key}[{number}]", inner)
+        elif inner:
+            yield from _unknown(value, key, inner)
