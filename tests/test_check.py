@@ -319,6 +319,17 @@ def test_a_rule_of_problem_yaml(
     assert kept == {(severity, "problem.yaml", key)}
 
 
+@pytest.mark.parametrize("name", ["prompt.md", "reference.py"])
+def test_a_text_of_a_problem_that_is_no_utf8_or_too_long(
+    tmp_path: Path, make_problem: MakeProblem, name: str
+) -> None:
+    folder = make_problem(tmp_path / "problems")
+    (folder / name).write_bytes("one\n# Größe\n".encode("latin-1"))
+    assert ("error", name, 2, None) in found(folder)
+    (folder / name).write_bytes(b"x" * 1_000_001)
+    assert found(folder) == {("error", name, None, None)}
+
+
 def test_the_files_of_a_problem(tmp_path: Path, make_problem: MakeProblem) -> None:
     folder = make_problem(tmp_path / "problems", "Soft Max")
     (folder / "prompt.md").unlink()
@@ -408,6 +419,13 @@ def test_keys_that_nobody_knows_are_told_with_what_they_may_mean(
         }.items()
     }
     assert all(one.line for one in told)
+
+
+def test_a_site_cannot_stand_where_a_file_is(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path, site={"out": "notes.txt"})
+    (tmp_path / "notes.txt").write_text("mine")
+
+    assert {key for *_, key in found(settings.path)} == {"out"}
 
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kbsite.model.problem import Bound, Dtype, Role, Tensor
-from kbsite.store.problems import problem_folders, read_problem
+from kbsite.store.problems import LONGEST, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
 from tests.conftest import MakeProblem
 
@@ -50,6 +50,25 @@ def test_a_statement_that_is_no_utf8(tmp_path: Path, make_problem: MakeProblem) 
     folder = make_problem(tmp_path)
     (folder / "prompt.md").write_bytes(b"caf\xe9\n")
     assert read_problem(folder).prompt == "caf\ufffd\n"
+
+
+def test_a_statement_starts_with_its_first_letter_and_ends_its_lines_as_all_do(
+    tmp_path: Path, make_problem: MakeProblem
+) -> None:
+    folder = make_problem(tmp_path)
+    (folder / "prompt.md").write_bytes(b"\xef\xbb\xbf# Title\r\n\r\ntext\r")
+    assert read_problem(folder).prompt == "# Title\n\ntext\n"
+
+
+@pytest.mark.parametrize("name", ["prompt.md", "reference.py"])
+def test_a_text_that_is_too_long_to_show_is_told_and_not_read(
+    tmp_path: Path, make_problem: MakeProblem, name: str
+) -> None:
+    folder = make_problem(tmp_path)
+    with (folder / name).open("wb") as stream:
+        stream.truncate(LONGEST + 1)
+    with pytest.raises(InvalidFileError, match=rf"{name}: too large; expected at most"):
+        read_problem(folder)
 
 
 def test_a_folder_without_problem_yaml(tmp_path: Path) -> None:

@@ -70,6 +70,13 @@ def test_a_path_that_holds_a_nul_is_told_with_its_line(key: str, tmp_path: Path)
         read_settings(path)
 
 
+def test_the_root_of_a_system_is_no_place_for_a_site(tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("title: A\nout: /\n")
+    with pytest.raises(InvalidFileError, match=r"kbsite\.yaml:2: out: expected a folder"):
+        read_settings(path)
+
+
 def test_kbsite_yaml_is_found_in_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "kbsite.yaml").write_text("title: A\n")
     below = tmp_path / "a" / "b"

@@ -11,7 +11,15 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem import Problem
 from kbsite.model.problem_rules import is_to_be_graded, unsound
 from kbsite.store.files import contents
-from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE, problem_folders, read_problem
+from kbsite.store.parsing import read_text
+from kbsite.store.problems import (
+    LONGEST,
+    PROBLEM,
+    PROMPT,
+    REFERENCE,
+    problem_folders,
+    read_problem,
+)
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import as_findings
 
@@ -36,6 +44,7 @@ def problem_findings(folder: Path) -> Iterator[Finding]:
         yield from as_findings(error)
         return
     yield from _remarks(stored.problem, folder / PROBLEM)
+    yield from _garbled(folder)
     if (folder / PROMPT).is_file() and not stored.prompt.strip():
         yield Finding(Severity.ERROR, str(folder / PROMPT), "empty; expected the statement")
 
@@ -47,6 +56,16 @@ def _missing(folder: Path) -> Iterator[Finding]:
     if not (folder / REFERENCE).is_file():
         message = "missing; without it no solution can be graded"
         yield Finding(Severity.WARNING, str(folder / REFERENCE), message)
+
+
+def _garbled(folder: Path) -> Iterator[Finding]:
+    """Which texts of a problem are no UTF-8: pages show other letters then."""
+    for path in (folder / PROMPT, folder / REFERENCE):
+        if path.is_file() and not path.is_symlink():
+            try:
+                read_text(path, LONGEST)
+            except InvalidFileError as error:
+                yield from as_findings(error)
 
 
 def _remarks(problem: Problem, path: Path) -> list[Finding]:

@@ -68,6 +68,8 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
     for source in (settings.runs, settings.problems, settings.path):
         if source.resolve().is_relative_to(out):
             remarks.error("out", f"the site would be written over {source}")
+    if out.exists() and not out.is_dir():
+        remarks.error("out", f"{out} is a file; expected a folder, or a place for one")
     if out.is_relative_to(settings.runs.resolve()):
         remarks.error("out", f"within {settings.runs}: the site would be taken for runs")
     first: dict[str, int] = {}

@@ -8,11 +8,14 @@ from msgspec import Struct
 
 from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
+from kbsite.store.parsing import invalid
 from kbsite.store.records import yaml_record
 
 PROBLEM = "problem.yaml"
 PROMPT = "prompt.md"
 REFERENCE = "reference.py"
+LONGEST = 1_000_000
+"""Bytes that a statement or a reference has at most."""
 
 
 class StoredProblem(Struct, frozen=True, kw_only=True):
@@ -37,7 +40,10 @@ def problem_folders(problems: Path) -> list[Path]:
 
 
 def read_problem(folder: Path) -> StoredProblem:
-    """The problem in a folder; InvalidFileError names all that is wrong with problem.yaml."""
+    """The problem in a folder.
+
+    InvalidFileError names all that is wrong with problem.yaml, or a text that is too long to show.
+    """
     return StoredProblem(
         id=folder.name,
         problem=yaml_record(folder / PROBLEM, Problem),
@@ -50,4 +56,8 @@ def read_problem(folder: Path) -> StoredProblem:
 def _optional(path: Path) -> str:
     if path.is_symlink() or not path.is_file():
         return ""
-    return path.read_text("utf-8", errors="replace")
+    with path.open("rb") as stream:
+        data = stream.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise invalid(f"too large; expected at most {LONGEST} bytes", path)
+    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")

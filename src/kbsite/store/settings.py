@@ -91,6 +91,8 @@ def _refuse(path: Path, config: Config) -> None:
     for key in ("runs", "problems", "prices", "hardware", "out"):
         if "\0" in getattr(config, key):
             raise _wrong(path, key, "holds a NUL; expected a path")
+    if config.out.startswith("/") and not Path(config.out).name:
+        raise _wrong(path, "out", "expected a folder that a site can take the place of")
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
         raise _wrong(path, "url", message)
