@@ -70,6 +70,29 @@ def loads(element: str) -> Planted:
     return Planted("foreign", home(element), HOME, "loaded from elsewhere", 8)
 
 
+FAR = "https://host.example/a"
+NAMING = (
+    "for", "headers", "list", "form", "popovertarget", "commandfor", "aria-labelledby",
+    "aria-describedby", "aria-controls", "aria-owns", "aria-details", "aria-errormessage",
+    "aria-activedescendant", "aria-flowto",
+)  # fmt: skip
+"""Attributes whose values are ids of the page."""
+SENDING = (
+    f'<form action="{FAR}"></form>', f'<form><button formaction="{FAR}">x</button></form>',
+    f'<input type="submit" formaction="{FAR}">', '<form action="./index.html"></form>',
+    '<button formaction="javascript:alert(1)">x</button>',
+    f'<a href="./index.html" ping="./index.html {FAR}">x</a>',
+    f'<img alt="" src="data:image/png;base64,AA" attributionsrc="{FAR}">',
+)  # fmt: skip
+DRAWING = (
+    f'<image href="{FAR}"/>', f'<image xlink:href="{FAR}"/>', f'<use href="{FAR}#b"/>',
+    f'<filter><feImage href="{FAR}"/></filter>', f'<pattern href="{FAR}#b"/>',
+    f'<text><textPath href="{FAR}#b">x</textPath></text>', f'<path marker="url({FAR}#b)"/>',
+    f'<rect style="fill:url({FAR}#b)"/>', f"<style>rect {{ fill: url({FAR}#b) }}</style>",
+    f'<linearGradient xlink:href="{FAR}#b"/>', f'<rect clip-path="url({FAR}#b)"/>',
+)  # fmt: skip
+
+
 PLANTED: dict[str, Planted] = {
     "a link to nothing": Planted("links", home('<a href="./gone.html">x</a>'), HOME, "gone", 8),
     "a link to nothing, quoted": Planted(
@@ -178,6 +201,38 @@ PLANTED: dict[str, Planted] = {
     "an object of another host": loads('<object data="https://host.example/a"></object>'),
     "a place that two sitemaps name": Planted(
         "listed", {"data/sitemap-1.xml": SITEMAP}, "data/sitemap-1.xml", "stands there twice"
+    ),
+    **{
+        f"{name} of nothing": Planted("ids", home(f'<p {name}="gone">x</p>'), HOME, "this id", 8)
+        for name in NAMING
+    },
+    "a piece of a drawing that is not there": Planted(
+        "ids", home('<svg><use href="#gone"/></svg>'), HOME, "has this id", 8
+    ),
+    "a fill that is not there": Planted(
+        "ids", home('<svg><rect fill="url(#gone)"/></svg>'), HOME, "has this id", 8
+    ),
+    **{
+        f"what sends: {element}": Planted("foreign", home(element), HOME, "is sent what", 8)
+        for element in SENDING
+    },
+    **{
+        f"a drawing with {element}": Planted(
+            "foreign", home(f"<svg>{element}</svg>"), HOME, "loaded from elsewhere",
+            None if "<style" in element else 8, more=("policy",) if "style" in element else (),
+        )
+        for element in DRAWING
+    },
+    "a link that a drawing changes": Planted(
+        "policy", home('<svg><a><set attributeName="xlink:href" to="javascript:x()"/></a></svg>'),
+        HOME, "code in an",
+    ),
+    "scripts that are told where others stand": Planted(
+        "policy", home('<script type="importmap">{}</script>'), HOME, "script-src lacks", 3
+    ),
+    "a tree in the shadow": Planted(
+        "foreign", home('<p><template shadowrootmode="open"><b onclick="x()"></b></template></p>'),
+        HOME, "has a template",
     ),
     "a style attribute": Planted("policy", home('<p style="color:red">x</p>'), HOME, "style attr"),
     "an image of another host": loads('<img src="https://host.example/a.png" alt="">'),

@@ -1,4 +1,4 @@
-"""The addresses that a style sheet loads."""
+"""The addresses that a style sheet loads, told from its texts and comments as a browser does."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
-_ADDRESS = re.compile(
-    r"""(?P<sheet>@import\s*)?(?:(?:url|src)\(\s*(?P<bare>[^"'()\s][^()]*?)?\s*"""
-    r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)')?\s*\))"""
-    r"""|@import\s*(?:"(?P<one>[^"\n]*)"|'(?P<two>[^'\n]*)')""",
-    re.IGNORECASE,
+_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|\n|(.))", re.DOTALL)
+_TOKEN = re.compile(
+    r"""(?P<void>\s+|/\*.*?(?:\*/|\Z))"""
+    r"""|"(?P<double>(?:[^"\\\n]|\\.)*)(?:"|\Z|(?=\n))|'(?P<single>(?:[^'\\\n]|\\.)*)(?:'|\Z|(?=\n))"""
+    r"""|(?P<name>@?(?:[-\w\x80-\U0010ffff]|\\[^\n])+)(?P<call>\()?|(?P<sign>.)""",
+    re.DOTALL,
 )
-_SETS = re.compile(r"""image-set\(([^;{}]*)\)""", re.IGNORECASE)
-_TEXTS = re.compile(r""""([^"\n]*)"|'([^'\n]*)'""")
+_BARE = re.compile(r"""\s*(?!["'\s])((?:[^\\)]|\\.)*)(?:\)|\Z)""", re.DOTALL)
+"""An address without quotes, and the end of what it stands in."""
+_LOADING = frozenset({"url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"})
+"""Functions whose texts are addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +30,43 @@ class Named:
 
 def addresses(text: str) -> Iterator[Named]:
     """Everything that a style sheet loads, in order, each once."""
-    seen: set[Named] = set()
-    plain = _ESCAPE.sub(_character, _COMMENT.sub(" ", text))
-    for one in _all(plain):
-        if one not in seen:
-            seen.add(one)
-            yield one
+    # As nearly all values of attributes are.
+    if "(" in text or "@" in text:
+        yield from dict.fromkeys(_all(text))
 
 
 def _all(text: str) -> Iterator[Named]:
-    for found in _ADDRESS.finditer(text):
-        held = (found[name] for name in ("bare", "double", "single", "one", "two"))
-        raw = next((one for one in held if one is not None), "")
-        sheet = bool(found["sheet"]) or found["one"] is not None or found["two"] is not None
-        yield Named(raw.strip(), sheet)
-    for found in _SETS.finditer(text):
-        for quoted in _TEXTS.finditer(found[1]):
-            yield Named(quoted[1] or quoted[2] or "", sheet=False)
+    at, within, sheet = 0, [""], False
+    while found := _TOKEN.match(text, at):
+        at = found.end()
+        quoted = found["double"] if found["double"] is not None else found["single"]
+        name = _plain(found["name"] or "").lower()
+        bare = _BARE.match(text, at) if found["call"] and name == "url" else None
+        if found["void"]:
+            continue
+        if bare:
+            at = bare.end()
+            yield Named(_plain(bare[1]).strip(), sheet)
+        elif quoted is not None:
+            if sheet or within[-1] in _LOADING:
+                yield Named(_plain(quoted), sheet)
+        elif found["call"] or found["sign"] == "(":
+            within.append(name)
+            if name in _LOADING:
+                # Of an import, the text within is its address.
+                continue
+        elif found["sign"] == ")" and len(within) > 1:
+            within.pop()
+        sheet = name == "@import"
+
+
+def _plain(text: str) -> str:
+    """A text of a style sheet without its escapes."""
+    return _ESCAPE.sub(_character, text)
 
 
 def _character(found: re.Match[str]) -> str:
-    if found[2] is not None:
-        return found[2]
+    if found[1] is None:
+        return found[2] or ""
     number = int(found[1], 16)
     return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"

@@ -46,12 +46,18 @@ def _pages(site: BuiltSite) -> Iterator[Finding]:
             if isinstance(held, Outside) and (held.scheme, load.kind) != ("data", Kind.IMAGE):
                 message = "is loaded from elsewhere; expected files of the site alone"
                 yield site.on(page, load.raw, message, key=load.raw[:200])
+        for raw in facts.sent:
+            message = "is sent what a reader does; expected no address that is"
+            yield site.on(page, raw, message, key=raw[:200])
         for raw in facts.asked:
             if isinstance(resolved(raw, page), Outside):
                 message = "would be loaded from elsewhere by a script; expected a file of the site"
                 yield site.on(page, raw, message, key=raw[:200])
         if facts.based:
             message = "has a base or a refresh, which leads a reader elsewhere; expected neither"
+            yield Finding(Severity.ERROR, page, message)
+        if facts.unread:
+            message = "has a template, whose inside no check looks at; expected none"
             yield Finding(Severity.ERROR, page, message)
         for raw in facts.told:
             yield from _told(site, page, raw)

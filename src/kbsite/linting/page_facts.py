@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from html import unescape
 from sys import intern
+from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -69,6 +70,8 @@ class PageFacts:
     links: tuple[str, ...]
     bare: tuple[str, ...]
     """Links that open with access to the page that they stand on: `target` without `noopener`."""
+    sent: tuple[str, ...]
+    """Addresses that are sent what a reader types, or told what he follows."""
     loads: tuple[Load, ...]
     asked: tuple[str, ...]
     """Addresses that scripts of the page load when they are needed."""
@@ -82,6 +85,8 @@ class PageFacts:
     """Scripts and styles that stand in the page itself, as a policy allows them."""
     handlers: tuple[str, ...]
     """Attributes that are code."""
+    unread: bool
+    """Whether it has a template, whose inside the parser keeps to itself and a browser may show."""
     styled: int
     """Elements with a style of their own."""
     based: bool
@@ -104,25 +109,30 @@ _SOURCES = {
     "audio": Kind.MEDIA, "video": Kind.MEDIA, "source": Kind.MEDIA, "track": Kind.MEDIA,
     "embed": Kind.OBJECT, "input": Kind.IMAGE,
 }  # fmt: skip
-_DRAWN = {"image": Kind.IMAGE, "use": Kind.IMAGE, "feimage": Kind.IMAGE, "script": Kind.SCRIPT}
+_LEADING = frozenset({"a", "area", "link", "base"})
+"""Elements whose `href` loads nothing by itself, or is told elsewhere; that of drawings loads."""
 _PAINTED = frozenset({
-    "fill", "stroke", "filter", "mask", "clip-path", "cursor", "marker-start", "marker-mid",
-    "marker-end",
+    "fill", "stroke", "filter", "mask", "clip-path", "cursor", "marker", "marker-start",
+    "marker-mid", "marker-end",
 })  # fmt: skip
 """Attributes of drawings that are read as a style sheet is."""
 _SHOWN = {"poster": Kind.IMAGE, "background": Kind.IMAGE, "data": Kind.OBJECT}
 _NAMING = frozenset({
     "for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-details",
-    "headers", "list",
+    "aria-errormessage", "aria-activedescendant", "aria-flowto", "headers", "list", "form",
+    "popovertarget", "commandfor", "interestfor",
 })  # fmt: skip
+_SENDING = frozenset({"action", "formaction", "ping", "attributionsrc"})
 _TOLD = ("og:url", "og:image", "og:audio", "og:video")
 _ASKED = ("data-page", "data-runs", "data-index", "data-src")
 _PLAIN = frozenset({"class", "scope", "role", "datetime", "data-label", "tabindex", "aria-hidden"})
 """Attributes that name and load nothing."""
-_SPEAKING = frozenset({"style", "script", "base", "meta", "link"})
+_SPEAKING = frozenset({"style", "script", "base", "meta", "link", "template"})
 """Elements that say something without any attribute."""
 _RANGE = re.compile(r"(.*?)(\d+)-(\d+)", re.DOTALL)
-_NOT_CODE = re.compile(r"(application|text)/(.*\+)?json|importmap|speculationrules", re.IGNORECASE)
+_NOT_CODE = re.compile(r"(application|text)/(.*\+)?json", re.IGNORECASE)
+_CHANGING = frozenset({"animate", "set"})
+"""Elements of drawings that give attributes of others another value."""
 
 
 class _Reading:
@@ -133,6 +143,7 @@ class _Reading:
         self.ids: Counter[str] = Counter()
         self.named: set[str] = set()
         self.links: dict[str, None] = {}
+        self.sent: dict[str, None] = {}
         self.bare: dict[str, None] = {}
         self.loads: dict[Load, None] = {}
         self.asked: dict[str, None] = {}
@@ -142,6 +153,7 @@ class _Reading:
         self.early = False
         self.inline: list[tuple[Kind, str]] = []
         self.handlers: dict[str, None] = {}
+        self.unread = False
         self.styled = 0
         self.based = False
 
@@ -166,6 +178,8 @@ class _Reading:
             self.handlers[f"{tag} {name}"] = None
         elif name in _NAMING:
             self.named.update(map(intern, value.split()))
+        elif name in _SENDING and value:
+            self.sent.update((intern(one), None) for one in value.split())
         elif name in _ASKED and value:
             self.asked[intern(value)] = None
         elif name == "style":
@@ -184,6 +198,8 @@ class _Reading:
                 self._meta(node, held)
             case "base":
                 self.based = True
+            case "template":
+                self.unread = True
             case "style":
                 self.inline.append((Kind.STYLE, source_of(node.text())))
                 self._of_css(node.text())
@@ -191,7 +207,7 @@ class _Reading:
                 self.inline.append((Kind.SCRIPT, source_of(node.text())))
 
     def _link(self, held: dict[str, str]) -> None:
-        for name in ("href", "xlink:href", "action", "ping"):
+        for name in ("href", "xlink:href"):
             if name in held:
                 self.links[intern(held[name])] = None
         if "target" in held and "noopener" not in held.get("rel", "").split():
@@ -219,12 +235,15 @@ class _Reading:
             self.told.append(held["content"])
 
     def _loaded(self, tag: str, held: dict[str, str]) -> None:
-        if "src" in held and tag in _SOURCES:
-            self._load(_SOURCES[tag], held["src"])
-        if tag in _DRAWN:
+        if "src" in held:
+            self._load(_SOURCES.get(tag, Kind.OBJECT), held["src"])
+        if tag not in _LEADING:
             for name in ("href", "xlink:href"):
-                if held.get(name) and not held[name].startswith("#"):
-                    self._load(_DRAWN[tag], held[name])
+                if held.get(name):
+                    self._drawn(Kind.SCRIPT if tag == "script" else Kind.IMAGE, held[name])
+        changed = held.get("attributename", held.get("attributeName", "")).lower()
+        if tag in _CHANGING and changed.rpartition(":")[2] in ("href", "style"):
+            self.handlers[f"{tag} {changed}"] = None
         sets = f"{held.get('srcset', '')},{held.get('imagesrcset', '')}"
         for one in filter(str.strip, sets.split(",")):
             self._load(Kind.IMAGE, one.split()[0])
@@ -234,8 +253,17 @@ class _Reading:
 
     def _of_css(self, text: str) -> None:
         for one in css_addresses(text):
-            if one.sheet or not one.raw.startswith("#"):
-                self._load(Kind.STYLE if one.sheet else Kind.IMAGE, one.raw)
+            if one.sheet:
+                self._load(Kind.STYLE, one.raw)
+            else:
+                self._drawn(Kind.IMAGE, one.raw)
+
+    def _drawn(self, kind: Kind, raw: str) -> None:
+        """Take up what a drawing takes from elsewhere, or from its own page."""
+        if raw.startswith("#"):
+            self.named.add(intern(unquote(raw[1:])))
+        else:
+            self._load(kind, raw)
 
     def _load(self, kind: Kind, raw: str) -> None:
         self.loads[Load(kind, intern(raw))] = None
@@ -245,9 +273,10 @@ class _Reading:
         doubled = tuple(name for name, times in self.ids.items() if times > 1)
         return PageFacts(
             size, self.elements, frozenset(self.ids), doubled, tuple(sorted(self.named)),
-            tuple(self.links), tuple(self.bare), tuple(self.loads), tuple(self.asked),
-            tuple(self.parts), tuple(self.told), tuple(self.policies), self.early,
-            tuple(self.inline), tuple(self.handlers), self.styled, self.based,
+            tuple(self.links), tuple(self.bare), tuple(self.sent), tuple(self.loads),
+            tuple(self.asked), tuple(self.parts), tuple(self.told), tuple(self.policies),
+            self.early, tuple(self.inline), tuple(self.handlers), self.unread, self.styled,
+            self.based,
         )  # fmt: skip
 
 
