@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
 
-from kbsite.feeds.atom import MOST, Entry, Told, feed
+from kbsite.feeds import atom
+from kbsite.feeds.atom import MOST, Entry, Told
 from kbsite.feeds.sitemap import robots, sitemaps
 
 NS = {"a": "http://www.w3.org/2005/Atom", "s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
@@ -16,6 +18,10 @@ TOLD = Told(
     title="a run", href="../runs/r1/index.html", summary="passed", author="claude", kind="run"
 )
 NEWS = Entry("run:r1", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda: TOLD)
+
+
+def feed(title: str, home: str, entries: Sequence[Entry]) -> str:
+    return atom.feed(title, "https://a.example/", home, f"{home}data/feed.xml", entries)
 
 
 def texts(xml: str, path: str) -> list[str]:
@@ -38,6 +44,23 @@ def test_a_change_of_words_or_place_keeps_the_id() -> None:
     there = replace(NEWS, told=lambda: moved)
 
     assert texts(feed("A site", "../", [there]), "a:entry/a:id") == one
+
+
+def test_a_feed_says_where_it_stands_and_keeps_its_id_under_another_title() -> None:
+    one, other = (feed(title, "https://a.example/", [NEWS]) for title in ("A site", "Renamed"))
+    (own, home) = ElementTree.fromstring(one).findall("a:link", NS)
+
+    assert own.attrib["rel"] == "self"
+    assert own.attrib["href"] == "https://a.example/data/feed.xml"
+    assert home.attrib["rel"] == "alternate"
+    assert texts(one, "a:id") == texts(other, "a:id")
+
+
+def test_what_is_dated_in_another_century_does_not_head_the_feed_for_ever() -> None:
+    slips = [date(9999, 12, 31), datetime(2100, 1, 1, tzinfo=UTC)]
+    late = [replace(NEWS, key=f"verdict:{when}", when=when) for when in slips]
+
+    assert feed("s", "../", [*late, NEWS]) == feed("s", "../", [NEWS])
 
 
 def test_what_has_no_date_is_no_news_and_a_site_without_news_has_a_feed() -> None:

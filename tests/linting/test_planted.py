@@ -342,6 +342,11 @@ PLANTED: dict[str, Planted] = {
         "listed", {"data/feed.xml": ATOM.replace("</feed>", "<entry><id>a</id></entry></feed>")},
         "data/feed.xml", "two entries",
     ),
+    "news of another century": Planted(
+        "listed",
+        {"data/feed.xml": ATOM.replace("<id>", "<updated>2062-01-02T00:00:00Z</updated><id>")},
+        "data/feed.xml", "heads the feed until then", warning=True,
+    ),
     "a feed that is cut": Planted(
         "listed", {"data/feed.xml": ATOM[:-20]}, "data/feed.xml", "no well-formed XML", 2
     ),

@@ -125,6 +125,24 @@ def test_the_feed_tells_runs_verdicts_and_corrections(out: Path) -> None:
     assert all((out / link.removeprefix(URL)).is_file() for link in links)
 
 
+def test_corrections_of_one_day_are_news_each(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    other = {**EARLIER, "verdict": "bug", "why": "It was no fault."}
+    back = {**EARLIER, "why": "It was one."}
+    told = {"verdict": "rubric_leak", "implication": "It counts.", "date": "2026-01-04"}
+    make_run(settings.runs / "demo", audit={**told, "history": [EARLIER, other, back]})
+    out = build(settings).out
+    root = ElementTree.parse(out / "data/feed.xml").getroot()
+    ids = [one.text for one in root.iter("{http://www.w3.org/2005/Atom}id")]
+    page = (out / "audits/index.html").read_text("utf-8")
+    whys = [page.index(one["why"]) for one in (back, other, EARLIER)]
+
+    assert len(ids) == len(set(ids)) == 1 + 1 + 1 + 3
+    assert whys == sorted(whys)
+
+
 def test_the_sitemap_names_pages_that_are_there(out: Path) -> None:
     ns = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
     root = ElementTree.parse(out / "sitemap.xml").getroot()

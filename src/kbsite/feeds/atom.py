@@ -1,7 +1,7 @@
 """data/feed.xml: new runs, new verdicts and corrections, as an Atom feed (RFC 4287).
 
 Dates come from runs and audits, never from a clock, and ids from the runs' ids: a site that is
-moved or made anew tells nobody the same news twice.
+moved, renamed or made anew tells nobody the same news twice.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ MOST = 100
 """Entries of the feed: the latest ones."""
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+_END = datetime(2100, 1, 1, tzinfo=UTC)
+"""No news is of this time: what is dated so would head the feed for as long as it is read."""
 
 
 class Entry(Struct, frozen=True):
@@ -46,18 +48,24 @@ class Told(Struct, frozen=True, kw_only=True):
     """One word: run, verdict or correction."""
 
 
-def feed(title: str, home: str, entries: Iterable[Entry]) -> str:
-    """The feed of a site with this title and home address; the latest news first."""
+def feed(title: str, key: str, home: str, own: str, entries: Iterable[Entry]) -> str:
+    """The feed of a site with this title, the latest news first.
+
+    `key` tells the feed from others for ever, `home` and `own` are addresses: of the first page,
+    and of the feed itself.
+    """
     dated = [(_moment(entry.when), entry) for entry in entries if entry.when is not None]
-    latest = heapq.nlargest(MOST, dated, key=lambda held: (held[0], held[1].key))
+    told = (held for held in dated if held[0] < _END)
+    latest = heapq.nlargest(MOST, told, key=lambda held: (held[0], held[1].key))
     updated = latest[0][0] if latest else _NEVER
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
-        f"<id>{_urn(f'site:{title}')}</id>",
+        f"<id>{_urn(f'site:{key}')}</id>",
         f"<title>{_text(title)}</title>",
         f"<updated>{_written(updated)}</updated>",
-        f'<link rel="alternate" href={_attribute(home)}/>',
+        f'<link rel="self" type="application/atom+xml" href={_attribute(own)}/>',
+        f'<link rel="alternate" type="text/html" href={_attribute(home)}/>',
         f"<author><name>{_text(title)}</name></author>",
         *(line for when, entry in latest for line in _entry(when, entry)),
         "</feed>",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree
 
 from kbsite.linting.addresses import Inside, Outside, resolved
@@ -56,8 +57,13 @@ def _feed(site: BuiltSite) -> Iterator[Finding]:
         return
     atom = "{http://www.w3.org/2005/Atom}"
     seen: set[str] = set()
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     for entry in root.iter(f"{atom}entry"):
         own = entry.findtext(f"{atom}id") or ""
+        when = entry.findtext(f"{atom}updated") or ""
+        if when > tomorrow:
+            message = f"is dated {when}, and heads the feed until then; mend its run or audit"
+            yield Finding(Severity.WARNING, FEED, message, key=entry.findtext(f"{atom}title"))
         if own in seen:
             message = "two entries have this id; readers would show one of them"
             yield Finding(Severity.ERROR, FEED, message, key=own)

@@ -152,7 +152,8 @@ def corrections(site: Site) -> list[Correction]:
         if stored.audit is not None
         for correction in _replaced(stored, stored.audit)
     ]
-    return sorted(found, key=_when, reverse=True)
+    # Those of one run and day stand in the order of their time.
+    return sorted(found, key=_when)[::-1]
 
 
 def _replaced(stored: StoredRun, audit: Audit) -> Iterator[Correction]:

@@ -204,8 +204,11 @@ def _plain(path: str) -> str:
 
 
 def _feed(site: Site) -> str:
-    base = base_url(site) or "../"
-    return atom.feed(site.config.title, base, entries(site, base))
+    base = base_url(site)
+    home = base or "../"
+    # A title is changed more often than an address.
+    key = base or site.config.title
+    return atom.feed(site.config.title, key, home, f"{home}{FEED}", entries(site, home))
 
 
 def _offers(site: Site) -> Sequence[Offer]:

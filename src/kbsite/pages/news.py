@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -24,9 +25,13 @@ def entries(site: Site, base: str) -> Iterator[Entry]:
         if audit is not None:
             key = f"verdict:{run.id}:{audit.date}:{audit.verdict.value}"
             yield Entry(key, audit.date, partial(_verdict, run, audit, base))
-    for one in corrections(site):
+    times: Counter[str] = Counter()
+    for one in reversed(corrections(site)):
         earlier = one.earlier
         key = f"correction:{one.stored.run.id}:{earlier.replaced}:{earlier.verdict.value}"
+        times[key] += 1
+        # A verdict may be replaced, come back and be replaced again within a day.
+        key += f":{times[key]}" if times[key] > 1 else ""
         yield Entry(key, earlier.replaced, partial(_correction, one, base))
 
 
