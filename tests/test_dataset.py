@@ -15,7 +15,7 @@ from msgspec import structs
 
 from kbsite import dataset
 from kbsite.cli import kbsite
-from kbsite.dataset import MARKER, card, write_dataset
+from kbsite.dataset import LINE, MARKER, card, write_dataset
 from kbsite.errors import UsageError
 from kbsite.model.redaction import Span
 from kbsite.pages import listing
@@ -77,7 +77,7 @@ def test_every_run_is_a_line_that_leads_to_its_files(settings: Settings, tmp_pat
 
 def test_the_card_is_sound_whatever_the_site_is_called(settings: Settings) -> None:
     site = read(settings)
-    text = card(site, listing.listed(site))
+    text = card(site, listing.listed(site)).whole
     _, head, body = text.split("---\n", 2)
     held = yaml.safe_load(head)
 
@@ -137,7 +137,6 @@ def test_the_same_runs_make_the_same_files_and_replace_them(
     out = tmp_path / "dataset"
     ran = CliRunner().invoke(kbsite, ["export", "hf", str(out), "--config", str(settings.path)])
     first = tree(out)
-    (out / "stray").write_text("left from before")
     write_dataset(read(settings), out)
 
     assert (ran.exit_code, ran.stdout, ran.stderr) == (0, f"{out}\n", "2 runs\n")
@@ -187,6 +186,96 @@ def test_the_history_of_a_dataset_that_is_pushed_outlives_the_next_export(
     write_dataset(read(settings), out)
     assert tree(out) == before
     assert not (tmp_path / "dataset.partial").exists()
+
+
+def test_what_a_person_put_beside_the_dataset_stays(settings: Settings, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    gone = next(path for path in settings.runs.rglob("run.json")).parent
+    added = {"LICENSE": "mine", "images/a/b.png": "", f"transcripts/{gone.name}/why.md": "so"}
+    for name, text in added.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text(text)
+    shutil.rmtree(gone)
+    for _ in range(2):
+        write_dataset(read(settings), out)
+        there = tree(out)
+        written = {name for run in lines(out) for name in [*run["transcripts"], *run["solutions"]]}
+        annotated = {run["annotation"] for run in lines(out) if run["annotation"]}
+
+        assert len(lines(out)) == 1
+        assert set(there) == written | annotated | {*added, "README.md", "runs.jsonl", MARKER}
+        assert [(out / name).read_text() for name in added] == [*added.values()]
+
+
+def test_what_a_person_wrote_into_the_card_stays(settings: Settings, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    made = (out / "README.md").read_text()
+    assert "license" not in made
+    told = made.replace("---\n", "---\nlicense: mit\n", 1).replace("- benchmark", "- mine")
+    (out / "README.md").write_text(f"{told}\n## Thanks\n".replace("\n", "\r\n"), newline="")
+    later = replace(read(settings), runs=read(settings).runs[:1])
+    for _ in range(2):
+        write_dataset(later, out)
+        _, head, body = (out / "README.md").read_text().split("---\n", 2)
+
+        assert yaml.safe_load(head)["license"] == "mit"
+        assert yaml.safe_load(head)["tags"][-1] == "mine"
+        assert body.endswith(f"{LINE}\n\n## Thanks\n")
+        assert "1 runs of coding agents" in body
+
+    (out / "README.md").write_text(made.replace("coding agents", "agents"))
+    before = tree(out)
+    with pytest.raises(UsageError, match=r"README\.md: changed by hand, so not replaced"):
+        write_dataset(later, out)
+    assert tree(out) == before
+    assert not (tmp_path / "dataset.partial").exists()
+
+
+def test_an_empty_repository_of_the_hub_takes_a_dataset(settings: Settings, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    (out / ".git").mkdir(parents=True)
+    (out / ".gitattributes").write_text("*.parquet filter=lfs")
+    (out / "README.md").write_text("---\nlicense: cc-by-4.0\nlanguage:\n- en\n---\n")
+    write_dataset(read(settings), out)
+    _, head, _ = (out / "README.md").read_text().split("---\n", 2)
+
+    assert yaml.safe_load(head)["license"] == "cc-by-4.0"
+    assert yaml.safe_load(head)["language"] == ["en"]
+    assert (out / ".git").is_dir()
+    assert (out / ".gitattributes").read_text() == "*.parquet filter=lfs"
+
+
+def test_a_file_of_a_person_is_not_replaced_by_one_of_a_run(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    (out / "transcripts" / "new").mkdir()
+    (out / "transcripts" / "new" / "stdout.jsonl").write_text("mine")
+    before = tree(out)
+    make_run(settings.runs / "demo", run_id="new", transcript={"stdout.jsonl": b"{}\n"})
+    with pytest.raises(
+        UsageError, match=r"transcripts/new: not made by an export, so not replaced"
+    ):
+        write_dataset(read(settings), out)
+    assert tree(out) == before
+
+
+@pytest.mark.parametrize("told", ["", "{", "[]", '{"head": 1, "card": 2, "files": 3}'])
+def test_a_marker_that_tells_nothing_leaves_what_no_export_writes(
+    told: str, settings: Settings, tmp_path: Path
+) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    before = tree(out)
+    (out / MARKER).write_text(told)
+    (out / "transcripts" / "old").write_text("of a run that is gone")
+    (out / "LICENSE").write_text("mine")
+    write_dataset(read(settings), out)
+
+    assert set(tree(out)) == {*before, "LICENSE"}
 
 
 def test_what_a_link_leads_to_is_replaced_with_all_that_is_gone(

@@ -24,10 +24,11 @@ def export() -> None:
 @config_option
 @click.option("--runs", type=FOLDER, help="Folder of the runs.")
 def hf(out: Path, config: Path | None, runs: Path | None) -> None:
-    """Write all runs as a dataset for the Hugging Face hub into DIR, which is replaced.
+    """Write all runs as a dataset for the Hugging Face hub into DIR.
 
     It holds runs.jsonl, transcripts, solutions, annotations and a dataset card; what the site
-    covers is covered here too. Nothing is uploaded.
+    covers is covered here too. What an earlier export wrote there is replaced, anything else
+    stays. Nothing is uploaded.
 
     \b
     Example:

@@ -1,0 +1,160 @@
+"""The runs of a site as a dataset for the Hugging Face hub: lines, transcripts, annotations, card.
+
+    README.md                     the dataset card
+    runs.jsonl                    a run a line
+    transcripts/<run-id>/...      what its CLI wrote
+    solutions/<run-id>/...        solution.py and the files that it needs
+    annotations/<run-id>.yaml     its audit
+
+Whatever is covered on the site is covered here: files are read as the build reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from kbsite.dataset.card import CARD, LINE, RUNS, Card, card, card_at
+from kbsite.dataset.kept import MARKER, Written, move, others, written
+from kbsite.errors import UsageError
+from kbsite.model.listing import ListedRun
+from kbsite.pages import listing
+from kbsite.pages.page import Site
+from kbsite.pages.social import base_url
+from kbsite.store.files import Stored
+from kbsite.store.runs import AUDIT, SIDECARS, SOLUTION, TRANSCRIPT, StoredRun
+from kbsite.store.swapping import put_in_place
+from kbsite.store.writing import write_bytes, write_text
+
+__all__ = ["CARD", "LINE", "MARKER", "RUNS", "card", "write_dataset"]
+
+
+def write_dataset(site: Site, out: Path) -> int:
+    """Write the dataset, whole or not at all; how many runs it holds.
+
+    Files that no export wrote stay, such as a licence, or the history of a folder that is pushed
+    to the hub; so does what a person changed in the card's head, or wrote below its LINE.
+    UsageError where something stands at its place that no export made, or would have to go.
+    """
+    # A link is followed: what it leads to is replaced, and not the link.
+    out = out.resolve()
+    folder = out.with_name(f"{out.name}.partial")
+    _refuse_others(out, folder)
+    # Of an export that was killed.
+    _put_aside(folder, out)
+    listed = listing.listed(site)
+    own = card(site, listed)
+    whole = _merged(own, out)
+    # Whoever is killed before he told what he wrote wrote all that is there.
+    write_text(folder / MARKER, "")
+    lines = [_line(site, run, folder) for run in listed]
+    write_text(folder / RUNS, "".join(lines))
+    write_text(folder / CARD, whole)
+    _refuse_both(out, folder)
+    files = (one.relative_to(folder) for one in folder.rglob("*") if not one.is_dir())
+    told = Written(own.head, own.digest, frozenset(map(str, files)) - {MARKER})
+    write_text(folder / MARKER, told.text)
+    put_in_place(folder, out)
+    _put_aside(folder, out)
+    return len(listed)
+
+
+def _refuse_others(out: Path, folder: Path) -> None:
+    """Raise UsageError where something stands that no export made, and that one would hide."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: a file; name a folder")
+    for place in (out, folder):
+        names = {one.name for one in place.iterdir()} if place.is_dir() else set()
+        if place == out and not card_at(out).text.strip():
+            # What the hub makes: a history, and a card that has a head at most.
+            names = {name for name in names if name != CARD and not name.startswith(".")}
+        if names and not (place / MARKER).exists():
+            message = "not made by an export, so not replaced; empty it or name another"
+            raise UsageError(f"{place}: {message}")
+
+
+def _merged(own: Card, out: Path) -> str:
+    """The card, with what a person wrote into the one that stands there."""
+    held, before = card_at(out), written(out)
+    if before.digest and (out / CARD).exists() and held.digest != before.digest:
+        message = f"changed by hand, so not replaced; what you write is kept below the line {LINE}"
+        raise UsageError(f"{out / CARD}: {message}, or delete the file")
+    return own.over(held, before.head).whole
+
+
+def _refuse_both(out: Path, folder: Path) -> None:
+    """Raise UsageError where the dataset would take the place of a file that no export made."""
+    for path in others(out) if out.is_dir() else ():
+        if path != CARD and os.path.lexists(folder / path):
+            raise UsageError(f"{out / path}: not made by an export, so not replaced; move it away")
+
+
+def _put_aside(old: Path, out: Path) -> None:
+    """Remove what an export made; what others keep beside it goes to where the dataset stands."""
+    if old.is_dir() and out.is_dir():
+        move(others(old), old, out)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _line(site: Site, run: ListedRun, folder: Path) -> str:
+    """The line of a run, whose files are put in their places."""
+    stored = site.by_id[run.id]
+    told: dict[str, object] = msgspec.to_builtins(run)
+    base = base_url(site)
+    told["page"] = f"{base}{told['page']}" if base else None
+    told |= {
+        "grader": stored.metrics.grader,
+        "ms": stored.metrics.ms,
+        "summary": stored.audit.summary if stored.audit else None,
+        "implication": stored.audit.implication if stored.audit else None,
+        "counts": listing.counts(stored) == "yes",
+        "transcripts": list(_put(_transcripts(stored), folder)),
+        "solutions": list(_put(_solutions(stored), folder)),
+        "annotation": next(_put(_annotation(stored), folder), None),
+    }
+    # In ASCII: a name may hold bytes that are no UTF-8.
+    return json.dumps(told, allow_nan=False) + "\n"
+
+
+def _put(files: Iterator[tuple[str, Stored]], folder: Path) -> Iterator[str]:
+    for name, file in files:
+        write_bytes(folder / name, file.read())
+        yield name
+
+
+def _transcripts(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
+    for file in stored.files:
+        if file.name.startswith(TRANSCRIPT):
+            yield f"transcripts/{stored.run.id}/{file.name.removeprefix(TRANSCRIPT)}", file
+
+
+def _solutions(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
+    for file in stored.files:
+        if file.name == SOLUTION or file.name.startswith(SIDECARS):
+            yield f"solutions/{stored.run.id}/{file.name}", file
+
+
+def _annotation(stored: StoredRun) -> Iterator[tuple[str, Stored]]:
+    file = stored.file(AUDIT)
+    if file is not None and stored.audit is not None:
+        yield f"annotations/{_file_name(stored.run.id)}.yaml", file
+
+
+_LONGEST = 200
+"""Bytes of a run's id from which it is cut where it begins the name of a file: systems have names
+of 255."""
+
+
+def _file_name(run_id: str) -> str:
+    """The id as a name that letters may follow; no two runs have the same."""
+    held = run_id.encode("utf-8", "surrogateescape")
+    if len(held) <= _LONGEST:
+        return run_id
+    start = held[: _LONGEST - 20].decode("utf-8", "ignore")
+    return f"{start}-{sha256(held).hexdigest()[:16]}"
