@@ -52,3 +52,18 @@ def test_a_run_whose_name_is_no_text_leaves_the_others_to_be_verified(
     page.write_bytes(page.read_bytes().replace(b"0.5", b"0.9"))
 
     assert f"runs/{other.name}/index.html" in {one.path for one in errors(out)}
+
+
+def test_runs_whose_names_are_of_any_letters_are_verified(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    for name in ("名前 🚀", "=cmd", "x" * 240):
+        make_run(settings.runs / "demo", run_id=name, metrics={"status": "wrong"})
+    out = build(settings).out
+    assert [one.text for one in errors(out)] == []
+
+    for name in ("名前 🚀", "=cmd", "x" * 240):
+        page = out / "runs" / name / "index.html"
+        page.write_bytes(page.read_bytes().replace(b"wrong", b"passed"))
+    assert len({one.path for one in errors(out)}) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from kbsite.store.writing import write_bytes
 from kbsite.verifying.places import Place, below
 
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
-"""What the id of a run, and of its board, looks like: it names folders here."""
+"""What the id of a board, and of a problem, looks like: it names folders here."""
 
 REDACTION = "data/redaction.json"
 """What the site tells of what is hidden of its runs."""
@@ -69,7 +70,7 @@ class Mirror:
     def take(self, run_id: str) -> Path | None:
         """The folder of a run; None, and a finding, where the site has no such run."""
         where = raw_path(run_id, RUN)
-        data = self.place.read(where) if SAFE.fullmatch(run_id) else None
+        data = self.place.read(where) if _is_name(run_id) else None
         if data is None:
             self._say(where, "missing; the site lists a run of this id")
             return None
@@ -166,6 +167,15 @@ class Mirror:
 
     def _say(self, path: str, message: str) -> None:
         self.findings.append(Finding(Severity.ERROR, path, message))
+
+
+def _is_name(run_id: str) -> bool:
+    """Whether an id can be what the id of a run is: the name of a folder."""
+    try:
+        size = len(os.fsencode(run_id))
+    except UnicodeEncodeError:
+        return False
+    return 0 < size < 256 and run_id not in (".", "..") and not {"/", "\0"}.intersection(run_id)
 
 
 def _board(data: bytes) -> str:
