@@ -24,6 +24,9 @@ RUN = ListedRun(
     attempts=2,
 )  # fmt: skip
 
+FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+"""What a formula of some spreadsheet starts with."""
+
 
 def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
@@ -52,11 +55,11 @@ def test_each_run_is_a_row_and_what_nobody_knows_is_empty() -> None:
     assert (row["effort"], row["verdict"], row["cost_usd"]) == ("", "", "")
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", FORMULA)
 def test_no_spreadsheet_runs_what_a_run_is_called(start: str) -> None:
     (row,) = read(line(replace(RUN, model=f'{start}HYPERLINK("x")')))
 
-    assert not row["model"].startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert not row["model"].startswith(tuple(FORMULA))
 
 
 def test_quotes_commas_and_line_ends_stay_within_a_cell() -> None:

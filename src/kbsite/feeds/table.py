@@ -28,8 +28,8 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 """The columns in order, with the kind of value that each holds; what is not known is empty."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a text starts with that a spreadsheet would run."""
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""What a text starts with that a spreadsheet would run; the wide signs of East Asian ones too."""
 
 
 def row(run: ListedRun) -> Row:
