@@ -346,8 +346,8 @@ class Banner(Struct, frozen=True):
     @property
     def width(self) -> int:
         """Columns that it takes, rounded up to ten: the theme has a size of letters for each."""
-        columns = max(map(_columns, self.lines), default=0)
-        return max(10, -(-columns // 10) * 10)
+        widest = max(map(columns, self.lines), default=0)
+        return max(10, -(-widest // 10) * 10)
 
 
 _WIDEST = 200
@@ -357,7 +357,7 @@ _LONGEST = 100
 """Letters of the longest title that is drawn: three lines of big letters."""
 
 
-def _columns(line: str) -> int:
+def columns(line: str) -> int:
     """Columns that a line takes: the letters of East Asia and emoji take two."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in line)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import struct
 from xml.etree import ElementTree
 
+import pytest
+
 from kbsite.feeds import cards
 from kbsite.feeds.cards import HEIGHT, WIDTH, Card, png, svg
+from kbsite.text import columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -33,7 +36,36 @@ def test_hostile_and_endless_texts_stay_text_and_within_the_card() -> None:
     assert "href" not in svg(card)
 
 
-def test_the_png_has_the_size_that_open_graph_asks_for_and_comes_out_the_same() -> None:
+@pytest.mark.parametrize("title", ["", " ", "\u200b", "A", "x y " * 90, "h" * 400, "排行榜" * 60])
+def test_a_title_of_any_length_can_be_read(title: str) -> None:
+    root = ElementTree.fromstring(svg(Card(title, ["排行榜" * 60], "A site")))
+    texts = [*root.iter(f"{SVG}text")]
+
+    assert (texts[-2].text or "").endswith("…")
+    for text in texts:
+        size, room = int(text.get("font-size", "0")), WIDTH - 2 * int(text.get("x", "0"))
+        assert size >= 28
+        assert columns(text.text or "") * size * 0.6 <= room
+
+
+def test_the_png_has_other_letters_where_the_machine_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    def drawn(*, skip_system_fonts: bool, **_: object) -> bytes:
+        asked.append(skip_system_fonts)
+        return b""
+
+    monkeypatch.setattr("resvg_py.svg_to_bytes", drawn)
+    monkeypatch.setattr(cards, "_font", lambda: "a font")
+    for title in ("Demo", "Grün · ★ →", "排行榜", "לוח"):
+        png(svg(Card(title, [], "A site")))
+
+    assert asked == [True, True, False, False]
+
+
+def test_the_png_has_the_size_the_size_that_open_graph_asks_for_and_comes_out_the_same() -> None:
     drawn = svg(Card("Demo", ["best .534"], "A site"))
     data = png(drawn)
 

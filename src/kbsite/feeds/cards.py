@@ -6,10 +6,13 @@ want; its letters are those of the machine that draws it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
+from textwrap import wrap
 
 from msgspec import Struct
 
@@ -65,7 +68,14 @@ def png(drawn: str) -> bytes:
     # To look through all fonts of a machine takes ten times as long as to draw.
     font = _font()
     files = [font] if font else None
-    return bytes(svg_to_bytes(svg_string=drawn, skip_system_fonts=bool(font), font_files=files))
+    alone = font != "" and _HELD.fullmatch(drawn) is not None
+    return bytes(svg_to_bytes(svg_string=drawn, skip_system_fonts=alone, font_files=files))
+
+
+_HELD = re.compile(
+    "[\n -~\u00a0-\u017f\u0391-\u03c9\u0410-\u044f\u2010-\u2027\u2190-\u21ff\u2500-\u27bf]*"
+)
+"""Letters that the font has; those of others, such as those of East Asia, it shows as boxes."""
 
 
 @cache
@@ -84,15 +94,31 @@ def _few(card: Card) -> Sequence[str]:
 
 
 def _banner(title: str) -> tuple[list[str], int]:
-    """The lines of a banner, and how far down they reach."""
-    from kbsite.text import banner  # a build that has nothing to do waits for nothing
+    """The lines of a banner, or of a title that cannot be drawn as one, and how far they reach."""
+    # A build that has nothing to do waits for nothing.
+    from kbsite.text import banner, columns, visible
 
-    lines = banner(title).lines[:8]
-    widest = max(map(len, lines), default=1)
-    size = max(12, min(34, int((WIDTH - 2 * _EDGE) / (widest * _LETTER))))
+    lines, size, words = banner(title).lines, _TITLE, visible(title)
+    if "".join(lines).replace(" ", "") == "".join(words.split()) or len(lines) > _BIG:
+        most = _room(size) // (1 if columns(words) == len(words) else 2)
+        lines = tuple(wrap(words, most, max_lines=3, placeholder=" …"))
+    else:
+        widest = max(1, *map(columns, lines))
+        size = min(34, int((WIDTH - 2 * _EDGE) / (widest * _LETTER)))
     high = round(size * 1.15)
     drawn = [_text(row, 90 + high * n, size, "#86efac") for n, row in enumerate(lines)]
-    return drawn, 90 + high * (len(lines) - 1)
+    return drawn, 90 + high * max(0, len(lines) - 1)
+
+
+_TITLE = 44
+"""Size of a title that is no banner."""
+_BIG = 8
+"""Lines of a banner that leave room for what stands below it."""
+
+
+def _room(size: int) -> int:
+    """Letters of this size that fit into a line."""
+    return int((WIDTH - 2 * _EDGE) / (size * _LETTER))
 
 
 def _line(text: str, y: int, size: int, first: bool) -> str:  # noqa: FBT001
@@ -100,13 +126,14 @@ def _line(text: str, y: int, size: int, first: bool) -> str:  # noqa: FBT001
 
 
 def _text(text: str, y: int, size: int, colour: str) -> str:
-    room = int((WIDTH - 2 * _EDGE) / (size * _LETTER))
     from html import escape
 
-    from kbsite.text import visible
+    from kbsite.text import columns, visible
 
     shown = visible(text)
-    shown = shown if len(shown) <= room else f"{shown[: room - 1]}…"
+    if columns(shown) > _room(size):
+        ends = accumulate(map(columns, shown))
+        shown = f"{shown[: sum(end < _room(size) for end in ends)]}…"
     return (
         f'<text x="{_EDGE}" y="{y}" font-size="{size}" fill="{colour}" xml:space="preserve">'
         f"{escape(shown, quote=False)}</text>"
