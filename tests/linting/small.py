@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from kbsite.linting import lint
 from kbsite.model.finding import Finding
@@ -50,6 +51,15 @@ SITEMAP = (
     f"<url><loc>{URL}</loc></url><url><loc>{URL}runs/r/</loc></url></urlset>\n"
 )
 
+LISTED: dict[str, Any] = {
+    "id": "r", "page": RUN, "board": "b", "on_board": True, "problem": "p", "harness": "h",
+    "model": "m", "status": "passed", "end_reason": "finished", "cut": False, "usage": {},
+    "attempt": 1, "attempts": 1,
+    **dict.fromkeys(("effort", "variant", "hardware", "peak_fraction", "interval", "verdict")),
+    **dict.fromkeys(("started", "seconds", "cost_usd", "estimate_usd")),
+}  # fmt: skip
+"""The run, as data/runs.json has it."""
+
 SOUND: dict[str, str] = {
     "index.html": page(LINKS, head=STYLED),
     "404.html": page('<a href="/hard/">home</a>'),
@@ -62,8 +72,21 @@ SOUND: dict[str, str] = {
     "static/b.css": "/* url(https://host.example/) */ p { color: red }",
     "static/a.js": "fetch('data.json'); // https://host.example/",
     "data/feed.xml": ATOM,
-    "data/runs.json": json.dumps({"runs": [{"page": RUN}]}),
-    "data/site.json": json.dumps({"config": {"url": URL}}),
+    "data/runs.json": json.dumps({"format": 1, "runs": [LISTED]}),
+    "data/site.json": json.dumps(
+        {
+            "format": 1,
+            "kbsite": "1",
+            "config": {"url": URL},
+            "boards": [],
+            "runs": ["r"],
+            "floor_runs": [],
+            "problems": [],
+            "hardware": {},
+            "prices": {"prices": []},
+            "findings": [],
+        }
+    ),
     "sitemap.xml": SITEMAP,
     "robots.txt": f"User-agent: *\n\nSitemap: {URL}sitemap.xml\n",
 }

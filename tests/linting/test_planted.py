@@ -21,6 +21,7 @@ from kbsite.model.finding import Severity
 from tests.linting.small import (
     ATOM,
     LINKS,
+    LISTED,
     PARTS,
     POLICY,
     RUN,
@@ -60,6 +61,11 @@ class Planted:
 def home(body: str, **told: str) -> dict[str, str]:
     """The first page with something added to what it links to."""
     return {HOME: page(f"{LINKS}\n{body}", head=STYLED, **told)}
+
+
+def listing(**told: object) -> str:
+    """data/runs.json with other things told of its run."""
+    return json.dumps({"format": 1, "runs": [{**LISTED, **told}]})
 
 
 SPACE = "http://www.w3.org/2000/svg"
@@ -363,11 +369,28 @@ PLANTED: dict[str, Planted] = {
         "leads to no file",
     ),
     "a table with a page that is gone": Planted(
-        "listed", {"data/runs.json": json.dumps({"runs": [{"page": "runs/gone/index.html"}]})},
+        "listed", {"data/runs.json": listing(page="runs/gone/index.html")},
         "data/runs.json", "does not have",
     ),
     "data that are no JSON": Planted(
-        "listed", {"data/site.json": "{"}, "data/site.json", "no JSON", more=("links", "listed")
+        "tables", {"data/site.json": "{"}, "data/site.json", "not valid JSON", 1,
+        more=("links", "listed"),
+    ),
+    "a status that does not exist": Planted(
+        "tables", {"data/runs.json": listing(status="wonderful")}, "data/runs.json",
+        "runs[0].status: Invalid enum value 'wonderful'", 1,
+    ),
+    "a number that is none": Planted(
+        "tables", {"data/runs.json": listing(peak_fraction=float("nan"))}, "data/runs.json",
+        "NaN is not JSON", 1,
+    ),
+    "a key that is missing": Planted(
+        "tables", {"data/redaction.json": '{\n"format": 1\n}'}, "data/redaction.json",
+        "files: missing", more=("orphans",),
+    ),
+    "a board of its own that says nothing": Planted(
+        "tables", {"data/boards/b/leaderboard.json": "[]"}, "data/boards/b/leaderboard.json",
+        "expected keys and values", 1, more=("orphans",),
     ),
 }  # fmt: skip
 

@@ -21,6 +21,7 @@ from kbsite.linting import (
     pictures,
     policy,
     raw_files,
+    tables,
     weights,
 )
 from kbsite.linting.page_facts import PageFacts
@@ -43,6 +44,7 @@ class Check(Protocol):
 
 CHECKS: list[Check] = [
     links, anchors, ids, policy, foreign, pictures, raw_files, weights, orphans, listed,
+    tables,
 ]  # fmt: skip
 
 
@@ -72,7 +74,7 @@ def _base(file: Stored | None) -> str:
     try:
         url = json.loads(file.read())["config"]["url"] if file else ""
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        # `listed` says that the file cannot be used.
+        # `tables` says that the file cannot be used.
         return ""
     known = isinstance(url, str) and url.startswith(("https://", "http://"))
     return f"{url.rstrip('/')}/" if known else ""

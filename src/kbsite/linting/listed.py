@@ -28,8 +28,6 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
     yield from _sitemaps(site)
     for path in _PLACES:
         yield from _table(site, path)
-    if SITE in site.files and _data(site, SITE) is None:
-        yield Finding(Severity.ERROR, SITE, "no JSON; expected what `kbsite build` writes")
 
 
 def xml_root(site: BuiltSite, path: str) -> ElementTree.Element | Finding | None:
@@ -114,6 +112,7 @@ def _there(site: BuiltSite, path: str, raw: str, *, whole: bool = False) -> Iter
 
 
 def _data(site: BuiltSite, path: str) -> object:
+    """What a table holds; that of one that is no JSON is told by `tables`."""
     try:
         data: object = json.loads(site.text(path))
     except (ValueError, RecursionError):
@@ -124,11 +123,8 @@ def _data(site: BuiltSite, path: str) -> object:
 def _table(site: BuiltSite, path: str) -> Iterator[Finding]:
     if path not in site.files:
         return
-    data = _data(site, path)
-    if data is None:
-        yield Finding(Severity.ERROR, path, "no JSON; expected what `kbsite build` writes")
     told: set[str] = set()
-    ahead: list[object] = [data]
+    ahead = [_data(site, path)]
     while ahead:
         one = ahead.pop()
         if isinstance(one, dict):
