@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from kbsite.feeds import atom
+from kbsite.feeds import atom, sitemap
 from kbsite.feeds.atom import MOST, Entry, Told
 from kbsite.feeds.sitemap import robots, sitemaps
 
@@ -95,9 +95,22 @@ def test_a_sitemap_lists_addresses_and_a_large_one_lists_others() -> None:
 
     assert texts(few["sitemap.xml"], "s:url/s:loc") == held[:2]
     assert texts(many["sitemap.xml"], "s:sitemap/s:loc") == [
-        "https://a.example/data/sitemap-1.xml", "https://a.example/data/sitemap-2.xml"
+        "https://a.example/sitemap-1.xml", "https://a.example/sitemap-2.xml"
     ]  # fmt: skip
-    assert texts(many["data/sitemap-2.xml"], "s:url/s:loc") == held[-1:]
+    assert texts(many["sitemap-2.xml"], "s:url/s:loc") == held[-1:]
+
+
+def test_a_sitemap_of_long_addresses_is_cut_before_it_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sitemap, "MOST_BYTES", 3_000)
+    held = [f"https://a.example/{number}/{'&' * 100}" for number in range(9)]
+    files = sitemaps(held, "https://a.example/")
+    index = texts(files.pop("sitemap.xml"), "s:sitemap/s:loc")
+
+    assert index == [f"https://a.example/{name}" for name in files]
+    assert [place for text in files.values() for place in texts(text, "s:url/s:loc")] == held
+    assert all(len(text.encode()) <= 3_000 for text in files.values())
 
 
 @pytest.mark.parametrize("at", ["/", "/repo/", "/a%20b/c/"])

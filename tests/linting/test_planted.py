@@ -206,7 +206,7 @@ PLANTED: dict[str, Planted] = {
     "a film's first picture of another host": loads('<video poster="//host.example/a"></video>'),
     "an object of another host": loads('<object data="https://host.example/a"></object>'),
     "a place that two sitemaps name": Planted(
-        "listed", {"data/sitemap-1.xml": SITEMAP}, "data/sitemap-1.xml", "stands there twice"
+        "listed", {"sitemap-1.xml": SITEMAP}, "sitemap-1.xml", "stands there twice"
     ),
     **{
         f"{name} of nothing": Planted("ids", home(f'<p {name}="gone">x</p>'), HOME, "this id", 8)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from urllib.parse import urlsplit
 
 MOST = 50_000
 """Addresses in a file, by the protocol of sitemaps."""
+MOST_BYTES = 50_000_000
+"""Bytes of a file, by the same: names of 250 letters of East Asia make as many addresses larger."""
 
 
 def sitemaps(addresses: Sequence[str], base: str) -> dict[str, str]:
@@ -15,17 +17,38 @@ def sitemaps(addresses: Sequence[str], base: str) -> dict[str, str]:
 
     `base` is where the site is published, with a slash at its end.
     """
-    cut = [addresses[at : at + MOST] for at in range(0, len(addresses), MOST)] or [[]]
+    cut = list(_cut(addresses)) or [[]]
     if len(cut) == 1:
         return {"sitemap.xml": _listed("urlset", "url", cut[0])}
-    named = {f"data/sitemap-{number}.xml": held for number, held in enumerate(cut, start=1)}
+    # A sitemap may name what stands in its own folder and below.
+    named = {f"sitemap-{number}.xml": held for number, held in enumerate(cut, start=1)}
     index = _listed("sitemapindex", "sitemap", [f"{base}{name}" for name in named])
     return {"sitemap.xml": index} | {n: _listed("urlset", "url", h) for n, h in named.items()}
 
 
+def _cut(addresses: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The addresses, as many at a time as a file may hold."""
+    start = size = 0
+    for at, address in enumerate(addresses):
+        own = len(_entry("sitemap", address).encode()) + 1
+        if at - start == MOST or size + own > MOST_BYTES - _HEAD:
+            yield addresses[start:at]
+            start, size = at, 0
+        size += own
+    if start < len(addresses):
+        yield addresses[start:]
+
+
+_HEAD = 1_000
+"""Bytes that are more than what stands before and after the addresses."""
+
+
+def _entry(kind: str, address: str) -> str:
+    return f"<{kind}><loc>{escape(address, quote=False)}</loc></{kind}>"
+
+
 def _listed(outer: str, inner: str, addresses: Sequence[str]) -> str:
-    named = [escape(address, quote=False) for address in addresses]
-    lines = [f"<{inner}><loc>{address}</loc></{inner}>" for address in named]
+    lines = [_entry(inner, address) for address in addresses]
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     head = f'<?xml version="1.0" encoding="utf-8"?>\n<{outer} xmlns="{namespace}">\n'
     return head + "".join(f"{line}\n" for line in lines) + f"</{outer}>\n"

@@ -77,7 +77,7 @@ def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
     told = re.findall(r"(?mi)^\s*sitemap:\s*(\S+)", site.text(_ROBOTS))
     for raw in told:
         yield from _there(site, _ROBOTS, raw)
-    places = [p for p in site.files if re.fullmatch(r"data/sitemap-\d+\.xml", p)]
+    places = [p for p in site.files if re.fullmatch(r"sitemap-\d+\.xml", p)]
     seen: set[str] = set()
     for path in [SITEMAP, *places]:
         root = xml_root(site, path)

@@ -19,7 +19,7 @@ from kbsite.search import FOLDER as SEARCH
 from kbsite.store.spares import MARKER
 
 _ASKED_FOR = re.compile(
-    r"404\.html|robots\.txt|sitemap\.xml|data/sitemap-\d+\.xml|_headers|\.nojekyll|CNAME|\.htaccess"
+    r"404\.html|robots\.txt|sitemap(-\d+)?\.xml|_headers|\.nojekyll|CNAME|\.htaccess"
     r"|static/.*|data/audits\.js|data/boards/[^/]+/card\.(svg|png)|runs/[^/]+/card\.(svg|png)|"
     + re.escape(MARKER),
     re.DOTALL,
