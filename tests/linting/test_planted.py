@@ -482,6 +482,13 @@ def test_a_name_of_bytes_that_are_no_text_is_a_name(tmp_path: Path) -> None:
     assert found(tmp_path, {**SOUND, **home(link), name: "x"}) == []
 
 
+def test_data_of_many_runs_are_no_code_of_a_page(tmp_path: Path) -> None:
+    told = f"kbsiteRuns({json.dumps(BIG)})"
+    body = f'{LINKS}<p data-runs="./data/runs.js"></p>'
+
+    assert found(tmp_path, {**SOUND, HOME: page(body, head=STYLED), "data/runs.js": told}) == []
+
+
 def test_a_folder_without_a_site_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape("no index.html in it")):
         list(lint(tmp_path))

@@ -14,6 +14,7 @@ from kbsite.linting.addresses import Inside, resolved
 from kbsite.linting.page_facts import Kind, Load, PageFacts
 from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
+from kbsite.search import FOLDER as SEARCH
 
 KIB = 1024
 
@@ -67,10 +68,15 @@ def _weighed(
         loaded = _paths(page, facts.loads, kind)
         paths = loaded | _paths(page, facts.later, kind)
         requests += len(loaded)
-        yield what, sum(map(site.packed, sorted(paths))), allowed * KIB, _BYTES
+        yield what, sum(map(site.packed, filter(_is_code, sorted(paths)))), allowed * KIB, _BYTES
     yield "requests", requests, budget.requests, "files"
     if budget.elements is not None:
         yield "elements", facts.elements, budget.elements, "elements"
+
+
+def _is_code(path: str) -> bool:
+    """Whether a script or style is the site's own: scripts of data weigh what their runs do."""
+    return path.startswith(("static/", f"{SEARCH}/"))
 
 
 def _paths(page: str, loads: Iterable[Load], kind: Kind) -> set[str]:
