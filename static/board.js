@@ -48,7 +48,12 @@
 
   // What counts in a column: more is better, but for times. Null where there is nothing to count.
   function figure(cell, name) {
-    if (name === "contender" || name === "group") return cell.textContent.trim();
+    if (name === "contender") return cell.textContent.trim();
+    if (name === "group") {
+      // After z come a1, b1 and so on.
+      const [, letter, again] = /([a-z])(\d*)/.exec(cell.textContent) ?? [];
+      return letter ? -(again * 26 + letter.charCodeAt(0)) : null;
+    }
     const text = cell.dataset.status ? cell.querySelector(".score:not(s .score)")?.textContent : cell.textContent;
     const number = Number.parseFloat((text ?? "").replaceAll(",", ""));
     if (Number.isNaN(number)) return null;

@@ -11,6 +11,7 @@ from math import comb, isclose, sqrt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kbsite.boards import board
 from kbsite.model.board import Board
@@ -250,6 +251,14 @@ def test_groups_are_written_as_letters(groups: tuple[int, ...], letters: str) ->
     )  # fmt: skip
 
     assert changed.letters == letters
+
+
+def test_only_so_many_groups_are_shown_of_who_is_in_hundreds() -> None:
+    [made] = standings(deck_of([0.5]))
+    many = structs.replace(made, groups=tuple(range(245)))
+
+    assert many.brief == "abcdefgh… 245 groups"
+    assert structs.replace(made, groups=tuple(range(8))).brief == "abcdefgh"
 
 
 def test_a_clear_order_gives_everybody_a_rank_and_a_letter() -> None:

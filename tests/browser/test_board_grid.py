@@ -96,6 +96,20 @@ def test_less_time_is_better_and_is_read_as_a_number(open_board: Open) -> None:
     assert rows(page) == ["steady", "deft", "keen", ATTACK]
 
 
+def test_groups_go_on_after_z(open_board: Open) -> None:
+    page = open_board()
+    told = ["a1b1", "z… 30 groups", "b", "a2"]
+    page.evaluate(
+        "told => document.querySelectorAll('tbody.contenders .letters')"
+        ".forEach((one, at) => { one.textContent = told[at]; })",
+        told,
+    )
+    button = page.get_by_role("button", name="sort by group")
+    for order in ([2, 1, 0, 3], [3, 0, 1, 2]):
+        button.click()
+        assert rows(page) == [RANKED[at] for at in order]
+
+
 def test_contenders_are_narrowed_with_what_is_left_of_each_choice(open_board: Open) -> None:
     page = open_board()
     expect(page.locator("#told")).to_have_text("")

@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from kbsite.model.run import Contender
 
+MOST_LETTERS = 8
+"""Of a contender that are shown: among very many contenders each is in hundreds of groups."""
+
 
 class Proportion(Struct, frozen=True, kw_only=True):
     """How many of how many, with what that tells of the share in the long run."""
@@ -40,7 +43,13 @@ class Standing(Struct, frozen=True, kw_only=True):
     @property
     def letters(self) -> str:
         """The groups as letters: "ab"; after z come a1, b1 and so on."""
-        return "".join(_letter(group) for group in self.groups)
+        return "".join(map(_letter, self.groups))
+
+    @property
+    def brief(self) -> str:
+        """The letters as there is room for them: "abcefinu… 245 groups"."""
+        few = "".join(map(_letter, self.groups[:MOST_LETTERS]))
+        return few if few == self.letters else f"{few}… {len(self.groups)} groups"
 
 
 def _letter(group: int) -> str:

@@ -71,8 +71,10 @@ def standings_of(site: Site, board: Board) -> tuple[Standing, ...]:
 
 def figures(site: Site, board: Board) -> dict[str, object]:
     """What the template shows below and beside the grid."""
+    held = standings_of(site, board)
     return {
-        "standings": standings_of(site, board),
+        "standings": held,
+        "in_many_groups": any(one.brief != one.letters for one in held),
         "resamples": RESAMPLES,
         "column_shares": [
             Proportion(
