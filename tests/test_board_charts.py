@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from kbsite.board_charts import SERIES, Chart, Entry, Measure, peaks, scatter, spent
-from kbsite.board_drawing import RIGHT, WIDTH, clipped, ticks
+from kbsite.board_drawing import LETTER, RIGHT, WIDTH, clipped, ticks, x_axis
 from kbsite.board_ends import ends
 from kbsite.boards import board
 from kbsite.model.board import Attempt, Board
@@ -418,3 +418,15 @@ def test_a_board_without_struck_runs_says_nothing_of_them() -> None:
     made = board(config(), [attempt("b", score=0.4)])
 
     assert all("verdict" not in chart.note for chart in all_of(made))
+
+
+@pytest.mark.parametrize("top", [1.0, 5.0, 100_000.0, 1e9, 1e15])
+def test_no_number_below_an_axis_runs_into_the_next(top: float) -> None:
+    marked = ticks(top, (1, 2, 5), 10)
+    drawn = "".join(x_axis(0, marked[-1], marked, lambda value: f"{value:,.0f}", 46))
+    until = 0.0
+    for name, x, text in re.findall(r'<text class="([^"]*)" x="([^"]*)" y="18">([^<]*)<', drawn):
+        width = len(text) * LETTER
+        starts = float(x) - width * (1 if "bc-end" in name else 0.5 if "bc-middle" in name else 0)
+        assert starts - until >= LETTER - 0.1
+        until = starts + width

@@ -63,15 +63,34 @@ def ticks(largest: float, steps: Sequence[int], base: int) -> list[float]:
 def x_axis(
     y: float, top: float, marked: Sequence[float], written: Written, left: float
 ) -> Iterator[Markup]:
-    """A line from 0 at `left` to `top`, with numbers below it."""
+    """A line from 0 at `left` to `top`, with numbers below it: as many as have room."""
     yield box(left, y - 0.5, RIGHT - left, 1, "bc-axis")
-    for tick in marked:
-        share = tick / top
-        if share <= 1 + 1e-9:
-            side = "bc-end" if share > 0.9 else "bc-middle" if share > 0.04 else ""
-            x = left + (RIGHT - left) * share
-            yield box(x - 0.5, y, 1, 4, "bc-axis")
-            yield words(x, y + 18, written(tick), f"{side} bc-dim".strip())
+    shares = [share for tick in marked if (share := tick / top) <= 1 + 1e-9]
+    texts = [written(tick) for tick in marked]
+    every = next((n for n in range(1, len(shares)) if _have_room(shares[::n], texts[::n], left)), 1)
+    for number, share in enumerate(shares):
+        x = left + (RIGHT - left) * share
+        yield box(x - 0.5, y, 1, 4, "bc-axis")
+        if number % every == 0:
+            side = ("", "bc-middle ", "bc-end ")[_side(share)]
+            yield words(x, y + 18, texts[number], f"{side}bc-dim")
+
+
+def _side(share: float) -> int:
+    """Halves of a number below an axis that stand left of its place."""
+    return 2 if share > 0.9 else 1 if share > 0.04 else 0
+
+
+def _have_room(shares: Sequence[float], texts: Sequence[str], left: float) -> bool:
+    """Whether numbers at these places of an axis leave a letter free between them."""
+    ends = -LETTER
+    for share, text in zip(shares, texts, strict=False):
+        width = len(text) * LETTER
+        starts = (RIGHT - left) * share - width * _side(share) / 2
+        if starts < ends + LETTER:
+            return False
+        ends = starts + width
+    return True
 
 
 def legend(line: int, signs: Iterable[tuple[str, str]]) -> Markup:
