@@ -33,7 +33,8 @@ POINTS = "#chart .points path.point"
 def _folder(
     tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
 ) -> Path:
-    settings = make_settings(tmp_path_factory.mktemp("drawn") / "sub path", problems=PROBLEMS)
+    home = tmp_path_factory.mktemp("drawn") / "sub path"
+    settings = make_settings(home, problems=PROBLEMS, title=f"Demo of {'very ' * 40}long names")
     board = settings.runs / "demo"
     for number in range(6):
         problem = PROBLEMS[number % 2]
