@@ -68,6 +68,7 @@ def listing(**told: object) -> str:
     return json.dumps({"format": 1, "runs": [{**LISTED, **told}]})
 
 
+XHTML_SCRIPT = '<script xmlns="http://www.w3.org/1999/xhtml">alert(1)</script>'
 SPACE = "http://www.w3.org/2000/svg"
 SVG = f'xmlns="{SPACE}"'
 
@@ -308,6 +309,26 @@ PLANTED: dict[str, Planted] = {
             ("entities", f'<!DOCTYPE svg [<!ENTITY a "b">]><svg {SVG}/>', "document type", None),
             ("half of it", f"<svg {SVG}>", "no well-formed XML", 1),
         )
+    },
+    "a list with a script": Planted(
+        "pictures", {"data/feed.xml": ATOM.replace("</feed>", f"{XHTML_SCRIPT}</feed>")},
+        "data/feed.xml", "a part of a page",
+    ),
+    "a list that is shown by a style sheet": Planted(
+        "pictures",
+        {"sitemap.xml": SITEMAP.replace("<urlset", "<?xml-stylesheet href='a'?><urlset")},
+        "sitemap.xml", "is loaded or obeyed",
+    ),
+    "a page that calls itself a list": Planted(
+        "pictures", {**home('<a href="./a.xml">x</a>'), "a.xml": XHTML_SCRIPT}, "a.xml",
+        "a part of a page",
+    ),
+    **{
+        f"a page in {end}": Planted(
+            "policy", {**home(f'<a href="./a{end}">x</a>'), f"a{end}": "<script>x()</script>"},
+            f"a{end}", "no Content-Security",
+        )
+        for end in (".htm", ".HTML", ".xhtml")
     },
     "a raw file that is a page": Planted(
         "raw_files", {"runs/r/raw/a.html": "<script>alert(1)</script>"}, "runs/r/raw/a.html",

@@ -19,6 +19,7 @@ _ROBOTS = "robots.txt"
 _PLACES = (LEADERBOARD, "data/runs.json")
 _NAMED = ("page", "raw", "trajectory", "markdown", "bundle")
 """Keys of the tables whose values are files of the site."""
+_FURTHER = re.compile(r"sitemap-\d+\.xml")
 _MOST = 50_000_000
 
 
@@ -28,6 +29,11 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
     yield from _sitemaps(site)
     for path in _PLACES:
         yield from _table(site, path)
+
+
+def is_listed(path: str) -> bool:
+    """Whether a file is one of the lists in XML that kbsite writes."""
+    return path in (FEED, SITEMAP) or _FURTHER.fullmatch(path) is not None
 
 
 def xml_root(site: BuiltSite, path: str) -> ElementTree.Element | Finding | None:
@@ -77,7 +83,7 @@ def _sitemaps(site: BuiltSite) -> Iterator[Finding]:
     told = re.findall(r"(?mi)^\s*sitemap:\s*(\S+)", site.text(_ROBOTS))
     for raw in told:
         yield from _there(site, _ROBOTS, raw)
-    places = [p for p in site.files if re.fullmatch(r"sitemap-\d+\.xml", p)]
+    places = [p for p in site.files if _FURTHER.fullmatch(p)]
     seen: set[str] = set()
     for path in [SITEMAP, *places]:
         root = xml_root(site, path)

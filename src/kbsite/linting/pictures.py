@@ -1,4 +1,7 @@
-"""Drawn pictures are shapes and text alone: opened by themselves they have no policy that helps."""
+"""Drawn pictures are shapes and text alone, and lists are lists.
+
+Opened by themselves they are pages, and have no policy that helps.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from kbsite.linting import css
-from kbsite.linting.listed import xml_root
+from kbsite.linting.listed import is_listed, xml_root
 from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
 
@@ -20,10 +23,14 @@ _INSTRUCTION = re.compile(r"<\?(?!xml\s)([^\s?>]*)")
 
 
 def findings(site: BuiltSite) -> Iterator[Finding]:
-    """What stands in pictures and is code, or leads out of them."""
+    """What stands in pictures and lists and is code, or leads out of pictures."""
     for path in site.files:
-        if path.lower().endswith(".svg") and "/raw/" not in path:
+        if "/raw/" in path:
+            continue
+        if path.lower().endswith(".svg"):
             yield from _picture(site, path)
+        elif path.lower().endswith(".xml"):
+            yield from _list(site, path)
 
 
 def _picture(site: BuiltSite, path: str) -> Iterator[Finding]:
@@ -36,6 +43,24 @@ def _picture(site: BuiltSite, path: str) -> Iterator[Finding]:
         yield _wrong(path, f"<?{told}", "is loaded or obeyed; expected shapes and text alone")
     for element in root.iter():
         yield from _element(path, element)
+
+
+def _list(site: BuiltSite, path: str) -> Iterator[Finding]:
+    """What of a feed, a sitemap or another list a browser would show as a page or obey."""
+    root = xml_root(site, path)
+    if root is None or isinstance(root, Finding):
+        # Of the lists that kbsite writes `listed` says it.
+        yield from () if root is None or is_listed(path) else [root]
+        return
+    for told in _INSTRUCTION.findall(site.text(path)):
+        yield _wrong(path, f"<?{told}", "is loaded or obeyed; expected a list alone")
+    for element in root.iter():
+        if element.tag.startswith(_SHOWN):
+            yield _wrong(path, _local(element.tag), "a part of a page; expected a list alone")
+
+
+_SHOWN = ("{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}")
+"""What elements of an XML file begin with that a browser shows, and whose code it runs."""
 
 
 def _element(path: str, element: ElementTree.Element) -> Iterator[Finding]:

@@ -25,6 +25,9 @@ from kbsite.linting.page_facts import PageFacts, page_facts
 from kbsite.lookout import Tick
 from kbsite.store.files import Stored
 
+PAGES = (".html", ".htm", ".shtml", ".xhtml", ".xht")
+"""How names end of what browsers show as pages; kbsite writes the first kind."""
+
 MOST_BYTES = 32_000_000
 """Bytes of a page that is read; kbsite cuts long ones into parts of a hundredth of that."""
 
@@ -50,7 +53,7 @@ Read = PageFacts | Unread
 
 def read_pages(files: Mapping[str, Stored], tick: Tick | None) -> dict[str, Read]:
     """What each page says of itself, on as many cores as there are."""
-    names = [name for name in files if name.endswith(".html")]
+    names = [name for name in files if name.lower().endswith(PAGES)]
     found: dict[str, Read] = {}
 
     def told(name: str, read: Read) -> None:
