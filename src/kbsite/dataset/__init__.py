@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from kbsite.dataset.card import CARD, LINE, RUNS, Card, card, card_at
-from kbsite.dataset.kept import MARKER, Written, move, others, written
+from kbsite.dataset.kept import MARKER, OURS, STAGE, Written, move, others, written
 from kbsite.errors import UsageError
 from kbsite.model.listing import ListedRun
 from kbsite.pages import listing
@@ -41,65 +41,84 @@ def write_dataset(site: Site, out: Path) -> int:
     Files that no export wrote stay, such as a licence, or the history of a folder that is pushed
     to the hub; so does what a person changed in the card's head, or wrote below its LINE.
     UsageError where something stands at its place that no export made, or would have to go.
+
+    The folder itself is not replaced: somebody may stand in it, or it may be a disk of its own.
+    Whoever is killed while a handful of names change places leaves some of them old, for the next
+    export to mend.
     """
-    # A link is followed: what it leads to is replaced, and not the link.
     out = out.resolve()
-    folder = out.with_name(f"{out.name}.partial")
-    _refuse_others(out, folder)
+    _refuse_others(out)
+    new = out / STAGE
     # Of an export that was killed.
-    _put_aside(folder, out)
+    _settle(new, out)
+    try:
+        count, told = _write(site, new, out)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    # First what tells of all that is in either.
+    for name in (MARKER, *OURS):
+        if os.path.lexists(new / name):
+            put_in_place(new / name, out / name)
+        elif os.path.lexists(out / name):
+            (out / name).rename(new / name)
+    _settle(new, out)
+    write_text(out / MARKER, told.text)
+    return count
+
+
+def _write(site: Site, new: Path, out: Path) -> tuple[int, Written]:
+    """Write all of it into a folder; how many runs it holds, and what was written.
+
+    Its marker tells of what the last export wrote, too.
+    """
     listed = listing.listed(site)
-    own = card(site, listed)
-    whole = _merged(own, out)
-    # Whoever is killed before he told what he wrote wrote all that is there.
-    write_text(folder / MARKER, "")
-    lines = [_line(site, run, folder) for run in listed]
-    write_text(folder / RUNS, "".join(lines))
-    write_text(folder / CARD, whole)
-    _refuse_both(out, folder)
-    files = (one.relative_to(folder) for one in folder.rglob("*") if not one.is_dir())
-    told = Written(own.head, own.digest, frozenset(map(str, files)) - {MARKER})
-    write_text(folder / MARKER, told.text)
-    put_in_place(folder, out)
-    _put_aside(folder, out)
-    return len(listed)
+    own, before = card(site, listed), written(out)
+    whole = _merged(own, out, before)
+    lines = [_line(site, run, new) for run in listed]
+    write_text(new / RUNS, "".join(lines))
+    write_text(new / CARD, whole)
+    for path in others(out, before.files) if out.is_dir() else ():
+        if path != CARD and os.path.lexists(new / path):
+            raise UsageError(f"{out / path}: not made by an export, so not replaced; move it away")
+    made = (one.relative_to(new) for one in new.rglob("*") if not one.is_dir())
+    told = Written([(own.head, own.digest)], frozenset(map(str, made)))
+    both = Written(
+        [*told.cards, *before.cards], frozenset({*(told.files or ()), *(before.files or ())})
+    )
+    write_text(new / MARKER, both.text)
+    return len(listed), told
 
 
-def _refuse_others(out: Path, folder: Path) -> None:
+def _refuse_others(out: Path) -> None:
     """Raise UsageError where something stands that no export made, and that one would hide."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: a file; name a folder")
-    for place in (out, folder):
-        names = {one.name for one in place.iterdir()} if place.is_dir() else set()
-        if place == out and not card_at(out).text.strip():
-            # What the hub makes: a history, and a card that has a head at most.
-            names = {name for name in names if name != CARD and not name.startswith(".")}
-        if names and not (place / MARKER).exists():
-            message = "not made by an export, so not replaced; empty it or name another"
-            raise UsageError(f"{place}: {message}")
+    names = {one.name for one in out.iterdir()} if out.is_dir() else set()
+    if MARKER in names:
+        return
+    # What the hub makes: a history, and a card that has a head at most.
+    held = {name for name in names if not name.startswith(".")}
+    if held - {CARD} or (CARD in held and card_at(out).text.strip()):
+        message = "not made by an export, so not replaced; empty it or name another"
+        raise UsageError(f"{out}: {message}")
 
 
-def _merged(own: Card, out: Path) -> str:
+def _settle(new: Path, out: Path) -> None:
+    """Remove what an export left aside; what others had in it goes back to where it was."""
+    if new.is_dir():
+        one, other = written(new).files, written(out).files
+        move(others(new, None if one is None or other is None else one | other), new, out)
+    shutil.rmtree(new, ignore_errors=True)
+
+
+def _merged(own: Card, out: Path, before: Written) -> str:
     """The card, with what a person wrote into the one that stands there."""
-    held, before = card_at(out), written(out)
-    if before.digest and (out / CARD).exists() and held.digest != before.digest:
+    held = card_at(out)
+    if before.cards and (out / CARD).exists() and held.digest not in (d for _, d in before.cards):
         message = f"changed by hand, so not replaced; what you write is kept below the line {LINE}"
         raise UsageError(f"{out / CARD}: {message}, or delete the file")
-    return own.over(held, before.head).whole
-
-
-def _refuse_both(out: Path, folder: Path) -> None:
-    """Raise UsageError where the dataset would take the place of a file that no export made."""
-    for path in others(out) if out.is_dir() else ():
-        if path != CARD and os.path.lexists(folder / path):
-            raise UsageError(f"{out / path}: not made by an export, so not replaced; move it away")
-
-
-def _put_aside(old: Path, out: Path) -> None:
-    """Remove what an export made; what others keep beside it goes to where the dataset stands."""
-    if old.is_dir() and out.is_dir():
-        move(others(old), old, out)
-    shutil.rmtree(old, ignore_errors=True)
+    return own.over(held, [head for head, _ in before.cards]).whole
 
 
 def _line(site: Site, run: ListedRun, folder: Path) -> str:

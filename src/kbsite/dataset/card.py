@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -46,10 +46,17 @@ class Card(Struct, frozen=True):
         """Of what stands above the LINE and is no head."""
         return sha256(self.text.encode("utf-8", "surrogateescape")).hexdigest()
 
-    def over(self, held: Card, head: Mapping[str, object]) -> Card:
-        """The card with what a person changed in one that an export made, with `head` if known."""
-        ours = head or {key: held.head.get(key) for key in self.head}
-        own = {key: value for key, value in held.head.items() if ours.get(key) != value}
+    def over(self, held: Card, heads: Sequence[Mapping[str, object]]) -> Card:
+        """The card with what a person changed in one of these `heads`; none, where none is known.
+
+        Without them only keys that no export writes are the person's.
+        """
+        ours = heads or [{key: held.head.get(key) for key in self.head}]
+        own = {
+            key: value
+            for key, value in held.head.items()
+            if not any(key in head and head[key] == value for head in ours)
+        }
         return Card({**self.head, **own}, self.text, held.kept)
 
 

@@ -4,55 +4,62 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from kbsite.dataset.card import CARD, RUNS
 
 MARKER = ".kbsite-dataset"
 """File that says what an export wrote into a folder, so that the next one may replace just that."""
-_OURS = frozenset({CARD, RUNS, "transcripts", "solutions", "annotations"})
-"""What an export that did not tell wrote, with all that is in it."""
+OURS = ("transcripts", "solutions", "annotations", RUNS, CARD)
+"""What an export writes, but for the marker; all that is in these, of one that did not tell."""
+STAGE = f"{MARKER}.partial"
+"""Folder within that of the dataset in which an export writes what then takes its place."""
 
 
 class Written(Struct, frozen=True):
     """What MARKER tells."""
 
-    head: Mapping[str, object] = {}
-    """Of the card, as the export would have written it."""
-    digest: str = ""
-    """Of the card's text; empty where it is not known."""
+    cards: Sequence[tuple[Mapping[str, object], str]] = ()
+    """Heads of its card and the digests of their texts, as no person had changed them.
+
+    More than one while an export takes the place of another: who is killed may leave either.
+    """
     files: frozenset[str] | None = None
     """By path within the folder; None where that is not known."""
 
     @property
     def text(self) -> str:
         """The marker; in ASCII, since a name may hold bytes that are no UTF-8."""
-        told = {"head": self.head, "card": self.digest, "files": sorted(self.files or ())}
-        return f"{json.dumps(told, indent=0)}\n"
+        cards = [{"head": head, "text": digest} for head, digest in self.cards]
+        return f"{json.dumps({'cards': cards, 'files': sorted(self.files or ())}, indent=0)}\n"
 
 
 def written(folder: Path) -> Written:
     """What an export wrote into a folder; as good as nothing where its marker does not tell."""
     try:
-        told = json.loads((folder / MARKER).read_bytes())
-        head, digest, files = told["head"], told["card"], told["files"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        told = msgspec.convert(json.loads((folder / MARKER).read_bytes()), _Told)
+    except (OSError, ValueError, RecursionError):
         return Written()
-    if isinstance(head, dict) and isinstance(digest, str) and isinstance(files, list):
-        return Written(head, digest, frozenset(filter(_is_text, files)))
-    return Written()
+    return Written([(one.head, one.text) for one in told.cards], frozenset(told.files))
 
 
-def _is_text(one: object) -> bool:
-    return isinstance(one, str)
+class _ToldCard(Struct, frozen=True):
+    head: dict[str, Any]
+    text: str
 
 
-def others(folder: Path) -> list[str]:
-    """Paths within a folder that no export wrote; a folder of nothing else is one of them."""
-    files = written(folder).files
+class _Told(Struct, frozen=True):
+    cards: list[_ToldCard]
+    files: list[str]
+
+
+def others(folder: Path, files: frozenset[str] | None) -> list[str]:
+    """Paths within a folder other than `files`, or OURS; a folder of nothing else is one path."""
     holding = {str(above) for file in files or () for above in PurePosixPath(file).parents}
     return list(_others(folder, "", files, holding))
 
@@ -62,7 +69,7 @@ def _others(
 ) -> Iterator[str]:
     for one in sorted(os.scandir(folder / at), key=lambda entry: entry.name):
         path = f"{at}{one.name}"
-        if path == MARKER or (files is None and path in _OURS):
+        if path in (MARKER, STAGE) or (files is None and path in OURS):
             continue
         if path in holding and one.is_dir(follow_symlinks=False):
             yield from _others(folder, f"{path}/", files, holding)
