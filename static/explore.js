@@ -247,7 +247,7 @@
       against, problem: `${MEASURES[state.y].name} by problem`, spread: `how ${MEASURES[state.y].name} is spread`,
     }[state.chart];
     const without = runs.length - held.length;
-    return `${what}: ${held.length} runs${without ? `; ${without} have no such figures on record, or are not asked for` : ""}`;
+    return `${what}: ${held.length} run${held.length === 1 ? "" : "s"}${without ? `; ${without} have no such figures on record, or are not asked for` : ""}`;
   }
 
   function show() {

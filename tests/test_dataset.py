@@ -256,7 +256,7 @@ def test_what_a_person_wrote_into_the_card_stays(settings: Settings, tmp_path: P
         assert yaml.safe_load(head)["license"] == "mit"
         assert yaml.safe_load(head)["tags"][-1] == "mine"
         assert body.endswith(f"{LINE}\n\n## Thanks\n")
-        assert "1 runs of coding agents" in body
+        assert "1 run of coding agents" in body
 
     (out / "README.md").write_text(made.replace("coding agents", "agents"))
     before = tree(out)

@@ -94,8 +94,9 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
         "configs": [{"config_name": "runs", "data_files": RUNS}],
     }
     boards = "\n".join(
-        f"* {_plain(board.config.title)}: {len(board.rows)} contenders, {len(board.columns)}"
-        f" problems, {board.attempts} runs. {board.config.represents.sentence}"
+        f"* {_plain(board.config.title)}: {_some(len(board.rows), 'contender')},"
+        f" {_some(len(board.columns), 'problem')}, {_some(board.attempts, 'run')}."
+        f" {board.config.represents.sentence}"
         for board in site.boards
     )
     audited = sum(run.verdict is not None for run in runs)
@@ -104,7 +105,8 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
     return Card(
         head,
         f"\n# {_plain(title)}\n\n{_plain(site.config.tagline)}\n\n{where}"
-        f"{len(runs)} runs of coding agents on kernel problems, {audited} of them audited.\n\n"
+        f"{_some(len(runs), 'run')} of coding agents on kernel problems,"
+        f" {audited} of them audited.\n\n"
         f"{boards}\n\n{_LAYOUT}\n",
     )
 
@@ -140,6 +142,10 @@ def _features() -> Iterator[Mapping[str, object]]:
             case _:
                 inner = [{"name": key, "dtype": own} for key, own in kind.items()]
                 yield {"name": name, "struct": inner}
+
+
+def _some(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _plain(text: str) -> str:
