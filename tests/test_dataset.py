@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,24 @@ def test_runs_of_the_longest_names_have_annotations_of_their_own(
     assert len({one["annotation"] for one in long}) == 2
     for one in long:
         assert f"summary: {one['id'][-1]}" in (out / one["annotation"]).read_text()
+
+
+def test_names_that_are_no_utf_8_leave_lines_that_every_reader_takes(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    odd = {os.fsdecode(b"a\xff.jsonl"): b"{}\n"}
+    folder = make_run(settings.runs / "demo", transcript=odd, audit={})
+    folder.rename(folder.with_name(os.fsdecode(b"odd\xff")))
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    text = (out / "runs.jsonl").read_text()
+    [run] = [one for one in lines(out) if one["id"].startswith("odd")]
+
+    assert "\\ud" not in text
+    assert run["id"] == "odd\\xff"
+    assert run["transcripts"] == ["transcripts/odd%FF/a%FF.jsonl"]
+    for name in [*run["transcripts"], *run["solutions"], run["annotation"]]:
+        assert (out / name).is_file(), name
 
 
 def test_every_run_is_a_line_that_leads_to_its_files(settings: Settings, tmp_path: Path) -> None:

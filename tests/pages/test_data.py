@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,6 +124,20 @@ def test_the_feed_tells_runs_verdicts_and_corrections(out: Path) -> None:
     # The hostile run has no times: its id tells when it began.
     assert sorted(told[2:]) == [("2026-01-02", "run")] * 3
     assert all((out / link.removeprefix(URL)).is_file() for link in links)
+
+
+def test_names_that_are_no_utf_8_leave_files_that_every_reader_takes(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    folder = make_run(settings.runs / "demo")
+    folder.rename(folder.with_name(os.fsdecode(b"odd\xff")))
+    out = build(settings).out
+
+    for name in ("data/runs.json", "data/leaderboard.json", "data/boards/demo/leaderboard.json"):
+        held = (out / name).read_text("utf-8")
+        assert '"odd\\\\xff"' in held
+        assert "\\ud" not in held
 
 
 def test_corrections_of_one_day_are_news_each(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256
@@ -23,6 +24,7 @@ import msgspec
 from kbsite.dataset.card import CARD, LINE, RUNS, Card, card, card_at
 from kbsite.dataset.kept import MARKER, OURS, STAGE, Written, move, others, written
 from kbsite.errors import UsageError
+from kbsite.exports.plain import plain
 from kbsite.model.listing import ListedRun
 from kbsite.pages import listing
 from kbsite.pages.page import Site
@@ -137,14 +139,18 @@ def _line(site: Site, run: ListedRun, folder: Path) -> str:
         "solutions": list(_put(_solutions(stored), folder)),
         "annotation": next(_put(_annotation(stored), folder), None),
     }
-    # In ASCII: a name may hold bytes that are no UTF-8.
-    return json.dumps(told, allow_nan=False) + "\n"
+    return json.dumps(plain(told), allow_nan=False) + "\n"
 
 
 def _put(files: Iterator[tuple[str, Stored]], folder: Path) -> Iterator[str]:
-    for name, file in files:
+    for held, file in files:
+        # Of a name with bytes that are no UTF-8 neither JSON nor the hub knows anything.
+        name = _HALF.sub(lambda half: f"%{ord(half[0]) & 0xFF:02X}", held)
         write_bytes(folder / name, file.read())
         yield name
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _transcripts(stored: StoredRun) -> Iterator[tuple[str, Stored]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
@@ -147,8 +147,16 @@ def filled(whole: str, items: Sequence[bytes]) -> bytes:
 
 
 def inner_json(item: object) -> str:
-    """A record as it stands in a list of an object in indented JSON."""
-    return json_text(item).rstrip().replace("\n", "\n    ")
+    r"""A record as it stands in a list of an object in indented JSON.
+
+    A byte of a name that is no UTF-8 is `\xff`: many readers refuse half of a character.
+    """
+    text = json_text(item)
+    if "\\ud" in text:
+        from kbsite.exports import plain as whole  # what few sites need is not loaded for all
+
+        text = json_text(whole.plain(to_builtins(item)))
+    return text.rstrip().replace("\n", "\n    ")
 
 
 NEXT = ",\n    "
