@@ -310,6 +310,11 @@ PLANTED: dict[str, Planted] = {
             ("half of it", f"<svg {SVG}>", "no well-formed XML", 1),
         )
     },
+    "a picture with a script that stands among no run's files": Planted(
+        "pictures",
+        {**home('<a href="./a/raw/b.svg">x</a>'), "a/raw/b.svg": f"<svg {SVG}><script/></svg>"},
+        "a/raw/b.svg", "is or holds code",
+    ),
     "a list with a script": Planted(
         "pictures", {"data/feed.xml": ATOM.replace("</feed>", f"{XHTML_SCRIPT}</feed>")},
         "data/feed.xml", "a part of a page",

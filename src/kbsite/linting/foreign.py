@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from kbsite.linting import css
 from kbsite.linting.addresses import Inside, Outside, resolved
 from kbsite.linting.page_facts import Kind
+from kbsite.linting.raw_files import is_raw
 from kbsite.linting.reading import MOST_BYTES
 from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
@@ -31,7 +32,7 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
     for path, file in site.files.items():
         if path.endswith(".css"):
             yield from _sheet(site, path)
-        elif path.endswith((".js", ".mjs")) and "/raw/" not in path:
+        elif path.endswith((".js", ".mjs")) and not is_raw(path):
             if path.startswith(_OURS):
                 yield from _script(site, path)
             elif file.size > MOST_BYTES or not _is_data(site.text(path)):

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from kbsite.linting import css
 from kbsite.linting.listed import is_listed, xml_root
+from kbsite.linting.raw_files import is_raw
 from kbsite.linting.site import BuiltSite
 from kbsite.model.finding import Finding, Severity
 
@@ -25,7 +26,7 @@ _INSTRUCTION = re.compile(r"<\?(?!xml\s)([^\s?>]*)")
 def findings(site: BuiltSite) -> Iterator[Finding]:
     """What stands in pictures and lists and is code, or leads out of pictures."""
     for path in site.files:
-        if "/raw/" in path:
+        if is_raw(path):
             continue
         if path.lower().endswith(".svg"):
             yield from _picture(site, path)

@@ -12,6 +12,12 @@ SHOWN_AS_TEXT = frozenset({".json", ".jsonl", ".log", ".py", ".yaml", ".txt", ".
 """How names of runs' own files may end; `pages.page.raw_path` gives them."""
 
 
+def is_raw(path: str) -> bool:
+    """Whether a file of the site is one of a run's own."""
+    head, _, rest = path.partition("/")
+    return head == "runs" and rest.partition("/")[2].startswith("raw/")
+
+
 def findings(site: BuiltSite) -> Iterator[Finding]:
     """Files of runs that a browser would run, and what is in the folder and no file."""
     for refused in site.refused:
@@ -20,9 +26,7 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
         )
         yield Finding(Severity.ERROR, refused.name, message)
     for name in site.files:
-        head, _, rest = name.partition("/")
-        inside = rest.partition("/")[2]
-        if head != "runs" or not inside.startswith("raw/"):
+        if not is_raw(name):
             continue
         suffix = PurePosixPath(name).suffix.lower()
         if suffix not in SHOWN_AS_TEXT:
