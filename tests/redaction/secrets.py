@@ -63,6 +63,14 @@ def _docker_auth(draw: random.Random) -> tuple[str, str]:
     return pair, '{"auths": {"registry.example.org": {"auth": "{}"}}}'
 
 
+def _password_in_base64(draw: random.Random) -> tuple[str, str]:
+    return base64.b64encode(f"{_of(15)(draw)}7aB2x9Q".encode()).decode(), "  password: {}\n"
+
+
+def _hash(draw: random.Random) -> tuple[str, str]:
+    return _of(86, ALNUM + "./")(draw), f"me:$6${_of(16)(draw)}${{}}:19000:0:99999:7:::"
+
+
 def _uuid(draw: random.Random) -> str:
     return "-".join(_of(size, HEX)(draw) for size in (8, 4, 4, 4, 12))
 
@@ -153,6 +161,28 @@ KINDS: Mapping[str, Draw] = {
         "https://discord.com/api/webhooks/{}",
     ),
     "secret in hex": lambda draw: (_of(64, HEX)(draw), 'client_secret: "{}"'),
+    "of PostgreSQL's file": _in("db.internal:5432:prod:app:{}", 12),
+    "of psql": _in("PGPASSWORD={} psql -h db prod", 9),
+    "of mysql": _in("mysql -u root -p{} -h db prod", 12),
+    "of mysqldump": _in("mysqldump --user=me --password='{}' prod", 12),
+    "of redis-cli": _in("redis-cli -h cache -a {} ping", 12),
+    "of mongosh": _in("mongosh -u me -p {} --host db", 12),
+    "of sshpass": _in("SSHPASS={} sshpass -e ssh me@host", 12),
+    "told to sudo": _in("echo '{}' | sudo -S true", 12),
+    "told to docker": _in("echo {} | docker login -u me --password-stdin", 12),
+    "of openssl": _in("openssl rsa -in key -passin pass:{}", 12),
+    "said": _in("The password is `{}`.", 12),
+    "of kubectl": _password_in_base64,
+    "hash of a password": _hash,
+    "of Jupyter": lambda draw: (_of(48, HEX)(draw), "http://127.0.0.1:8888/lab?token={}"),
+    "of Kaggle": lambda draw: (_of(32, HEX)(draw), '{"username":"somebody","key":"{}"}'),
+    "set to a UUID": lambda draw: (_uuid(draw), "SNYK_TOKEN={}"),
+    "named above": _in("- name: API_TOKEN\n  value: {}\n", 25),
+    "named beside": _in('{"Key": "API_TOKEN", "Value": "{}"}', 25),
+    "of setenv": _in("setenv MY_API_KEY {}", 25),
+    "of a table": _in("| MY_API_KEY | {} |", 25),
+    "of a list in Markdown": _in("- **API key:** `{}`", 25),
+    "signed": lambda draw: (_of(64, HEX)(draw), "https://a.example/b?X-Amz-Signature={}"),
     "e-mail": _email,
     "address of a machine": _ip,
     "home": _home,

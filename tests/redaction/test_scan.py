@@ -16,6 +16,7 @@ from kbsite.hiding.files import Seen
 from kbsite.model.redaction import Form, Span, cover, covered
 from kbsite.redaction.gates import RULES
 from kbsite.redaction.known import Known, Value, forms
+from kbsite.redaction.people import People
 from kbsite.redaction.scan import DENIED, SEEN, Looker, merged, must_not_happen, title
 from kbsite.store.files import Stored
 from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
@@ -121,6 +122,12 @@ CLEAN = [
     "machine learning, login and password fields of the form; wandb login and then train",
     "route-fc-12 pat_pattern key_value_pairs sk_linear secret_key_of_nobody fw_kernel_forward_v2",
     '"signature":"EqQBCkYIBRgCKkCvbnVtYmVyc0FuZExldHRlcnMxMjM0NTY3ODkwYWJjZGVmZ2hpag=="',
+    "PWD=/srv/a1b2c3d4 OLDPWD=/root; mysql -u root -ppassword -p; redis-cli -a $PASSWORD ping",
+    "echo y | sudo -S true; docker login -u me --password-stdin < file; unzip -P $SECRET a.zip",
+    "password is required; the token is invalid; USER=postgres USER=$USER; 12:34:56:789 done",
+    "total 12\n-rw-r--r-- 1 root root 5 Jan 1 12:00 a\ndrwxr-xr-x 2 postgres staff 4 Jan 1 b",
+    '{"Action":"pass","Test":"TestA1b2C3d4E5f6"} localhost:5432:5432 a.py:12:5:error:E501',
+    "uses GH_TOKEN --submit-everything, awk '{print $1$2}', $2b$12$ is bcrypt, as-is, key-value",
     "data:image/png;base64," + base64.b64encode(random.Random(1).randbytes(9000)).decode(),
 ]
 
@@ -129,6 +136,68 @@ CLEAN = [
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert hidden(text) == text
     assert hidden(json.dumps({"a": text})) == json.dumps({"a": text})
+
+
+MADE_UP = "Tr0ub4dor&3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["PGPASSWORD={} psql", "export MYSQL_PWD='{}'", "password: {}", "password = {}\nport = 1",
+     "Server=a;User Id=sa;Password={};", '"Env": ["POSTGRES_PASSWORD={}"]', "-e DB_PASS={} image",
+     "--from-literal=password={}", "ansible_become_pass: {}", "mysql -uroot -p'{}' a",
+     "mariadb -p{}", "sshpass -p {} ssh a@b", "sudo -S true <<< '{}'", "echo 'root:{}' | chpasswd",
+     "machine localhost login me password {}", "default login me password {}",
+     "machine a.example.org login me account b password {}", "the password is: {}",
+     "$ cat ~/.pgpass\n10.0.0.5:15432:*:me:{}", "postgres:5432:a:me:{}",
+     "jdbc:oracle:thin:me/{}@a:1",
+     "smbclient //a/b -U me%{}", "lftp -u me,{} a.example.org", "7z x -p{} a.7z",
+     "htpasswd -bc .htpasswd me {}", "mc alias set a http://a:9000 me {}",
+     "ldapsearch -x -w {} -b a"],
+)  # fmt: skip
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_a_password_that_a_person_made_up_is_hidden_where_it_is_told(text: str, deep: int) -> None:
+    told, secret = text.replace("{}", MADE_UP), MADE_UP
+    for _ in range(deep):
+        told = json.dumps(told)
+
+    assert secret not in hidden(told)
+
+
+def test_a_password_ends_where_the_next_field_begins_and_where_its_quotes_do() -> None:
+    cover = "[redacted]xx"
+
+    assert hidden("password=q7Vd2mK9xR4t&next=1") == f"password={cover}&next=1"
+    assert hidden('password="q7Vd2mK9(xR4" if a') == f'password="{cover}" if a'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["total 8\ndrwxr-xr-x 2 {} staff 64 Jan 1 12:00 a\n", "uid=1000({}) gid=100(users)",
+     "USER={}\n", "Access: (0644/-rw-r--r--)  Uid: ( 1000/ {})", "ustar  \0{}\0",
+     "ustar\x0000{}\0\0"],
+)  # fmt: skip
+def test_a_person_is_known_by_what_a_system_says(text: str) -> None:
+    data = text.replace("{}", "marianne").encode()
+
+    assert LOOKER.look(data).people == {b"marianne"}
+    assert "marianne" not in hidden(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["drwxr-xr-x {}/{} 0 2026-01-01 a", "drwxr-xr-x a/{} 0 2026-01-01 a", "ustar\x0000{}\0\0",
+     "\n{}:x:1000:1000:", "groups=27(sudo),1000({})", "chown -R {}:{} a", "su - {}\n",
+     "ssh -l {} a", "whoami\n{}\n", '{"stdout": "{}"}', '{"content":"{}\\n"}',
+     "\n{} 12 0.0 0.1 12 5 pts/0", "\n{}  pts/0  a", "12 gpu a {}  R  1:00", "Gid: ( 1000/ {})"],
+)  # fmt: skip
+def test_a_name_that_is_known_is_hidden_where_a_system_says_it(text: str) -> None:
+    looker = Looker(again=(People([b"marianne"]).looked,))
+    data = text.replace("{}", "marianne").encode()
+    found = looker.look_again(data, 0, len(data)).spans
+
+    assert b"marianne" not in covered(data, found)
+    assert not looker.look_again(b"say marianne is it", 0, 18).spans
 
 
 SURROUNDED = {
@@ -142,6 +211,8 @@ SURROUNDED = {
     "in JSON of ASCII alone": '{"a": "     1\\u2192{}\\n"}',
     "coloured in JSON": '{"a": "\\u001b[32m{}\\u001b[0m"}',
     "in an address": "https://a.example/?q=a%20{}%20b",
+    "coloured by jq": '{"a": "\\u001b[34;1m\\"api_key\\"\\u001b[0m\\u001b[1;39m:\\u001b[0m'
+    ' \\u001b[0;32m\\"{}"}',
     "set in an address": "https://a.example/?q=key%3D{}%26b",
 }
 """What programs put around a word, so that a letter or a digit stands before it."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from kbsite.late import late
 from kbsite.redaction.rules import AFTER, Rule
-from kbsite.redaction.values import is_key_in_hex, is_placeholder, is_random
+from kbsite.redaction.values import is_key_in_hex, is_password, is_placeholder, is_random
 
 _QUOTE: Final = rb"\\{0,4}[\"'`]"
 _GAP: Final = (
@@ -37,9 +37,13 @@ _LOGIN: Final = late(
 _SSHPASS: Final = late(
     rb"sshpass -p[ ]{0,3}(?:" + _QUOTE + rb")?([^\s\\\"'`$<-][^\s\\\"'`$]{3,200})"
 )
+_SAID: Final = late(
+    rb"(?i)pass(?:word|phrase) is:?[ ]{1,2}[*]{0,2}(?:" + _QUOTE + rb")?(" + _WORD + rb"{8,200})"
+)
 _NETRC: Final = late(
-    AFTER + rb"machine" + _GAP + rb"[A-Za-z0-9_-]{1,100}\.[A-Za-z0-9_.:-]{1,100}" + _GAP + rb"login"
-    + _GAP + _WORD + rb"{1,200}" + _GAP + rb"password" + _GAP + rb"(" + _WORD + rb"{4,200})"
+    AFTER + rb"(?:machine" + _GAP + rb"[A-Za-z0-9_.:-]{1,200}|default)" + _GAP + rb"login"
+    + _GAP + _WORD + rb"{1,200}" + _GAP + rb"(?:account" + _GAP + _WORD + rb"{1,200}" + _GAP
+    + rb")?password" + _GAP + rb"(" + _WORD + rb"{4,200})"
 )  # fmt: skip
 _JAR: Final = late(
     rb"(?:TRUE|FALSE)(?:\t|\\{1,4}t)/[^\s\\]{0,100}(?:\t|\\{1,4}t)(?:TRUE|FALSE)(?:\t|\\{1,4}t)"
@@ -92,7 +96,7 @@ def _is_password(value: bytes) -> bool:
 
 
 def _is_kept(value: bytes) -> bool:
-    return not is_placeholder(value)
+    return not is_placeholder(value) and value.lower() not in _EXAMPLES
 
 
 _EXAMPLES: Final = frozenset(b"pass passwd password secret test".split())
@@ -103,7 +107,8 @@ _LOOKS: Final[
     ((b"-u", b"--user"), "flag", _USER, _is_password),
     ((b"wandb login", b"authtoken"), "flag", _LOGIN, _is_password),
     ((b"sshpass",), "flag", _SSHPASS, _is_kept),
-    ((b"machine",), "netrc", _NETRC, _is_kept),
+    ((b"word is", b"phrase is"), "flag", _SAID, is_password),
+    ((b"login",), "netrc", _NETRC, _is_kept),
     ((b"TRUE", b"FALSE"), "cookie", _JAR, _is_kept),
     ((b'"auth',), "basic-auth", _AUTH, is_pair),
 )

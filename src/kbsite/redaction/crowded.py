@@ -18,8 +18,10 @@ FREE: Final = 4000
 EACH: Final = 320
 """Bytes for each further unit. Of real transcripts the densest has 700."""
 
-CHEAP: Final = 128
-"""Bytes for each of what costs next to nothing to find: homes, and values that are known."""
+CHEAP: Final = 32
+"""Bytes for each of what costs next to nothing to find: homes, and values that are known.
+
+A line of `ls -l` has an owner and a group, and fifty bytes."""
 
 READ: Final = 2048
 """Bytes that one pattern of the standard library looks at while one match is dealt with."""

@@ -13,14 +13,16 @@ from itertools import groupby
 from typing import Final
 
 from kbsite.model.redaction import Form
-from kbsite.redaction import names, personal
+from kbsite.redaction import clients, names, owners, personal
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.encoded import JSON_GATE, URL_GATE, fragments
 from kbsite.redaction.rules import NEAR, TOKENS, Rule
 from kbsite.redaction.services import SERVICES
 
 ALL_TOKENS: Final = (*TOKENS, *SERVICES)
-RULES: Final[tuple[Rule, ...]] = (*ALL_TOKENS, *names.NAMES, *personal.PERSONAL)
+RULES: Final[tuple[Rule, ...]] = (
+    *ALL_TOKENS, *names.NAMES, *personal.PERSONAL, *owners.OWNERS
+)  # fmt: skip
 
 _SHORT: Final = 4
 """Digits of base64 that may stand anywhere by chance, unless as many go on as a token has."""
@@ -48,7 +50,8 @@ def gate() -> Automaton:
     """What tells in some bytes that something to be hidden may stand near."""
     gates = [*(rule.gate for rule in RULES if rule.gate), JSON_GATE, URL_GATE]
     short = [piece + _GOES_ON for piece in _fragments() if len(piece) == _SHORT]
-    return _automaton([*gates, *short], [piece for piece in _fragments() if len(piece) > _SHORT])
+    long = (piece for piece in _fragments() if len(piece) > _SHORT)
+    return _automaton([*gates, *short], [*long, *clients.GATES])
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,51 +10,86 @@ from kbsite.late import late
 from kbsite.redaction import commands
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.rules import AFTER, Rule
-from kbsite.redaction.values import is_hash, is_key_in_hex, is_placeholder, is_random, is_uuid
+from kbsite.redaction.values import (
+    is_hash,
+    is_key_in_hex,
+    is_made_up,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_uuid,
+)  # fmt: skip
 
 _ESCAPES: Final = rb"\\{0,4}"
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
-_KINDS: Final = rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?"
+_KINDS: Final = rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?|_pass|_auth"
 _MARK: Final = rb"(?:[\"'`]|&quot;|&#3[49];|&#x27;)"
 _OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
+_COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB]|\\{1,4}x1[bB]|\\{1,4}033|\\{1,4}e)\[[0-9;]{0,16}m"
+_SPACED: Final = rb"[ \t]{1,3}(?:\|[ ]{1,3}|--body[ =])?"
+"""What stands between the name of a variable and its value in a table, or behind `setenv`."""
 
 
-def _between(gap: bytes) -> bytes:
+def _between(gap: bytes, colours: bytes = b"") -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
     gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}n){0,16}"
-    assigned = _MARK + rb"?\]?" + gaps + rb"(?::=|=>|[:=])" + gaps + _OPEN + b"?"
+    assigned = (
+        _MARK + rb"?\]?" + colours + gaps + rb"(?::=|=>|[:=]\*{0,2})" + colours + gaps + colours
+        + _OPEN + b"?" + colours
+    )  # fmt: skip
     listed = (
         _MARK + gaps + rb"," + lines + _OPEN + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps
         + _OPEN + b")?"
     )  # fmt: skip
-    return _ESCAPES + rb"(?:" + assigned + b"|" + listed + rb"|>|&gt;)"
+    below = _MARK + rb"?(?:\n|\\{1,4}n)[ \t#+]*value:" + gaps + _OPEN + b"?"
+    beside = _MARK + b" value=" + _OPEN
+    forms = b"|".join((assigned, listed, below, beside))
+    return _ESCAPES + rb"(?:" + forms + rb"|>|&gt;)"
 
 
 _NAMED: Final = late(
-    rb"(?i)(?:" + _KINDS + rb")(?P<between>" + _between(rb"\s") + rb")(?P<value>" + _VALUE
-    + rb"{8,512})(?P<after>[(\[]?)"
+    rb"(?i)(?:" + _KINDS + rb")(?P<between>" + _between(rb"\s", b"(?:" + _COLOUR + b"){0,3}")
+    + rb"|(?P<spaced>" + _SPACED + _OPEN + rb"?))(?P<value>" + _VALUE + rb"{8,512})"
+    rb"(?P<after>[(\[]?)"
 )  # fmt: skip
-_ENTITY: Final = late(rb"&(?:[lg]t|quot|amp|#x?[0-9A-Fa-f]{2})\Z")
 _NAMED_GATE: Final = (
-    rb"(?i:(?:" + _KINDS + rb")" + _between(rb"[ \t]") + rb")" + _VALUE + b"{8}"
+    rb"(?i:(?:" + _KINDS + rb")(?:" + _between(rb"[ \t]") + _VALUE + rb"{8}|"
+    + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[))"
 )  # fmt: skip
-_NAMED_AT: Final = Automaton([_NAMED_GATE])
+_SPACED_GATE: Final = (
+    rb"_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)" + _SPACED + _OPEN + b"?" + _VALUE + b"{8}"
+)
+_NAMED_GATES: Final = (_NAMED_GATE, _SPACED_GATE)
+_NAMED_AT: Final = Automaton(_NAMED_GATES)
+_ENTITY: Final = late(rb"&(?:[lg]t|quot|amp|#x?[0-9A-Fa-f]{2})\Z")
 _NAME: Final = late(rb"[A-Za-z0-9_.-]*\Z")
 _STRONG: Final = late(
     rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
-    rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws)[_.-]?"
-    rb"(?:key|token)|secret|passw|pwd|passphrase|credential"
+    rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"
+    rb"fernet|preshared)[_.-]?(?:key|token)|secret|passw|pwd|passphrase|credential"
 )
 _API: Final = late(rb"(?i)(?:api|access|auth)[_-]?(?:key|token)|client[_-]?secret")
 _PUBLIC: Final = late(rb"(?i)pub|cache|trading")
 _OPENED: Final = late(_MARK + rb"\Z|(?<!=)>\Z|&gt;\Z")
 _PARTS: Final = late(rb"[:=|@&?*]|[_-].*[_-]")
-_IDENTIFIER: Final = late(rb"[:=|&?]|[_.-].*[_.-]")
-_PASSWORD: Final = late(rb"(?i)passw|pwd|passphrase")
+_IDENTIFIER: Final = late(rb"[:=|?]|&(?=[A-Za-z_&(])|[_.-].*[_.-]")
+_PASSWORD: Final = late(rb"(?i)passw|pwd|passphrase|_pass(?![a-z])|_auth(?![a-z_])")
+_SET: Final = late(rb"(?:\A|[^a-z])[A-Z0-9_]{2,}=\\{0,4}[\"'`]?\Z")
+"""A variable of the environment, as a shell or a list of them has it."""
+_CAPITALS: Final = late(rb"[A-Z][A-Z0-9_]*\s")
+_NAMES_END: Final = (b"key", b"token", b"ecret", b"sword", b"pwd")
+_NEXT: Final = late(rb"&[A-Za-z_][A-Za-z0-9_.-]{0,40}=")
+"""Where the next field of a form or an address begins."""
+_REST: Final = late(rb"[^\s\\\"'`<>]{0,200}+(?=\\{0,4}[\"'`])")
+_LOGIN: Final = late(
+    rb"(?:login\(\s{0,3}|username\\{0,4}\"\s?:\s?\\{0,4}\"[^\"\\]{1,64}\\{0,4}\",\s{0,8}\\{0,4}\")\Z"
+)
+"""What tells of a `key` that it is one to log in with, as W&B and Kaggle have it."""
+_OF_JUPYTER: Final = late(rb"(?i)token=\Z")
 _BEARER: Final = late(
     rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
-    rb"[\"'`]?(?:bearer|basic|token|api-?key|key)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
+    rb"[\"'`]?(?:bearer|basic|token|api-?key|key|ssws)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
     rb"([A-Za-z0-9+/=_.~-]{12,})"
 )  # fmt: skip
 _USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})@[A-Za-z0-9\[]")
@@ -65,22 +101,23 @@ _COOKIE: Final = late(
     rb"(?:" + _ESCAPES + rb"[\"'`])?(?=[^\r\n])"
 )
 _COOKIE_END: Final = late(rb"[\r\n\"'`]")
+_JUPYTER: Final = 48
+"""Digits of a token of Jupyter's, which is as long as no hash."""
 LONGEST_COOKIE: Final = 2000
 """Bytes of a header in which something is hidden."""
 _CRUMB: Final = late(rb"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})=*")
 _QUOTE: Final = late(rb"[\"'`]")
-_BLOCK: Final = late(rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
-_BLOCK_END: Final = late(rb"-----END ")
+_BLOCK: Final = late(
+    rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: [0-9]{1,3}"
+)
+_BLOCK_END: Final = late(rb"-----END |Private-MAC")
 _LINE: Final = late(rb"[A-Za-z0-9+/=]{4,}")
 LONGEST_BLOCK: Final = 12_000
 """Bytes of a private key, escapes included: one of 8192 bits is shorter."""
 
 NAMES: Final = (
-    Rule(
-        "named-secret", "value of a name such as api_key",
-        _NAMED_GATE,
-        pattern=_NAMED,
-    ),
+    *(Rule("named-secret", "value of a name such as api_key", gate, pattern=_NAMED)
+      for gate in _NAMED_GATES),
     Rule(
         "bearer", "token of a header",
         rb"(?i:bearer |authorization\\{0,4}[\"'`]?[ ]{0,3}[:=])", pattern=_BEARER,
@@ -96,6 +133,7 @@ NAMES: Final = (
     ),
     Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20,}@"),
     *commands.COMMANDS,
+    Rule("private-key", "private key", rb"Private-Lines: ", pattern=_BLOCK),
     Rule(
         "private-key", "private key", rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,
         encoded=(b"-----BEGIN PRIVATE", b"-----BEGIN RSA PRIV", b"-----BEGIN OPENSSH PRIV",
@@ -160,42 +198,75 @@ def _blocks(data: bytes, start: int, end: int) -> Iterator[Found]:
 def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
     past = start
     for at, _ in _NAMED_AT.find(data, start, end):
-        one = _NAMED.match(data, at) if at >= past else None
+        one = _named_at(data, at) if at >= past else None
+        if one and one["value"][-5:].lower().endswith(_NAMES_END):
+            # What one name says is another: {"name": "API_TOKEN", "value": "..."}.
+            inner = _NAMED_AT.next(data, one.start("value"), one.end() + 60)
+            one = (_named_at(data, inner[0]) if inner else None) or one
         if one is None:
             continue
         past = one.end()
-        name = _NAME.search(data, max(0, at - 40), at)
-        value = _ENTITY.sub(b"", one["value"]).rstrip(b".:,;!?*")
-        whole = (name[0] if name else b"") + one[0][: one.start("value") - one.start()]
-        if _is_secret(
-            whole, value, opened=bool(_OPENED.search(one["between"])), called=bool(one["after"])
-        ):
+        value, closed = _value(data, one)
+        if _is_secret(data, one, value, closed=closed):
             yield one.start("value"), one.start("value") + len(value), "named-secret"
 
 
-def _is_secret(name: bytes, value: bytes, *, opened: bool, called: bool) -> bool:
+def _named_at(data: bytes, at: int) -> re.Match[bytes] | None:
+    """A name and its value; those of a table or of `setenv` only where it is all capitals."""
+    one = _NAMED.match(data, at) or _NAMED.match(data, at + 1)
+    return one if one and (one["spaced"] is None or _CAPITALS.match(data, one.start())) else None
+
+
+def _value(data: bytes, one: re.Match[bytes]) -> tuple[bytes, bool]:
+    """A value as far as it goes, and whether it stands in quotes or between tags."""
+    value = _ENTITY.sub(b"", one["value"])
+    after = _NEXT.search(value) if b"&" in value else None
+    if after:
+        return value[: after.start()], False
+    before = one["between"] or one["spaced"]
+    if before[-1:] in (b'"', b"'", b"`"):
+        rest = _REST.match(data, one.start("value") + len(value))
+        return value + (rest[0] if rest else b""), True
+    return value.rstrip(b".:,;!?*"), bool(_OPENED.search(before))
+
+
+def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool) -> bool:
+    found = _NAME.search(data, max(0, one.start() - 40), one.start())
+    before = found[0] if found else b""
+    name = before + one[0][: one.start("value") - one.start()]
     if is_placeholder(value):
         return False
     strong = bool(_STRONG.search(name))
     if is_uuid(value):
-        return bool(_API.search(name))
+        return bool(_API.search(name) or _SET.search(name))
     if is_hash(value):
-        return strong and is_key_in_hex(value)
+        own = len(value) == _JUPYTER and _OF_JUPYTER.search(name)
+        return bool(own) or (is_key_in_hex(value) and (strong or _logs_in(data, one.start())))
+    digits = value.rstrip(b"=")
     if _PASSWORD.search(name):
-        return is_random(value, 2.7) if opened else _is_password(value, called=called)
+        return _is_password(name, digits, closed=closed, called=bool(one["after"]))
     if not strong:
-        return not _PUBLIC.search(name) and _is_long(value)
+        return not _PUBLIC.search(name) and _is_long(digits)
     return len(value) >= 12 and is_random(value, 3.2)
+
+
+def _logs_in(data: bytes, at: int) -> bool:
+    """Whether what stands before a name says that its value lets somebody in."""
+    return bool(_LOGIN.search(data, max(0, at - 120), at))
 
 
 def _is_long(value: bytes) -> bool:
     return len(value) >= 24 and not _PARTS.search(value) and is_random(value, 4.0)
 
 
-def _is_password(value: bytes, *, called: bool) -> bool:
-    """Whether what stands without quotes behind the word is none of a program's own names."""
+def _is_password(name: bytes, value: bytes, *, closed: bool, called: bool) -> bool:
+    """Whether what stands behind the word is none of a program's own names."""
+    if value.startswith((b"/", b"~", b".")) and (not closed or b"pwd" in name.lower()):
+        return False  # where a shell is
+    if closed or _SET.search(name):
+        return is_password(value) and (closed or not called)
     plain = not called and not _IDENTIFIER.search(value)
-    return plain and len(value) > 9 and is_random(value, 3.0)
+    return plain and ((len(value) > 9 and is_random(value, 3.0)) or is_made_up(value))
 
 
 def _block(data: bytes, start: int) -> Iterator[Found]:
@@ -216,6 +287,6 @@ _LOOKS: Final = (
     ((b"bearer", b"authorization"), _bearers),
     ((b"://",), _addresses),
     ((b"cookie", b"-b "), _cookies),
-    ((b"private key",), _blocks),
+    ((b"private key", b"private-lines"), _blocks),
 )
 """What is looked for only where one of some words stands, in small letters."""

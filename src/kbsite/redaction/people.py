@@ -19,14 +19,32 @@ _WORD: Final = rb"(?:\b|" + ESCAPED + b")"
 _BEFORE: Final = re.compile(
     rb"(?i)(?:-(?:home|Users)-|~|" + _WORD + rb"(?:user|username|user_name|login|logname"
     rb"|owner|author|account)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|"
-    + _WORD + rb"[ug]id=[0-9]+\(|" + _WORD + rb"groups=[0-9]+\()\Z"
+    + _WORD + rb"[ug]id=[0-9]+\(|" + _WORD + rb"groups=[0-9]+\(|,[0-9]+\(|[ug]id: \( *[0-9]+/ *|"
+    rb"whoami(?:\s{1,2}|\\{1,4}n)|ustar(?:\x0000|  \x00)(?:[^\x00]{1,32}\x00{1,31})?)\Z"
 )  # fmt: skip
+_NEAR: Final = 48
+"""Bytes before a name in which stands what tells that it is a person's, but for a listing."""
+_CALLED: Final = re.compile(
+    _WORD + rb"(?:chown|chgrp|su|sudo|ssh|id|groups|usermod|useradd|adduser|runuser|passwd|crontab"
+    rb"|squeue|loginctl)(?: -[a-zA-Z]{0,8})* (?:[a-z0-9_.-]{1,32}:)?\Z"
+)
+"""Programs that are told whom to ask for."""
+_ANSWER: Final = re.compile(
+    rb"\"(?:stdout|content|text|output|aggregated_output|result)\\{0,4}\": ?\\{0,4}\"\Z"
+)
+_ANSWERED: Final = re.compile(rb"(?:\\{1,4}[nr]){0,2}\\{0,4}\"")
+"""Before and behind what is all that a program said: `whoami`, most of the time."""
 # Nearly all that is asked about are owners and groups of files in a listing: it is asked first.
-_LISTED: Final = re.compile(rb"(?i)[-dl][-rwxst]{9}[@+.]?\s+[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?\Z")
+_LISTED: Final = re.compile(
+    rb"(?i)[-dl][-rwxst]{9}[@+.]?\s+(?:[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?|(?:[A-Za-z0-9_.-]+/)?)\Z"
+)
 _FOLDER: Final = (b"-home-", b"-Users-", b"/home/", b"/Users/")
 """The ends of most that tells a person before a name: harnesses name folders by whole paths. What
 stands right behind a slash is found by its path, but not where it is coloured."""
-_AFTER: Final = re.compile(rb"@[A-Za-z0-9-]{2,}[:.~$ \\\x1b]|@[A-Za-z0-9.-]+\Z")
+_AFTER: Final = re.compile(
+    rb"@[A-Za-z0-9-]{2,}[:.~$ \\\x1b]|@[A-Za-z0-9.-]+\Z|:[x*!]?:[0-9]+:|[ ]+(?:pts/|tty)[0-9]"
+    rb"|[ ]+[0-9]+[ ]+[0-9]+\.[0-9][ ]+[0-9]+\.[0-9][ ]|[ ]+(?:R|PD|CG)[ ]+[0-9]"
+)
 _SHARED: Final = (
     rb"/(?:scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
     rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,4}/"
@@ -34,7 +52,7 @@ _SHARED: Final = (
 """Folders of machines that many use, in which each has one of their name."""
 _APART: Final = rb"[^/\\A-Za-z0-9_]"
 _BEGINS: Final = b"(?:" + b"|".join((*ESCAPES, _APART)) + b")"
-_STARTS: Final = tuple(map(re.compile, (_APART, *ESCAPES, _SHARED)))
+_STARTS: Final = tuple(map(re.compile, (_APART, *ESCAPES, _SHARED, b"ustar\0" + b"00")))
 _COLOURS: Final = rb"(?:(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,16}[mK]){1,4}"
 _COLOURING: Final = (b"m", b"K")
 _COLOURED: Final = re.compile(_COLOURS + rb"\Z")
@@ -48,7 +66,9 @@ class People:
         # Most names within a path are found by its path; those are many, and none is looked at.
         self._names = frozenset(islice(names, MOST))
         names = [re.escape(name) for name in sorted(self._names)]
-        pieces = [_BEGINS + name + rb"[^A-Za-z0-9_/]" for name in names]
+        pieces = [_BEGINS + name + rb"[^A-Za-z0-9_]" for name in names]
+        # Groups in what `tar -tv` says, and owners in its archives.
+        pieces += [b"(?:/|ustar\x0000)" + name + rb"[ \x00]" for name in names]
         pieces += [_SHARED + name + rb"[^A-Za-z0-9_.-]" for name in names]
         self._gate = Automaton(pieces)
 
@@ -73,7 +93,7 @@ class People:
 
     def _is_told(self, data: bytes, at: int, first: int, last: int) -> bool:
         """Whether what stands around a name says that it is a person's."""
-        if data[at : at + 1] == b"/":
+        if data[at : at + 1] == b"/" and first > at + 1:
             return True
         if data[first - 1 : first] in _COLOURING:
             colour = _COLOURED.search(data, max(0, first - 80), first)
@@ -83,4 +103,11 @@ class People:
         before, after = data[max(0, first - 80) : first], data[last : last + 64]
         if before.endswith(_FOLDER) or _LISTED.search(before):
             return True
-        return bool(_BEFORE.search(before) or _AFTER.match(after))
+        if before.endswith(b'"') and _ANSWER.search(before) and _ANSWERED.match(after):
+            return True
+        if _AFTER.match(after):
+            return True
+        near = before[-_NEAR:]
+        if near.endswith((b" ", b":")) and _CALLED.search(near):
+            return True
+        return bool(_BEFORE.search(near))

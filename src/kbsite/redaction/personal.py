@@ -65,10 +65,9 @@ PERSONAL: Final = (
          encoded=(b"/home/", b"/Users/")),
     Rule("email", "e-mail address", rb"[A-Za-z0-9_+%-]@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]",
          must_not_happen=False),
-    Rule("ip", "IP address", rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}",
-         must_not_happen=False),
-    Rule("ip", "IP address", rb"2[0-9a-fA-F]{3}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{0,4}:",
-         must_not_happen=False),
+    # From the last digit of the first number on: what counts digits has states for each of them.
+    Rule("ip", "IP address", rb"[0-9]\.[0-9]+\.[0-9]+\.[0-9]", must_not_happen=False),
+    Rule("ip", "IP address", rb"[0-9a-fA-F]:[0-9a-fA-F]+:[0-9a-fA-F]*:", must_not_happen=False),
     Rule("host", "name of a machine", rb"Linux [A-Za-z][A-Za-z0-9.-]+ [0-9]+\.[0-9]+\.",
          must_not_happen=False),
 )  # fmt: skip
@@ -88,6 +87,19 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
         for one in _HOST.finditer(data, start, end):
             if not is_generic(one[1]) and one[1] != b"localhost":
                 yield one.start(1), one.end(1), "host"
+
+
+def is_address(text: bytes) -> bool:
+    """Whether a match of the automaton tells that an address may stand there."""
+    return text[1:2] in (b".", b":") and not text.strip(b"0123456789.abcdefABCDEF:")
+
+
+def begins(data: bytes, at: int, text: bytes) -> int:
+    """Where the address begins of which a match of the automaton tells; -1 where there is none."""
+    if text[1:2] == b".":
+        return max(0, at - 2)
+    # Public ones of version 6 begin with a 2; most that is written so is the time of day.
+    return at - 3 if at >= 3 and data[at - 3 : at - 2] == b"2" else -1
 
 
 def addresses(data: bytes, start: int, end: int, *, private: bool) -> Iterator[Found]:

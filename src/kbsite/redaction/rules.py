@@ -159,10 +159,15 @@ TOKENS: Final = (
         "telegram-token", "token of a bot of Telegram", rb"[0-9]:AA[0-9A-Za-z_-]{20}",
         (b":AA",), library="telegram_token",
     ),
-    Rule(
-        "discord-token", "token of a bot of Discord",
-        rb"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}", (b".",),
-        library="discord", varied=True, begins=b".",
+    # It begins with the digits of an id in base64: what looks for its points has states for each
+    # of the six letters between them, wherever a point stands.
+    *(
+        Rule(
+            "discord-token", "token of a bot of Discord",
+            start + rb"[DTjz][AEIMQUYcgk][0-5w-z][MNO][DTjz]", (b".",),
+            library="discord", varied=True, begins=start,
+        )
+        for start in (b"M", b"N", b"O")
     ),
     Rule(
         "jwt", "JSON Web Token", rb"eyJ[A-Za-z0-9_-]+\.\.?[A-Za-z0-9_-]{8}", (b"eyJ",),

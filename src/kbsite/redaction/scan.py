@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
-from kbsite.redaction import library, names, personal
+from kbsite.redaction import clients, library, names, owners, personal
 from kbsite.redaction.crowded import AGAIN, AROUND, CHEAP, FREE, Effort, Past, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
@@ -35,6 +35,9 @@ DEEPEST: Final = 2
 
 WIDEST: Final = 8192
 """Bytes behind a match in which something may begin, where matches follow each other."""
+
+PASSED: Final = 0.05
+"""Units that a match of the automaton costs that is passed over at once."""
 
 _RULES_OF: Final = {
     begins: tuple(rule for rule in ALL_TOKENS if rule.begins == begins)
@@ -192,10 +195,12 @@ class _Pass(Struct):
                 found = found_by.next(self.data, past - AGAIN, last) if past < end else None
                 continue
             self._at = at
-            self.effort.spent += 1
+            self.effort.spent += PASSED if personal.is_address(text) else 1
             yield from self._around(at, text)
-            # Deep within what is hidden nothing has to be found once more.
-            found = found_by.next(self.data, max(at + len(text), min(self._deep, last)), last)
+            # Deep within what is hidden nothing has to be found once more. What a word begins
+            # behind is left to be seen.
+            behind = at + len(text) - text.endswith(b":")
+            found = found_by.next(self.data, max(behind, min(self._deep, last)), last)
 
     def _around(self, at: int, text: bytes) -> Iterator[Hit]:
         """What a match of the automaton tells."""
@@ -203,10 +208,24 @@ class _Pass(Struct):
             yield from self._decoded(at, *encoded)
         elif form := escape(text):
             yield from self._unescaped(at, form)
-        elif _is_address(text):
-            yield from self._addresses(at, at + len(text))
+        elif personal.is_address(text):
+            yield from self._addresses(at, at + len(text), text)
+        elif owners.tells(text):
+            yield from self._owners(at, text)
+        elif clients.names(text):
+            yield from self._client(at, text)
         else:
             yield from self._near(at, at + len(text), text)
+
+    def _owners(self, at: int, text: bytes) -> Iterator[Hit]:
+        self.effort.read(owners.READ)
+        for start, end in owners.found(self.data, at, text):
+            yield self._hit(start, end, "home")
+
+    def _client(self, at: int, text: bytes) -> Iterator[Hit]:
+        self.effort.read(clients.READ)
+        for start, end, rule_id in clients.found(self.data, at, text):
+            yield self._hit(start, end, rule_id)
 
     def _near(self, start: int, end: int, text: bytes) -> Iterator[Hit]:
         """All that begins around a match, unless it was looked for there already."""
@@ -237,12 +256,13 @@ class _Pass(Struct):
         for at, until, rule_id in personal.found(self.data, first, near):
             yield self._hit(at, until, rule_id)
 
-    def _addresses(self, first: int, last: int) -> Iterator[Hit]:
+    def _addresses(self, first: int, last: int, text: bytes) -> Iterator[Hit]:
+        start = personal.begins(self.data, first, text)
+        if start < 0:
+            return
+        self.effort.spent += 1 - PASSED
         # A number of version 6 goes on for a while; nothing else is looked at twice.
-        start, end = (
-            max(0, first),
-            min(len(self.data), last + (40 if b":" in self.data[first:last] else 4)),
-        )
+        end = min(len(self.data), last + (40 if b":" in text else 4))
         for at, until, rule_id in personal.addresses(
             self.data, start, end, private=self.looker.private
         ):
@@ -306,10 +326,6 @@ class _Pass(Struct):
         for span in self.looker.known.found(view.data, 0, len(view.data)):
             start, end = view.place(span.start, span.end)
             yield Span(start, end, span.rule, view.form), b""
-
-
-def _is_address(text: bytes) -> bool:
-    return text[:1].isdigit() and not text.strip(b"0123456789.abcdefABCDEF:")
 
 
 def _whole(data: bytes, span: Span) -> Span:

@@ -70,6 +70,9 @@ _BEGINNINGS: Final[tuple[tuple[str, str, tuple[bytes, ...], bytes], ...]] = (
     ("cursor-key", "key of Cursor", (b"crsr_",), _HEX + b"{64}"),
     ("kaggle-token", "token of Kaggle", (b"KGAT_",), _HEX + b"{32}"),
     ("jina-key", "key of Jina", (b"jina_",), rb"[A-Za-z0-9_-]{50,}"),
+    ("sonar-token", "token of Sonar", (b"sqp_", b"squ_", b"sqa_"), _HEX + b"{40}"),
+    ("alibaba-key", "key of Alibaba Cloud", (b"LTAI5t",), ALNUM + b"{14,24}"),
+    ("tencent-key", "key of Tencent Cloud", (b"AKID",), ALNUM + b"{32}"),
     ("dynatrace-token", "token of Dynatrace", (rb"dt0c01\.", rb"dt0s16\."),
      rb"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
 )  # fmt: skip
@@ -91,6 +94,9 @@ _LIKE_WORDS: Final[tuple[tuple[str, str, bytes, bytes, bytes], ...]] = (
     ("resend-key", "key of Resend", b"re_", ALNUM + b"{8}_" + ALNUM + b"{24}", _ENDS),
     ("crates-token", "token of crates.io", b"cio", ALNUM + b"{32}", _ENDS),
     ("firecrawl-key", "key of Firecrawl", b"fc-", _HEX + b"{32}", _ENDS),
+    ("mailgun-key", "key of Mailgun", b"key-", _HEX + b"{32}", _ENDS),
+    ("modal-token", "token of Modal", b"ak-", ALNUM + b"{22}", _ENDS),
+    ("modal-token", "token of Modal", b"as-", ALNUM + b"{22}", _ENDS),
 )  # fmt: skip
 """Tokens that begin as other words do: what has to follow to be looked at closely, and the rest."""
 
@@ -118,6 +124,35 @@ SERVICES: Final = (
     Rule(
         "azure-signature", "signed address of Azure", rb"sig=[A-Za-z0-9%+/]{12}", (b"sig=",),
         late(AFTER + rb"sig=([A-Za-z0-9%+/]{40,}=?)"), varied=True,
+    ),
+    Rule(
+        "signed-address", "signed address of a store",
+        rb"(?:Signature|Security-Token)=[A-Za-z0-9%+/_~-]{12}", (b"Signature=", b"Security-Token="),
+        late(rb"[?&](?:X-Amz-|X-Goog-)?(?:Signature|Security-Token)=([A-Za-z0-9%+/_~.-]{20,2000}=*)"),
+        varied=True, must_not_happen=False, told=2200,
+    ),
+    Rule(
+        "password-hash", "hash of a password",
+        rb"\$(?:2[abxy]\$[0-9]{2}\$|[156]\$[./A-Za-z0-9=]+\$[./A-Za-z0-9]|y\$j|apr1\$|argon2)"
+        rb"|pbkdf2_sha",
+        (b"$2", b"$1$", b"$5$", b"$6$", b"$y$", b"$apr1$", b"$argon2", b"pbkdf2_sha"),
+        late(
+            rb"(?:\$2[abxy]\$[0-9]{2}\$(?=[./A-Za-z0-9]{53}(?![./A-Za-z0-9]))"
+            rb"|\$(?:1|apr1)\$[./A-Za-z0-9]{1,8}\$(?=[./A-Za-z0-9]{22}(?![./A-Za-z0-9]))"
+            rb"|\$[56]\$(?:rounds=[0-9]{1,9}\$)?[./A-Za-z0-9]{1,16}\$(?=[./A-Za-z0-9]{43})"
+            rb"|\$y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$(?=[./A-Za-z0-9]{40})"
+            rb"|\$argon2[id]{1,2}\$v=[0-9]{1,3}\$[a-z0-9=,]{1,60}\$[A-Za-z0-9+/]{8,90}\$"
+            rb"|pbkdf2_sha[0-9]{1,3}\$[0-9]{3,8}\$[A-Za-z0-9]{1,64}\$)"
+            rb"([./A-Za-z0-9+]{20,90})"
+        ),
+    ),
+    Rule(
+        "hook", "address of a hook", rb"webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/",
+        (b"webhook.office.com/", b"hooks.zapier.com/"),
+        late(
+            rb"(?:webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/[0-9]{1,12}/)"
+            rb"([A-Za-z0-9@/_-]{6,300})"
+        ),
     ),
     Rule(
         "discord-hook", "address of a hook of Discord", rb"discord(?:app)?\.com/api/webhooks/",

@@ -25,6 +25,8 @@ _KINDS = bytes(
 )
 _CHANGES = (b"a0", b"A0", b"0a", b"0A", b"aA")
 _HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
+_WORD = re.compile(rb"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}|[./~].*")
+_MARKS = re.compile(rb"[!@#%^*+~]|&(?![A-Za-z_(&])")
 
 
 @lru_cache(256)
@@ -38,6 +40,27 @@ def entropy(value: bytes) -> float:
 def is_placeholder(value: bytes) -> bool:
     """Whether a value says that it is none."""
     return _PLACEHOLDER.stands_in(value) or len(set(value)) < 5
+
+
+def is_given(value: bytes) -> bool:
+    """Whether what stands where a program is given a password is one: no word, path or example."""
+    return not is_placeholder(value) and not _WORD.fullmatch(value)
+
+
+def is_made_up(value: bytes) -> bool:
+    """Whether a value is what a person makes up who is told to use digits and marks as well."""
+    return (
+        len(value) >= 8
+        and bool(_MARKS.search(value))
+        and bool(re.search(rb"[0-9]", value))
+        and bool(re.search(rb"[A-Za-z]{2}", value))
+        and is_given(value)
+    )
+
+
+def is_password(value: bytes) -> bool:
+    """Whether a value is a password that a machine drew, or that a person made up as told."""
+    return is_random(value, 2.7) or is_made_up(value)
 
 
 def is_hash(value: bytes) -> bool:
@@ -73,4 +96,4 @@ def is_random(value: bytes, least: float) -> bool:
 
 def is_key_in_hex(value: bytes) -> bool:
     """Whether a value of hexadecimal digits is as long as keys are."""
-    return len(value) in _HASH_LENGTHS and entropy(value) >= 3.0
+    return len(value.removeprefix(b"0x")) in _HASH_LENGTHS and entropy(value) >= 3.0

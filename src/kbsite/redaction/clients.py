@@ -1,0 +1,113 @@
+"""Passwords that programs are given in a way of their own: a letter, a place, their input.
+
+Each look is made only where the automaton found the words that name the program, which most
+transcripts never say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.late import late
+from kbsite.redaction.values import is_given
+
+_QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
+_SECRET: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`|;]{3,200})"
+Found = tuple[int, int, str]
+
+_PGPASS: Final = late(
+    rb"[^\s\\:\"'`]{1,100}:(?:[0-9]{2,5}|\*):[^\s\\:\"'`]{1,100}:[^\s\\:\"'`]{1,100}:" + _SECRET
+)
+_ORACLE: Final = late(rb"thin:[A-Za-z0-9_$#]{1,60}/" + rb"([^\s\\\"'`@]{4,100})@")
+
+READ: Final = 700
+"""Bytes that are read around the words that name a program."""
+
+_BEFORE: Final = 300
+"""Bytes before a program's name in which what is piped into it may stand."""
+
+_BEHIND: Final = 400
+"""Bytes of a command line that are read."""
+
+_LINE: Final = late(rb"(?:[^\r\n\\]|\\{1,4}[\"'/])*")
+"""The rest of a command line, however often it stands in a string."""
+
+_DATABASE: Final = late(rb"[ ](?:-p|--password[ =])" + _QUOTE + _SECRET)
+_LETTER: Final = {
+    letter: late(rb"[ ]-(?:" + letter + rb")[ ]?" + _QUOTE + _SECRET)
+    for letter in (b"a|-pass", b"p|-password", b"w|y", b"p", b"P")
+}  # fmt: skip
+_PERCENT: Final = late(rb"[A-Za-z0-9_.\\/-]{1,80}%" + _SECRET)
+_COMMA: Final = late(rb"[ ](?:-u|--user)[ ]?" + _QUOTE + rb"[A-Za-z0-9_.@-]{1,80}," + _SECRET)
+_HTPASSWD: Final = late(
+    rb"htpasswd[ ](?:-[A-Za-z0-9]{1,8}[ ]){0,3}-[A-Za-z]{0,8}b[A-Za-z]{0,8}[ ]"
+    rb"(?:-[A-Za-z0-9]{1,8}[ ]){0,3}(?:[^\s\\-][^\s\\]{0,200}[ ])?[^\s\\]{1,80}[ ]"
+    + _QUOTE + _SECRET
+)  # fmt: skip
+_ALIAS: Final = late(
+    rb"mc alias set [^\s\\]{1,80} [^\s\\]{1,200} [^\s\\]{1,80} " + _QUOTE + _SECRET
+)
+_WORD_BEHIND: Final = late(
+    rb"(?:requirepass|pass:|_access_key|_session_token|PASS=)[ ]{0,3}" + _QUOTE + _SECRET
+)
+_INPUT: Final = late(rb"<<<[ ]{0,2}" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?" + _SECRET)
+_PIPED: Final = late(
+    rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?" + _SECRET
+    + _QUOTE + rb"[ ]?\|[ ]?(?:[^\s|;\\]{1,60}[ ]){0,8}\Z"
+)  # fmt: skip
+
+_PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]] = (
+    ((b"mysql ", b"mysqldump ", b"mysqladmin ", b"mysqlimport ", b"mysqlsh ", b"mysqlcheck ",
+      b"mariadb ", b"mariadb-dump ", b"mariadb-admin "), (_DATABASE,)),
+    ((b"redis-cli ", b"valkey-cli "), (_LETTER[b"a|-pass"],)),
+    ((b"mongo ", b"mongosh ", b"mongodump ", b"mongorestore ", b"mongoexport ", b"mongoimport ",
+      b"docker login ", b"podman login ", b"registry login ", b"cqlsh ", b"oc login "),
+     (_LETTER[b"p|-password"],)),
+    ((b"ldapsearch ", b"ldapmodify ", b"ldapadd ", b"ldapwhoami "), (_LETTER[b"w|y"],)),
+    ((b"smbclient ",), (_PERCENT,)),
+    ((b"lftp ",), (_COMMA,)),
+    ((b"htpasswd ",), (_HTPASSWD,)),
+    ((b"mc alias set ",), (_ALIAS,)),
+    ((b"7z x ", b"7z a ", b"7z e ", b"7za x ", b"7za a ", b"unrar x "), (_LETTER[b"p"],)),
+    ((b"unzip -", b"zip -"), (_LETTER[b"P"],)),
+    ((b"oracle:thin:",), (_ORACLE,)),
+    ((b"requirepass ", b"SSHPASS=", b"-pass pass:", b"-passin pass:", b"-passout pass:",
+      b"set aws_secret_access_key ", b"set aws_session_token "), (_WORD_BEHIND,)),
+)  # fmt: skip
+"""What is looked for on the rest of the line behind the words that name a program."""
+_FED: Final = (b"sudo -S", b"sudo -kS", b"chpasswd", b"--password-stdin", b"passwd --stdin")
+"""Programs that read a password from what is piped into them."""
+_KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
+"""What tells of the file in which clients of PostgreSQL keep passwords, a line each."""
+_LOOKS: Final = {
+    **{word: looks for words, looks in _PROGRAMS for word in words},
+    **dict.fromkeys(_FED, (_INPUT,)),
+    **dict.fromkeys(_KEPT, (_PGPASS,)),
+}  # fmt: skip
+
+GATES: Final = tuple(_LOOKS)
+"""Words that name the programs, for the automaton."""
+
+
+def names(text: bytes) -> bool:
+    """Whether a match of the automaton names a program."""
+    return text in _LOOKS
+
+
+def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
+    """What a program that is named at a place is given there to know whoever runs it."""
+    line = _LINE.match(data, at, at + _BEHIND)
+    end = line.end() if line else at
+    if text in _KEPT:
+        at, end = max(0, at - _BEFORE // 3), at + _BEHIND
+    for pattern in _LOOKS[text]:
+        for one in pattern.finditer(data, at, end):
+            if is_given(one[1]):
+                yield *one.span(1), "flag"
+    if text in _FED:
+        first = max(0, at - _BEFORE)
+        piped = _PIPED.search(data[first:at])
+        if piped and is_given(piped[1]):
+            yield first + piped.start(1), first + piped.end(1), "flag"

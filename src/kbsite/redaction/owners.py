@@ -1,0 +1,62 @@
+"""Names of persons that what a system says of files and of who is there tells, and no path does.
+
+A listing is told by its first line: where a name stands in it again is found once it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kbsite.late import late
+from kbsite.redaction.personal import is_generic
+from kbsite.redaction.rules import AFTER, Rule
+
+READ: Final = 800
+"""Bytes of a listing in which owners are looked for."""
+
+_NAME: Final = rb"([A-Za-z_][A-Za-z0-9_.-]{1,31})"
+_LISTED: Final = late(
+    rb"(?:[r-][w-][xsS-]){2}[r-][w-][xtT-][.+@]?[ ]{1,4}[0-9]{1,9}[ ]{1,9}" + _NAME + rb"[ ]"
+)
+_SAID: Final = late(
+    rb"(?:uid=[0-9]{1,10}\(|Uid:[ ]\([ ]{0,9}[0-9]{1,10}/[ ]{0,9})" + _NAME + rb"\)"
+)
+_SET: Final = late(AFTER + rb"USER=" + _NAME + rb"(?![A-Za-z0-9_.$(-])")
+_TAPE: Final = late(rb"ustar(?:\x0000|  \x00)" + _NAME + rb"\x00")
+_LOOKS: Final = {b"uid=": _SAID, b"Uid:": _SAID, b"USER": _SET, b"usta": _TAPE, b"tota": _LISTED}
+
+OWNERS: Final = tuple(
+    Rule("home", "home folder of a person", gate, must_not_happen=False)
+    for gate in (
+        rb"total [0-9]+(?:\.[0-9])?[KMGT]?(?:\n|\\{1,4}n)[dl-][r-]", rb"uid=[0-9]+\(",
+        b"Uid:", b"USER=", b"ustar",
+    )
+)  # fmt: skip
+"""What `ls -l`, `id`, `stat`, `env` and the heads of an archive of tar say."""
+
+_SERVICES: Final = frozenset(
+    b"adm airflow apache avahi backup bin centos daemon dbus dhcpcd elasticsearch fedora ftp games"
+    b" gitlab-runner gnats grafana halt hadoop http httpd kafka list lp mail man messagebus mongodb"
+    b" munge mysql named news nfsnobody nginx ntp nvidia-persistenced ollama opc operator owner"
+    b" polkitd postfix postgres prometheus proxy rabbitmq redis slurm spark ssh sshd staff sudo"
+    b" sync sys syslog systemd-network systemd-resolve systemd-timesync tape tomcat"
+    b" tss tty uucp uuidd wheel www www-data zookeeper".split()
+)
+"""Who owns files and is no person, beside those whose homes are nobody's."""
+
+Found = tuple[int, int]
+
+
+def tells(text: bytes) -> bool:
+    """Whether a match of the automaton tells who somebody is."""
+    return text[:4] in _LOOKS
+
+
+def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
+    """Where the names stand that a match of the automaton at a place tells."""
+    end = at + READ if text[:1] == b"t" else at + len(text) + 80
+    for one in _LOOKS[text[:4]].finditer(data, at, end):
+        name = one[1].lower()
+        if not (is_generic(name) or name in _SERVICES):
+            yield one.span(1)
