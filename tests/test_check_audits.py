@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from kbsite.build import build
 from kbsite.check import check
 from kbsite.check.audits import around
+from kbsite.check.remarks import MOST as REMARKS
 from kbsite.model.finding import Finding
 from kbsite.store.settings import Settings
 from tests.conftest import CLEAN, MakeRun, MakeSettings
@@ -275,3 +277,36 @@ def test_what_is_written_for_a_test_is_what_is_read(audited: Any) -> None:
     folder = audited(WRITTEN)
     read = yaml.safe_load((folder / "audit.yaml").read_text())
     assert json.loads(json.dumps(read, default=str))["quotes"][0]["lines"] == [4, 5]
+
+
+def test_an_audit_of_thousands_of_unproven_quotes_gets_a_few_remarks_and_one_of_the_rest(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path)
+    wrong = {"file": "solution.py", "lines": [1], "text": "nothing of it"}
+    told = {**CLEAN, "quotes": [wrong] * 2000}
+    make_run(settings.runs / "demo", audit=told)
+    remarks = found(settings.runs, settings)
+    unmet = [one for one in build(settings).unmet if "not proven" in one.message]
+
+    assert len(remarks) == REMARKS + 1
+    assert remarks[-1].text.endswith("error: 201 remarks in all, 101 not made here")
+    assert [one.key for one in unmet] == [*(f"quotes[{number}]" for number in range(20)), "quotes"]
+    assert unmet[-1].message == "2000 quotes are not proven in all, 1980 not named here"
+
+
+@pytest.mark.parametrize("key", ["verdict", "effect", "quotes[0].nobody", "x", "file", "leak"])
+def test_a_value_of_a_megabyte_is_not_repeated(
+    audited: Callable[[str], Path], make_settings: MakeSettings, tmp_path: Path, key: str
+) -> None:
+    long = "y" * 900_000
+    text = {
+        "verdict": f"verdict: {long}\n", "effect": f"{WRITTEN}effect: {long}\n",
+        "quotes[0].nobody": WRITTEN.replace("    label", f"    {long}: a\n    label"),
+        "x": f"{WRITTEN}{long}: 1\n", "file": WRITTEN.replace("check.log", long),
+        "leak": f"{WRITTEN}leak: {long}\n",
+    }[key]  # fmt: skip
+    remarks = found(audited(text), make_settings(tmp_path))
+
+    assert remarks
+    assert all(len(one.text) < 1500 for one in remarks)

@@ -6,13 +6,17 @@ It is no fault of a file, so no page is left out for it; a strict build fails on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
-from kbsite.model.finding import Finding, Severity
+from kbsite.model.finding import Finding, Severity, short
 from kbsite.pages.page import Site
 from kbsite.store.parsing import InvalidFileError, read_text
 from kbsite.store.places import lines_of
 from kbsite.store.runs import AUDIT, StoredRun
+
+NAMED = 20
+"""Unproven quotes of an audit that are named; the others are counted."""
 
 
 def unmet(site: Site, config: Path) -> Iterator[Finding]:
@@ -36,13 +40,19 @@ def unread(site: Site, config: Path) -> Iterator[Finding]:
 
 
 def _unproven(site: Site, stored: StoredRun) -> Iterator[Finding]:
-    """A warning for each quote of a run's audit that does not stand where it says."""
+    """A warning for each of the first quotes of an audit that do not stand where they say."""
     proofs = enumerate(site.proofs.get(stored.run.id, ()))
     doubtful = {f"quotes[{number}]": proof for number, proof in proofs if not proof.proven}
     path = stored.folder / AUDIT
-    for (key, proof), line in zip(doubtful.items(), _lines(path, list(doubtful)), strict=True):
-        message = f"not proven: {proof.quote.file}: {proof.state.sentence}"
+    named = dict(islice(doubtful.items(), NAMED))
+    for (key, proof), line in zip(named.items(), _lines(path, list(named)), strict=True):
+        message = f"not proven: {short(proof.quote.file)}: {proof.state.sentence}"
         yield Finding(Severity.WARNING, str(path), message, line, key)
+    if len(doubtful) > NAMED:
+        message = (
+            f"{len(doubtful)} quotes are not proven in all, {len(doubtful) - NAMED} not named here"
+        )
+        yield Finding(Severity.WARNING, str(path), message, key="quotes")
 
 
 def _lines(path: Path, keys: Sequence[str]) -> list[int | None]:

@@ -350,3 +350,17 @@ def test_the_line_of_each_top_key_is_that_of_its_text(data: dict[str, Any], inde
     for key, at in zip(data, lines_of(text, [f".{key}" for key in data]), strict=True):
         assert at is not None
         assert rows[at - 1].startswith(" " * indent + f'"{key}"')
+
+
+@pytest.mark.parametrize("read", [json_record, yaml_record])
+def test_a_wrong_value_is_repeated_as_far_as_anybody_reads(tmp_path: Path, read: Any) -> None:
+    path = tmp_path / "thing"
+    path.write_text(json.dumps({"format": 1, "title": "a", "colour": "x" * 900_000}))
+    with pytest.raises(InvalidFileError) as caught:
+        read(path, Thing)
+    (error,) = caught.value.errors
+
+    assert error.key == "colour"
+    assert "Invalid enum value" in error.message
+    assert error.message.endswith("…; expected one of red, green or null")
+    assert len(error.message) < 300

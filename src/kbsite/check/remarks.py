@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kbsite.model.finding import Finding, Severity
+from kbsite.model.finding import Finding, Severity, short
 from kbsite.store.records import InvalidFileError, lines_of, read_text
+
+MOST = 100
+"""Remarks on one record that are made; the others are counted."""
+
+
+LONGEST = 1000
+"""Characters of a remark: it may repeat what the record says."""
 
 
 class Remarks:
@@ -32,8 +39,15 @@ class Remarks:
         except InvalidFileError:
             # It was read a moment ago; without it there are no lines to name.
             text = ""
-        lines = lines_of(text, [f".{key}" for _, key, _ in self._said])
-        return [
-            Finding(severity, str(self._path), message, line, key)
-            for (severity, key, message), line in zip(self._said, lines, strict=True)
+        named, rest = self._said[:MOST], self._said[MOST:]
+        lines = lines_of(text, [f".{key}" for _, key, _ in named])
+        found = [
+            Finding(severity, str(self._path), short(message, LONGEST), line, short(key))
+            for (severity, key, message), line in zip(named, lines, strict=True)
         ]
+        if rest:
+            bad = any(severity is Severity.ERROR for severity, _, _ in rest)
+            message = f"{len(self._said)} remarks in all, {len(rest)} not made here"
+            severity = Severity.ERROR if bad else Severity.WARNING
+            found.append(Finding(severity, str(self._path), message))
+        return found

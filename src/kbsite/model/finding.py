@@ -31,6 +31,15 @@ class Finding:
         return one_line(f"{place}: {self.severity.value}: {subject}{self.message}")
 
 
+SHORT = 200
+"""Characters of what a file says that a remark repeats."""
+
+
+def short(text: str, most: int = SHORT) -> str:
+    """`text`, or how it begins: files are anybody's, and a value may be a megabyte."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def one_line(text: str) -> str:
     """`text` with escapes for what would break the line or act on a terminal."""
     if text.isprintable():

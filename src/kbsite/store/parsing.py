@@ -19,7 +19,7 @@ import yaml
 
 from kbsite.errors import InputError, KbsiteError
 from kbsite.late import late
-from kbsite.model.finding import one_line
+from kbsite.model.finding import one_line, short
 from kbsite.store.at_once import read_at_once
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
 
@@ -53,7 +53,7 @@ def invalid(
     message: str, path: Path, *, line: int | None = None, key: str | None = None
 ) -> InvalidFileError:
     """A file with one error."""
-    name = None if key is None else one_line(key)
+    name = None if key is None else one_line(short(key))
     return InvalidFileError([InputError(one_line(message), path=path, line=line, key=name)])
 
 
@@ -194,7 +194,7 @@ def yaml_data(path: Path, text: str) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
-        message = f"not valid YAML: {error.problem or error.context}"
+        message = f"not valid YAML: {short(error.problem or error.context or '')}"
         raise invalid(message, path, line=line) from error
     except yaml.reader.ReaderError as error:
         message = f"not valid YAML: {error.reason}"
@@ -216,7 +216,7 @@ def _refuse(event: yaml.Event, path: Path, depth: int) -> None:
         raise invalid(message, path, line=line)
     tag = getattr(event, "tag", None)
     if tag:
-        raise invalid(f"the tag {tag} is not read; write a plain value", path, line=line)
+        raise invalid(f"the tag {short(tag)} is not read; write a plain value", path, line=line)
 
 
 def _refuse_twice(node: yaml.Node, path: Path) -> None:

@@ -29,7 +29,7 @@ from typing import (
 import msgspec
 
 from kbsite.errors import InputError
-from kbsite.model.finding import one_line
+from kbsite.model.finding import one_line, short
 from kbsite.store.parsing import (
     LIMIT_BYTES,
     LIMIT_YAML_BYTES,
@@ -140,8 +140,8 @@ def _explained(error: msgspec.ValidationError, name: str, hint: object) -> tuple
     """The key at or within `name` that is wrong, and what is wrong with it."""
     match = _PLACE.fullmatch(str(error))
     what, rest = (match["what"], match["path"] or "") if match else (str(error), "")
-    what = what.replace("`", "")
-    key = one_line(name + rest)
+    what = short(what.replace("`", ""))
+    key = one_line(short(name + rest))
     if match and match["of_key"]:
         return key, "expected text as keys; put them in quotes"
     if what.startswith("Object missing required field "):
