@@ -74,7 +74,7 @@ def test_of_a_zip_archive_the_members_are_covered(settings: Settings, make_run: 
         shown = archive.read("a.txt")
     (held,) = [file for file in told(built) if file["file"] == "files/a.zip"]
 
-    assert shown == packed_text("[redacted]".ljust(len(one.secret), "x"))
+    assert shown == packed_text("(redacted)".ljust(len(one.secret), "x"))
     assert places_of(built.out, one.secret) == []
     assert held["hits"] == {"openai-key": 1}
     assert held["after"] == hashlib.sha256(raw.read_bytes()).hexdigest()

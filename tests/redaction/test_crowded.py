@@ -93,7 +93,7 @@ def test_a_secret_within_crowded_text_is_hidden(kind: str, tmp_path: Path) -> No
     assert one.secret not in shown
     first, _, third = map(json.loads, shown.split("\n"))
     assert (first["type"], third) == ("said", rows[2])
-    assert first["text"].startswith("[redacted]xxx")
+    assert first["text"].startswith("(redacted)xxx")
 
 
 def as_shown(folder: Path, text: str, name: str = "transcript.jsonl") -> str:
@@ -116,14 +116,14 @@ def test_many_strings_of_one_line_become_one_and_the_lines_around_stay(tmp_path:
     shown = as_shown(tmp_path, f'{{"a": 1}}\n{row}\n{between}\n{{"b": 2}}').split("\n")
 
     assert (shown[0], shown[3]) == ('{"a": 1}', '{"b": 2}')
-    assert json.loads(shown[1]) == "[redacted]" + "x" * (len(row) - 12)
+    assert json.loads(shown[1]) == "(redacted)" + "x" * (len(row) - 12)
 
 
 def test_a_document_of_many_crowded_lines_stays_json(tmp_path: Path) -> None:
     text = json.dumps({"rows": [f"api_key={drawn(20)}" for _ in range(12_000)]}, indent=1)
     shown = as_shown(tmp_path, text, "session.json")
 
-    assert json.loads(shown) == "[redacte"
+    assert json.loads(shown) == "(redacte"
 
 
 def test_crowded_lines_of_a_text_are_hidden_and_no_others(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_crowded_lines_of_a_text_are_hidden_and_no_others(tmp_path: Path) -> Non
     first, whole, last, _ = shown.split("\n")
 
     assert (first, last) == ("first", "last")
-    assert whole.strip("x") == "[redacted]"
+    assert whole.strip("x") == "(redacted)"
 
 
 def test_what_crowds_between_strings_hides_the_line(tmp_path: Path) -> None:
     shown = as_shown(tmp_path, '{"a": ' + hostile("rejected", 200_000) + "}\n{}")
 
-    assert json.loads(shown.split("\n")[0]).startswith("[redacted]x")
+    assert json.loads(shown.split("\n")[0]).startswith("(redacted)x")
     assert shown.endswith("\n{}")
 
 

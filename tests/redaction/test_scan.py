@@ -165,7 +165,7 @@ def test_a_password_that_a_person_made_up_is_hidden_where_it_is_told(text: str, 
 
 
 def test_a_password_ends_where_the_next_field_begins_and_where_its_quotes_do() -> None:
-    cover = "[redacted]xx"
+    cover = "(redacted)xx"
 
     assert hidden("password=q7Vd2mK9xR4t&next=1") == f"password={cover}&next=1"
     assert hidden('password="q7Vd2mK9(xR4" if a') == f'password="{cover}" if a'
@@ -275,7 +275,7 @@ def test_what_stands_instead_says_so_and_keeps_its_shape() -> None:
     token = planted(1, "anthropic").secret
     mail = "write to maria.anders@siemens.com now"
 
-    assert hidden(f"key {token} end") == f"key [redacted]{'x' * (len(token) - 10)} end"
+    assert hidden(f"key {token} end") == f"key (redacted){'x' * (len(token) - 10)} end"
     assert hidden(mail) == "write to xxxxx.xxxxxx@xxxxxxx.xxx now"
     assert hidden("from 93.184.216.34:80") == "from xx.xxx.xxx.xx:80"
     assert hidden("cd /home/maria/x") == "cd /home/xxxxx/x"

@@ -299,7 +299,7 @@ def test_values_of_the_environment_and_of_files_are_hidden(
 
     assert denied_of(chosen) == (b"four words of nothing", b"Maria Anders", b"build-host-7")
     assert (built.out / "runs" / "one" / "raw" / "check.log").read_bytes() == (
-        b"[redacted]xx on [redacted]xx: [redacted]xxxxxxxxxxx; four words of something"
+        b"(redacted)xx on (redacted)xx: (redacted)xxxxxxxxxxx; four words of something"
     )
     assert built.hidden == {"denied": 3}
     (tmp_path / "deny.txt").write_text("Maria Anders\n")
@@ -376,13 +376,34 @@ def test_what_was_wrong_with_a_run_tells_no_secret_and_no_person(
         assert places_of(out, "marianne") == []
 
 
+def test_an_audit_whose_values_are_secrets_stays_yaml(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    one = planted(4, "github").secret
+    quote = {"file": "check.log", "lines": [1], "text": one, "label": one}
+    told = {"summary": one, "implication": one, "quotes": [quote], "verdict": "interesting"}
+    make_run(settings.runs / "demo", run_id="one", audit=told, files={"check.log": one.encode()})
+    built = build(settings)
+    (stored,) = read(settings, hiding=Hiding(Redact())).runs
+    shown = looked_over(read(settings, hiding=Hiding(Redact())), stored)
+
+    assert built.findings == ()
+    assert stored.audit is not None
+    assert stored.audit.summary == f"(redacted){'x' * (len(one) - 10)}"
+    assert [proof.state for proof in shown.proofs["one"]] == [ProofState.PROVEN]
+
+
 def test_a_key_in_the_command_line_of_a_run_is_hidden(
     settings: Settings, make_run: MakeRun
 ) -> None:
     key = planted(4, "api key").secret
-    make_run(settings.runs / "demo", command=("claude", "--api-key", key, "-p", "go"))
+    short = planted(4, "said").secret
+    command = ("claude", "--api-key", key, "--token", short, "-p", "go")
+    make_run(settings.runs / "demo", command=command)
+    built = build(settings)
 
-    assert places_of(build(settings).out, key) == []
+    assert places_of(built.out, key) == []
+    assert places_of(built.out, short) == []
 
 
 def test_names_that_become_the_same_are_told_apart(settings: Settings, make_run: MakeRun) -> None:
@@ -392,7 +413,7 @@ def test_names_that_become_the_same_are_told_apart(settings: Settings, make_run:
     shown = [file.name for file in stored.files if file.name.startswith("files/")]
 
     assert len(set(shown)) == 3
-    assert all("[redacted]" in name for name in shown)
+    assert all("(redacted)" in name for name in shown)
 
 
 def test_long_runs_are_looked_at_as_well_with_a_second_core(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,14 @@ ROWS: list[dict[str, object]] = [
 ]  # fmt: skip
 
 
+def zipped(text: str) -> bytes:
+    """An archive of a file that holds a text."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.txt", text * 100)
+    return out.getvalue()
+
+
 @pytest.fixture(name="site", scope="module")
 def _site(
     tmp_path_factory: pytest.TempPathFactory, make_settings: MakeSettings, make_run: MakeRun
@@ -39,7 +49,7 @@ def _site(
         "transcript": {"stdout.jsonl": "\n".join(map(json.dumps, ROWS)).encode()},
         "files": {"samples.jsonl": SAMPLES, "check.log": SAID.encode(),
                   "solution.py": SOLUTION.encode(), "files/notes.md": SOLUTION.encode(),
-                  f"files/{TOKEN}.txt": b"named\n"},
+                  f"files/{TOKEN}.txt": b"named\n", "files/a.zip": zipped(SAID)},
     }  # fmt: skip
     make_run(settings.runs / "demo", **held)
     return build(settings).out

@@ -166,5 +166,5 @@ _LAYOUT = """## Layout
 `peak_fraction` is the time that the hardware's ceilings allow over the measured time, as the
 geometric mean over the shapes; null unless the run passed. A run whose `counts` is false was taken
 out of the ranking by its verdict.
-What stands as `[redacted]` was covered before publication. Made by `kbsite export hf`.
+What stands as `(redacted)` was covered before publication. Made by `kbsite export hf`.
 """

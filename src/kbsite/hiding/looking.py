@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import SEEK_END
 from pathlib import Path
 
 from kbsite.hiding.allowed import allowed
@@ -60,12 +61,15 @@ class Looking:
         }
         hidden = {name: held for name, held in kept.items() if held}
         names = _unique({file.name: seen.name(file.name) for file in files})
-        before, after = {}, {}
+        before, after, sizes = {}, {}, {}
         for file in files:
             if file.name in hidden:
                 before[file.name] = known(file) or _digest(file)
-                after[file.name] = _digest(replace(file, hidden=hidden[file.name]))
-        return Hidden("", hidden, names, before, after)
+                shown = replace(file, hidden=hidden[file.name])
+                after[file.name] = _digest(shown)
+                if hidden[file.name][0].member >= 0:
+                    sizes[file.name] = _size(shown)
+        return Hidden("", hidden, names, before, after, sizes)
 
     def _kept(self, place: str, name: str, spans: Sequence[Span], seen: Seen) -> Iterator[Span]:
         if not self.rules.allow:
@@ -83,6 +87,15 @@ def _digest(file: Stored) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
     except OSError:
         return ""
+
+
+def _size(file: Stored) -> int:
+    """How many bytes the site shows of an archive that is packed anew."""
+    try:
+        with file.open() as stream:
+            return stream.seek(0, SEEK_END)
+    except OSError:
+        return file.size
 
 
 def _unique(names: Mapping[str, str]) -> dict[str, str]:

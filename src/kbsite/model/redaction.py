@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
 
-MARK: Final = b"[redacted]"
+MARK: Final = b"(redacted)"
 
 
 class Form(Enum):
@@ -57,6 +57,8 @@ class Hidden:
     """SHA-256 of the files of which something is hidden, by name."""
     after: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of what the site shows of them."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes that the site shows of archives that are packed anew; all else is as long as it was."""
 
 
 def _all_but_ends(byte: bytes) -> bytes:

@@ -46,7 +46,7 @@ _AFTER: Final = re.compile(
     rb"|[ ]+[0-9]+[ ]+[0-9]+\.[0-9][ ]+[0-9]+\.[0-9][ ]|[ ]+(?:R|PD|CG)[ ]+[0-9]"
 )
 _SHARED: Final = (
-    rb"/(?:scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
+    rb"/(?:u|homes|nethome|scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
     rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,4}/"
 )
 """Folders of machines that many use, in which each has one of their name."""

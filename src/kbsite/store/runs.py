@@ -201,7 +201,10 @@ def read_run(
 def _shown(file: Stored, hidden: Hidden) -> Stored:
     """A file as the site shows it."""
     spans, name = hidden.files.get(file.name, ()), hidden.names.get(file.name, file.name)
-    return replace(file, name=name, hidden=spans) if spans or name != file.name else file
+    if not spans and name == file.name:
+        return file
+    size = hidden.sizes.get(file.name, file.size)
+    return replace(file, name=name, hidden=spans, size=size)
 
 
 def _refuse_unsafe(run: Run, path: Path) -> None:
