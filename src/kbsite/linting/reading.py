@@ -9,12 +9,9 @@ pages are read by copies of this process that end where one takes more than a pa
 from __future__ import annotations
 
 import os
-import resource
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from selectolax.lexbor import SelectolaxError
 
@@ -116,7 +113,7 @@ class _Reading:
     def __call__(self, names: Sequence[str]) -> list[Read]:
         bounded = os.getpid() != self.asking
         if bounded:
-            _bound_memory()
+            beside.bound(MOST_MEMORY)
         return [self._one(self.files[name], bounded=bounded) for name in names]
 
     def _one(self, file: Stored, *, bounded: bool) -> Read:
@@ -138,14 +135,3 @@ class _Reading:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
-def _bound_memory() -> None:
-    """Let this process have so much memory more than it has, and end it when its time is over."""
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    if sys.platform == "linux":
-        held = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (_least(held + MOST_MEMORY, most), most))
-
-
-def _least(wanted: int, most: int) -> int:
-    return wanted if most == resource.RLIM_INFINITY else min(wanted, most)

@@ -1,0 +1,75 @@
+"""A table of Parquet follows if it holds what follows, whichever version of a library wrote it."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbsite.feeds import parquet
+from kbsite.feeds.table import COLUMNS, NUMBER, TRUTH, WHOLE
+from kbsite.verifying import tables
+from tests.verifying.published import copy_of, errors
+
+VALUES: Mapping[str, object] = {WHOLE: 3, NUMBER: 0.5, TRUTH: True}
+ROW = tuple(VALUES.get(kind, "a") for kind in COLUMNS.values())
+ROWS = [ROW, tuple(None for _ in ROW), ROW]
+MADE = parquet.parquet(ROWS)  # type: ignore[arg-type]
+
+
+def written(data: bytes, **options: Any) -> bytes:
+    """What a file holds, written otherwise."""
+    from arro3.io import read_parquet, write_parquet
+
+    out = io.BytesIO()
+    write_parquet(read_parquet(io.BytesIO(data)).read_all(), out, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"created_by": "parquet-rs version 99"}, {"writer_version": "parquet_2_0"},
+     {"dictionary_enabled": False}, {"max_row_group_size": 1}, {"skip_arrow_metadata": True},
+     {"compression": "zstd(3)"}],
+    ids=str,
+)  # fmt: skip
+def test_how_a_table_is_written_does_not_matter(options: dict[str, Any]) -> None:
+    other = written(MADE, **options)
+
+    assert other != MADE
+    assert tables.same(MADE, other)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [ROWS[:2], [*ROWS, ROW], [ROWS[1], ROWS[0], ROW], [("b", *ROW[1:]), *ROWS[1:]],
+     [(None, *ROW[1:]), *ROWS[1:]], []],
+    ids=range(6),
+)  # fmt: skip
+def test_a_table_of_other_rows_is_another(rows: list[Any]) -> None:
+    assert not tables.same(MADE, parquet.parquet(rows))
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", MADE[:-100], MADE[:40] + MADE[60:], b"x" * 9000])
+def test_what_is_no_table_is_another(data: bytes) -> None:
+    assert not tables.same(MADE, data)
+
+
+def test_a_table_that_ends_who_reads_it_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "same", lambda *_: os.abort())
+
+    assert not tables.same(MADE, b"PAR1")
+
+
+def test_a_site_with_a_table_of_another_version_follows(site: Path, tmp_path: Path) -> None:
+    other = copy_of(site, tmp_path / "site")
+    path = other / "data/runs.parquet"
+    data = written(path.read_bytes(), created_by="parquet-rs version 99")
+    path.unlink()
+    path.write_bytes(data)
+
+    assert errors(other) == []
