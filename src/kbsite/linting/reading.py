@@ -133,5 +133,3 @@ class _Reading:
             return Unread(f"takes more than {MOST_MEMORY} bytes of memory to read, {_NO_PAGE}")
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
-
-
