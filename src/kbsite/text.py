@@ -39,14 +39,16 @@ if TYPE_CHECKING:
 
 _NONCHARACTERS = "".join(chr(p * 0x10000 + low) for p in range(17) for low in (0xFFFE, 0xFFFF))
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
     # These reorder or hide the text around them; the tags can spell whole sentences unseen.
     f"\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f{_NONCHARACTERS}]"
-    r"|\r(?!\n)"
 )
 
 _ORDINARY = bytes(range(0x20, 0x7F)) + b"\t\n"
 """ASCII that a page holds and shows as it is."""
+
+_FEW = 30
+"""Signs that are faster put in one by one than all at once."""
 
 
 def visible(text: str) -> str:
@@ -56,30 +58,33 @@ def visible(text: str) -> str:
     is ␍), bytes that were no UTF-8 become `\xff`, lone surrogates `\ud800`, and characters that
     turn the direction of the text around or are never seen `\u202e`.
     """
+    signs = {one: _sign(one) for one in set(_odd(text)) if _HIDDEN.match(one)}
+    if sign := signs.pop("\r", ""):
+        text = "\r\n".join([piece.replace("\r", sign) for piece in text.split("\r\n")])
+    if len(signs) > _FEW:
+        return text.translate({ord(one): sign for one, sign in signs.items()})
+    for one, sign in signs.items():
+        text = text.replace(one, sign)
+    return text
+
+
+def _odd(text: str) -> str:
+    """All that may be hidden in a text, among other things; empty for most."""
     # Most text is ASCII with nothing to hide, and this way of asking is ten times as fast.
-    if text.isascii() and not text.encode("ascii").translate(None, _ORDINARY):
-        return text
-    # Nothing that is hidden is printable: only lines with something else have to be gone through.
-    if _is_plain(text.replace("\r\n", "").replace("\n", "")):
-        return text
-    *ended, last = text.split("\n")
-    seen = [
-        line if _is_plain(line.removesuffix("\r")) else _HIDDEN.sub(_sign, f"{line}\n")[:-1]
-        for line in ended
-    ]
-    return "\n".join((*seen, last if _is_plain(last) else _HIDDEN.sub(_sign, last)))
+    if text.isascii():
+        return text.encode("ascii").translate(None, _ORDINARY).decode("ascii")
+    # Nothing that is hidden is printable: only lines with something else have to be looked at.
+    return "".join([line for line in text.split("\n") if not _is_plain(line)])
 
 
 def _is_plain(line: str) -> bool:
     return line.isprintable() or line.replace("\t", "").isprintable()
 
 
-def _sign(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
+def _sign(hidden: str) -> str:
+    code = ord(hidden)
+    if code < 0x20 or code == 0x7F:
+        return "␡" if code == 0x7F else chr(0x2400 + code)
     if code < 0xA0:
         return f"\\x{code:02x}"
     if 0xDC80 <= code <= 0xDCFF:
