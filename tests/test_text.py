@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from kbsite.terminal import breakable, terminal
+from kbsite.terminal import IN_PLACE, breakable, inner_terminal, terminal
 from kbsite.text import banner, code_lines, json, markdown, picture, plain, unmarked, visible
 
 ROOT = Path(__file__).parents[1]
@@ -389,7 +389,7 @@ def test_broken_sequences_are_seen(text: str, expected: str) -> None:
 def test_a_long_line_of_signs_can_be_broken_and_loses_nothing(sign: str) -> None:
     text = f"before\n{sign * 4000}\nafter {sign}"
     pieces = breakable(text).split("<wbr>")
-    assert "".join(pieces) == terminal(text)
+    assert "".join(pieces) == inner_terminal(text, len(text))
     assert max(len(text_of(piece)) for piece in pieces) <= 1100
     assert len(pieces) >= 4
     assert "<wbr>" not in pieces[-1]
@@ -423,6 +423,30 @@ def test_a_flood_of_codes_comes_to_an_end(text: str) -> None:
     html = terminal(text)
 
     assert {tag for tag, _ in elements(html)} <= {"b", "del", "i", "ins"}
+
+
+def test_a_colour_change_at_each_sign_costs_no_more_than_a_page_can_show() -> None:
+    text = "\x1b[31ma\x1b[44m \x1b[0mb" * 30_000
+    for html, most in ((terminal(text), IN_PLACE), (breakable(text), 20_000)):
+        assert html.count("</i>") == most
+        assert html.replace("<wbr>", "").endswith("a ba b")
+        assert text_of(html) == "a b" * 30_000
+
+
+def test_what_is_coloured_sign_by_sign_is_one_piece() -> None:
+    assert terminal("\x1b[32m.\x1b[0m" * 9 + "\x1b[31mF\x1b[0m\x1b[31mF\x1b[0m [ 1%]") == (
+        "<u>.........</u><i class=a31>FF</i> [ 1%]"
+    )
+
+
+@pytest.mark.parametrize("sign", ["\x00", "\x01\x02", "5%\r", "\udc80\udc81", "\x1b[2Kword é\n"])
+def test_text_full_of_control_characters_is_shown_quickly(sign: str) -> None:
+    text = sign * (1_000_000 // len(sign))
+    started = time.process_time()
+    shown = visible(text)
+    # It took 0.2 to 0.8 seconds, six times what plain text takes to become HTML.
+    assert time.process_time() - started < 0.15
+    assert shown.startswith(visible(sign))
 
 
 # Pictures.

@@ -17,6 +17,10 @@ _STYLES = {_BOLD, _FAINT, 3, 4, 7, 9}
 _BARE = {frozenset({32}): "u", frozenset({_FAINT}): "i"}
 _LETTERS, _GROUNDS = 30, 40
 """The first of eight colours of each; 9 more is the page's own."""
+IN_PLACE = 1_000
+"""Coloured pieces of a text among others: a browser works out the looks of each of them."""
+_ALONE = 20_000
+"""Those of a text that has a page of its own."""
 
 
 def terminal(text: str) -> Markup:
@@ -28,8 +32,8 @@ def terminal(text: str) -> Markup:
     return Markup(inner_terminal(text))  # noqa: S704 - it is escaped there
 
 
-def inner_terminal(text: str) -> str:
-    """The same for who writes HTML by hand."""
+def inner_terminal(text: str, most: int = IN_PLACE) -> str:
+    """The same for who writes HTML by hand; what follows `most` coloured pieces is plain text."""
     if "\x1b[" not in text:
         return inner(text)
     # No sequence holds a sign that is escaped: all is escaped at once, and then taken apart.
@@ -38,13 +42,22 @@ def inner_terminal(text: str) -> str:
     whole = "".join(told)
     if "\r" in whole or visible(whole) != whole:
         told = [visible(piece) for piece in told]
-    pieces, style = told[:1], frozenset[int]()
-    for codes, piece in zip(sequences, told[1:], strict=True):
+    pieces, style, tags, coloured = told[:1], frozenset[int](), _tags(frozenset()), 0
+    for at, codes in enumerate(sequences, start=1):
         style = _known(style, codes) if len(codes) < _LONG else _restyled(style, codes)
-        if piece:
-            opened, closed = _tags(style)
-            pieces.append(f"{opened}{piece}{closed}")
-    return "".join(pieces)
+        if not told[at]:
+            continue
+        opened, closed = _tags(style)
+        # Who colours each of many signs anew, as pytest its dots, colours them once.
+        if opened != tags[0]:
+            pieces.append(tags[1])
+            if coloured == most:
+                return "".join((*pieces, *told[at:]))
+            coloured += bool(opened)
+            pieces.append(opened)
+            tags = opened, closed
+        pieces.append(told[at])
+    return "".join((*pieces, tags[1]))
 
 
 def breakable(text: str) -> Markup:
@@ -54,7 +67,7 @@ def breakable(text: str) -> Markup:
     returns, in the square of its length: a megabyte of them showed nothing for minutes. It lays out
     the pieces between these places one by one; no character is added, and none is moved.
     """
-    lines = inner_terminal(text).split("\n")
+    lines = inner_terminal(text, _ALONE).split("\n")
     whole = (line if len(line) <= _PIECE or line.isascii() else _in_pieces(line) for line in lines)
     return Markup("\n".join(whole))  # noqa: S704 - it is escaped there
 

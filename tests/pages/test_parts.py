@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 
 from kbsite.build import build
 from kbsite.pages.long_text import HEAD, TAIL, WHOLE, LongTexts
-from kbsite.pages.parts import FIRST_STEPS, PART_BYTES, PART_STEPS
+from kbsite.pages.parts import (
+    FIRST_ELEMENTS,
+    FIRST_STEPS,
+    PART_BYTES,
+    PART_ELEMENTS,
+    PART_STEPS,
+)
 from tests.browser.long_session import LONG, LONG_ROUND, ROUNDS, line_of, session
 from tests.conftest import MakeRun, MakeSettings
 
@@ -44,6 +51,26 @@ def test_no_part_is_larger_than_it_may_be(folder: Path) -> None:
     for part in others:
         assert len(STEP.findall(part)) <= PART_STEPS
         assert len(part) <= PART_BYTES + 5000
+
+
+def test_outputs_that_are_all_colours_fill_a_part_with_few_steps(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    flood = "\x1b[31ma\x1b[32mb" * 150
+    rows = []
+    for n in range(60):
+        use = {"type": "tool_use", "id": f"c{n}", "name": "Bash", "input": {"command": "x"}}
+        result = {"type": "tool_result", "tool_use_id": f"c{n}", "content": flood}
+        rows.append({"type": "assistant", "message": {"content": [use]}})
+        rows.append({"type": "user", "message": {"content": [result]}})
+    data = "\n".join(map(json.dumps, rows)).encode()
+    first, *others = parts(pages_of(tmp_path, data, make_settings, make_run))
+
+    # Two parts held 50 and 10,000 elements and more.
+    assert first[first.index('<ol class="steps"') :].count("<") < 2 * FIRST_ELEMENTS + 500
+    assert max(part.count("<") for part in others) < 2 * PART_ELEMENTS + 100
+    assert sum(len(STEP.findall(part)) for part in (first, *others)) == 60
+    assert sum(part.count("<u>b</u>") for part in (first, *others)) == 60 * 150
 
 
 def test_every_step_stands_in_exactly_one_part_in_order(folder: Path) -> None:

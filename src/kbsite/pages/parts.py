@@ -22,10 +22,10 @@ from kbsite.pages.rendered import Rendered
 from kbsite.pages.steps import Item, items, line_ranges
 from kbsite.store.runs import TRANSCRIPT
 
-FIRST_STEPS, FIRST_BYTES = 20, 30_000
+FIRST_STEPS, FIRST_BYTES, FIRST_ELEMENTS = 20, 30_000, 1_500
 """What the run's own page holds at most, so that it opens at once."""
 
-PART_STEPS, PART_BYTES = 50, 100_000
+PART_STEPS, PART_BYTES, PART_ELEMENTS = 50, 100_000, 3_000
 """What every other part holds at most; a single larger item is a part of its own."""
 
 
@@ -161,12 +161,15 @@ def _made(
 ) -> Iterator[File]:
     """The page of a part, filled with as many items as fit, and of its long texts."""
     shown: list[str] = []
-    size = 0
-    steps, room = (FIRST_STEPS, FIRST_BYTES) if part.number == 1 else (PART_STEPS, PART_BYTES)
+    size = elements = 0
+    steps, room, most = PART_STEPS, PART_BYTES, PART_ELEMENTS
+    if part.number == 1:
+        steps, room, most = FIRST_STEPS, FIRST_BYTES, FIRST_ELEMENTS
     for index in range(part.start - 1, len(row)):
         html = rendered.html(index)
         size += len(html)
-        if shown and (len(shown) == steps or size > room):
+        elements += html.count("<") - html.count("</")
+        if shown and (len(shown) == steps or size > room or elements > most):
             reading.long_texts.drop(row[index].anchor)
             break
         shown.append(html)
