@@ -18,6 +18,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const THIN = 0.4; // columns that a mark has at least
   const NEAR = 0.5; // columns beside a mark that still mean it
   let lanes = null;
+  let drawnBy = "steps";
   let cursor = null; // the link to the mark that is pointed at, or stood on
 
   const axisNow = () => axis?.querySelector("input:checked")?.value ?? "steps";
@@ -110,6 +111,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   function draw() {
     const now = axisNow();
+    drawnBy = now;
     map.querySelectorAll(".m-pause").forEach((path) => path.remove());
     for (const { lane, paths, marks } of laid()) {
       const told = spans(lane.dataset[now] ?? "");
@@ -163,10 +165,10 @@ document.addEventListener("transcript", ({ detail: run }) => {
     run.memory.push({
       save: (state) => axisNow() !== "steps" && state.set("axis", axisNow()),
       load(state) {
-        const wanted = axis.querySelector(`[value="${CSS.escape(state.get("axis") ?? "")}"]`);
+        const wanted = axis.querySelector(`[value="${CSS.escape(state.get("axis") ?? "steps")}"]`);
         if (!wanted) return;
         wanted.checked = true;
-        draw();
+        if (drawnBy !== wanted.value) draw();
       },
     });
     KEYS.m = () => {
@@ -402,7 +404,7 @@ document.addEventListener("transcript", ({ detail: run }) => {
       query.value = state.get("q") ?? "";
       regex.checked = state.has("regex");
       cased.checked = state.has("case");
-      if (query.value) search(location.hash.slice(1).replace(LINES, ""));
+      search(location.hash.slice(1).replace(LINES, ""));
     },
   });
 

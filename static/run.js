@@ -423,9 +423,20 @@
   }
   window.addEventListener("hashchange", () => toHash());
 
-  function note(anchor) {
-    history.replaceState(null, "", `#${anchor}`);
+  // A place that somebody went to, by a link or by hand, can be gone back to: what a reader does
+  // there makes an entry of the history of its own, which goes along from then on.
+  const ALONG = "along";
+
+  function write(address) {
+    const stays = location.hash && history.state !== ALONG;
+    try {
+      history[stays ? "pushState" : "replaceState"](ALONG, "", address);
+    } catch {
+      // Who holds a key down is written down too often for some browsers: the address lags behind.
+    }
   }
+
+  const note = (anchor) => `#${anchor}` === location.hash || write(`#${anchor}`);
 
   function follow(event) {
     const link = event.target.closest("a")?.getAttribute("href") ?? "";
@@ -483,6 +494,7 @@
   const memory = []; // what the address says of what is looked for and shown
   const places = []; // each may take an anchor that it knows, and lead there
   let run = null;
+  let recalling = false;
   let recalled = false;
 
   function hands() {
@@ -633,20 +645,20 @@
         if (agent?.value) state.set("agent", agent.value);
       },
       load(state) {
+        active.clear();
         for (const mark of (state.get("show") ?? "").split(",").filter(Boolean)) active.add(mark);
         if (tool) tool.value = state.get("tool") ?? "";
         if (agent) agent.value = state.get("agent") ?? "";
         if (tool && !tool.value) tool.selectedIndex = 0;
         if (agent && !agent.value) agent.selectedIndex = 0;
-        if (narrowed()) narrow();
+        if (narrowed() || main.matches(".narrowed")) narrow();
       },
     });
 
     function remember() {
-      const state = new URLSearchParams();
-      for (const held of memory) held.save(state);
-      const text = state.toString();
-      history.replaceState(null, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
+      const text = told();
+      if (recalling || text === asked().toString()) return;
+      write(`${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
     }
 
     // Hands ---------------------------------------------------------------------------------------
@@ -757,11 +769,33 @@
     if (there) event.target.dispatchEvent(new MouseEvent("click", event));
   });
 
+  const asked = () => new URLSearchParams(location.search);
+
+  function told() {
+    const state = new URLSearchParams();
+    for (const held of memory) held.save(state);
+    return state.toString();
+  }
+
+  function takeUp() {
+    const state = asked();
+    recalling = true;
+    for (const held of memory) held.load(state);
+    recalling = false;
+  }
+
+  // Back and forth: what is looked for and shown is what the address says, as after a reload.
+  window.addEventListener("popstate", async () => {
+    if (location.search) await found();
+    if (!recalled || told() === asked().toString()) return;
+    takeUp();
+    if (location.hash) await toHash();
+  });
+
   async function recall() {
-    const state = new URLSearchParams(location.search);
     if (early) await found();
     else if (["fold", "clock", "keys"].some((name) => kept.get("localStorage", name))) hands();
-    for (const held of memory) held.load(state);
+    takeUp();
     recalled = true;
     const before = placeBefore();
     if (before) history.scrollRestoration = "manual";

@@ -1,0 +1,126 @@
+"""Back and forth on a run's page: places, searches and filters, from disk and from a server."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.finding import find
+from tests.browser.long_session import EDITED, FAILED, ROUNDS, line_of
+
+pytestmark = pytest.mark.browser
+
+PLACE = f"L{line_of(100)}"
+
+
+def entries(page: Page) -> int:
+    return int(page.evaluate("history.length"))
+
+
+def at(page: Page, anchor: str) -> None:
+    """Wait until the reader stands at a step, and sees it."""
+    expect(page.locator(".steps > li.here")).to_have_id(anchor)
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+
+
+def test_back_from_a_search_leads_to_the_permalink_and_forth_to_the_hit(open_run: Open) -> None:
+    page = open_run(f"#{PLACE}")
+    at(page, PLACE)
+    before = entries(page)
+    find(page, "secret thought 5")
+    found = page.locator("#found")
+    expect(found).to_have_text("1 of 11", timeout=15000)
+    page.keyboard.press("Enter")
+    expect(found).to_have_text("2 of 11")
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
+    hit = page.url
+    assert entries(page) == before + 1
+    page.go_back()
+
+    at(page, PLACE)
+    assert page.url.endswith(f"html#{PLACE}")
+    expect(page.locator("#query")).to_have_value("")
+    expect(found).to_have_text("")
+    page.go_forward()
+    expect(found).to_have_text("2 of 11", timeout=15000)
+    assert page.url == hit
+    expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
+    page.reload()
+    expect(found).to_have_text("2 of 11", timeout=15000)
+    page.go_back()
+    at(page, PLACE)
+
+
+def test_keys_go_along_in_one_entry_behind_a_place_that_was_gone_to(open_run: Open) -> None:
+    page = open_run()
+    plain = entries(page)
+    for key in "jjej":
+        page.keyboard.press(key)
+    expect(page.locator(".steps > li.here")).to_have_count(1)
+    assert entries(page) == plain
+    page.evaluate(f"location.hash = '{PLACE}'")
+    at(page, PLACE)
+    for key in "jjs":
+        page.keyboard.press(key)
+    page.keyboard.press("k")
+    expect(page.locator(".steps > li.here")).not_to_have_id(PLACE)
+    assert entries(page) == plain + 2
+    page.go_back()
+
+    at(page, PLACE)
+    page.go_back()
+    expect(page.locator(".steps > li.here")).to_have_class(re.compile("says|message|thought|run"))
+    assert page.url.rpartition("#")[2] not in ("", PLACE)
+
+
+def test_back_takes_filters_and_the_axis_back_that_were_chosen_at_a_permalink(
+    open_run: Open,
+) -> None:
+    page = open_run(f"#{PLACE}")
+    at(page, PLACE)
+    chip = page.get_by_role("button", name=re.compile("^errors"))
+    chip.click()
+    page.keyboard.press("m")
+    expect(page.locator("#axis input[value=time]")).to_be_checked()
+    visible = page.locator(".steps > li:visible")
+    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+    page.go_back()
+
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("main.narrowed")).to_have_count(0)
+    expect(page.locator("#axis-ends")).to_have_text(f"{3 * ROUNDS + 6} steps")
+    at(page, PLACE)
+    page.go_forward()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#axis-ends")).to_have_text("20:01")
+    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+
+
+def test_an_address_that_is_opened_stays_as_it_was_written(open_run: Open) -> None:
+    rest = f"?tool=Write&q=%2Bversion%20=&show=is-edit#L{line_of(EDITED[1]) + 1}"
+    page = open_run(rest)
+    expect(page.locator("#found")).to_have_text(f"2 of {len(EDITED)}", timeout=15000)
+
+    assert page.url.endswith(rest)
+    page.keyboard.press("p")
+    expect(page.locator("#found")).to_have_text(f"1 of {len(EDITED)}")
+    page.go_back()
+    at(page, f"L{line_of(EDITED[1]) + 1}")
+    assert page.url.endswith(rest)
+
+
+def test_a_browser_that_takes_no_more_addresses_goes_on_all_the_same(open_run: Open) -> None:
+    page = open_run()
+    page.evaluate(
+        "() => { for (const name of ['pushState', 'replaceState']) history[name] = () => {"
+        " throw new DOMException('too often', 'SecurityError'); }; }"
+    )
+    for _ in range(4):
+        page.keyboard.press("j")
+
+    expect(page.locator(".steps > li.here")).to_have_id("L3")
+    find(page, "secret thought 5")
+    expect(page.locator("#found")).to_have_text("1 of 11", timeout=15000)
