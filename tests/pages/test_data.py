@@ -171,15 +171,21 @@ def test_the_sitemap_names_pages_that_are_there(out: Path) -> None:
 
 
 def test_pages_name_cards_that_are_there(out: Path) -> None:
-    for page in [out / "demo/index.html", *out.glob("runs/2*/index.html")]:
+    named = (out / "sitemap.xml").read_text()
+    for page in [out / "index.html", out / "demo/index.html", *out.glob("runs/2*/index.html")]:
         tree = html5lib.parse(page.read_text("utf-8"), namespaceHTMLElements=False)
         told = {
             node.attrib["property"]: node.attrib["content"]
             for node in tree.iter("meta") if "property" in node.attrib
         }  # fmt: skip
-        assert (out / told["og:image"].removeprefix(URL)).is_file()
-        assert told["og:url"] == URL + page.relative_to(out).as_posix()
+        [canonical] = [one for one in tree.iter("link") if one.attrib["rel"] == "canonical"]
+        # The one address that the sitemap tells of it, too.
+        assert told["og:url"] == canonical.attrib["href"] == f"{URL}{page.relative_to(out)}"[:-10]
+        assert f"<loc>{told['og:url']}</loc>" in named
         assert told["og:site_name"] == HOSTILE
+        if page.parent == out:
+            continue
+        assert (out / told["og:image"].removeprefix(URL)).is_file()
         assert (out / told["og:image"].removeprefix(URL)).suffix == ".png"
     for card in out.rglob("card.svg"):
         ElementTree.parse(card)

@@ -36,7 +36,7 @@ from kbsite.pages.page import (
     problem_path,
     run_path,
 )
-from kbsite.pages.social import base_url, board_card, bundle_path, run_card
+from kbsite.pages.social import base_url, board_card, bundle_path, canonical, run_card
 from kbsite.standing import digest, plain
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
@@ -287,7 +287,7 @@ def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
         *(hardware_path(hardware) for hardware in site.hardware),
         *(run_path(stored.run.id) for stored in site.every_run),
     ]  # fmt: skip
-    addresses = [f"{base}{_plain(path)}".removesuffix(INDEX) for path in paths]
+    addresses = [canonical(site, path) for path in paths]
     for path, text in sitemap.sitemaps(addresses, base).items():
         yield File(path, text)
     yield File("robots.txt", sitemap.robots(base))

@@ -10,7 +10,7 @@ from kbsite.feeds.cards import Card
 from kbsite.model.board import Board
 from kbsite.pages import facts
 from kbsite.pages.home import audited_in_short
-from kbsite.pages.page import File, Page, Renderer, Site, address, attempt_of
+from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 
@@ -24,6 +24,11 @@ def base_url(site: Site) -> str:
 def published_at(site: Site, path: str) -> str:
     """The address that a file of the site will have."""
     return base_url(site) + address(path, seen_from="").removeprefix("./")
+
+
+def canonical(site: Site, page: str) -> str:
+    """The one address that others are told of a page: the sitemap, cards and search engines."""
+    return published_at(site, page).removesuffix(INDEX)
 
 
 def bundle_path(run_id: str) -> str:
