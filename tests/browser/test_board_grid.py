@@ -215,6 +215,18 @@ def test_the_head_and_the_names_of_a_long_wide_grid_stay_in_sight(open_board: Op
     until(lambda: page.evaluate("scrollY") < before)
 
 
+def test_a_line_ends_the_head_that_stays_in_sight_where_the_system_chooses_the_colours(
+    open_board: Open,
+) -> None:
+    page = open_board(forced_colors="active")
+    line = "th => getComputedStyle(th, '::after').borderBottom"
+    lines = page.locator("table.grid.sticks thead th").evaluate_all(f"all => all.map({line})")
+
+    assert len(lines) > 3
+    # Shadows are not drawn there.
+    assert all(one.startswith("1px solid") for one in lines), lines
+
+
 def test_the_head_stays_where_it_is_in_browsers_that_cannot_scroll_a_box_one_way(
     site: Path, tmp_path: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
