@@ -588,6 +588,38 @@ def test_what_a_script_that_goes_on_named_is_not_told_twice_and_a_failed_one_tol
         assert len(calls(found)[1].edits) == kept
 
 
+SEARCH = 'await tools.web__run({"search_query": [{"q": "tl.dot fp8"}, {"q": "sm_90"}]})'
+
+
+@pytest.mark.parametrize(
+    ("script", "action", "more", "kinds"),
+    [
+        (SEARCH, {"type": "search", "queries": ["tl.dot fp8", "sm_90"]}, {}, ["web"]),
+        (SEARCH, {"type": "search", "query": "tl.dot fp8"}, {}, ["web"]),
+        (SEARCH, {"type": "search", "queries": ["tl.dot fp8", "else"]}, {}, ["web", "web"]),
+        (SEARCH, {"type": "other"}, {}, ["web", "web"]),
+        (SEARCH, {"type": "search", "queries": 7}, {}, ["web", "web"]),
+        (SEARCH, {"type": "search", "query": "sm_90"}, {"results": ["found"]}, ["web", "web"]),
+        ("await tools.web__run(ask())", {"type": "search", "query": "sm_90"}, {}, ["web", "web"]),
+        ("run(1)", {"type": "search", "query": "run(1)"}, {}, ["run", "web"]),
+    ],
+)
+def test_search_that_a_script_names_is_not_told_twice(
+    script: str, action: dict[str, object], more: dict[str, object], kinds: list[str]
+) -> None:
+    query = "tl.dot fp8 ..." if "queries" in action else action.get("query", "")
+    found = events(
+        item("custom_tool_call", name="exec", call_id="c1", input=script),
+        event("web_search_end", call_id="exec-1", query=query, action=action, **more),
+        item("custom_tool_call_output", call_id="c1", output="Script completed\nOutput:\nfound"),
+        event("web_search_end", call_id="exec-2", query=query, action=action),
+    )
+    assert [call.tool_kind.value for call in calls(found)] == [*kinds, "web"]
+    assert [one.output for one in found if isinstance(one, ToolResult) if one.call_id == "c1"] == [
+        "Script completed\nOutput:\nfound"
+    ]
+
+
 def test_change_that_a_script_computes_is_told_by_the_record() -> None:
     changes = {
         "/w/a": {"type": "add", "content": "x\n"},

@@ -64,6 +64,17 @@ class Record(Struct, frozen=True, kw_only=True):
             recorded=self._more(result.output),
         )
 
+    def is_asked_in(self, script: str) -> bool:
+        """Whether it tells of a search in the web that stands in a script, word for word."""
+        if self.tool != "web_search" or self.arguments.get("results"):
+            return False
+        action = mapping(self.arguments.get("action"))
+        asked = [value for key, value in action.items() if key != "type"]
+        told = [one for value in asked for one in (value if isinstance(value, list) else [value])]
+        # Of several queries the first stands for all.
+        query = text(self.arguments.get("query")).removesuffix(" ...")
+        return bool(told) and all(isinstance(one, str) and one in script for one in [*told, query])
+
     def _more(self, output: str) -> Mapping[str, object] | str:
         more = {key: value for key, value in self.kept.items() if not _said(value, output)}
         return more or ""

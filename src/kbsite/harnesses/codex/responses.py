@@ -91,7 +91,7 @@ def _called(thread: Thread, row: Row, tool: str, given: object) -> list[Event]:
     call = calls.call(tool, given, call_id=call_id, **row.place)
     thread.opened(call_id, tool)
     if tool == "exec":
-        thread.told(call_id, call.edits)
+        thread.told(call_id, call)
     return [call]
 
 

@@ -15,10 +15,10 @@ from kbsite.harnesses.codex.window import Cell, Echoes
 from kbsite.harnesses.lines import Line, dump, text, written
 from kbsite.model.event import (
     AgentStart,
-    Edit,
     Event,
     Notice,
     Source,
+    ToolCall,
     ToolKind,
     ToolResult,
     Topic,
@@ -95,6 +95,8 @@ class Thread:
         self._total: Mapping[str, object] = {}
         self._scripts: dict[str, list[str]] = {}
         """What scripts that may still run said they change and Codex has not recorded yet."""
+        self._searching: dict[str, str] = {}
+        """The text of scripts that may still run and look for something in the web."""
 
     def count_changed(self, counts: Mapping[str, object]) -> bool:
         """Whether a new total tells of a response that no row of its own counts."""
@@ -105,15 +107,18 @@ class Thread:
         """Remember a call until its output comes."""
         _remember(self._open, call_id, tool)
 
-    def told(self, call_id: str, edits: tuple[Edit, ...]) -> None:
-        """Remember which files a script said that it changes."""
-        _remember(self._scripts, call_id, [edit.path for edit in edits])
+    def told(self, call_id: str, script: ToolCall) -> None:
+        """Remember which files a script said that it changes, and what it looks for in the web."""
+        _remember(self._scripts, call_id, [edit.path for edit in script.edits])
+        if script.tool_kind is ToolKind.WEB:
+            _remember(self._searching, call_id, text(script.arguments))
 
     def answered(self, result: ToolResult) -> tuple[ToolResult, str]:
         """The output of a call, with what Codex recorded of it before, and the tool's name."""
         tool = self._open.pop(result.call_id, "")
         if not result.output.startswith(_STILL_RUNS):
             self._scripts.pop(result.call_id, None)
+            self._searching.pop(result.call_id, None)
         _remember(self._closed, result.call_id, self.cell)
         record, _, _ = self._waiting.pop(result.call_id, (None, None, None))
         return (record.merged(result) if record else result), tool
@@ -139,6 +144,9 @@ class Thread:
 
     def _nested(self, record: Record, row: Row) -> list[Event]:
         _remember(self._closed, record.call_id, self.cell)
+        if any(record.is_asked_in(script) for script in self._searching.values()):
+            # The script is the search, and has what was found.
+            return [row.trace]
         call = record.call(row.place)
         if call.edits and self._was_told([edit.path for edit in call.edits]):
             # The script is the edit: this says how it went.
