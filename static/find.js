@@ -558,7 +558,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
     const before = new Range();
     before.setStart(pre, 0);
     before.setEnd(range.startContainer, range.startOffset);
-    const skipped = await leftOut(pre);
+    const skipped = await leftOut(pre).catch(() => null);
+    if (!skipped) return;
     const low = skipped.lines + before.toString().split("\n").length;
     const text = { ...textAt(skipped.head), count: Infinity };
     offer([text], text, low, low + lineCount(range.toString()) - 1);

@@ -10,6 +10,9 @@
   const EXACT = /[:-]\d+$/; // lines of a text
   const rest = window.requestIdleCallback ?? setTimeout;
   const SOON = { timeout: 1000 }; // a browser may have no rest for long
+  const AGAIN = 1000; // milliseconds until what could not be had is asked for again
+  const SELDOM = 60_000;
+  const SOME = "some steps";
 
   // Pages of a run's parts ------------------------------------------------------------------------
 
@@ -24,7 +27,10 @@
         script.remove();
         resolve(script.page);
       };
-      script.onerror = () => reject(new Error(address));
+      script.onerror = () => {
+        script.remove();
+        reject(new Error(address));
+      };
       script.src = address;
       document.head.append(script);
     });
@@ -215,9 +221,42 @@
   const watch = (rootMargin, act) => {
     const watcher = new IntersectionObserver((entries) => entries.forEach(act), { rootMargin });
     for (const section of bySection.keys()) watcher.observe(section);
+    return watcher;
   };
-  watch(NEAR, (entry) => entry.isIntersecting && load(bySection.get(entry.target)).catch(() => {}));
+  const nearby = watch(NEAR, ({ isIntersecting, target }) => {
+    if (isIntersecting) load(bySection.get(target)).then(had, () => missed(target));
+  });
   watch(FAR, (entry) => entry.isIntersecting || drop(bySection.get(entry.target)));
+
+  // A part that could not be had, as while a server starts anew, is asked for again as long as it is
+  // near: ever more seldom, and at once when the network is back.
+  const due = new Set();
+  let patience = AGAIN;
+  let asking = 0;
+
+  const lost = (what) => { said.textContent = `${what} could not be loaded`; };
+
+  function had() {
+    patience = AGAIN;
+    if (said.textContent.startsWith(SOME)) said.textContent = "";
+  }
+
+  function missed(section) {
+    due.add(section);
+    lost(SOME);
+    clearTimeout(asking);
+    asking = setTimeout(askAgain, patience);
+    patience = Math.min(2 * patience, SELDOM);
+  }
+
+  function askAgain() {
+    for (const section of due) {
+      nearby.unobserve(section);
+      nearby.observe(section); // which tells whether it is near
+    }
+    due.clear();
+  }
+  window.addEventListener("online", askAgain);
 
   // Long texts: whole in their place -------------------------------------------------------------
 
@@ -241,7 +280,9 @@
   }
 
   async function expand(step) {
-    if (step.querySelector(".left-out")) step.innerHTML = await whole(step.innerHTML);
+    if (!step.querySelector(".left-out")) return;
+    const html = await whole(step.innerHTML).catch(() => lost("the whole text"));
+    if (html) step.innerHTML = html;
   }
 
   // Text, by its characters ----------------------------------------------------------------------
@@ -395,13 +436,13 @@
     // Several may hold the line, and none of them goes away while another is waited for.
     const asked = candidates(anchor);
     for (const part of asked) part.sought += 1;
-    try {
-      await Promise.all(asked.map(load));
-      return document.getElementById(anchor) ?? nearest(anchor, [steps, ...asked.map((part) => part.list)]);
-    } finally {
-      unveil();
-      for (const part of asked) part.sought -= 1;
-    }
+    const loads = await Promise.allSettled(asked.map(load));
+    unveil();
+    for (const part of asked) part.sought -= 1;
+    const found = document.getElementById(anchor);
+    if (found) return found;
+    if (loads.some(({ status }) => status === "rejected")) return lost("that step");
+    return nearest(anchor, [steps, ...asked.map((part) => part.list)]);
   }
 
   async function goTo(anchor, top = null) {
@@ -531,7 +572,9 @@
         do index += direction;
         while (parts[index]?.section && !wanted(parts[index], mark));
         if (!parts[index]) return tellNone(direction, mark);
-        row = [...(await load(parts[index])).list.children];
+        const part = await load(parts[index]).catch(() => null);
+        if (!part) return lost("the next of them");
+        row = [...part.list.children];
         at = direction > 0 ? 0 : row.length - 1;
       }
     }
@@ -758,7 +801,7 @@
   function acted({ type, movementX, movementY }) {
     if (type === "pointermove" && !movementX && !movementY) return;
     document.removeEventListener(type, acted, HEARD);
-    found();
+    found().then(() => there || document.addEventListener(type, acted, HEARD));
   }
 
   for (const kind of ACTS) document.addEventListener(kind, acted, HEARD);

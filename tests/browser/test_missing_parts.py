@@ -1,0 +1,101 @@
+"""Parts of a transcript that cannot be had for a while: what is told, and what comes by itself."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.finding import find
+from tests.browser.long_session import FAILED, LONG_ROUND, line_of
+
+pytestmark = pytest.mark.browser
+
+PARTS = "**/steps-*.html"
+
+
+@pytest.fixture(name="cut_off")
+def _cut_off(open_run: Open, context_of: functools.partial[BrowserContext]) -> Page:
+    """The run's page, whose first steps one stands in, when no other page can be had any more."""
+    page = context_of().new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.route(PARTS, lambda route: route.abort())
+    page.goto(open_run().url)
+    page.keyboard.press("j")
+    expect(page.locator(".steps > li.here")).to_have_count(1)
+    page.errors = errors  # type: ignore[attr-defined]
+    return page
+
+
+@pytest.mark.parametrize("way", ["hash", "key", "find"])
+def test_what_cannot_be_gone_to_is_told_and_is_gone_to_once_it_can(cut_off: Page, way: str) -> None:
+    page, said = cut_off, cut_off.locator("#said")
+    anchor = f"L{line_of(FAILED[0]) + 1}"
+
+    def go() -> None:
+        if way == "hash":
+            page.evaluate("location.hash = ''")
+            page.evaluate(f"location.hash = '{anchor}'")
+        elif way == "key":
+            page.locator("#keys").evaluate("field => field.blur()")
+            page.keyboard.press("e")
+        else:
+            find(page, f"--round {FAILED[0]}")
+            page.keyboard.press("Enter")
+
+    if way == "find":
+        find(page, "secret thought 30")
+        told = page.locator("#found")
+        expect(told).to_have_text(re.compile("parts could not be read"))
+    else:
+        go()
+        expect(said).to_have_text(re.compile("could not be loaded$"))
+    page.unroute(PARTS)
+    go()
+
+    expect(page.locator(".steps > li.here")).to_have_id(anchor, timeout=15000)
+    assert page.errors == []  # type: ignore[attr-defined]
+
+
+def test_steps_that_could_not_be_had_come_by_themselves_once_they_can(cut_off: Page) -> None:
+    page = cut_off
+    page.locator("section.part").nth(2).scroll_into_view_if_needed()
+    links = page.locator("section.part > p > a")
+    expect(page.locator("#said")).to_have_text("some steps could not be loaded")
+    before = links.count()
+    page.unroute(PARTS)
+
+    page.wait_for_function("(n) => document.querySelectorAll('section.part > p > a').length < n",
+                           arg=before, timeout=15000)  # fmt: skip
+    expect(page.locator("#said")).to_have_text("")
+    assert page.errors == []  # type: ignore[attr-defined]
+
+
+def test_the_network_that_is_back_is_asked_at_once(cut_off: Page) -> None:
+    page = cut_off
+    page.locator("section.part").nth(2).scroll_into_view_if_needed()
+    expect(page.locator("#said")).to_have_text("some steps could not be loaded")
+    page.wait_for_timeout(3500)
+    page.unroute(PARTS)
+    with page.expect_request(PARTS, timeout=1000):
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+
+
+def test_a_hit_in_a_text_that_cannot_be_had_leaves_the_reader_where_he_is(
+    open_run: Open, context_of: functools.partial[BrowserContext], run_folder: Path
+) -> None:
+    assert (run_folder / f"text-L{line_of(LONG_ROUND) + 1}-1.html").exists()
+    page = context_of().new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.route("**/text-*.html", lambda route: route.abort())
+    page.goto(f"{open_run().url}#L{line_of(LONG_ROUND) + 1}:3000")
+    expect(page.locator(".steps > li.here")).to_have_id(f"L{line_of(LONG_ROUND) + 1}")
+    expect(page.locator("#said")).to_have_text("the whole text could not be loaded")
+
+    assert errors == []
