@@ -96,9 +96,12 @@ class Part(Struct):
 
     @property
     def elapsed(self) -> tuple[float, float] | None:
-        """When it starts and ends, seconds into the session; None where nothing tells."""
+        """When it starts and ends, seconds into the session; None where nothing tells.
+
+        Sub-agents that worked at the same time stand one after the other.
+        """
         known = [i.step.elapsed for i in self.items if i.step and i.step.elapsed is not None]
-        return (known[0], known[-1]) if known else None
+        return (min(known), max(known)) if known else None
 
 
 def cut(

@@ -22,8 +22,8 @@ from kbsite.terminal import inner_terminal
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading
 
-OPEN_LINES = 20
-"""Lines of an output that is shown unfolded."""
+OPEN_LINES, OPEN_CHARACTERS = 20, 4_000
+"""Lines and characters of an output that is shown unfolded: one line may fill a dozen screens."""
 NEAR_LINES = 3
 """Lines beside a change that are shown unfolded."""
 FAR_LINES = 10
@@ -151,7 +151,8 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
     if not text:
         return f"<p class=dim{place}>no output{head}</p>"
     body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
-    unfolded = " open" if text.count("\n") < OPEN_LINES else ""
+    short = len(text) <= OPEN_CHARACTERS and text.count("\n") < OPEN_LINES
+    unfolded = " open" if short else ""
     summary = f"<summary>{lines(text)}{head}</summary>"
     return f"<details{place}{unfolded}>{summary}{body}</details>"
 

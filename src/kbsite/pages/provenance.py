@@ -27,7 +27,7 @@ def provenance(site: Site, run: Run, shown: Transcript | None) -> Markup:
         _row("budget", None if budget is None else duration(budget)),
         _row("exit code", run.exit_code),
         _row("signal", run.signal),
-        _row("models in the transcript", ", ".join(shown.models) if shown else None),
+        _row("models in the transcript", ", ".join(shown.models) or None if shown else None),
         _row("provider", run.provider),
         _row("base URL&#39;s host", run.base_url_host),
         _row("command", " ".join(run.command) if run.command else None),

@@ -289,7 +289,8 @@ def _malformed(step: Step, reading: Reading) -> Iterator[str]:
 def _unknown(step: Step, reading: Reading) -> Iterator[str]:
     event = step.event
     assert isinstance(event, Unknown)
-    told = f"a row of type {texts.inner(event.type)}, shown as it is"
+    of = f"of type {texts.inner(event.type)}" if event.type else "without a type"
+    told = f"a row {of}, shown as it is"
     yield f"<p class=tone-warn><b>unknown</b> {told}\n"
     yield pieces.long(event.raw, step.anchor, reading)
 

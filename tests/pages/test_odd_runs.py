@@ -1,0 +1,83 @@
+"""What a run's page says of odd runs: empty files, rows without a type, steps out of order."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import html5lib
+import pytest
+
+from kbsite.build import build
+from tests.conftest import MakeRun, MakeSettings
+
+RunOf = Callable[..., Path]
+"""Builds a run of rows of a transcript, and returns the folder of its page."""
+
+
+def row(second: int, kind: str, content: object, **more: object) -> dict[str, object]:
+    at = f"2026-01-02T03:{second // 60:02}:{second % 60:02}Z"
+    message = {"role": kind, "content": content}
+    return {"type": kind, "timestamp": at, "sessionId": "s", "message": message, **more}
+
+
+def told(page: Path) -> str:
+    """All that a page says, on one line."""
+    tree = html5lib.parse(page.read_text("utf-8"), namespaceHTMLElements=False)
+    return " ".join("".join(tree.itertext()).split())
+
+
+@pytest.fixture(name="run_of")
+def _run_of(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> RunOf:
+    def make(*rows: object, solution: bytes = b"x = 1\n") -> Path:
+        settings = make_settings(tmp_path, problems=[])
+        log = "\n".join(map(json.dumps, rows)).encode()
+        run = make_run(
+            tmp_path / "runs" / "demo", transcript={"stdout.jsonl": log},
+            files={"solution.py": solution},
+        )  # fmt: skip
+        return build(settings).out / "runs" / run.name
+
+    return make
+
+
+def test_an_empty_solution_is_called_empty(run_of: RunOf) -> None:
+    assert "solution.py The file is empty." in told(run_of(solution=b"") / "index.html")
+
+
+def test_rows_without_a_type_are_called_so(run_of: RunOf) -> None:
+    page = told(run_of({"x": 1}) / "index.html")
+
+    assert "1 row of a type that kbsite does not know, shown as it is: none (1)" in page
+    assert "unknown a row without a type, shown as it is" in page
+    assert "models in the transcriptnot recorded" in page
+
+
+def test_one_line_that_would_fill_screens_is_folded(run_of: RunOf) -> None:
+    use = {"type": "tool_use", "name": "Bash", "input": {"command": "cat"}}
+    result = {"type": "tool_result"}
+    rows = []
+    for call, length in (("short", 4_000), ("long", 4_001)):
+        rows.append(row(1, "assistant", [{**use, "id": call}]))
+        rows.append(row(2, "user", [{**result, "tool_use_id": call, "content": "x" * length}]))
+    page = (run_of(*rows) / "index.html").read_text()
+
+    assert re.findall(r"<details id=L\d( open)?><summary>1 line<", page) == [" open", ""]
+
+
+def test_a_part_tells_its_first_and_last_moment_though_agents_worked_at_once(run_of: RunOf) -> None:
+    uses = [
+        {"type": "tool_use", "id": f"t{n}", "name": "Task", "input": {"prompt": "x"}}
+        for n in range(3)
+    ]
+    rows = [row(0, "assistant", uses)]
+    for agent in range(3):
+        for second in range(1, 30):
+            said = [{"type": "text", "text": f"{agent} says"}]
+            rows.append(row(10 * second, "assistant", said, parent_tool_use_id=f"t{agent}"))
+    spans = re.findall(r"· ([\d:]+) to ([\d:]+)", told(run_of(*rows) / "index.html"))
+
+    # The first was said to begin at 03:10, the moment of the step that stands first in it.
+    assert spans == [("00:00", "04:50"), ("01:10", "04:50")]
