@@ -79,6 +79,8 @@ def coloured(html: str, prefix: str, lines: Sequence[CodeLine], made_of: bytes) 
 def _lines(rows: str) -> tuple[CodeLine, ...]:
     held = rows.removesuffix("\n").split("\n")
     shown = (row.partition("<code>")[2].rpartition("</code>")[0] for row in held)
+    # An empty line breaks a line all the same: who copies the file copies its empty lines.
+    shown = ("" if html == "<br>" else html for html in shown)
     return tuple(CodeLine(number, Markup(html)) for number, html in enumerate(shown, start=1))  # noqa: S704 - it stood in a page
 
 

@@ -1,0 +1,59 @@
+"""What a reader copies from a run's page is what the run holds, from disk and from a server."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from kbsite.build import build
+from tests.browser.conftest import opening
+from tests.browser.witness import Witness
+from tests.conftest import MakeRun, MakeSettings
+
+pytestmark = pytest.mark.browser
+
+SOLUTION = "import torch\n\n\ndef solve(x):\n    a = '''\n\n\tשלום  e\u0301 👩‍👩‍👧'''\n\n    return x\n"
+OUTPUT = "\n  first\n\n\n\tsecond  <b>&amp;  \nשלום 123 e\u0301 👩‍👩‍👧\n\nlast"
+
+COPIED = """(place) => {
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector(place));
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  return getSelection().toString();
+}"""
+
+
+def rows() -> bytes:
+    use = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": OUTPUT}
+    held = [
+        {"type": "assistant", "message": {"content": [use]}},
+        {"type": "user", "message": {"role": "user", "content": [result]}},
+    ]
+    return "\n".join(map(json.dumps, held)).encode()
+
+
+@pytest.mark.parametrize("way", ["file", "http"])
+def test_files_and_outputs_are_copied_as_they_are_with_their_empty_lines(
+    way: str, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings,
+    context_of: functools.partial[BrowserContext], witness: Witness,
+) -> None:  # fmt: skip
+    settings = make_settings(tmp_path)
+    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": rows()},
+                   files={"solution.py": SOLUTION.encode()})  # fmt: skip
+    with opening(way, build(settings).out, context_of, witness) as opened:
+        page: Page = opened(f"runs/{run.name}/index.html")
+        heights = page.locator("#solution tr").evaluate_all("all => all.map(r => r.offsetHeight)")
+
+        assert page.evaluate(COPIED, "#solution table.source").strip("\n") == SOLUTION.strip("\n")
+        assert page.evaluate(COPIED, ".steps pre") == OUTPUT
+        assert len(set(heights)) == 1
+        # The statement's reference is shown in the same way.
+        page = opened("problems/softmax/index.html")
+        held = page.evaluate(COPIED, "table.source")
+        assert held.strip("\n") == "def reference(x):\n    return x.softmax(-1)"
