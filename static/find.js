@@ -3,10 +3,37 @@
 // the transcript is there, and what of it can be asked for.
 "use strict";
 
-const rest = window.requestIdleCallback ?? setTimeout;
+const PACKED = /\b[\w+/]{400,}/g; // a picture as its CLI recorded it, say: no words
+const CHANCE = 6; // letters from which on a hit in what is packed is more than chance
+
+function matchesIn(text, wanted) {
+  const all = [...text.matchAll(wanted)].filter((match) => match[0]);
+  if (all.every(([held]) => held.length >= CHANCE)) return all;
+  const packed = [...text.matchAll(PACKED)];
+  return all.filter(({ 0: held, index }) => held.length >= CHANCE || !packed.some(
+    (blob) => blob.index <= index && index < blob.index + blob[0].length));
+}
+
+// A regular expression may take for ever. Where a browser lets it, it is held against texts beside
+// the page, by this same file.
+if (!self.document) {
+  self.addEventListener("message", ({ data: [source, flags, texts] }) => {
+    const wanted = new RegExp(source, flags);
+    let counts = null;
+    try {
+      counts = texts.map((text) => matchesIn(text, wanted).length);
+    } catch {
+      // It takes more room than there is.
+    }
+    self.postMessage(counts);
+  });
+}
+
+const own = self.document?.currentScript?.src;
+const rest = self.requestIdleCallback ?? setTimeout;
 const SOON = { timeout: 1000 }; // a browser may have no rest for long
 
-document.addEventListener("transcript", ({ detail: run }) => {
+self.document?.addEventListener("transcript", ({ detail: run }) => {
   const { parts, tools, KEYS } = run;
 
   // The map, by steps, time or tokens: a path for each kind of mark -------------------------------
@@ -190,16 +217,17 @@ document.addEventListener("transcript", ({ detail: run }) => {
   const OFTEN = 50;
   const AHEAD = 4; // texts that are asked for at a time
   const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00a0" };
-  const PACKED = /\b[\w+/]{400,}/g; // a picture as its CLI recorded it, say: no words
   const APART = "\x01"; // what no text of a page holds
   const TAG = new RegExp(`</?${run.BLOCK.source.slice(1, -1)}(?=[\\s>])[^>]*>`, "g");
-  const CHANCE = 6; // letters from which on a hit in what is packed is more than chance
+  const LONG = 2000; // milliseconds that a part may take beside the page
+  const TRIES = 3; // parts that may take so long
   let hits = [];
   let hit = -1;
   let away = false; // whether the reader stands behind that hit, at none
   let searches = 0;
   let searching = false;
   let unread = 0; // parts that could not be had
+  let slow = 0; // parts in which it took too long
 
   function textOf(html) {
     const lines = html.replace(/\r\n?/g, "\n").replace(/(<pre[^>]*>)\n/g, "$1"); // as browsers read it
@@ -213,12 +241,49 @@ document.addEventListener("transcript", ({ detail: run }) => {
     );
   }
 
-  function matchesIn(text, wanted) {
-    const all = [...text.matchAll(wanted)].filter((match) => match[0]);
-    if (all.every(([held]) => held.length >= CHANCE)) return all;
-    const packed = [...text.matchAll(PACKED)];
-    return all.filter(({ 0: held, index }) => held.length >= CHANCE || !packed.some(
-      (blob) => blob.index <= index && index < blob.index + blob[0].length));
+  // From disk no worker is allowed, nor in a file by itself, which has no other.
+  let worker = null;
+  let works = Boolean(own) && location.protocol !== "file:";
+  let counting = null; // called with what the worker has counted, or with null
+
+  // How often each of some texts has what is wanted; null where that takes too long, or more room
+  // than there is.
+  function counted(texts, wanted) {
+    return regex.checked && works ? beside(texts, wanted) : here(texts, wanted);
+  }
+
+  function here(texts, wanted) {
+    try {
+      return texts.map((text) => matchesIn(text, wanted).length);
+    } catch {
+      return null;
+    }
+  }
+
+  function beside(texts, wanted) {
+    return new Promise((resolve) => {
+      const patience = setTimeout(stop, LONG);
+      counting = (counts) => {
+        clearTimeout(patience);
+        counting = null;
+        resolve(counts);
+      };
+      const one = (worker ??= new Worker(own));
+      one.onmessage = ({ data }) => one === worker && counting?.(data);
+      one.onerror = () => {
+        if (one !== worker) return;
+        works = false; // it may not be there
+        counting?.(here(texts, wanted));
+      };
+      one.postMessage([wanted.source, wanted.flags, texts]);
+    });
+  }
+
+  function stop() {
+    if (!counting) return;
+    worker.terminate();
+    worker = null;
+    counting(null);
   }
 
   async function stepText(html) {
@@ -253,7 +318,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
 
   function tell() {
     const more = searching ? "…" : "";
-    const less = unread ? ` (${unread} of ${parts.length} parts could not be read)` : "";
+    const of = (number, what) => (number ? ` (${number} of ${parts.length} parts ${what})` : "");
+    const less = of(unread, "could not be read") + of(slow, "took too long");
     const told = hits.length ? `${away ? "–" : hit + 1} of ${hits.length}${more}` : more || "nothing found";
     found.textContent = told + less;
   }
@@ -264,6 +330,8 @@ document.addEventListener("transcript", ({ detail: run }) => {
     searching = false;
     hits = [];
     unread = 0;
+    slow = 0;
+    stop();
     found.textContent = "";
   }
 
@@ -301,11 +369,14 @@ document.addEventListener("transcript", ({ detail: run }) => {
         order += part.items;
         continue;
       }
-      for (const { anchor, text } of steps) {
+      const counts = slow < TRIES ? await counted(steps.map(({ text }) => text), wanted) : null;
+      if (mine !== searches) return;
+      if (!counts) slow += 1;
+      steps.forEach(({ anchor }, at) => {
         if (from) orders.set(anchor, order);
-        for (const nth of matchesIn(text, wanted).keys()) hits.push({ anchor, order, nth });
+        for (let nth = 0; nth < (counts?.[at] ?? 0); nth += 1) hits.push({ anchor, order, nth });
         order += 1;
-      }
+      });
       const first = hits.length && !going && !from;
       if (first) going = toHit(0);
       // The first hit is seen before the next is looked for.

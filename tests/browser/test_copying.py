@@ -16,7 +16,9 @@ from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
 
-SOLUTION = "import torch\n\n\ndef solve(x):\n    a = '''\n\n\tשלום  e\u0301 👩‍👩‍👧'''\n\n    return x\n"
+SOLUTION = (
+    "import torch\n\n\ndef solve(x):\n    a = '''\n\n\tשלום  e\u0301 👩‍👩‍👧'''\n\n    return x\n"
+)
 OUTPUT = "\n  first\n\n\n\tsecond  <b>&amp;  \nשלום 123 e\u0301 👩‍👩‍👧\n\nlast"
 
 COPIED = """(place) => {

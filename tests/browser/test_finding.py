@@ -136,3 +136,40 @@ def test_a_part_that_cannot_be_read_is_told_and_asked_for_again(
     find(page, "secret thought ")
 
     expect(found).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+
+
+def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
+    open_run: Open,
+) -> None:
+    page = open_run("?regex=1&case=1")
+    if page.url.startswith("file:"):
+        pytest.skip("from disk a browser lets nothing be done beside a page")
+    found = page.locator("#found")
+    find(page, r"(.|\s)*§")
+    page.wait_for_timeout(300)
+    started = page.evaluate("performance.now()")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(".steps > li.here")).to_have_count(1)
+    assert page.evaluate("performance.now()") - started < 1500
+    expect(found).to_have_text(
+        re.compile(r"nothing found \(\d+ of \d+ parts took too long\)"), timeout=20000
+    )
+    find(page, r"^result of round 14\d$")
+
+    expect(found).to_have_text("1 of 10", timeout=15000)
+
+
+def test_where_nothing_can_be_done_beside_the_page_it_finds_all_the_same(
+    open_run: Open, context_of: functools.partial[BrowserContext]
+) -> None:
+    address = open_run().url
+    page = context_of().new_page()
+    page.add_init_script(
+        "window.Worker = function () { setTimeout(() => this.onerror());"
+        " this.postMessage = () => {}; this.terminate = () => {}; };"
+    )
+    page.goto(f"{address}?regex=1")
+    find(page, r"^result of round 14\d$")
+
+    expect(page.locator("#found")).to_have_text("1 of 10", timeout=15000)
