@@ -755,7 +755,9 @@
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape" && help.contains(event.target)) return closeHelp();
       if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) {
-        if (event.key === "Escape") event.target.blur();
+        if (event.key !== "Escape") return;
+        if (event.target.type === "search") event.preventDefault(); // Firefox would empty it
+        event.target.blur();
         return;
       }
       if (event.key === "Escape") closeHelp();

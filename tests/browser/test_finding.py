@@ -78,6 +78,21 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
     expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
 
 
+def test_who_leaves_the_field_leaves_what_is_looked_for_in_it(open_run: Open) -> None:
+    page = open_run()
+    find(page, "secret thought")
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    # Firefox would empty the field otherwise.
+    prevented = page.locator("#query").evaluate(
+        "field => !field.dispatchEvent("
+        "new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }))"
+    )
+
+    assert prevented
+    expect(page.locator("#query")).not_to_be_focused()
+    expect(page.locator("#query")).to_have_value("secret thought")
+
+
 def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
     open_run: Open,
 ) -> None:
