@@ -151,6 +151,32 @@ def test_the_keyboard_walks_over_the_marks_of_the_map(open_run: Open) -> None:
     expect(page.locator(".steps > li.here")).to_have_id(there)
 
 
+@pytest.mark.parametrize(("width", "height"), [(320, 256), (844, 390)])
+def test_in_a_low_window_no_bar_takes_the_room_to_read(
+    open_run: Open, width: int, height: int
+) -> None:
+    """As at a zoom of 400 %, or on a phone that lies on its side."""
+    page = open_run(f"#L{line_of(100)}", viewport={"width": width, "height": height})
+    step = page.locator(".steps > li.here")
+    expect(step).to_have_id(f"L{line_of(100)}")
+    page.wait_for_timeout(900)
+    assert 0 <= step.evaluate("step => step.getBoundingClientRect().top") < 20
+    page.keyboard.press("j")
+    expect(step).not_to_have_id(f"L{line_of(100)}")
+    page.wait_for_timeout(900)
+    assert 0 <= step.evaluate("step => step.getBoundingClientRect().top") < 20
+    covered = page.evaluate(
+        "[...document.querySelectorAll('.top, .tools')]"
+        ".filter(bar => bar.getBoundingClientRect().bottom > 0).length"
+    )
+    assert covered == 0
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.locator("#query")).to_be_in_viewport()
+
+
 def test_a_pause_is_told_where_it_ends(open_run: Open) -> None:
     page = open_run(f"#L{line_of(PAUSED) - 1}")
     step = page.locator(f"#L{line_of(PAUSED) - 1}")
