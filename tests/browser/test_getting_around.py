@@ -177,6 +177,15 @@ def test_in_a_low_window_no_bar_takes_the_room_to_read(
     expect(page.locator("#query")).to_be_in_viewport()
 
 
+def test_what_only_looks_like_a_terminal_is_not_read_out(open_run: Open) -> None:
+    page = open_run()
+    expect(page.get_by_role("heading", name="transcript", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="transcript", exact=True)).to_be_visible()
+    drawn = page.locator("h2.hash").first.evaluate("h => getComputedStyle(h, '::before').content")
+
+    assert drawn.startswith('"# "')
+
+
 def test_a_pause_is_told_where_it_ends(open_run: Open) -> None:
     page = open_run(f"#L{line_of(PAUSED) - 1}")
     step = page.locator(f"#L{line_of(PAUSED) - 1}")
