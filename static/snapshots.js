@@ -146,13 +146,23 @@
     }
   }
 
-  // The address says what is shown.
+  // The address says what is shown. A state that somebody went to, by a link or by hand, can be gone
+  // back to: what is looked at from there makes one entry of the history, which goes along.
+  const ALONG = "along";
+
   function remember() {
     const asks = new URLSearchParams();
     if (!before.checked) asks.set("since", since.value);
     if (asText.getAttribute("aria-pressed") === "true") asks.set("as", "text");
     const query = asks.toString();
-    history.replaceState(null, "", `${location.pathname}${query ? `?${query}` : ""}#state-${state.value}`);
+    const address = `${location.pathname}${query ? `?${query}` : ""}#state-${state.value}`;
+    if (address === location.pathname + location.search + location.hash) return;
+    const stays = location.hash && history.state !== ALONG;
+    try {
+      history[stays ? "pushState" : "replaceState"](ALONG, "", address);
+    } catch {
+      // A slider that is dragged writes too often for some browsers: the address lags behind.
+    }
   }
 
   function numbered(text) {
@@ -168,16 +178,16 @@
   function recall() {
     const asks = new URLSearchParams(location.search);
     const wanted = numbered(location.hash.replace(/^#state-/, ""));
-    if (wanted) state.value = wanted;
+    if (wanted || !location.hash) state.value = wanted ?? state.max;
     const from = numbered(asks.get("since") ?? "");
     before.checked = !from;
     if (from) since.value = from;
     press(asks.get("as") === "text");
     // A line that the audit quotes stays in the address, until the reader moves on.
     const cited = location.hash.startsWith("#copy-") && document.getElementById(location.hash.slice(1));
-    // An address that names no state stays so: one that is put there before the page is loaded
-    // would make the browser go to that state's place in the list, past the view.
-    const done = show(Boolean(wanted));
+    // An address stays as it was written: one that is put there before the page is loaded would
+    // make the browser go to that state's place in the list, past the view.
+    const done = show(false);
     if (wanted) requestAnimationFrame(() => toPlace(view));
     else if (cited) done.then(() => requestAnimationFrame(() => toPlace(cited)));
   }
@@ -198,6 +208,6 @@
       show();
     });
   }
-  window.addEventListener("hashchange", recall);
+  for (const kind of ["hashchange", "popstate"]) window.addEventListener(kind, recall);
   recall();
 })();

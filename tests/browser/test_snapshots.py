@@ -62,6 +62,35 @@ def text(page: Page) -> str:
     return str(page.locator("#shown").text_content())
 
 
+def test_back_leads_to_the_state_that_was_gone_to_and_the_slider_goes_along_in_one_entry(
+    start: str, context_of: functools.partial[BrowserContext], witness: Witness
+) -> None:
+    page = context_of().new_page()
+    witness.watch(page)
+    page.goto(f"{start}runs/many/snapshots.html")
+    state, told = page.locator("#state"), page.locator("#shown-told")
+    expect(told).to_contain_text(f"to state {MANY}")
+    plain = page.evaluate("history.length")
+    page.evaluate("location.hash = 'state-100'")
+    expect(told).to_contain_text("from state 99 to state 100")
+    for _ in range(3):
+        state.press("ArrowRight")
+    page.locator("#as-text").click()
+    expect(told).to_contain_text("state 103, ")
+    assert page.evaluate("history.length") == plain + 2
+    page.go_back()
+    expect(told).to_contain_text("from state 99 to state 100")
+    expect(state).to_have_value("100")
+    assert page.url.endswith("snapshots.html#state-100")
+    page.go_forward()
+    expect(told).to_contain_text("state 103, ")
+    page.go_back()
+    page.go_back()
+
+    expect(state).to_have_value(str(MANY))
+    assert witness.errors == []
+
+
 def test_an_address_opens_its_state_wherever_it_stands(
     start: str, context_of: functools.partial[BrowserContext], witness: Witness
 ) -> None:
