@@ -296,7 +296,8 @@ const stepByStep = (() => {
       const calls = run.calls.filter((call) => call.phase === index)
         .reduce((count, call) => count + (call.kind === "more" ? Number(call.summary) : 1), 0);
       const when = found ? clock(found.at) || found.anchor : "not seen";
-      const after = index === runs[0].phases.length - 1 ? "" : `, then ${calls} ${calls === 1 ? "call" : "calls"}`;
+      const goesOn = index < runs[0].phases.length - 1 && (found || calls);
+      const after = goesOn ? `, then ${calls.toLocaleString("en")} ${calls === 1 ? "call" : "calls"}` : "";
       return element("span", { class: "reached" }, letter(run), `${when}${after}`);
     });
     return element("summary", {}, element("b", {}, name), ...reached);

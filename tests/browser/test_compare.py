@@ -152,7 +152,7 @@ def test_what_a_run_never_came_to_is_said(open_page: Open) -> None:
     page = open_page(side_by_side("steady", "lost"))
     check = page.locator("details.phase").filter(has_text="first correct").first
 
-    expect(check.locator("summary .reached").nth(1)).to_contain_text("not seen")
+    expect(check.locator("summary .reached").nth(1)).to_have_text("Bnot seen")
     expect(check.locator("thead th").nth(1)).to_contain_text("no first correct")
 
 
