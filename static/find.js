@@ -305,7 +305,12 @@ self.document?.addEventListener("transcript", ({ detail: run }) => {
 
   function pattern() {
     const source = regex.checked ? query.value : query.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp(source, cased.checked ? "gmu" : "gimu");
+    const flags = cased.checked ? "gm" : "gim";
+    try {
+      return new RegExp(source, `${flags}u`);
+    } catch {
+      return new RegExp(source, flags); // signs may be escaped that need not be: \" \- \<
+    }
   }
 
   function wantedText() {

@@ -5,6 +5,7 @@
   const NEAR = "1500px 0px";
   const FAR = "9000px 0px";
   const STEP_HEIGHT = 110;
+  const SETTLED = 700; // milliseconds that parts may still come in
   const GAP = 4; // pixels between the bars and what is gone to
   const LINE = /^(.*?)L(\d+)(-\d+)?$/;
   const EXACT = /[:-]\d+$/; // lines of a text
@@ -368,7 +369,7 @@
     return position === "sticky" ? parseFloat(top) + bar.offsetHeight : 0;
   }));
 
-  function settle(place, top = null, until = performance.now() + 700) {
+  function settle(place, top = null, until = performance.now() + SETTLED) {
     // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
     cancelAnimationFrame(settling);
     closeHelp();
@@ -843,7 +844,15 @@
     takeUp();
     recalled = true;
     const before = placeBefore();
-    if (before) history.scrollRestoration = "manual";
+    if (before) {
+      // Until the reader is there; what he goes back to from then on is the browser's to find.
+      history.scrollRestoration = "manual";
+      setTimeout(() => {
+        history.scrollRestoration = "auto";
+        // It writes down where he is as he scrolls.
+        for (const way of [1, -1]) requestAnimationFrame(() => scrollBy(0, way));
+      }, SETTLED + 300);
+    }
     if (location.hash) await toHash();
     if (before?.beside) settle(document.querySelector(before.beside), before.top);
     else if (before) await goTo(before.anchor, before.top);

@@ -153,6 +153,13 @@ def test_a_part_that_cannot_be_read_is_told_and_asked_for_again(
     expect(found).to_have_text(f"1 of {ROUNDS}", timeout=15000)
 
 
+def test_signs_may_be_escaped_that_need_not_be(open_run: Open) -> None:
+    page = open_run("?regex=1&case=1")
+    find(page, r"check\.py \-\-round 7\d|\"no such\"")
+
+    expect(page.locator("#found")).to_have_text(re.compile("^1 of 9|10$"), timeout=15000)
+
+
 def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
     open_run: Open,
 ) -> None:

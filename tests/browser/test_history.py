@@ -124,3 +124,24 @@ def test_a_browser_that_takes_no_more_addresses_goes_on_all_the_same(open_run: O
     expect(page.locator(".steps > li.here")).to_have_id("L3")
     find(page, "secret thought 5")
     expect(page.locator("#found")).to_have_text("1 of 11", timeout=15000)
+
+
+FIRST = """() => [...document.querySelectorAll("ol.steps > li")]
+  .find((step) => step.getBoundingClientRect().bottom > 200)?.id"""
+
+
+def test_after_a_reload_back_leads_to_where_one_was(open_run: Open) -> None:
+    page = open_run()
+    page.mouse.move(300, 300)
+    for _ in range(6):
+        page.mouse.wheel(0, 2500)
+        page.wait_for_timeout(200)
+    page.reload()
+    page.wait_for_timeout(1500)
+    first = page.evaluate(FIRST)
+    assert first
+    page.locator(".quote .place a").last.evaluate("link => link.click()")
+    page.wait_for_function(f"(first) => ({FIRST})() !== first", arg=first)
+    page.go_back()
+
+    page.wait_for_function(f"(first) => ({FIRST})() === first", arg=first)
