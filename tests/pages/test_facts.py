@@ -29,7 +29,7 @@ def test_a_summary_is_one_plain_line_and_only_its_beginning_where_nobody_would_r
         (None, ""), (0, ".000"), (0.0004, ".000"), (0.0005001, ".001"), (0.534, ".534"),
         (0.5346, ".535"), (0.9994, ".999"), (0.9996, "1.000"), (1, "1.000"), (1.25, "1.250"),
         (12.3456, "12.346"), (-0.25, "-.250"), (-1.5, "-1.500"), (1e6, "1000000.000"),
-        (INF, "inf"), (NAN, "nan"),
+        (1e308, "1e+308"), (INF, "inf"), (NAN, "nan"),
     ],
 )  # fmt: skip
 def test_a_score_has_three_digits(value: float | None, text: str) -> None:

@@ -14,7 +14,8 @@ def score(value: float | None) -> str:
     """A peak_fraction with three digits, without the leading zero: ".534"; "" for None."""
     if value is None:
         return ""
-    sign, text = "-" if value < 0 else "", f"{abs(value):.3f}"
+    # A larger one is damage, and would fill a page with its digits.
+    sign, text = "-" if value < 0 else "", f"{abs(value):{'.3f' if abs(value) < 1e9 else '.3g'}}"
     return sign + (text.removeprefix("0") if text.startswith("0.") else text)
 
 
