@@ -383,6 +383,16 @@ def test_two_boards_with_one_id(tmp_path: Path, make_settings: MakeSettings) -> 
     assert kept == {("error", "kbsite.yaml", "boards[1].id")}
 
 
+def test_two_boards_with_one_title(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path)
+    (settings.runs / "other").mkdir()
+    held = yaml.safe_load(settings.path.read_text())
+    held["boards"].append({**held["boards"][0], "id": "other"})
+    settings.path.write_text(json.dumps(held, indent=1))
+    kept = {(s, name, k) for s, name, at, k in found(settings.path) if at}
+    assert kept == {("warning", "kbsite.yaml", "boards[1].title")}
+
+
 def test_a_deck_may_name_a_problem_that_only_runs_know(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from kbsite.check.config_keys import config_key_remarks
@@ -80,7 +80,17 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
         _board_remarks(remarks, key, board)
         _folder_remarks(remarks, key, board, held)
         _deck_remarks(remarks, key, board, there, held)
+    _title_remarks(remarks, config.boards)
     return remarks.findings()
+
+
+def _title_remarks(remarks: Remarks, boards: Sequence[BoardConfig]) -> None:
+    first: dict[str, int] = {}
+    for number, board in enumerate(boards):
+        other = first.setdefault(board.title.strip(), number)
+        if boards[other].id != board.id:
+            message = f"boards[{other}] is called so; explore/ shows their runs as one board's"
+            remarks.warn(f"boards[{number}].title", message)
 
 
 def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
