@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,23 @@ def test_a_file_that_nothing_leads_to_is_named(
     (spoilt / added).write_text("<h1>0.99</h1>")
 
     assert [one.path for one in errors(spoilt)] == [named]
+
+
+def test_compressed_copies_for_a_server_are_let_be(site: Path, tmp_path: Path) -> None:
+    packed = copy_of(site, tmp_path / "packed")
+    for path in [path for path in packed.rglob("*") if path.is_file()]:
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+
+    assert errors(packed) == []
+
+
+def test_the_clone_of_a_site_that_git_publishes_follows(site: Path, tmp_path: Path) -> None:
+    clone = copy_of(site, tmp_path / "clone")
+    for name in ("config", "HEAD", "refs/heads/main", "objects/fb/2f337a", "page.html"):
+        (clone / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / ".git" / name).write_bytes(b"x")
+
+    assert [one.path for one in errors(clone)] == [".git/page.html"]
 
 
 def test_files_of_a_search_index_are_let_be(site: Path, tmp_path: Path) -> None:

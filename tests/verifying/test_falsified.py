@@ -171,6 +171,9 @@ PLANTED = [
             words("static/runs.js", "function", "function  "), "static/runs.js"),
     Planted("a page of its own", lambda site: (site / "demo/better.html").write_text("<p>"),  # type: ignore[arg-type]
             "demo/better.html", says="no page that follows"),
+    Planted("what kbsite.yaml says of a board", data("data/site.json", lambda held: held["config"][
+                "boards"][0].update(audit_threshold=0.9)),
+            "data/site.json", "config.boards[demo]"),
     Planted("the parquet", lambda site: (site / "data/runs.parquet").write_bytes(b"PAR1"),  # type: ignore[arg-type]
             "data/runs.parquet"),
     Planted("a page in place of a page", _packed("demo/index.html.gz"), "demo/index.html.gz",

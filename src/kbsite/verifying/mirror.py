@@ -8,7 +8,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -109,13 +109,7 @@ class Mirror:
         if where is None or packed is None:
             return
         self._copies.add(where)
-        try:
-            with gzip.open(io.BytesIO(packed)) as stream:
-                # A byte more than there is to be: whatever else it holds is not unpacked.
-                same = stream.read(len(data) + 1) == data
-        except (OSError, EOFError, zlib.error):
-            same = False
-        if not same:
+        if not is_packed(packed, data):
             self._say(where, f"does not hold what {raw_path(run_id, name)} holds")
 
     def _put(self, own: Path, run_id: str, name: str, data: bytes) -> None:
@@ -138,8 +132,16 @@ class Mirror:
     def _unlisted(self, run_id: str, listed: dict[str, str]) -> None:
         known = {raw_path(run_id, name) for name in (*listed, RUN, MANIFEST, AUDIT)}
         for path in below(self.place.names(), f"runs/{run_id}/raw"):
-            if path not in known and path not in self._copies:
-                self._say(path, "not in the run's manifest; it was added after the run")
+            if path in known or path in self._copies or self._is_copy(path, known):
+                continue
+            self._say(path, "not in the run's manifest; it was added after the run")
+
+    def _is_copy(self, path: str, known: Collection[str]) -> bool:
+        """Whether a file is the compressed copy of another of its run, for a server to send."""
+        of = path.removesuffix(".gz")
+        if of == path or of not in known:
+            return False
+        return is_packed(self.place.read(path) or b"", self.place.read(of) or b"")
 
     def hashes(self, own: Path) -> Iterator[Finding]:
         """Where the files of a run are neither what its manifest lists nor redacted from that."""
@@ -176,6 +178,16 @@ def _is_name(run_id: str) -> bool:
     except UnicodeEncodeError:
         return False
     return 0 < size < 256 and run_id not in (".", "..") and not {"/", "\0"}.intersection(run_id)
+
+
+def is_packed(packed: bytes, data: bytes) -> bool:
+    """Whether something compressed holds some bytes, and no more."""
+    try:
+        with gzip.open(io.BytesIO(packed)) as stream:
+            # A byte more than there is to be: whatever else it holds is not unpacked.
+            return stream.read(len(data) + 1) == data
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def _board(data: bytes) -> str:

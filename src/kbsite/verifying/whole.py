@@ -30,7 +30,7 @@ from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
-from kbsite.verifying.mirror import REDACTION, Mirror
+from kbsite.verifying.mirror import REDACTION, Mirror, is_packed
 from kbsite.verifying.places import Place
 
 _DRAWN = (".png",)
@@ -50,6 +50,9 @@ MOST_BYTES = 64_000_000
 
 _OF_SEARCH = re.compile(r"search/([\w.-]+/)?[\w.-]+\.(js|json|pagefind|pf_\w+)")
 """Where files of an index stand: none of them is a page."""
+
+_OF_GIT = (".git/", ".github/workflows/")
+"""Where a clone of a site that is published by git keeps what is no part of it."""
 
 T = TypeVar("T")
 
@@ -136,6 +139,7 @@ class _Verifying:
                 " compared, only its data; install that version to compare all"
             )
             yield Finding(Severity.ERROR, SITE, message, key="kbsite")
+        yield from self._boards()
         templates = Templates(environment(site))
         pages = list(every(site))
         for done, page in enumerate(pages, start=1):
@@ -205,6 +209,21 @@ class _Verifying:
             message = "no file that follows from the raw data, and a server may show it"
             yield Finding(Severity.ERROR, name, message)
 
+    def _is_copy(self, name: str) -> bool:
+        """Whether a file is the compressed copy of one that follows, for a server to send."""
+        of = name.removesuffix(".gz")
+        if of == name or not (of in self._seen or of == MARKER):
+            return False
+        return is_packed(self._place.read(name) or b"", self._place.read(of) or b"")
+
+    def _boards(self) -> Iterator[Finding]:
+        """Where what a site says of its kbsite.yaml is not what its boards are made by."""
+        made = [one.config for one in self._held.boards]
+        for one in self._held.config.boards:
+            if one not in made:
+                message = "is not what the board is made by, which boards says"
+                yield Finding(Severity.ERROR, SITE, message, key=f"config.boards[{one.id}]")
+
     def _more(self) -> Iterator[Finding]:
         """Runs and pages that nothing of the published data leads to."""
         known = {*self._held.runs, *self._held.floor_runs}
@@ -215,7 +234,9 @@ class _Verifying:
             run_id = rest.partition("/")[0]
             if head == "runs" and "/" in rest and run_id not in known:
                 hidden.add(run_id)
-            elif name not in self._seen and not (name.startswith(ours) or _elsewhere(name)):
+            elif name in self._seen or name.startswith(ours) or _elsewhere(name):
+                continue
+            elif not self._is_copy(name):
                 yield from self._added(name)
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
@@ -227,4 +248,6 @@ class _Verifying:
 
 def _elsewhere(name: str) -> bool:
     """Whether a file is the search's, which nothing is compared with, or what hosts are told by."""
+    if name.startswith(_OF_GIT):
+        return not name.endswith(".html")
     return bool(_OF_SEARCH.fullmatch(name)) or name in (MARKER, *FOR_HOSTS)
