@@ -21,6 +21,7 @@ from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
 from kbsite.record import Memory
+from kbsite.redaction.scan import title
 from kbsite.standing import program, read_standing
 from kbsite.store import spares
 from kbsite.store.inputs import inputs
@@ -192,6 +193,11 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
     if hiding is None or is_partial(path):
         return read_run(path)
     hidden = hiding.of(path)
+    if hidden.called:
+        what = ", ".join(map(title, hidden.called))
+        message = f"left out: the id of the run tells what the site covers elsewhere: {what}"
+        cure = "it is part of addresses and is never covered; name the run anew"
+        raise InvalidFileError([InputError(f"{message}; {cure}", path=path)])
     held = known.get(path, hidden) if known else None
     if held is None:
         says, unaudited, untold = hiding.says(path)

@@ -22,6 +22,7 @@ from kbsite.errors import InputError
 from kbsite.hiding import Hiding, denied_of, hiding_of
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Allowed, Redact
+from kbsite.model.finding import Severity
 from kbsite.model.proof import ProofState
 from kbsite.model.work import Work
 from kbsite.reading import looked_over, read
@@ -391,6 +392,22 @@ def test_an_audit_whose_values_are_secrets_stays_yaml(
     assert stored.audit is not None
     assert stored.audit.summary == f"(redacted){'x' * (len(one) - 10)}"
     assert [proof.state for proof in shown.proofs["one"]] == [ProofState.PROVEN]
+
+
+def test_a_run_whose_id_is_a_secret_is_left_out_unless_that_is_allowed(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    one = planted(4, "github").secret
+    make_run(settings.runs / "demo", run_id=f"20260102_030405_{one}")
+    make_run(settings.runs / "demo", run_id="other")
+    built = build(settings)
+    (finding,) = [found for found in built.findings if found.severity is Severity.ERROR]
+    allowed = with_redact(settings, Redact(allow=(Allowed(file="demo/*", text=one),)))
+
+    assert places_of(built.out, one) == []
+    assert (built.out / "runs" / "other" / "index.html").is_file()
+    assert "left out: the id of the run tells" in finding.message
+    assert places_of(build(allowed).out, one)
 
 
 def test_a_key_in_the_command_line_of_a_run_is_hidden(

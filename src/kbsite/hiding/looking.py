@@ -14,7 +14,7 @@ from kbsite.hiding.files import Seen
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span
 from kbsite.redaction.known import Known, Value
-from kbsite.redaction.scan import DENIED, Found, Looker
+from kbsite.redaction.scan import DENIED, Found, Looker, must_not_happen
 from kbsite.store.files import Stored, arrived
 
 
@@ -69,7 +69,18 @@ class Looking:
                 after[file.name] = _digest(shown)
                 if hidden[file.name][0].member >= 0:
                     sizes[file.name] = _size(shown)
-        return Hidden("", hidden, names, before, after, sizes)
+        return Hidden("", hidden, names, before, after, self._called(run), sizes)
+
+    def _called(self, run: str) -> tuple[str, ...]:
+        """The rules on which a strict build fails that find something in the id of a run."""
+        own = run.rpartition("/")[2].encode("utf-8", "surrogateescape")
+        told = {
+            span.rule
+            for span in self.looker.look(own).spans
+            if must_not_happen(span.rule)
+            and not allowed(self.rules.allow, span, run, own[span.start : span.end])
+        }
+        return tuple(sorted(told))
 
     def _kept(self, place: str, name: str, spans: Sequence[Span], seen: Seen) -> Iterator[Span]:
         if not self.rules.allow:

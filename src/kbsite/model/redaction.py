@@ -57,6 +57,8 @@ class Hidden:
     """SHA-256 of the files of which something is hidden, by name."""
     after: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of what the site shows of them."""
+    called: tuple[str, ...] = ()
+    """Rules on which a strict build fails that find something in the run's id."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Bytes that the site shows of archives that are packed anew; all else is as long as it was."""
 
