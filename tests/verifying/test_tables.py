@@ -18,6 +18,7 @@ from tests.verifying.published import copy_of, errors
 VALUES: Mapping[str, object] = {WHOLE: 3, NUMBER: 0.5, TRUTH: True}
 ROW = tuple(VALUES.get(kind, "a") for kind in COLUMNS.values())
 ROWS = [ROW, tuple(None for _ in ROW), ROW]
+OTHER = "parquet-rs version 99.0.1"
 MADE = parquet.parquet(ROWS)  # type: ignore[arg-type]
 
 
@@ -32,16 +33,20 @@ def written(data: bytes, **options: Any) -> bytes:
 
 @pytest.mark.parametrize(
     "options",
-    [{"created_by": "parquet-rs version 99"}, {"writer_version": "parquet_2_0"},
-     {"dictionary_enabled": False}, {"max_row_group_size": 1}, {"skip_arrow_metadata": True},
-     {"compression": "zstd(3)"}],
+    [{}, {"writer_version": "parquet_2_0"}, {"dictionary_enabled": False},
+     {"max_row_group_size": 1}, {"skip_arrow_metadata": True}, {"compression": "zstd(3)"}],
     ids=str,
 )  # fmt: skip
-def test_how_a_table_is_written_does_not_matter(options: dict[str, Any]) -> None:
-    other = written(MADE, **options)
+def test_how_another_version_writes_a_table_does_not_matter(options: dict[str, Any]) -> None:
+    other = written(MADE, **options, created_by=OTHER)
 
     assert other != MADE
     assert tables.same(MADE, other)
+
+
+def test_what_the_same_version_wrote_is_the_same_to_the_last_byte() -> None:
+    assert tables.same(MADE, written(MADE))
+    assert not tables.same(MADE, written(MADE, key_value_metadata={"best": "mine"}))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +56,10 @@ def test_how_a_table_is_written_does_not_matter(options: dict[str, Any]) -> None
     ids=range(6),
 )  # fmt: skip
 def test_a_table_of_other_rows_is_another(rows: list[Any]) -> None:
-    assert not tables.same(MADE, parquet.parquet(rows))
+    other = parquet.parquet(rows)
+
+    assert not tables.same(MADE, other)
+    assert not tables.same(MADE, written(other, created_by=OTHER))
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", MADE[:-100], MADE[:40] + MADE[60:], b"x" * 9000])
@@ -68,7 +76,7 @@ def test_a_table_that_ends_who_reads_it_is_another(monkeypatch: pytest.MonkeyPat
 def test_a_site_with_a_table_of_another_version_follows(site: Path, tmp_path: Path) -> None:
     other = copy_of(site, tmp_path / "site")
     path = other / "data/runs.parquet"
-    data = written(path.read_bytes(), created_by="parquet-rs version 99")
+    data = written(path.read_bytes(), created_by=OTHER)
     path.unlink()
     path.write_bytes(data)
 
