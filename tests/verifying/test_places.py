@@ -135,7 +135,8 @@ class Elsewhere(Quiet):
 
 def test_nobody_is_sent_to_another_server_and_a_failure_is_none_of_a_missing_file() -> None:
     with served(Elsewhere) as url:
-        for path, code in (("data/site.json", "302"), ("broken", "500")):
+        sent = "302: it sends its readers to http://127.0.0.1:1/secret; verify that"
+        for path, code in (("data/site.json", sent), ("broken", "500")):
             with pytest.raises(InputError, match=f"the server says {code}"):
                 UrlPlace(url).read(path)
 

@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from kbsite.errors import InputError, MachineError, UsageError
+from kbsite.model.finding import one_line, short
 
 SECONDS = 30.0
 """How long a server may be silent."""
@@ -76,6 +77,15 @@ def _taken(answer: http.client.HTTPResponse) -> bytes:
     return bytes(held)
 
 
+def _refused(error: HTTPError) -> str:
+    """Why a server gives no file, in words."""
+    there = error.headers.get("Location") if 300 <= error.code < 400 else None
+    says = f"the server says {error.code}"
+    if not there:
+        return says
+    return f"{says}: it sends its readers to {one_line(short(there))}; verify that, if it is meant"
+
+
 class UrlPlace:
     """A site at an address."""
 
@@ -100,7 +110,7 @@ class UrlPlace:
             error.close()
             if error.code in (404, 410):
                 return None
-            raise InputError(f"the server says {error.code}", path=url) from error
+            raise InputError(_refused(error), path=url) from error
         except (URLError, TimeoutError, http.client.HTTPException, OSError) as error:
             why = getattr(error, "reason", error)
             raise MachineError(f"{url}: cannot be fetched: {why}") from error
