@@ -52,9 +52,9 @@ _ALIAS: Final = late(
 _WORD_BEHIND: Final = late(
     rb"(?:requirepass|pass:|_access_key|_session_token|PASS=)[ ]{0,3}" + _QUOTE + _SECRET
 )
-_INPUT: Final = late(rb"<<<[ ]{0,2}" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?" + _SECRET)
+_INPUT: Final = late(rb"<<<[ ]{0,2}" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET)
 _PIPED: Final = late(
-    rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?" + _SECRET
+    rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET
     + _QUOTE + rb"[ ]?\|[ ]?(?:[^\s|;\\]{1,60}[ ]){0,8}\Z"
 )  # fmt: skip
 
