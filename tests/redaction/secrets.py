@@ -67,6 +67,11 @@ def _password_in_base64(draw: random.Random) -> tuple[str, str]:
     return base64.b64encode(f"{_of(15)(draw)}7aB2x9Q".encode()).decode(), "  password: {}\n"
 
 
+def _of_kubernetes(draw: random.Random) -> tuple[str, str]:
+    pair = {"auths": {"a.example.org": {"auth": _docker_auth(draw)[0]}}}
+    return base64.b64encode(json.dumps(pair).encode()).decode(), "  .dockerconfigjson: {}\n"
+
+
 def _hash(draw: random.Random) -> tuple[str, str]:
     return _of(86, ALNUM + "./")(draw), f"me:$6${_of(16)(draw)}${{}}:19000:0:99999:7:::"
 
@@ -173,6 +178,7 @@ KINDS: Mapping[str, Draw] = {
     "of openssl": _in("openssl rsa -in key -passin pass:{}", 12),
     "said": _in("The password is `{}`.", 12),
     "of kubectl": _password_in_base64,
+    "of a registry in Kubernetes": _of_kubernetes,
     "hash of a password": _hash,
     "of Jupyter": lambda draw: (_of(48, HEX)(draw), "http://127.0.0.1:8888/lab?token={}"),
     "of Kaggle": lambda draw: (_of(32, HEX)(draw), '{"username":"somebody","key":"{}"}'),

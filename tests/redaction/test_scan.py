@@ -241,6 +241,21 @@ def test_a_named_secret_is_hidden_however_its_quotes_are_written(text: str) -> N
     assert secret not in hidden(text.replace("{}", secret))
 
 
+@pytest.mark.parametrize(
+    "kind", ["anthropic", "github", "gitlab", "hugging face", "npm", "nvidia", "slack", "openai"]
+)
+@pytest.mark.parametrize("colours", ["\x1b[m\x1b[K", "\x1b[0m", "\x1b[1m"])
+def test_a_token_is_hidden_of_which_the_beginning_is_coloured(kind: str, colours: str) -> None:
+    secret = planted(1, kind).secret
+    at = secret.index("_" if "_" in secret[:5] else "-") + 1
+    text = f"it is \x1b[01;31m\x1b[K{secret[:at]}{colours}{secret[at:]} there"
+
+    assert secret[at + 8 :] not in hidden(text)
+    row = json.dumps({"a": text})
+    assert secret[at + 8 :] not in hidden(row)
+    assert json.loads(hidden(row))["a"].endswith(" there")
+
+
 @pytest.mark.parametrize("kind", ["github", "google", "hugging face", "npm", "groq", "notion"])
 def test_a_token_may_stand_within_a_name(kind: str) -> None:
     secret = planted(1, kind).secret
@@ -256,7 +271,8 @@ def test_a_short_value_of_the_list_is_a_word_behind_an_escape(around: str) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["\\n2a01:4f8:c17:b0f::2: icmp_seq=1", "2a01:4f8:c17:b0f::2.", "\\n93.184.71.9 a",
+    ["inet6 2a01:4f8::1/64", "2a01:4f8:0:1:2:3:4:5 a", "12:34:56 2a01:4f8:1::2",
+     "\\n2a01:4f8:c17:b0f::2: icmp_seq=1", "2a01:4f8:c17:b0f::2.", "\\n93.184.71.9 a",
      "host=93.184.71.9", "SERVER_ADDR=93.184.71.9", "\x1b[32m93.184.71.9\x1b[0m", "\\nssh 5.9.71.9",
      "a b.smith%40acme-corp.com"],
 )  # fmt: skip

@@ -21,6 +21,7 @@ class Form(Enum):
     SHAPE = "shape"
     """Letters and digits alone are hidden, so that an address stays the shape of one."""
     JSON = "in JSON escapes"
+    COLOUR = "coloured"
     URL = "URL-encoded"
     HEX = "hexadecimal"
     BASE64 = "base64"

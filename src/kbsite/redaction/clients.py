@@ -55,7 +55,7 @@ _WORD_BEHIND: Final = late(
 _INPUT: Final = late(rb"<<<[ ]{0,2}" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET)
 _PIPED: Final = late(
     rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET
-    + _QUOTE + rb"[ ]?\|[ ]?(?:[^\s|;\\]{1,60}[ ]){0,8}\Z"
+    + rb"(?:\\{1,4}n)?" + _QUOTE + rb"[ ]?\|[ ]?(?:[^\s|;\\]{1,60}[ ]){0,8}\Z"
 )  # fmt: skip
 
 _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]] = (
@@ -63,7 +63,8 @@ _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], 
       b"mariadb ", b"mariadb-dump ", b"mariadb-admin "), (_DATABASE,)),
     ((b"redis-cli ", b"valkey-cli "), (_LETTER[b"a|-pass"],)),
     ((b"mongo ", b"mongosh ", b"mongodump ", b"mongorestore ", b"mongoexport ", b"mongoimport ",
-      b"docker login ", b"podman login ", b"registry login ", b"cqlsh ", b"oc login "),
+      b"docker login ", b"podman login ", b"registry login ", b"cqlsh ", b"oc login ",
+      b"az login "),
      (_LETTER[b"p|-password"],)),
     ((b"ldapsearch ", b"ldapmodify ", b"ldapadd ", b"ldapwhoami "), (_LETTER[b"w|y"],)),
     ((b"smbclient ",), (_PERCENT,)),
@@ -71,13 +72,21 @@ _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], 
     ((b"htpasswd ",), (_HTPASSWD,)),
     ((b"mc alias set ",), (_ALIAS,)),
     ((b"7z x ", b"7z a ", b"7z e ", b"7za x ", b"7za a ", b"unrar x "), (_LETTER[b"p"],)),
-    ((b"unzip -", b"zip -"), (_LETTER[b"P"],)),
+    ((b"unzip -", b"zip -", b"sqlcmd ", b"ipmitool "), (_LETTER[b"P"],)),
     ((b"oracle:thin:",), (_ORACLE,)),
     ((b"requirepass ", b"SSHPASS=", b"-pass pass:", b"-passin pass:", b"-passout pass:",
       b"set aws_secret_access_key ", b"set aws_session_token "), (_WORD_BEHIND,)),
 )  # fmt: skip
 """What is looked for on the rest of the line behind the words that name a program."""
-_FED: Final = (b"sudo -S", b"sudo -kS", b"chpasswd", b"--password-stdin", b"passwd --stdin")
+_FED: Final = (
+    b"sudo -S",
+    b"sudo -kS",
+    b"chpasswd",
+    b"--password-stdin",
+    b"passwd --stdin",
+    b"cryptsetup ",
+    b"--passphrase-fd 0",
+)
 """Programs that read a password from what is piped into them."""
 _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
 """What tells of the file in which clients of PostgreSQL keep passwords, a line each."""

@@ -64,7 +64,8 @@ COMMANDS: Final = (
     Rule("cookie", "cookie",
          rb"(?:TRUE|FALSE)(?:\t|\\{1,4}t)[0-9]{1,12}(?:\t|\\{1,4}t)", pattern=_JAR),
     Rule("basic-auth", "name and password in base64",
-         rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"[A-Za-z0-9+/]{12}", pattern=_AUTH),
+         rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"[A-Za-z0-9+/]{12}", pattern=_AUTH,
+         encoded=(b'{"auths"',)),
 )  # fmt: skip
 
 Found = tuple[int, int, str]

@@ -23,6 +23,11 @@ JSON_GATE: Final = (
     rb"\\u00(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9AaDd]|2[27Dd]|5[Ff]|40)|\\/(?:home|Users)\\/|:\\/\\/"
     rb"|[A-Za-z0-9]\\/[A-Za-z0-9]"
 )
+_COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB])\["
+COLOUR_GATE: Final = (
+    rb"[_-]" + _COLOUR + rb"[0-9;]*[mK]|\[0?m(?:" + _COLOUR + rb"K)?[_-][A-Za-z0-9]{8}"
+)
+"""Where a program, `grep` say, coloured how a token begins."""
 URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[2Dd]|5[Ff])[A-Za-z0-9%_-]"
 
 _JSON_MATCH: Final = 6
@@ -30,7 +35,9 @@ _URL_MATCH: Final = 4
 """Bytes of a match that tells an escape; one that goes on is a token behind it."""
 
 _ESCAPE: Final = re.compile(rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|/)")
+_COLOURED: Final = re.compile(rb"(?:" + _COLOUR + rb"[0-9;]{0,16}[mK]){1,4}([\x21-\x7e])")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+_PATTERNS: Final = {Form.JSON: _ESCAPE, Form.URL: _PERCENT, Form.COLOUR: _COLOURED}
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _HEX: Final = b"0123456789abcdefABCDEF"
 _GOES_ON: Final = {
@@ -77,6 +84,8 @@ def escape(text: bytes) -> Form | None:
     """What a match of one of both gates is written in; None for what only begins like one."""
     if text[:1] == b"%" and len(text) == _URL_MATCH:
         return Form.URL
+    if text[:1] in b"_-[" and text[1:2] in b"\x1b\\0m":
+        return Form.COLOUR
     is_json = (text[:2] == b"\\u" and len(text) == _JSON_MATCH) or b"\\/" in text
     return Form.JSON if is_json else None
 
@@ -85,16 +94,23 @@ def unescaped(data: bytes, start: int, end: int, form: Form) -> View:
     """A stretch with the escapes of JSON, however often they are escaped, or of URLs resolved."""
     before = data[max(0, start - 64) : start]
     start -= len(before) - len(before.rstrip(b"\\%"))
-    pattern = _ESCAPE if form is Form.JSON else _PERCENT
+    pattern = _PATTERNS[form]
     held, escapes, at = bytearray(), list[tuple[int, int, int]](), start
     for one in pattern.finditer(data, start, end):
         first, last = one.span()
         held += data[at:first]
         escapes.append((len(held), first, last))
-        held.append(int(one[1], 16) if one[1] else ord("/"))
+        held.append(_byte(one[1], form))
         at = last
     held += data[at:end]
     return View(form, bytes(held), start, end, tuple(escapes))
+
+
+def _byte(text: bytes, form: Form) -> int:
+    """The byte that an escape stands for; behind colours it is itself."""
+    if form is Form.COLOUR:
+        return text[0]
+    return int(text, 16) if text else ord("/")
 
 
 def fragments(literal: bytes) -> Iterator[tuple[bytes, Form, int]]:

@@ -67,7 +67,9 @@ PERSONAL: Final = (
          must_not_happen=False),
     # From the last digit of the first number on: what counts digits has states for each of them.
     Rule("ip", "IP address", rb"[0-9]\.[0-9]+\.[0-9]+\.[0-9]", must_not_happen=False),
-    Rule("ip", "IP address", rb"[0-9a-fA-F]:[0-9a-fA-F]+:[0-9a-fA-F]*:", must_not_happen=False),
+    # What has fewer colons is the time of day.
+    Rule("ip", "IP address", rb"[0-9a-fA-F]:[0-9a-fA-F]+:(?::|[0-9a-fA-F]+:[0-9a-fA-F]*:)",
+         must_not_happen=False),
     Rule("host", "name of a machine", rb"Linux [A-Za-z][A-Za-z0-9.-]+ [0-9]+\.[0-9]+\.",
          must_not_happen=False),
 )  # fmt: skip
@@ -98,7 +100,7 @@ def begins(data: bytes, at: int, text: bytes) -> int:
     """Where the address begins of which a match of the automaton tells; -1 where there is none."""
     if text[1:2] == b".":
         return max(0, at - 2)
-    # Public ones of version 6 begin with a 2; most that is written so is the time of day.
+    # Public ones of version 6 begin with a 2; much else is written so.
     return at - 3 if at >= 3 and data[at - 3 : at - 2] == b"2" else -1
 
 

@@ -197,9 +197,9 @@ class _Pass(Struct):
             self._at = at
             self.effort.spent += PASSED if personal.is_address(text) else 1
             yield from self._around(at, text)
-            # Deep within what is hidden nothing has to be found once more. What a word begins
-            # behind is left to be seen.
-            behind = at + len(text) - text.endswith(b":")
+            # Deep within what is hidden nothing has to be found once more. What a word, or a
+            # colour within one, begins behind is left to be seen.
+            behind = at + len(text) - text.endswith((b":", b"-", b"_"))
             found = found_by.next(self.data, max(behind, min(self._deep, last)), last)
 
     def _around(self, at: int, text: bytes) -> Iterator[Hit]:
@@ -362,5 +362,5 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 def _safest(forms: Sequence[Form]) -> Form:
     """The form of a stretch that is written in two."""
-    order = (Form.HEX, Form.BASE64, Form.URL, Form.JSON, Form.PLAIN, Form.SHAPE)
+    order = (Form.HEX, Form.BASE64, Form.URL, Form.COLOUR, Form.JSON, Form.PLAIN, Form.SHAPE)
     return min(forms, key=order.index)
