@@ -201,7 +201,8 @@ def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRu
     held = known.get(path, hidden) if known else None
     if held is None:
         says, unaudited, untold = hiding.says(path)
-        read = hiding.told(read_run(path, hidden, hiding.listed.pop(str(path), None)))
+        listed = hiding.listed.pop(str(path), None) or hiding.contents(path)
+        read = hiding.told(read_run(path, hidden, listed))
         held = structs.replace(read, says=says, unaudited=unaudited, untold=untold)
         if known:
             known.add(held, hidden)

@@ -75,14 +75,15 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
 
 def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:
     folder = Path(named)
-    hiding = Hiding(settings.config.redact, denied_of(settings))
+    config = settings.config
+    hiding = Hiding(config.redact, denied_of(settings), most=config.most_file_bytes)
     site = read(settings, hiding=hiding)
     for stored in site.every_run:
         if stored.run.id == named or (folder.is_dir() and stored.folder.samefile(folder)):
             return looked_over(site, stored), stored
     if not folder.is_dir():
         raise UsageError(f"{named}: neither the id of a run in {settings.runs} nor a run directory")
-    stored = hiding.told(read_run(folder, hiding.of(folder)))
+    stored = hiding.told(read_run(folder, hiding.of(folder), hiding.contents(folder)))
     alone = replace(site, runs=(stored,), floor_runs=(), boards=(), findings=())
     return looked_over(alone, stored), stored
 

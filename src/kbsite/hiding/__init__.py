@@ -21,9 +21,9 @@ from kbsite import assets
 from kbsite.engines import Engine, Errand, Lost, Parcel, engine_of
 from kbsite.errors import MachineError
 from kbsite.hiding.looking import Looking
-from kbsite.model.config import Redact
+from kbsite.model.config import Config, Redact
 from kbsite.model.redaction import Hidden, Span, covered
-from kbsite.store.files import Refused, Stored, contents, numbered
+from kbsite.store.files import Refused, Stored, contents, numbered, within
 from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, StoredRun, is_partial, run_folders
@@ -61,6 +61,8 @@ class Hiding(Struct, dict=True):
     """What was hidden the last time."""
     touched: Collection[str] | None = None
     """Folders with a file, at any depth, that is not what it was then; None if nobody knows."""
+    most: int = Config().most_file_bytes
+    """Bytes of a file that is shown at all."""
     found: dict[str, Hidden] = field(default_factory=dict)
     """What is hidden now."""
     listed: dict[str, tuple[list[Stored], list[Refused]]] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class Hiding(Struct, dict=True):
         anew = [folder for folder in folders if not self._is_known(folder)]
         if not anew:
             return
-        listed = {folder: contents(folder) for folder in anew}
+        listed = {folder: self.contents(folder) for folder in anew}
         files = {folder: held for folder, (held, _) in listed.items()}
         self.listed |= {str(folder): listed[folder] for folder in anew}
 
@@ -95,6 +97,10 @@ class Hiding(Struct, dict=True):
         # Told in whatever order, it is found in that of the folders.
         found = {str(folder): self.found.pop(str(folder)) for folder in anew}
         self.found |= found
+
+    def contents(self, folder: Path) -> tuple[list[Stored], list[Refused]]:
+        """The files of a run that may be shown, and what else is there."""
+        return within(self.most, contents(folder))
 
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""
@@ -125,6 +131,8 @@ class Hiding(Struct, dict=True):
         """
         hidden, shown = self.of(folder), {}
         for name, one in self._below.of(folder).items():
+            if one.size > self.most:
+                continue
             spans = hidden.files.get(name)
             covered_as = _digest_of_spans(spans) if spans else ""
             shown[hidden.names.get(name, name)] = structs.replace(one, hidden=covered_as)
@@ -207,7 +215,7 @@ class Hiding(Struct, dict=True):
     @cached_property
     def _own(self) -> str:
         denied = hashlib.sha256(b"\0".join(self.denied)).hexdigest()
-        return f"{digest_of(self._program)} {self.rules!r} {denied}"
+        return f"{digest_of(self._program)} {self.rules!r} {self.most} {denied}"
 
     @cached_property
     def _program(self) -> dict[str, Input]:
@@ -297,6 +305,7 @@ def hiding_of(
     hiding = Hiding(
         settings.config.redact, denied_of(settings), held, before,
         changes.folders if changes else None, folders=folders,
+        most=settings.config.most_file_bytes,
         engine=engine or engine_of(otherwise=settings.config.jobs), meanwhile=meanwhile,
     )  # fmt: skip
     hiding.look(one for one in folders if not is_partial(one))

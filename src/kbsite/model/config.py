@@ -133,6 +133,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """How many processes build; 0: KBSITE_JOBS, else one for each core that may be used."""
     engine: str = ""
     """Where `kbsite build` has its tasks done, as --engine calls it; empty: on this machine."""
+    most_file_bytes: int = 2_000_000_000
+    """A larger file of a run is left out of the site, and told."""
     bundles: bool = False
     """Whether each run can be downloaded as one archive; needs the extra `bundles`."""
     boards: tuple[BoardConfig, ...] = ()

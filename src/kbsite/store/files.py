@@ -90,6 +90,17 @@ class Refused:
     reason: str
 
 
+def within(
+    most: int, found: tuple[list[Stored], list[Refused]]
+) -> tuple[list[Stored], list[Refused]]:
+    """What `contents` gave of a run, without files of more than `most` bytes: those are refused."""
+    why = f"of more bytes than most_file_bytes of kbsite.yaml allows, {most}"
+    large = [Refused(file.name, why) for file in found[0] if file.size > most]
+    if not large:
+        return found
+    return [file for file in found[0] if file.size <= most], [*found[1], *large]
+
+
 def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
     """The regular files below a folder, by name, and what else is there.
 

@@ -117,6 +117,9 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
             waiting += _folders(folder, names)
 
 
+NOT_READ = "not read: "
+"""How it is told that something in a run's folder is shown nowhere."""
+
 OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
@@ -167,7 +170,7 @@ def read_run(
     held, refused = listed or contents(folder)
     files = sorted((_shown(file, hidden) for file in held), key=lambda file: file.name)
     findings = [
-        Finding(Severity.WARNING, str(folder / item.name), f"not read: {item.reason}")
+        Finding(Severity.WARNING, str(folder / item.name), f"{NOT_READ}{item.reason}")
         for item in refused
     ]
     if run.id != folder.name:

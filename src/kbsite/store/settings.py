@@ -16,7 +16,7 @@ from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.price import PriceTable
 from kbsite.store.locations import Location, cache_folder, place
-from kbsite.store.parsing import InvalidFileError, invalid, read_text
+from kbsite.store.parsing import LIMIT_BYTES, InvalidFileError, invalid, read_text
 from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import lines_of, yaml_record
 
@@ -93,6 +93,9 @@ def _refuse(path: Path, config: Config) -> None:
             raise _wrong(path, key, "holds a NUL; expected a path")
     if config.out.startswith("/") and not Path(config.out).name:
         raise _wrong(path, "out", "expected a folder that a site can take the place of")
+    if config.most_file_bytes < LIMIT_BYTES:
+        message = f"expected at least {LIMIT_BYTES}, which records may have"
+        raise _wrong(path, "most_file_bytes", message)
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
         raise _wrong(path, "url", message)

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -143,13 +143,20 @@ class Mirror:
             return False
         return is_packed(self.place.read(path) or b"", self.place.read(of) or b"")
 
-    def hashes(self, own: Path) -> Iterator[Finding]:
-        """Where the files of a run are neither what its manifest lists nor redacted from that."""
+    def hashes(self, own: Path, unread: Mapping[str, Finding]) -> Iterator[Finding]:
+        """Where the files of a run are neither what its manifest lists nor redacted from that.
+
+        One that is `unread`, as the site tells, is missed and nothing else.
+        """
         run_id = own.name
         covered = self._covered.get(run_id, {})
         for name, expected in self._listed(own).items():
             where = raw_path(run_id, name)
             got = _digest(own, name)
+            if not got and name in unread:
+                message = f"{unread[name].message}; the manifest lists it"
+                yield Finding(Severity.WARNING, where, message)
+                continue
             if not got:
                 yield Finding(Severity.ERROR, where, "missing; the manifest lists it")
                 continue

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from msgspec import structs
+
 from kbsite import __version__, assets
 from kbsite.check.runs import run_findings
 from kbsite.errors import InputError
@@ -25,7 +27,7 @@ from kbsite.rendering import Templates, environment
 from kbsite.store.files import contents
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
-from kbsite.store.runs import StoredRun, as_findings, read_run
+from kbsite.store.runs import NOT_READ, StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
@@ -112,11 +114,15 @@ class _Verifying:
             if own is None:
                 continue
             yield from self._mirror.told(own)
-            for finding in [*run_findings(own, there), *self._mirror.hashes(own)]:
+            unread = self._unread(run_id)
+            for finding in run_findings(own, there):
                 if not self._of_hashes(finding):
                     yield replace(finding, path=self._mirror.published(finding.path))
+            yield from self._mirror.hashes(own, unread)
             try:
-                runs[run_id] = read_run(own)
+                read = read_run(own)
+                # What is not read is not published either: no raw data tell of it.
+                runs[run_id] = structs.replace(read, findings=(*unread.values(), *read.findings))
             except InvalidFileError as error:
                 yield from (
                     replace(one, path=self._mirror.published(one.path))
@@ -126,6 +132,15 @@ class _Verifying:
         extras = made_with(self._place, self._held)
         site = replace(site_anew(self._held, runs), redactions=self._redactions, extras=extras)
         yield from self._pages(site, tick)
+
+    def _unread(self, run_id: str) -> dict[str, Finding]:
+        """What of a run the site says that it does not hold, by name within the run."""
+        own = f"/{run_id}/"
+        return {
+            one.path.partition(own)[2]: one
+            for one in self._held.findings
+            if own in one.path and one.message.startswith(NOT_READ)
+        }
 
     def _of_hashes(self, finding: Finding) -> bool:
         """Whether a check says what `Mirror.hashes` says, which knows of redaction."""
