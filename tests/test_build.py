@@ -23,6 +23,7 @@ from kbsite.output import Output
 from kbsite.pages.page import File, markdown_path
 from kbsite.reading import MARKER, board_configs, read
 from kbsite.store.runs import read_run
+from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 from tests.trees import tree
 
@@ -248,6 +249,32 @@ def test_what_can_be_no_folder_of_a_site_is_told(
 
     with pytest.raises(UsageError, match=why):
         build(override(settings, None, None, tmp_path / out))
+
+
+def test_a_link_in_the_place_of_a_site_stays_one_and_its_folder_is_replaced_whole(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    (tmp_path / "var").mkdir()
+    (tmp_path / "site").symlink_to("var/real")
+    settings = read_settings(tmp_path / "kbsite.yaml")
+    first = build(settings)
+    inode = (tmp_path / "var" / "real").stat().st_ino
+    make_run(tmp_path / "runs" / "demo")
+    second = build(override(settings, None, None, tmp_path / "site"))
+
+    assert first.out == second.out == tmp_path / "var" / "real"
+    assert (tmp_path / "site").readlink() == Path("var/real")
+    assert (tmp_path / "var" / "real").stat().st_ino != inode
+    assert not list(tmp_path.glob(".site*"))
+
+
+def test_a_link_that_leads_to_itself_is_no_place_for_a_site(tmp_path: Path) -> None:
+    (tmp_path / "site").symlink_to("site")
+    (tmp_path / "kbsite.yaml").write_text("title: A\n")
+
+    with pytest.raises(UsageError, match="a link that leads to itself"):
+        read_settings(tmp_path / "kbsite.yaml")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

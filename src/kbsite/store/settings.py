@@ -142,8 +142,18 @@ def moved(
         folder = out.folder(cache, storage.endpoint, "site")
         settings = replace(settings, out=folder, out_at=out)
     elif out is not None:
-        settings = replace(settings, out=out, out_at=None)
+        settings = replace(settings, out=_led_to(out), out_at=None)
     return settings
+
+
+def _led_to(out: Path) -> Path:
+    """Where a link leads that stands in a site's place: builds exchange folders, and no links."""
+    if not out.is_symlink():
+        return out
+    try:
+        return out.resolve()
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{out}: a link that leads to itself; expected a folder") from error
 
 
 def override(
@@ -154,7 +164,7 @@ def override(
         settings,
         runs=runs or settings.runs,
         problems=problems or settings.problems,
-        out=out or settings.out,
+        out=_led_to(out) if out else settings.out,
     )
 
 
