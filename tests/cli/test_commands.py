@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from kbsite.cli import COMMANDS, kbsite, main
+from kbsite.store.alone import alone
 from kbsite.store.problems import read_problem
 from tests.conftest import MakeRun, MakeSettings
 
@@ -104,6 +105,24 @@ def test_build_says_where_the_site_is_on_stdout_and_the_rest_on_stderr(
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{tmp_path / 'site' / 'index.html'}\n"
     assert "0 errors" in done.stderr
+
+
+def test_a_build_that_waits_for_another_says_so(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    words = [sys.executable, "-m", "kbsite", "build"]
+    with alone(tmp_path / "site"):
+        waiting = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert waiting.stderr
+        told = waiting.stderr.readline()
+    rest = waiting.communicate(timeout=60)[1]
+
+    assert (
+        told == f"{tmp_path / 'site'}: another build is under way; this one waits until it ends\n"
+    )
+    assert (waiting.returncode, "0 errors" in rest) == (0, True)
+    assert "another build" not in run("build", cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import click
 from msgspec.structs import replace
 
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
-from kbsite.cli.places import fetched, sent
+from kbsite.cli.places import fetched, sent, tell_of_others
 from kbsite.cli.progress import progress
 from kbsite.engines import ENGINES, Engine, engine_of
 from kbsite.engines.engine import COLLECT_AFTER
@@ -109,6 +109,7 @@ def build(  # noqa: PLR0913 - each option is an argument
         return
     builders = _builders(chosen, engine, jobs)
     there = fetched(chosen)
+    tell_of_others(chosen.out)
     gc.freeze()
     with progress() as tick:
         built = make(chosen, tick, fresh=fresh, engine=builders)

@@ -10,10 +10,17 @@ import click
 from kbsite.cli.options import tell
 from kbsite.cli.progress import progress
 from kbsite.model.finding import Finding
+from kbsite.store.alone import is_taken
 from kbsite.store.locations import Location
 
 if TYPE_CHECKING:
     from kbsite.store.settings import Settings
+
+
+def tell_of_others(place: Path) -> None:
+    """Tell who waits that somebody else is at work there."""
+    if is_taken(place):
+        click.echo(f"{place}: another build is under way; this one waits until it ends", err=True)
 
 
 def fetched(chosen: Settings) -> tuple[Finding, ...]:
@@ -24,6 +31,7 @@ def fetched(chosen: Settings) -> tuple[Finding, ...]:
 
     storage = chosen.config.storage
     bucket = open_bucket(chosen.runs_at, storage.endpoint)
+    tell_of_others(chosen.runs)
     with progress() as tick:
         done = mirror(bucket, chosen.runs, storage, tick)
     for finding in done.findings:
@@ -41,6 +49,7 @@ def sent(location: Location, site: Path, endpoint: str) -> tuple[Finding, ...]:
     from kbsite.object_storage import open_bucket, publish
 
     bucket = open_bucket(location, endpoint)
+    tell_of_others(site)
     with progress() as tick:
         done = publish(bucket, site, tick)
     for finding in done.findings:

@@ -26,12 +26,31 @@ def alone(out: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _opened(out: Path) -> int:
+def is_taken(out: Path) -> bool:
+    """Whether somebody builds or publishes there just now, so that others wait."""
+    try:
+        descriptor = os.open(_lock(out), os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _lock(out: Path) -> Path:
     if not out.name:
         raise UsageError(f"{out}: no folder that something can take the place of")
+    return out.with_name(f".{out.name}.build.lock")
+
+
+def _opened(out: Path) -> int:
+    lock = _lock(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        lock = out.with_name(f".{out.name}.build.lock")
         return os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise MachineError(f"{out}: cannot be written: {error.strerror}") from error

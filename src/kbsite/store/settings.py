@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -148,12 +149,16 @@ def moved(
 
 def _led_to(out: Path) -> Path:
     """Where a link leads that stands in a site's place: builds exchange folders, and no links."""
-    if not out.is_symlink():
-        return out
-    try:
-        return out.resolve()
-    except (OSError, RuntimeError) as error:
-        raise UsageError(f"{out}: a link that leads to itself; expected a folder") from error
+    with suppress(OSError):  # told by whoever writes there
+        if not out.is_symlink():
+            return out
+        # Which of both a link that leads to itself gives hangs on the version of Python.
+        with suppress(RuntimeError):
+            led = out.resolve()
+            if not led.is_symlink():
+                return led
+        raise UsageError(f"{out}: a link that leads to itself; expected a folder")
+    return out
 
 
 def override(
