@@ -603,7 +603,7 @@ self.document?.addEventListener("transcript", ({ detail: run }) => {
       offer([text], text, row.rowIndex + 1, row.rowIndex + 1);
     } else {
       const step = run.current();
-      if (!step.querySelector("pre")) return;
+      if (!step?.querySelector("pre")) return; // the reader is behind all steps, or there are none
       // A part that nobody stands in may be dropped while its text is waited for.
       run.stand(step);
       await run.expand(step);

@@ -557,12 +557,18 @@
       said.textContent = `no ${which} ${WHAT[mark] ?? "step"}${narrowed() ? " among those shown" : ""}`;
     }
 
+    function besides(direction) {
+      const inSight = parts.findIndex(
+        ({ section }) => (section ?? steps).getBoundingClientRect().bottom > edge());
+      return (inSight < 0 ? parts.length : inSight) - (direction > 0 ? 1 : 0);
+    }
+
     async function move(direction, mark) {
       const from = current();
-      let index = from ? parts.findIndex((part) => part.list?.contains(from)) : 0;
-      let row = [...parts[index].list.children];
-      let at = from ? row.indexOf(from) + direction : 0;
-      if (from && !here) at -= direction;
+      // Who is behind all steps, or where none is there yet, goes on from the part that is in sight.
+      let index = from ? parts.findIndex((part) => part.list?.contains(from)) : besides(direction);
+      let row = from ? [...parts[index].list.children] : [];
+      let at = row.indexOf(from) + (here ? direction : 0);
       for (;;) {
         for (; at >= 0 && at < row.length; at += direction) {
           if (has(row[at], mark) && shown(row[at])) {
@@ -762,6 +768,8 @@
         return;
       }
       if (event.key === "Escape") closeHelp();
+      // Pressed before this file was there: the parts have taken their room since then.
+      if (event.key === "End" && !event.isTrusted) scrollTo(0, document.documentElement.scrollHeight);
       const act = KEYS[event.key];
       if (!act || !keys.checked) return;
       event.preventDefault();

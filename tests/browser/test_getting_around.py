@@ -49,6 +49,36 @@ def test_lines_of_an_output_are_linked_with_the_keyboard_alone(open_run: Open) -
     expect(page.locator(".steps > li.here")).to_be_focused()
 
 
+def test_who_goes_to_the_end_at_once_is_at_the_end_of_the_page(open_run: Open) -> None:
+    page = open_run()
+    page.keyboard.press("End")
+
+    # Parts take up their room when the first act is heard: the end was not there yet.
+    page.wait_for_function("() => document.querySelector('section.part')?.style.minHeight")
+    expect(page.locator("footer")).to_be_in_viewport()
+
+
+def test_behind_all_steps_keys_lead_to_the_last_one_and_to_no_lines(open_run: Open) -> None:
+    page = open_run()
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    page.keyboard.press("j")
+    expect(page.locator("#said")).to_have_text("no next step")
+    page.keyboard.press("k")
+    expect(page.locator(".steps > li.here")).to_be_in_viewport()
+    assert page.locator(".steps > li").last.evaluate("step => step.classList.contains('here')")
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    page.locator(".steps > li.here").evaluate("step => step.blur()")
+    page.evaluate("document.querySelector('.steps > li.here').classList.remove('here')")
+    page.keyboard.press("l")
+    page.keyboard.press("m")
+
+    # Keys go on acting, and no page met an error.
+    expect(page.locator("#axis input[value=time]")).to_be_checked()
+    expect(page.locator("#lines")).to_be_hidden()
+
+
 @pytest.mark.parametrize("width", [1400, 390])
 def test_a_link_to_lines_leads_to_them_also_in_a_long_text(open_run: Open, width: int) -> None:
     page = open_run(f"#L{NEEDLE}:3000-3001", viewport={"width": width, "height": 800})
