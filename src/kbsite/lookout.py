@@ -358,8 +358,7 @@ def _scanned(work: _Work, keeping: _Keeping | None) -> Scan:
     # A view of its own: what detectors make of a run goes when they are done with it.
     told_to = keeping.of(work.run) if keeping else None
     run = structs.replace(work.run, shared={}, ends=[], told=told_to)
-    known = work.known
-    of_sources = alarms.of_sources(run, told) if known is None else known
+    of_sources = alarms.of_sources(run, told) if work.known is None else work.known
     sources = "" if told else work.sources
     found = alarms.scan(run, told, of_sources)
     theirs = {id(alarm) for alarm in of_sources}

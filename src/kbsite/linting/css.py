@@ -9,7 +9,8 @@ from dataclasses import dataclass
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|\n|(.))", re.DOTALL)
 _TOKEN = re.compile(
     r"""(?P<void>\s+|/\*.*?(?:\*/|\Z))"""
-    r"""|"(?P<double>(?:[^"\\\n]|\\.)*)(?:"|\Z|(?=\n))|'(?P<single>(?:[^'\\\n]|\\.)*)(?:'|\Z|(?=\n))"""
+    r"""|(?P<quoted>"(?P<double>(?:[^"\\\n]|\\.)*)(?:"|\Z|(?=\n))"""
+    r"""|'(?P<single>(?:[^'\\\n]|\\.)*)(?:'|\Z|(?=\n)))"""
     r"""|(?P<name>@?(?:[-\w\x80-\U0010ffff]|\\[^\n])+)(?P<call>\()?|(?P<sign>.)""",
     re.DOTALL,
 )
@@ -39,25 +40,30 @@ def _all(text: str) -> Iterator[Named]:
     at, within, sheet = 0, [""], False
     while found := _TOKEN.match(text, at):
         at = found.end()
-        quoted = found["double"] if found["double"] is not None else found["single"]
-        name = _plain(found["name"] or "").lower()
-        bare = _BARE.match(text, at) if found["call"] and name == "url" else None
         if found["void"]:
             continue
+        name = _plain(found["name"] or "").lower()
+        bare = _BARE.match(text, at) if found["call"] and name == "url" else None
         if bare:
             at = bare.end()
             yield Named(_plain(bare[1]).strip(), sheet)
-        elif quoted is not None:
+        elif found["quoted"]:
             if sheet or within[-1] in _LOADING:
-                yield Named(_plain(quoted), sheet)
-        elif found["call"] or found["sign"] == "(":
-            within.append(name)
-            if name in _LOADING:
-                # Of an import, the text within is its address.
-                continue
-        elif found["sign"] == ")" and len(within) > 1:
-            within.pop()
+                yield Named(_plain(found["double"] or found["single"] or ""), sheet)
+        elif _goes_in(found, within, name) and name in _LOADING:
+            # Of an import, the text within is its address.
+            continue
         sheet = name == "@import"
+
+
+def _goes_in(found: re.Match[str], within: list[str], name: str) -> bool:
+    """Whether a token opens something; `within` is what is open, the innermost last."""
+    opens = bool(found["call"]) or found["sign"] == "("
+    if opens:
+        within.append(name)
+    elif found["sign"] == ")" and len(within) > 1:
+        within.pop()
+    return opens
 
 
 def _plain(text: str) -> str:

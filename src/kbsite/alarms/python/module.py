@@ -56,8 +56,7 @@ class Scope(Struct, eq=False, weakref=True):
     """Names that it declares global or nonlocal."""
     nodes: dict[type[ast.AST], list[ast.AST]] = field(default_factory=dict)
     held: list[ReferenceType[Scope]] = field(default_factory=list)
-    """Those within it, which their module holds: with the ones around them they would be a cycle,
-    and the trees of thousands of runs stay until somebody looks for such."""
+    """Those within it, which know it in turn: their module holds them."""
 
     @property
     def inner(self) -> list[Scope]:
@@ -132,7 +131,6 @@ class Module(Struct, eq=False):
         """Let go of the tree, and of what is known of it."""
         for held in (self.nodes, self.parents, self.scopes, self.memo):
             held.clear()
-        self.tree = ast.Module(body=[], type_ignores=[])
 
     def written(self, node: ast.AST) -> str:
         """The text of a node, as it stands in the source."""
@@ -193,8 +191,7 @@ def _empty(source: Source, problem: str) -> Module:
 
 def _index(module: Module) -> bool:
     """Fill the indices of a module; False where it is too large."""
-    top = Scope(module.tree)
-    module.scopes[module.tree] = top
+    top = module.scopes[module.tree] = Scope(module.tree)
     waiting: list[tuple[ast.AST, Scope]] = [(module.tree, top)]
     nodes, parents, seen = module.nodes, module.parents, 0
     while waiting:
@@ -337,7 +334,7 @@ def _bind(target: ast.expr, value: ast.expr | Part, scope: Scope) -> None:
         case ast.Starred():
             _bind(target.value, value, scope)
         case ast.Attribute(value=ast.Name(id=owner)):
-            held = _class_of(owner, scope)
+            held = class_of(owner, scope)
             if held is not None:
                 whole = value.whole if isinstance(value, Part) else value
                 held.attributes.setdefault(target.attr, []).append(whole)
@@ -366,8 +363,8 @@ def _bind_name(name: str, value: Bound, scope: Scope) -> None:
     owner.bind(name, value)
 
 
-def _class_of(name: str, scope: Scope) -> Scope | None:
-    """The class whose object a name is in a method (`self`), or which it names."""
+def class_of(name: str, scope: Scope) -> Scope | None:
+    """The class whose object a name is (`self` of a method), or which it names; else None."""
     at: Scope | None = scope
     while at is not None:
         bound = at.bound.get(name, ())
@@ -382,11 +379,6 @@ def _class_of(name: str, scope: Scope) -> Scope | None:
             return None
         at = at.outer
     return None
-
-
-def class_of(name: str, scope: Scope) -> Scope | None:
-    """The class whose object a name is (`self` of a method), or which it names; else None."""
-    return _class_of(name, scope)
 
 
 _BINDERS = {
