@@ -24,9 +24,16 @@ _BEFORE: Final = re.compile(
 )  # fmt: skip
 _NEAR: Final = 48
 """Bytes before a name in which stands what tells that it is a person's, but for a listing."""
+_HINT: Final = re.compile(rb"[-~:=(,/\x00]|whoami")
+_HINTED: Final = 16
+"""One of these stands in so many bytes before a name, or nothing there tells of it."""
+_CALLING: Final = (
+    b"chown chgrp su sudo ssh id groups usermod useradd adduser runuser passwd crontab squeue"
+    b" loginctl"
+).split()
+_PROGRAMS: Final = Automaton((), [name + b" " for name in _CALLING])
 _CALLED: Final = re.compile(
-    _WORD + rb"(?:chown|chgrp|su|sudo|ssh|id|groups|usermod|useradd|adduser|runuser|passwd|crontab"
-    rb"|squeue|loginctl)(?: -[a-zA-Z]{0,8})* (?:[a-z0-9_.-]{1,32}:)?\Z"
+    _WORD + b"(?:" + b"|".join(_CALLING) + rb")(?: -[a-zA-Z]{0,8})* (?:[a-z0-9_.-]{1,32}:)?\Z"
 )
 """Programs that are told whom to ask for."""
 _ANSWER: Final = re.compile(
@@ -38,6 +45,7 @@ _ANSWERED: Final = re.compile(rb"(?:\\{1,4}[nr]){0,2}\\{0,4}\"")
 _LISTED: Final = re.compile(
     rb"(?i)[-dl][-rwxst]{9}[@+.]?\s+(?:[0-9]+\s+(?:[A-Za-z0-9_.-]+\s+)?|(?:[A-Za-z0-9_.-]+/)?)\Z"
 )
+_MODE: Final = re.compile(rb"[-r][-w][-xsS][-r]")
 _FOLDER: Final = (b"-home-", b"-Users-", b"/home/", b"/Users/")
 """The ends of most that tells a person before a name: harnesses name folders by whole paths. What
 stands right behind a slash is found by its path, but not where it is coloured."""
@@ -101,13 +109,13 @@ class People:
         behind = _COLOURS_BEHIND.match(data, last)
         last = behind.end() if behind else last
         before, after = data[max(0, first - 80) : first], data[last : last + 64]
-        if before.endswith(_FOLDER) or _LISTED.search(before):
+        if before.endswith(_FOLDER) or (_MODE.search(before) and _LISTED.search(before)):
             return True
         if before.endswith(b'"') and _ANSWER.search(before) and _ANSWERED.match(after):
             return True
         if _AFTER.match(after):
             return True
         near = before[-_NEAR:]
-        if near.endswith((b" ", b":")) and _CALLED.search(near):
+        if near.endswith((b" ", b":")) and _PROGRAMS.stands_in(near) and _CALLED.search(near):
             return True
-        return bool(_BEFORE.search(near))
+        return bool(_HINT.search(near[-_HINTED:]) and _BEFORE.search(near))
