@@ -71,6 +71,24 @@ def test_a_report_of_other_files_than_those_published_is_named(site: Path, tmp_p
     assert "is no file with the SHA-256 000" in found.message
 
 
+def test_a_report_of_what_no_manifest_says_and_of_no_run_is_named(
+    site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+
+    def spoil(held: Any) -> None:
+        held["files"].append({**held["files"][0], "run": "nobody's"})
+        (log,) = [one for one in held["files"] if one["file"] == "check.log"]
+        log["before"] = "0" * 64
+
+    in_json(spoilt, "data/redaction.json", spoil)
+    found = {one.key: one.message for one in errors(spoilt) if one.path == "data/redaction.json"}
+    (run,) = (path.name for path in (spoilt / "runs").glob("2*"))
+
+    assert set(found) == {"files[nobody's]", f"files[runs/{run}/raw/check.log].before"}
+    assert "the run's manifest says" in found[f"files[runs/{run}/raw/check.log].before"]
+
+
 def test_a_hidden_file_that_was_changed_besides_is_named(site: Path, tmp_path: Path) -> None:
     spoilt = copy_of(site, tmp_path / "site")
     (run,) = (path.name for path in (spoilt / "runs").glob("2*"))

@@ -167,12 +167,22 @@ class Mirror:
 
     def told(self, own: Path) -> Iterator[Finding]:
         """Where the report of what is hidden tells of other files of a run than those published."""
-        for name, (_, after) in self._covered.get(own.name, {}).items():
-            if _digest(own, name) == after:
-                continue
+        listed = self._listed(own)
+        for name, (before, after) in self._covered.get(own.name, {}).items():
             where = raw_path(own.name, name)
-            message = f"{where} is no file with the SHA-256 {after}"
-            yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{where}].after")
+            if _digest(own, name) != after:
+                message = f"{where} is no file with the SHA-256 {after}"
+                yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{where}].after")
+            if listed.get(name, before) != before:
+                message = f"the run's manifest says {listed[name]}, not {before}"
+                yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{where}].before")
+
+    def strange(self, known: Collection[str]) -> Iterator[Finding]:
+        """Where that report tells of runs that the site does not have."""
+        for run_id in self._covered:
+            if run_id not in known:
+                message = "tells of a run that the site does not have"
+                yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{run_id}]")
 
     def _say(self, path: str, message: str) -> None:
         self.findings.append(Finding(Severity.ERROR, path, message))

@@ -129,6 +129,7 @@ class _Verifying:
                     for one in as_findings(error)
                 )
         yield from self._mirror.findings
+        yield from self._mirror.strange(ids)
         extras = made_with(self._place, self._held)
         site = replace(site_anew(self._held, runs), redactions=self._redactions, extras=extras)
         yield from self._pages(site, tick)
