@@ -297,6 +297,20 @@ def test_what_stands_instead_says_so_and_keeps_its_shape() -> None:
     assert hidden("cd /home/maria/x") == "cd /home/xxxxx/x"
 
 
+@pytest.mark.parametrize("between", ["\n", "\n+", "\n   12\t", "\r\n", "\n> "])
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_the_end_of_a_private_key_is_hidden_whose_beginning_was_left_out(
+    between: str, deep: int
+) -> None:
+    lines = [planted(seed, "private key").secret for seed in range(4)]
+    text = between.join(["... and so on", *lines, "AbC9==", "-----END RSA PRIVATE KEY-----", "x"])
+    for _ in range(deep):
+        text = json.dumps(text)
+
+    assert not [line for line in [*lines, "AbC9=="] if line in hidden(text)]
+    assert "... and so on" in hidden(text)
+
+
 def test_the_lines_of_a_private_key_stay_lines() -> None:
     one = planted(3, "private key")
     lines = hidden(one.text).split("\n")

@@ -110,6 +110,9 @@ _QUOTE: Final = late(rb"[\"'`]")
 _BLOCK: Final = late(
     rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: [0-9]{1,3}"
 )
+_TAIL: Final = late(rb"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
+_BREAK: Final = late(rb"(?:[\s>+|\"',]|\\{1,4}[nr\"]|[0-9]{1,6}(?:\t|\\{1,4}t)){1,24}")
+"""What stands between two lines of a private key."""
 _BLOCK_END: Final = late(rb"-----END |Private-MAC")
 _LINE: Final = late(rb"[A-Za-z0-9+/=]{4,}")
 LONGEST_BLOCK: Final = 12_000
@@ -135,7 +138,7 @@ NAMES: Final = (
     *commands.COMMANDS,
     Rule("private-key", "private key", rb"Private-Lines: ", pattern=_BLOCK),
     Rule(
-        "private-key", "private key", rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,
+        "private-key", "private key", rb"-----(?:BEGIN|END) [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,
         encoded=(b"-----BEGIN PRIVATE", b"-----BEGIN RSA PRIV", b"-----BEGIN OPENSSH PRIV",
                  b"-----BEGIN EC PRIV"),
     ),
@@ -193,6 +196,8 @@ def _cookies(data: bytes, start: int, end: int) -> Iterator[Found]:
 def _blocks(data: bytes, start: int, end: int) -> Iterator[Found]:
     for one in _BLOCK.finditer(data, start, end):
         yield from _block(data, one.end())
+    for one in _TAIL.finditer(data, start, end):
+        yield from _tail(data, one.start())
 
 
 def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
@@ -267,6 +272,19 @@ def _is_password(name: bytes, value: bytes, *, closed: bool, called: bool) -> bo
         return is_password(value) and (closed or not called)
     plain = not called and not _IDENTIFIER.search(value)
     return plain and ((len(value) > 9 and is_random(value, 3.0)) or is_made_up(value))
+
+
+def _tail(data: bytes, end: int) -> Iterator[Found]:
+    """The last lines of a private key, of which a program showed no more."""
+    first = max(data.rfind(b"-----", 0, end), end - LONGEST_BLOCK, 0)
+    below = end
+    for one in reversed([*_LINE.finditer(data, first, end)]):
+        start = one.start() + (data[one.start() - 1 : one.start()] == b"\\")
+        long = one.end() - start >= 24 or below == end
+        if not (long and _BREAK.fullmatch(data, one.end(), below)):
+            return
+        yield start, one.end(), "private-key"
+        below = start
 
 
 def _block(data: bytes, start: int) -> Iterator[Found]:
