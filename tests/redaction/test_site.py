@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from kbsite.model.proof import ProofState
 from kbsite.model.work import Work
 from kbsite.reading import looked_over, read
 from kbsite.store.inputs import changes, inputs
-from kbsite.store.settings import Settings
+from kbsite.store.settings import Settings, read_settings
 from kbsite.verifying.places import FolderPlace
 from kbsite.verifying.whole import verify
 from tests.bench.planted import planted as places_of
@@ -312,6 +313,30 @@ def test_a_list_that_cannot_be_had_stops_the_build(settings: Settings) -> None:
         build(with_redact(settings, Redact(deny=("NO_SUCH_VARIABLE_HERE",))))
     with pytest.raises(InputError, match=r"redact\.deny_files"):
         build(with_redact(settings, Redact(deny_files=("none.txt",))))
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [(os.mkfifo, "no regular file"), (Path.mkdir, "Is a directory"),
+     (lambda path: path.symlink_to("/dev/zero"), "no regular file"),
+     (lambda path: path.write_bytes(b"x" * 4_000_001), "more than 4000000 bytes"),
+     (lambda path: path.write_text("name", "utf-16"), "no UTF-8 text")],
+)  # fmt: skip
+def test_what_can_be_no_list_of_values_is_told_and_not_waited_for(
+    tmp_path: Path, made: Callable[[Path], object], why: str
+) -> None:
+    path = tmp_path / "deny.txt"
+    made(path)
+    (tmp_path / "kbsite.yaml").write_text("redact: {deny_files: [deny.txt]}\n")
+    with pytest.raises(InputError, match=rf"deny\.txt: redact\.deny_files: .*{why}"):
+        denied_of(read_settings(tmp_path / "kbsite.yaml"))
+
+
+def test_the_mark_that_an_editor_puts_first_is_no_part_of_the_first_value(tmp_path: Path) -> None:
+    (tmp_path / "deny.txt").write_bytes(b"\xef\xbb\xbfAda\r\n# a remark\r\nGrace\r\n")
+    (tmp_path / "kbsite.yaml").write_text("redact: {deny_files: [deny.txt]}\n")
+
+    assert denied_of(read_settings(tmp_path / "kbsite.yaml")) == (b"Ada", b"Grace")
 
 
 def test_nothing_is_hidden_where_that_is_said(settings: Settings, make_run: MakeRun) -> None:

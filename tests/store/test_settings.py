@@ -70,6 +70,19 @@ def test_a_path_that_holds_a_nul_is_told_with_its_line(key: str, tmp_path: Path)
         read_settings(path)
 
 
+def test_paths_may_start_at_the_home_of_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("runs: ~/runs\nproblems: ~/problems\nout: ~nobody-here/site\n")
+    settings = read_settings(path)
+
+    assert settings.runs == tmp_path / "me" / "runs"
+    assert settings.problems == tmp_path / "me" / "problems"
+    assert settings.out == tmp_path / "~nobody-here" / "site"
+
+
 def test_the_root_of_a_system_is_no_place_for_a_site(tmp_path: Path) -> None:
     path = tmp_path / "kbsite.yaml"
     path.write_text("title: A\nout: /\n")

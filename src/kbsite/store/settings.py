@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -66,7 +67,7 @@ def read_settings(path: Path) -> Settings:
     settings = Settings(
         config,
         runs=home,
-        problems=home / config.problems,
+        problems=_within(home, config.problems),
         out=home,
         path=path,
         prices=_prices(config, home),
@@ -75,8 +76,8 @@ def read_settings(path: Path) -> Settings:
     runs, out = (_placed(path, key, getattr(config, key)) for key in ("runs", "out"))
     return moved(
         settings,
-        home / runs if isinstance(runs, Path) else runs,
-        home / out if isinstance(out, Path) else out,
+        _within(home, str(runs)) if isinstance(runs, Path) else runs,
+        _within(home, str(out)) if isinstance(out, Path) else out,
     )
 
 
@@ -94,6 +95,8 @@ def _refuse(path: Path, config: Config) -> None:
             raise _wrong(path, key, "holds a NUL; expected a path")
     if config.out.startswith("/") and not Path(config.out).name:
         raise _wrong(path, "out", "expected a folder that a site can take the place of")
+    if "\0" in config.storage.cache:
+        raise _wrong(path, "storage.cache", "holds a NUL; expected a path")
     if config.most_file_bytes < LIMIT_BYTES:
         message = f"expected at least {LIMIT_BYTES}, which records may have"
         raise _wrong(path, "most_file_bytes", message)
@@ -133,7 +136,8 @@ def moved(
     What is in a bucket has its copy in a folder of its own in the cache.
     """
     storage = settings.config.storage
-    cache = settings.path.parent / storage.cache if storage.cache else cache_folder()
+    home = settings.path.parent
+    cache = _within(home, storage.cache) if storage.cache else cache_folder()
     if isinstance(runs, Location):
         folder = runs.folder(cache, storage.endpoint, "runs")
         settings = replace(settings, runs=folder, runs_at=runs)
@@ -183,14 +187,39 @@ def denied_of(settings: Settings) -> tuple[bytes, ...]:
             raise InputError(message, path="kbsite.yaml", key="redact.deny")
         found.append(os.environb[os.fsencode(name)])
     for name in rules.deny_files:
-        path = home / Path(name).expanduser()
+        path = _within(home, name)
         try:
-            lines = path.read_bytes().splitlines()
-        except OSError as error:
-            message = f"cannot be read: {error.strerror}; expected a value a line"
+            lines = _values(path).splitlines()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", "") or str(error)
+            message = f"cannot be read: {why}; expected a value a line"
             raise InputError(message, path=path, key="redact.deny_files") from error
         found += [line.strip() for line in lines if not line.startswith(b"#")]
     return tuple(dict.fromkeys(value for value in found if value.strip()))
+
+
+def _values(path: Path) -> bytes:
+    """What a file of values holds; OSError or ValueError where that can be none."""
+    # A pipe would keep all waiting.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(descriptor, "rb") as stream:  # noqa: PTH123 - of a descriptor
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("no regular file")
+        data = stream.read(LIMIT_BYTES + 1)
+    if len(data) > LIMIT_BYTES:
+        raise ValueError(f"more than {LIMIT_BYTES} bytes")
+    if b"\0" in data:
+        raise ValueError("no UTF-8 text")
+    # What an editor puts before the first value is no part of it.
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _within(home: Path, text: str) -> Path:
+    """What a path of kbsite.yaml names: from its folder on, or from the home of a person."""
+    path = Path(text)
+    with suppress(RuntimeError):  # no such person
+        path = path.expanduser()
+    return home / path
 
 
 def read_own_prices(path: Path) -> PriceTable:
@@ -203,13 +232,13 @@ def read_own_prices(path: Path) -> PriceTable:
 
 def _prices(config: Config, home: Path) -> PriceTable:
     """The table that kbsite.yaml names; else the one beside it, which need not be there."""
-    path = home / (config.prices or PRICES)
+    path = _within(home, config.prices or PRICES)
     return read_prices(path) if config.prices or path.exists() else PriceTable()
 
 
 def _hardware(config: Config, home: Path) -> dict[str, Hardware]:
     """What the folder holds that kbsite.yaml names; else bench/hardware, if it is there."""
-    folder = home / (config.hardware or HARDWARE)
+    folder = _within(home, config.hardware or HARDWARE)
     if not config.hardware and not folder.is_dir():
         return {}
     from kbsite.store.hardware import read_all_hardware
