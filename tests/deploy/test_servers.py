@@ -14,8 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+
+from kbsite.build import build
+from kbsite.reading import MARKER
+from tests.conftest import MakeRun, MakeSettings
 
 RECIPES = Path(__file__).parents[2] / "deploy"
 LOG = b'{"a": "\xc3\xa9"}\n' * 3000
@@ -104,10 +109,13 @@ def _server(
 def serving(
     program: str, configured: Callable[[Path, int], list[str]], home: Path
 ) -> Iterator[int]:
-    """The port at which a program serves the files; the test is skipped where there is none."""
+    """The port at which a program serves the site in `home`, made of the files where there is none.
+
+    The test is skipped where there is no such program.
+    """
     if shutil.which(program) is None:
         pytest.skip(f"no {program} on this machine")
-    for name, data in FILES.items():
+    for name, data in FILES.items() if not (home / "site").exists() else ():
         path = home / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -250,3 +258,38 @@ def test_nginx_serves_a_site_below_a_path_as_well(tmp_path: Path) -> None:
     assert "'wasm-unsafe-eval'" in worker.headers["content-security-policy"]
     assert "'wasm-unsafe-eval'" not in page.headers["content-security-policy"]
     assert kept.headers["cache-control"] == KEPT
+
+
+@pytest.mark.parametrize("program", SERVERS)
+def test_every_file_of_a_site_is_served_whatever_it_is_called_in_its_run(
+    program: str, tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    log = "home/.claude/projects/-w/s.jsonl"
+    odd = [
+        ".hidden",
+        "..a.py",
+        "a b%2e.py",
+        "a?b#c.py",
+        "é\n.py",
+        "x.html",
+        "x.php",
+        "index.html/x.py",
+    ]
+    make_run(
+        settings.runs / "demo", transcript={"stdout.jsonl": b"{}\n", log: b"{}\n"},
+        files={f"files/{name}": name.encode() for name in odd},
+    )  # fmt: skip
+    site = build(settings).out
+    held = {path.relative_to(site).as_posix(): path for path in site.rglob("*") if path.is_file()}
+    del held[MARKER]
+
+    with serving(program, SERVERS[program], tmp_path) as port:
+        answers = {name: Server(port).get(f"/{quote(name)}") for name in held}
+
+    assert len([name for name in held if "/raw/files/" in name]) == len(odd)
+    assert {name: (one.status, one.body) for name, one in answers.items()} == {
+        name: (200, path.read_bytes()) for name, path in held.items()
+    }
+    raw = {one.headers["content-type"].lower() for name, one in answers.items() if "/raw/" in name}
+    assert raw <= {"text/plain; charset=utf-8", "application/json"}
