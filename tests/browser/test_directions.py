@@ -1,0 +1,56 @@
+"""Names from right to left leave the order of what stands beside them, from disk and a server."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from kbsite.build import build
+from tests.browser.conftest import opening
+from tests.browser.witness import Witness
+from tests.conftest import MakeRun, MakeSettings
+
+pytestmark = pytest.mark.browser
+
+NAME = "\u05e9\u05dc\u05d5\u05dd"
+"""A word in Hebrew: numbers behind it would go to its left, and so would signs between."""
+LEFTS = """(all) => all.flatMap((held) => [...held.childNodes]).filter((node) => node.data?.trim()
+    || node.firstChild?.data?.trim()).map((node) => {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  return range.getBoundingClientRect().left;
+})"""
+
+
+def rows() -> bytes:
+    use = [
+        {"type": "tool_use", "id": "t", "name": "Task", "input": {"description": NAME}},
+        {"type": "tool_use", "id": "u", "name": NAME, "input": {"command": "12 + 5"}},
+    ]
+    said = [{"type": "text", "text": "hi"}]
+    held = [
+        {"type": "assistant", "message": {"content": use}},
+        {"type": "assistant", "message": {"content": said}, "parent_tool_use_id": "t"},
+    ]
+    return "\n".join(map(json.dumps, held)).encode()
+
+
+@pytest.mark.parametrize("way", ["file", "http"])
+def test_numbers_and_signs_stay_behind_a_name_from_right_to_left(
+    way: str, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings,
+    context_of: functools.partial[BrowserContext], witness: Witness,
+) -> None:  # fmt: skip
+    settings = make_settings(tmp_path, problems=[])
+    run = make_run(tmp_path / "runs" / "demo", model=f"{NAME} 5", effort="7", variant="3",
+                   transcript={"stdout.jsonl": rows()})  # fmt: skip
+    with opening(way, build(settings).out, context_of, witness) as opened:
+        page = opened(f"runs/{run.name}/index.html")
+        places = ["h1 .contender", ".steps > .opens", f".steps > li > p:has(i:text('{NAME}'))"]
+        for place in places:
+            lefts = page.locator(place).first.evaluate_all(LEFTS)
+            assert len(lefts) > 2, place
+            assert lefts == sorted(lefts), place
