@@ -49,11 +49,16 @@ def _all(text: str) -> Iterator[Named]:
             yield Named(_plain(bare[1]).strip(), sheet)
         elif found["quoted"]:
             if sheet or within[-1] in _LOADING:
-                yield Named(_plain(found["double"] or found["single"] or ""), sheet)
+                yield Named(_plain(_within(found)), sheet)
         elif _goes_in(found, within, name) and name in _LOADING:
             # Of an import, the text within is its address.
             continue
         sheet = name == "@import"
+
+
+def _within(found: re.Match[str]) -> str:
+    """What stands between quotes."""
+    return found["double"] or found["single"] or ""
 
 
 def _goes_in(found: re.Match[str], within: list[str], name: str) -> bool:

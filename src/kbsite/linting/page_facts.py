@@ -237,19 +237,21 @@ class _Reading:
     def _loaded(self, tag: str, held: dict[str, str]) -> None:
         if "src" in held:
             self._load(_SOURCES.get(tag, Kind.OBJECT), held["src"])
-        if tag not in _LEADING:
-            for name in ("href", "xlink:href"):
-                if held.get(name):
-                    self._drawn(Kind.SCRIPT if tag == "script" else Kind.IMAGE, held[name])
-        changed = held.get("attributename", held.get("attributeName", "")).lower()
-        if tag in _CHANGING and changed.rpartition(":")[2] in ("href", "style"):
-            self.handlers[f"{tag} {changed}"] = None
-        sets = f"{held.get('srcset', '')},{held.get('imagesrcset', '')}"
-        for one in filter(str.strip, sets.split(",")):
-            self._load(Kind.IMAGE, one.split()[0])
+        for name in () if tag in _LEADING else ("href", "xlink:href"):
+            if held.get(name):
+                self._drawn(Kind.SCRIPT if tag == "script" else Kind.IMAGE, held[name])
+        self._loads_images(held)
         for name, kind in _SHOWN.items():
             if held.get(name) and (name != "data" or tag == "object"):
                 self._load(kind, held[name])
+        changed = held.get("attributename", held.get("attributeName", "")).lower()
+        if tag in _CHANGING and changed.rpartition(":")[2] in ("href", "style"):
+            self.handlers[f"{tag} {changed}"] = None
+
+    def _loads_images(self, held: dict[str, str]) -> None:
+        sets = f"{held.get('srcset', '')},{held.get('imagesrcset', '')}"
+        for one in filter(str.strip, sets.split(",")):
+            self._load(Kind.IMAGE, one.split()[0])
 
     def _of_css(self, text: str) -> None:
         for one in css_addresses(text):

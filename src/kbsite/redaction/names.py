@@ -241,18 +241,23 @@ def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool)
     name = before + one[0][: one.start("value") - one.start()]
     if is_placeholder(value):
         return False
-    strong = bool(_STRONG.search(name))
     if is_uuid(value):
         return bool(_API.search(name) or _SET.search(name))
+    strong = bool(_STRONG.search(name))
     if is_hash(value):
-        own = len(value) == _JUPYTER and _OF_JUPYTER.search(name)
-        return bool(own) or (is_key_in_hex(value) and (strong or _logs_in(data, one.start())))
+        return _is_key(name, value, told=strong or _logs_in(data, one.start()))
     digits = value.rstrip(b"=")
     if _PASSWORD.search(name):
         return _is_password(name, digits, closed=closed, called=bool(one["after"]))
     if not strong:
         return not _PUBLIC.search(name) and _is_long(digits)
     return len(value) >= 12 and is_random(value, 3.2)
+
+
+def _is_key(name: bytes, value: bytes, *, told: bool) -> bool:
+    """Whether what reads as a hash is a key; `told` where words around it say so."""
+    own = len(value) == _JUPYTER and _OF_JUPYTER.search(name)
+    return bool(own) or (told and is_key_in_hex(value))
 
 
 def _logs_in(data: bytes, at: int) -> bool:

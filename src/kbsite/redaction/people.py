@@ -109,13 +109,25 @@ class People:
         behind = _COLOURS_BEHIND.match(data, last)
         last = behind.end() if behind else last
         before, after = data[max(0, first - 80) : first], data[last : last + 64]
-        if before.endswith(_FOLDER) or (_MODE.search(before) and _LISTED.search(before)):
-            return True
-        if before.endswith(b'"') and _ANSWER.search(before) and _ANSWERED.match(after):
-            return True
-        if _AFTER.match(after):
-            return True
-        near = before[-_NEAR:]
-        if near.endswith((b" ", b":")) and _PROGRAMS.stands_in(near) and _CALLED.search(near):
-            return True
-        return bool(_HINT.search(near[-_HINTED:]) and _BEFORE.search(near))
+        return _is_listed(before) or _is_answer(before, after) or _is_called(before, after)
+
+
+def _is_listed(before: bytes) -> bool:
+    """Whether what stands before a name is a folder's, or a line of a listing."""
+    return before.endswith(_FOLDER) or bool(_MODE.search(before) and _LISTED.search(before))
+
+
+def _is_answer(before: bytes, after: bytes) -> bool:
+    """Whether a name is what a program answered who is asked for no more than that."""
+    answered = before.endswith(b'"') and _ANSWER.search(before)
+    return bool(answered and _ANSWERED.match(after))
+
+
+def _is_called(before: bytes, after: bytes) -> bool:
+    """Whether the words beside a name call it a person's."""
+    if _AFTER.match(after):
+        return True
+    near = before[-_NEAR:]
+    if near.endswith((b" ", b":")) and _PROGRAMS.stands_in(near) and _CALLED.search(near):
+        return True
+    return bool(_HINT.search(near[-_HINTED:]) and _BEFORE.search(near))

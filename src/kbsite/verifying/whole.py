@@ -257,6 +257,9 @@ class _Verifying:
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
             yield Finding(Severity.ERROR, f"runs/{run_id}", message)
+        yield from self._odd()
+
+    def _odd(self) -> Iterator[Finding]:
         for odd in self._place.others():
             message = f"no file of kbsite's: {odd.reason}; a server may show what it leads to"
             yield Finding(Severity.ERROR, odd.name, message)
