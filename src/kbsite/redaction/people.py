@@ -60,7 +60,8 @@ _SHARED: Final = (
 """Folders of machines that many use, in which each has one of their name."""
 _APART: Final = rb"[^/\\A-Za-z0-9_]"
 _BEGINS: Final = b"(?:" + b"|".join((*ESCAPES, _APART)) + b")"
-_STARTS: Final = tuple(map(re.compile, (_APART, *ESCAPES, _SHARED, b"ustar\0" + b"00")))
+_TAPED: Final = rb"[xtTs.+@-][ ]+"
+_STARTS: Final = tuple(map(re.compile, (_APART, *ESCAPES, _SHARED, _TAPED, b"/", b"ustar\x0000")))
 _COLOURS: Final = rb"(?:(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,16}[mK]){1,4}"
 _COLOURING: Final = (b"m", b"K")
 _COLOURED: Final = re.compile(_COLOURS + rb"\Z")
@@ -74,9 +75,11 @@ class People:
         # Most names within a path are found by its path; those are many, and none is looked at.
         self._names = frozenset(islice(names, MOST))
         names = [re.escape(name) for name in sorted(self._names)]
-        pieces = [_BEGINS + name + rb"[^A-Za-z0-9_]" for name in names]
-        # Groups in what `tar -tv` says, and owners in its archives.
-        pieces += [b"(?:/|ustar\x0000)" + name + rb"[ \x00]" for name in names]
+        pieces = [_BEGINS + name + rb"[^A-Za-z0-9_/]" for name in names]
+        # Owners and groups in what `tar -tv` says, and owners in its archives.
+        pieces += [_TAPED + name + b"/" for name in names]
+        pieces += [b"/" + name + b" +[0-9]" for name in names]
+        pieces += [b"ustar\x0000" + name + b"\x00" for name in names]
         pieces += [_SHARED + name + rb"[^A-Za-z0-9_.-]" for name in names]
         self._gate = Automaton(pieces)
 
@@ -88,16 +91,18 @@ class People:
         found = self._gate.next(data, max(0, start - 1), end)
         while found:
             at, text = found
-            first, last = at + self._begins(text), at + len(text) - 1
+            first, last = self._within(at, text)
             yield Span(first, last if self._is_told(data, at, first, last) else first, "home",
                        Form.SHAPE)  # fmt: skip
             # What ends one name may begin the next: an owner and a group.
             found = self._gate.next(data, max(last, min(past.at, end)), end)
 
-    def _begins(self, text: bytes) -> int:
-        """Where the name begins in what the automaton found."""
+    def _within(self, at: int, text: bytes) -> tuple[int, int]:
+        """Where the name begins and ends in what the automaton found at a place."""
+        name = text[:-1].rstrip(b" ")
         ends = (one.end() for start in _STARTS if (one := start.match(text)))
-        return next((end for end in ends if text[end:-1] in self._names), 1)
+        begin = next((end for end in ends if name[end:] in self._names), 1)
+        return at + begin, at + len(name)
 
     def _is_told(self, data: bytes, at: int, first: int, last: int) -> bool:
         """Whether what stands around a name says that it is a person's."""
