@@ -358,6 +358,7 @@
 
   let here = null;
   let bared = null; // the part, left out by the filters, in which somebody stands
+  let led = 0; // how often the reader was led somewhere: who is overtaken leads nowhere
   let settling = 0;
   let closeHelp = () => {};
 
@@ -447,12 +448,14 @@
   }
 
   async function goTo(anchor, top = null) {
+    led += 1;
     const target = await elementOf(anchor);
     if (target) reveal(target, top);
     return target;
   }
 
   async function toHash(top = null) {
+    led += 1;
     const anchor = anchored();
     if (EXACT.test(anchor)) await found();
     for (const lead of places) if (await lead(anchor, top)) return;
@@ -564,6 +567,7 @@
     }
 
     async function move(direction, mark) {
+      const mine = (led += 1);
       const from = current();
       // Who is behind all steps, or where none is there yet, goes on from the part that is in sight.
       let index = from ? parts.findIndex((part) => part.list?.contains(from)) : besides(direction);
@@ -580,6 +584,7 @@
         while (parts[index]?.section && !wanted(parts[index], mark));
         if (!parts[index]) return tellNone(direction, mark);
         const part = await load(parts[index]).catch(() => null);
+        if (mine !== led) return;
         if (!part) return lost("the next of them");
         row = [...part.list.children];
         at = direction > 0 ? 0 : row.length - 1;

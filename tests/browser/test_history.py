@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Open
 from tests.browser.finding import find
@@ -74,6 +74,29 @@ def test_keys_go_along_in_one_entry_behind_a_place_that_was_gone_to(open_run: Op
     page.go_back()
     expect(page.locator(".steps > li.here")).to_have_class(re.compile("says|message|thought|run"))
     assert page.url.rpartition("#")[2] not in ("", PLACE)
+
+
+@pytest.mark.parametrize("open_run", ["http"], indirect=True)
+def test_a_key_that_waits_for_steps_leads_nowhere_once_the_reader_went_elsewhere(
+    open_run: Open,
+) -> None:
+    page = open_run()
+    page.keyboard.press("j")
+    expect(page.locator(".steps > li.here")).to_have_count(1)
+    held: list[Route] = []
+    page.route("**/steps-*.html", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    page.keyboard.press("e")
+    page.wait_for_function("() => !document.querySelector('.steps > li.is-error.here')")
+    page.evaluate(f"location.hash = '{PLACE}'")
+    page.wait_for_timeout(200)
+    assert len({route.request.url for route in held}) > 1
+    while held:  # what the key waits for comes last
+        held.pop().continue_()
+
+    at(page, PLACE)
+    page.wait_for_timeout(300)
+    at(page, PLACE)
+    assert page.url.endswith(f"#{PLACE}")
 
 
 def test_back_takes_filters_and_the_axis_back_that_were_chosen_at_a_permalink(
