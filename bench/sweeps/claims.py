@@ -16,6 +16,7 @@ from time import sleep
 from bench.sweeps.shelf import Shelf, graded
 from bench.sweeps.states import Kind
 from bench.sweeps.tries import HIDDEN, Task, locked
+from kbsite.store.alone import is_locked
 
 CLAIMS = "claims"
 """Folder of the claims, beside the ledgers of a board."""
@@ -53,17 +54,9 @@ def claim(board: Path, key: str) -> int | None:
 def claimed(board: Path, key: str) -> bool:
     """Whether somebody works on a cell."""
     try:
-        descriptor = os.open(claim_file(board, key), os.O_RDWR)
+        return is_locked(claim_file(board, key))
     except FileNotFoundError:
         return False
-    try:
-        # Shared, so that two who look do not take each other for somebody at work.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 @contextmanager

@@ -29,11 +29,17 @@ def alone(out: Path) -> Iterator[None]:
 def is_taken(out: Path) -> bool:
     """Whether somebody builds or publishes there just now, so that others wait."""
     try:
-        descriptor = os.open(_lock(out), os.O_RDWR)
+        return is_locked(_lock(out))
     except OSError:
         return False
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock on a file; OSError where the file cannot be opened."""
+    descriptor = os.open(path, os.O_RDWR)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Shared, so that two who look do not take each other for somebody at work.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
