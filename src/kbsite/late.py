@@ -36,6 +36,10 @@ def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     return cast("re.Pattern[AnyStr]", _Late(pattern, flags))
 
 
+HALF = late("[\ud800-\udfff]")
+"""Half of a character, which stands for a byte that is no UTF-8 and can be written nowhere."""
+
+
 class _LateModule(ModuleType):
     """Stands for a module: what is asked of it is asked of the module, which is loaded for that."""
 

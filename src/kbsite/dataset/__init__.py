@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256
@@ -25,6 +24,7 @@ from kbsite.dataset.card import CARD, LINE, RUNS, Card, card, card_at
 from kbsite.dataset.kept import MARKER, OURS, STAGE, Written, move, others, written
 from kbsite.errors import UsageError
 from kbsite.exports.plain import plain
+from kbsite.late import HALF
 from kbsite.model.listing import ListedRun
 from kbsite.pages import listing
 from kbsite.pages.page import Site
@@ -145,12 +145,9 @@ def _line(site: Site, run: ListedRun, folder: Path) -> str:
 def _put(files: Iterator[tuple[str, Stored]], folder: Path) -> Iterator[str]:
     for held, file in files:
         # Of a name with bytes that are no UTF-8 neither JSON nor the hub knows anything.
-        name = _HALF.sub(lambda half: f"%{ord(half[0]) & 0xFF:02X}", held)
+        name = HALF.sub(lambda half: f"%{ord(half[0]) & 0xFF:02X}", held)
         write_bytes(folder / name, file.read())
         yield name
-
-
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _transcripts(stored: StoredRun) -> Iterator[tuple[str, Stored]]:

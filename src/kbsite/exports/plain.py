@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from kbsite.harnesses.lines import dump
-from kbsite.late import late
+from kbsite.late import HALF
 
 DEPTH = 64
 """Data nested deeper than this is written as JSON within a string."""
@@ -21,12 +21,9 @@ def ordinary(text: str) -> bool:
     return text.isascii() and not text.encode("ascii").translate(None, _ORDINARY)
 
 
-_HALF = late("[\ud800-\udfff]")
-
-
 def whole(text: str) -> str:
     r"""`text` without halves of characters: a byte that is no UTF-8 reads `\xff`."""
-    return text if text.isascii() else _HALF.sub(_escaped, text)
+    return text if text.isascii() else HALF.sub(_escaped, text)
 
 
 def _escaped(half: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from kbsite.errors import InputError, KbsiteError
-from kbsite.late import late
+from kbsite.late import HALF
 from kbsite.model.finding import one_line, short
 from kbsite.store.at_once import read_at_once
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
@@ -37,8 +37,6 @@ LIMIT_DEPTH: Final = 100
 
 LIMIT_DIGITS: Final = 18
 """No whole number of a record is longer, so that each fits 64 bits."""
-
-_HALF = late("[\ud800-\udfff]")
 
 
 class InvalidFileError(KbsiteError):
@@ -152,7 +150,7 @@ def _refuse_halves(path: Path, text: str, data: object) -> None:
     # Half a surrogate pair is valid JSON, but no text: it could not be written anywhere.
     import json
 
-    half = _HALF.search(json.dumps(data, ensure_ascii=False))
+    half = HALF.search(json.dumps(data, ensure_ascii=False))
     if half:
         escape = f"\\u{ord(half[0]):04x}"
         offset = text.lower().find(escape)

@@ -9,13 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from kbsite.late import late
+from kbsite.late import HALF
 from kbsite.store.whole import write_bytes
 
 __all__ = ["json_text", "write_bytes", "write_new", "write_pieces", "write_text"]
-
-_HALF = late("[\ud800-\udfff]")
-"""What stands for a byte of a file name that is no UTF-8."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -100,4 +97,4 @@ def json_text(value: object) -> str:
         # Python's own indenting takes twice as long.
         return f"{msgspec.json.format(text.encode('utf-8'), indent=2).decode()}\n"
     text = json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False)
-    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+    return HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"

@@ -109,7 +109,7 @@ class Mirror:
         if where is None or packed is None:
             return
         self._copies.add(where)
-        if not is_packed(packed, data):
+        if not _is_packed(packed, data):
             self._say(where, f"does not hold what {raw_path(run_id, name)} holds")
 
     def _put(self, own: Path, run_id: str, name: str, data: bytes) -> None:
@@ -132,16 +132,9 @@ class Mirror:
     def _unlisted(self, run_id: str, listed: dict[str, str]) -> None:
         known = {raw_path(run_id, name) for name in (*listed, RUN, MANIFEST, AUDIT)}
         for path in below(self.place.names(), f"runs/{run_id}/raw"):
-            if path in known or path in self._copies or self._is_copy(path, known):
+            if path in known or path in self._copies or is_copy(self.place, path, known):
                 continue
             self._say(path, "not in the run's manifest; it was added after the run")
-
-    def _is_copy(self, path: str, known: Collection[str]) -> bool:
-        """Whether a file is the compressed copy of another of its run, for a server to send."""
-        of = path.removesuffix(".gz")
-        if of == path or of not in known:
-            return False
-        return is_packed(self.place.read(path) or b"", self.place.read(of) or b"")
 
     def hashes(self, own: Path, unread: Mapping[str, Finding]) -> Iterator[Finding]:
         """Where the files of a run are neither what its manifest lists nor redacted from that.
@@ -197,7 +190,15 @@ def _is_name(run_id: str) -> bool:
     return 0 < size < 256 and run_id not in (".", "..") and not {"/", "\0"}.intersection(run_id)
 
 
-def is_packed(packed: bytes, data: bytes) -> bool:
+def is_copy(place: Place, path: str, known: Collection[str]) -> bool:
+    """Whether a file is the compressed copy of one that is known, for a server to send."""
+    of = path.removesuffix(".gz")
+    if of == path or of not in known:
+        return False
+    return _is_packed(place.read(path) or b"", place.read(of) or b"")
+
+
+def _is_packed(packed: bytes, data: bytes) -> bool:
     """Whether something compressed holds some bytes, and no more."""
     try:
         with gzip.open(io.BytesIO(packed)) as stream:

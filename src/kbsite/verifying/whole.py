@@ -32,7 +32,7 @@ from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
-from kbsite.verifying.mirror import REDACTION, Mirror, is_packed
+from kbsite.verifying.mirror import REDACTION, Mirror, is_copy
 from kbsite.verifying.places import Place
 
 _DRAWN = (".png",)
@@ -225,13 +225,6 @@ class _Verifying:
             message = "no file that follows from the raw data, and a server may show it"
             yield Finding(Severity.ERROR, name, message)
 
-    def _is_copy(self, name: str) -> bool:
-        """Whether a file is the compressed copy of one that follows, for a server to send."""
-        of = name.removesuffix(".gz")
-        if of == name or not (of in self._seen or of == MARKER):
-            return False
-        return is_packed(self._place.read(name) or b"", self._place.read(of) or b"")
-
     def _boards(self) -> Iterator[Finding]:
         """Where what a site says of its kbsite.yaml is not what its boards are made by."""
         made = [one.config for one in self._held.boards]
@@ -243,6 +236,7 @@ class _Verifying:
     def _more(self) -> Iterator[Finding]:
         """Runs and pages that nothing of the published data leads to."""
         known = {*self._held.runs, *self._held.floor_runs}
+        follows = {*self._seen, MARKER}
         hidden = set()
         ours = tuple(f"runs/{run_id}/raw/" for run_id in known)
         for name in sorted(self._place.names() or ()):
@@ -252,7 +246,7 @@ class _Verifying:
                 hidden.add(run_id)
             elif name in self._seen or name.startswith(ours) or _elsewhere(name):
                 continue
-            elif not self._is_copy(name):
+            elif not is_copy(self._place, name, follows):
                 yield from self._added(name)
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
