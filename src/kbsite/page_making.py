@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -241,15 +241,18 @@ class PageMaking(Struct, dict=True):
                 self.raw[stored.run.id] = held
                 continue
             folder = str(stored.folder.absolute())
-            paths = tuple(path for path, _, _ in _raw_paths(stored))
+            placed = tuple(_raw_paths(stored))
+            paths = tuple(path for path, _, _ in placed)
             # A run of another folder may have had the same id, and files of the same names; other
             # code may have given other files these names.
             own = held.folder == folder and (as_named or held.paths == paths)
             self.raw[stored.run.id] = Raw(stored.says, paths, folder)
-            yield CopyFiles(stored, tuple(self._copies(stored, folder, own=own)))
+            yield CopyFiles(stored, tuple(self._copies(placed, folder, own=own)))
 
-    def _copies(self, stored: StoredRun, folder: str, *, own: bool) -> Iterator[Copy]:
-        for path, file, compressed in _raw_paths(stored):
+    def _copies(
+        self, placed: Iterable[tuple[str, Stored, bool]], folder: str, *, own: bool
+    ) -> Iterator[Copy]:
+        for path, file, compressed in placed:
             name = f"{folder}/{file.name}"
             old, new = self.earlier.inputs.get(name), self.prepared.inputs.get(name)
             same = own and old is not None and new is not None and old.says == new.says

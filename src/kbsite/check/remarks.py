@@ -9,8 +9,6 @@ from kbsite.store.records import InvalidFileError, lines_of, read_text
 
 MOST = 100
 """Remarks on one record that are made; the others are counted."""
-
-
 LONGEST = 1000
 """Characters of a remark: it may repeat what the record says."""
 

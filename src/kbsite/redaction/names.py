@@ -245,7 +245,7 @@ def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool)
         return bool(_API.search(name) or _SET.search(name))
     strong = bool(_STRONG.search(name))
     if is_hash(value):
-        return _is_key(name, value, told=strong or _logs_in(data, one.start()))
+        return _is_key(data, one, name, value, strong=strong)
     digits = value.rstrip(b"=")
     if _PASSWORD.search(name):
         return _is_password(name, digits, closed=closed, called=bool(one["after"]))
@@ -254,10 +254,10 @@ def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool)
     return len(value) >= 12 and is_random(value, 3.2)
 
 
-def _is_key(name: bytes, value: bytes, *, told: bool) -> bool:
-    """Whether what reads as a hash is a key; `told` where words around it say so."""
+def _is_key(data: bytes, one: re.Match[bytes], name: bytes, value: bytes, *, strong: bool) -> bool:
+    """Whether what reads as a hash is a key; it is more often none."""
     own = len(value) == _JUPYTER and _OF_JUPYTER.search(name)
-    return bool(own) or (told and is_key_in_hex(value))
+    return bool(own) or (is_key_in_hex(value) and (strong or _logs_in(data, one.start())))
 
 
 def _logs_in(data: bytes, at: int) -> bool:
