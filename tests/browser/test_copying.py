@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
 
 from kbsite.build import build
-from tests.browser.conftest import opening
-from tests.browser.witness import Witness
+from tests.browser.conftest import Open
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -40,22 +37,25 @@ def rows() -> bytes:
     return "\n".join(map(json.dumps, held)).encode()
 
 
-@pytest.mark.parametrize("way", ["file", "http"])
-def test_files_and_outputs_are_copied_as_they_are_with_their_empty_lines(
-    way: str, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings,
-    context_of: functools.partial[BrowserContext], witness: Witness,
-) -> None:  # fmt: skip
-    settings = make_settings(tmp_path)
-    run = make_run(tmp_path / "runs" / "demo", transcript={"stdout.jsonl": rows()},
-                   files={"solution.py": SOLUTION.encode()})  # fmt: skip
-    with opening(way, build(settings).out, context_of, witness) as opened:
-        page: Page = opened(f"runs/{run.name}/index.html")
-        heights = page.locator("#solution tr").evaluate_all("all => all.map(r => r.offsetHeight)")
+@pytest.fixture(scope="module", name="site")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
+) -> Path:
+    home = tmp_path_factory.mktemp("copied")
+    settings = make_settings(home)
+    make_run(home / "runs" / "demo", run_id="r", transcript={"stdout.jsonl": rows()},
+             files={"solution.py": SOLUTION.encode()})  # fmt: skip
+    return build(settings).out
 
-        assert page.evaluate(COPIED, "#solution table.source").strip("\n") == SOLUTION.strip("\n")
-        assert page.evaluate(COPIED, ".steps pre") == OUTPUT
-        assert len(set(heights)) == 1
-        # The statement's reference is shown in the same way.
-        page = opened("problems/softmax/index.html")
-        held = page.evaluate(COPIED, "table.source")
-        assert held.strip("\n") == "def reference(x):\n    return x.softmax(-1)"
+
+def test_files_and_outputs_are_copied_as_they_are_with_their_empty_lines(open_site: Open) -> None:
+    page = open_site("runs/r/index.html")
+    heights = page.locator("#solution tr").evaluate_all("all => all.map(r => r.offsetHeight)")
+
+    assert page.evaluate(COPIED, "#solution table.source").strip("\n") == SOLUTION.strip("\n")
+    assert page.evaluate(COPIED, ".steps pre") == OUTPUT
+    assert len(set(heights)) == 1
+    # The statement's reference is shown in the same way.
+    page = open_site("problems/softmax/index.html")
+    held = page.evaluate(COPIED, "table.source")
+    assert held.strip("\n") == "def reference(x):\n    return x.softmax(-1)"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext
 
 from kbsite.build import build
-from tests.browser.conftest import opening
-from tests.browser.witness import Witness
+from tests.browser.conftest import Open
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -39,18 +36,21 @@ def rows() -> bytes:
     return "\n".join(map(json.dumps, held)).encode()
 
 
-@pytest.mark.parametrize("way", ["file", "http"])
-def test_numbers_and_signs_stay_behind_a_name_from_right_to_left(
-    way: str, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings,
-    context_of: functools.partial[BrowserContext], witness: Witness,
-) -> None:  # fmt: skip
-    settings = make_settings(tmp_path, problems=[])
-    run = make_run(tmp_path / "runs" / "demo", model=f"{NAME} 5", effort="7", variant="3",
-                   transcript={"stdout.jsonl": rows()})  # fmt: skip
-    with opening(way, build(settings).out, context_of, witness) as opened:
-        page = opened(f"runs/{run.name}/index.html")
-        places = ["h1 .contender", ".steps > .opens", f".steps > li > p:has(i:text('{NAME}'))"]
-        for place in places:
-            lefts = page.locator(place).first.evaluate_all(LEFTS)
-            assert len(lefts) > 2, place
-            assert lefts == sorted(lefts), place
+@pytest.fixture(scope="module", name="site")
+def _site(
+    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
+) -> Path:
+    home = tmp_path_factory.mktemp("named")
+    settings = make_settings(home, problems=[])
+    make_run(home / "runs" / "demo", run_id="r", model=f"{NAME} 5", effort="7", variant="3",
+             transcript={"stdout.jsonl": rows()})  # fmt: skip
+    return build(settings).out
+
+
+def test_numbers_and_signs_stay_behind_a_name_from_right_to_left(open_site: Open) -> None:
+    page = open_site("runs/r/index.html")
+    places = ["h1 .contender", ".steps > .opens", f".steps > li > p:has(i:text('{NAME}'))"]
+    for place in places:
+        lefts = page.locator(place).first.evaluate_all(LEFTS)
+        assert len(lefts) > 2, place
+        assert lefts == sorted(lefts), place
