@@ -53,13 +53,17 @@ def install(
 
 
 def _install_all(missing: Sequence[Locked], work: _Work) -> dict[str, Installed | Failure]:
-    """What became of each: Node first, then some at once."""
-    became = {one.id: work.do(one) for one in missing if one.id == NODE}
-    others = [one for one in missing if one.id != NODE]
+    """What became of each, some at once: what needs no Node is begun beside it, the rest after it.
+
+    What comes from PyPI takes longest of all, and is not to be left alone at the end.
+    """
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        ended = pool.map(work.do, others)
-        return became | {one.id: done for one, done in zip(others, ended, strict=True)}
+        begun = {one.id: pool.submit(work.do, one) for one in missing if not one.needs_node}
+        if NODE in begun:
+            begun[NODE].result()
+        begun |= {one.id: pool.submit(work.do, one) for one in missing if one.needs_node}
+        return {name: became.result() for name, became in begun.items()}
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.installing import Failure, Installed, install, programs
+from bench.installing import Failure, Installed, Locked, install, installing, programs
 from bench.installing.stamp import STAMP, folder_of, installed
 from kbsite.errors import MachineError, UsageError
 from tests.bench.installing.registry import Registry, lock, locked, says
@@ -181,6 +181,28 @@ def test_two_are_installed_at_once_and_no_more(published: Registry, prefix: Path
 
     assert all(isinstance(one, Installed) for one in became)
     assert 1 <= most <= 2
+
+
+def test_what_needs_no_node_is_begun_beside_it(
+    published: Registry, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = replace(locked("snake", "snake", "snake 1", "./run"), source="pypi", python="3.11")
+    node = lock().clis["node"]
+    seen = []
+
+    def from_pypi(_: Locked, folder: Path) -> dict[str, str]:
+        seen.append(installed(prefix, node))
+        (folder / "run").write_text(says("snake 1"))
+        (folder / "run").chmod(0o755)
+        return {}
+
+    monkeypatch.setattr(installing, "from_pypi", from_pypi)
+    published.change("node", seconds=1)
+    became = install((), prefix, silent, lock(alone))
+
+    assert seen == [None]
+    assert [one.harness for one in became] == ["node", "alpha", "beta", "snake"]
+    assert all(isinstance(one, Installed) for one in became)
 
 
 def test_a_second_installation_waits_for_the_first(published: Registry, prefix: Path) -> None:
