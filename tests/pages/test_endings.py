@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +56,12 @@ def test_what_it_names_between_backticks_is_shown_as_code(made: Any, tmp_path: P
     assert line.endswith("The <b>result</b> event says no error.")
     page = (tmp_path / "site/runs/one/index.html").read_text("utf-8")
     assert "The <code>&lt;b>result&lt;/b></code> event" in page
+
+
+def test_what_there_is_one_of_is_told_as_one(made: Any) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    row = {"type": "assistant", "uuid": "u1", "timestamp": "2026-01-02T03:04:05Z",
+           "message": {"id": "m1", "role": "assistant", "content": [call]}}  # fmt: skip
+    log = "home/.claude/projects/-w/s.jsonl"
+
+    assert "1 event 1 call " in made(transcript={log: json.dumps(row).encode()})
