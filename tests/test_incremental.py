@@ -795,6 +795,20 @@ def test_a_line_of_a_style_sheet_remakes_no_page(settings: Settings, templates: 
     assert tree(built.out) == from_nothing(settings)
 
 
+def test_a_line_of_a_file_that_a_script_is_joined_of_remakes_that_script_alone(
+    settings: Settings, templates: Path
+) -> None:
+    before = tree(build(settings).out)
+    with (templates.parent / "static" / "run" / "hands.js").open("a") as stream:
+        stream.write('"a line more";\n')
+    built = build(settings)
+
+    assert built.work.parsed == 0
+    assert changed(before, tree(built.out)) == {"static/run.js"}
+    assert (built.out / "static" / "run.js").read_text().count("a line more") == 1
+    assert tree(built.out) == from_nothing(settings)
+
+
 def test_a_line_of_the_style_remakes_the_pages_that_hold_it(
     settings: Settings, templates: Path
 ) -> None:

@@ -207,12 +207,10 @@ class PageMaking(Struct, dict=True):
         )  # fmt: skip
 
     def _copy_static(self) -> None:
-        static = assets.folder("static")
-        for path in sorted(static.rglob("*")):
-            if path.is_file():
-                name = f"static/{path.relative_to(static).as_posix()}"
-                if not self._is_same(path, name):
-                    self.prepared.output.write_bytes(name, path.read_bytes())
+        for file, parts in assets.static_files():
+            name = f"static/{file}"
+            if not self._is_same(parts, name):
+                self.prepared.output.write_bytes(name, assets.static(file))
         schemas = [f"data/schema/{name}.schema.json" for name in sorted(SCHEMAS)]
         if self.earlier.code == self.now.code and self.prepared.output.keep(schemas):
             return
@@ -220,12 +218,14 @@ class PageMaking(Struct, dict=True):
             told = schema_text(name)
             self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", told.encode())
 
-    def _is_same(self, path: Path, name: str) -> bool:
-        """Whether a file of the program is what it was, and kept so in the site."""
+    def _is_same(self, parts: Iterable[Path], name: str) -> bool:
+        """Whether files of the program are what they were, and what is made of them is kept."""
+        return all(map(self._is_as_it_was, parts)) and self.prepared.output.keep([name])
+
+    def _is_as_it_was(self, path: Path) -> bool:
         held = str(path.absolute())
         old, new = self.earlier.program.get(held), self.now.program.get(held)
-        same = old is not None and new is not None and old.digest == new.digest
-        return same and self.prepared.output.keep([name])
+        return old is not None and new is not None and old.digest == new.digest
 
     def _copied(self) -> Iterator[CopyFiles]:
         """The runs' own files, as they stand in the site, of runs that are not what they were."""

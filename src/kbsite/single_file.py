@@ -192,7 +192,7 @@ def _policy(style: str, scripts: Sequence[str]) -> str:
 
 
 def _static(name: str) -> str:
-    return (assets.folder("static") / name).read_text("utf-8")
+    return assets.static(name).decode("utf-8")
 
 
 def _data(media_type: str, name: str) -> str:

@@ -24,7 +24,6 @@ from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
 from kbsite.reading import MARKER
 from kbsite.rendering import Templates, environment
-from kbsite.store.files import contents
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import NOT_READ, StoredRun, as_findings, read_run
@@ -212,8 +211,8 @@ class _Verifying:
 
     def _static(self) -> Iterator[Finding]:
         """The scripts and styles, which could show something else than pages say; the schemas."""
-        for file in contents(assets.folder("static"))[0]:
-            yield from self._compared(f"static/{file.name}", file.path.read_bytes())
+        for name, _ in assets.static_files():
+            yield from self._compared(f"static/{name}", assets.static(name))
         for name in SCHEMAS:
             text = schema_text(name)
             yield from self._compared(f"data/schema/{name}.schema.json", text.encode("utf-8"))

@@ -1,0 +1,128 @@
+// Where the reader stands in a transcript, and how he is led somewhere: by links, keys and addresses.
+"use strict";
+
+kbsite.places = (parts) => {
+  const SETTLED = 700; // milliseconds that parts may still come in
+  const GAP = 4; // pixels between the bars and what is gone to
+
+  const { steps, LINE, elementOf } = parts;
+  const header = document.querySelector("header.top");
+  const tools = document.getElementById("tools");
+  const said = document.getElementById("said");
+  const going = []; // called when the reader is led somewhere
+  let here = null;
+  let bared = null; // the part, left out by the filters, in which somebody stands
+  let led = 0; // how often the reader was led somewhere
+  let settling = 0;
+
+  // Whether who set out now has not been overtaken: he leads nowhere then.
+  function setOut() {
+    const mine = (led += 1);
+    return () => mine === led;
+  }
+
+  // Down to where the bars cover the window once they stick. Higher up on the page they stand lower:
+  // what is brought below them there moves with them.
+  const edge = () => Math.max(...[header, tools].map((bar) => {
+    const { position, top } = getComputedStyle(bar);
+    return position === "sticky" ? parseFloat(top) + bar.offsetHeight : 0;
+  }));
+
+  function settle(place, top = null, until = performance.now() + SETTLED) {
+    // Parts above may still be loading: stay with the target for a while, unless the reader scrolls.
+    cancelAnimationFrame(settling);
+    for (const act of going) act();
+    const wanted = top ?? edge() + GAP;
+    const off = place.getBoundingClientRect().top - wanted;
+    if (Math.abs(off) > 4) window.scrollBy(0, off);
+    if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
+  }
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown", "popstate"]) {
+    window.addEventListener(kind, () => {
+      cancelAnimationFrame(settling);
+      said.textContent = "";
+    }, { passive: true, capture: true });
+  }
+
+  // Who types goes on typing.
+  function stand(step, typing = false) {
+    if (here !== step) here?.classList.remove("here");
+    here = step;
+    const part = step?.closest("section.part");
+    if (bared && bared !== part) {
+      bared.hidden = true;
+      bared = null;
+    }
+    if (!step) return;
+    step.classList.add("here");
+    // What one goes to is seen, also where the filters leave it out.
+    if (part?.hidden) {
+      part.hidden = false;
+      bared = part;
+    }
+    if (typing) return;
+    step.tabIndex = -1;
+    step.focus({ preventScroll: true });
+  }
+
+  // When the filters have shown and hidden parts.
+  function stay() {
+    bared = null;
+    if (here) stand(here, true);
+  }
+
+  function unfold(node, within = null) {
+    for (let at = node; at && at !== within; at = at.parentElement) {
+      if (at instanceof HTMLDetailsElement) at.open = true;
+    }
+  }
+
+  function reveal(element, top = null) {
+    unfold(element);
+    stand(element.closest("ol.steps > li"));
+    settle(element, top);
+  }
+
+  async function goTo(anchor, top = null) {
+    setOut();
+    const target = await elementOf(anchor);
+    if (target) reveal(target, top);
+    return target;
+  }
+
+  function follow(event) {
+    const link = event.target.closest("a")?.getAttribute("href") ?? "";
+    const [page, place] = link.split("#");
+    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? place;
+    if (!LINE.test(decodeURIComponent(anchor ?? ""))) return;
+    if (page && !parts.all.some((part) => part.page === page)) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a window of its own
+    event.preventDefault();
+    // A link that was followed can be gone back from.
+    if (`#${anchor}` !== location.hash) history.pushState(null, "", `#${anchor}`);
+    goTo(decodeURIComponent(anchor));
+  }
+  // Verdict, alarms, trajectory, map and steps name steps by pages that are parts of this one.
+  document.getElementById("main").addEventListener("click", follow);
+
+  // A click on a permalink copies its address.
+  document.addEventListener("click", (event) => {
+    const permalink = event.target.closest("ol.steps > li > a, td.number a");
+    if (permalink) navigator.clipboard?.writeText(permalink.href).catch(() => {});
+  });
+
+  function topmost() {
+    return [...document.querySelectorAll("ol.steps > li")]
+      .find((step) => step.getBoundingClientRect().bottom > edge() + GAP + 1) ?? null;
+  }
+
+  const standing = () => (here?.isConnected ? here : null);
+  const current = () => standing() ?? topmost();
+  const isInside = () => steps.getBoundingClientRect().top < edge();
+
+  return {
+    SETTLED, going, setOut, edge, settle, stand, stay, unfold, reveal, goTo, topmost, standing, current,
+    isInside,
+    get here() { return here; },
+  };
+};

@@ -1,0 +1,46 @@
+// Where the reader was, over a reload and back from another page.
+"use strict";
+
+kbsite.returning = (places, kept) => {
+  const PLACE = `place:${location.pathname}`;
+  const { edge, settle } = places;
+
+  function inSight(step) {
+    const { top, bottom } = step.getBoundingClientRect();
+    return bottom > edge() && top < innerHeight;
+  }
+
+  window.addEventListener("pagehide", () => {
+    const inside = places.isInside();
+    const standing = places.standing();
+    const step = standing && inSight(standing) ? standing : inside && places.topmost();
+    // Before the steps and behind them the browser knows the place, but for an address with a step.
+    const beside = inside ? "footer" : "main";
+    const [held, name] = step ? [step, { anchor: step.id }] : [document.querySelector(beside), { beside }];
+    const place = step || location.hash ? { ...name, top: held.getBoundingClientRect().top } : null;
+    kept.set("sessionStorage", PLACE, JSON.stringify(place));
+  });
+
+  function placeBefore() {
+    const place = JSON.parse(kept.get("sessionStorage", PLACE) ?? "null");
+    const [entry] = place ? performance.getEntriesByType("navigation") : [];
+    return ["reload", "back_forward"].includes(entry?.type) ? place : null;
+  }
+
+  // Until the reader is there; what he goes back to from then on is the browser's to find.
+  function setOutFor() {
+    history.scrollRestoration = "manual";
+    setTimeout(() => {
+      history.scrollRestoration = "auto";
+      // It writes down where he is as he scrolls.
+      for (const way of [1, -1]) requestAnimationFrame(() => scrollBy(0, way));
+    }, places.SETTLED + 300);
+  }
+
+  async function goBack({ beside, anchor, top }) {
+    if (beside) settle(document.querySelector(beside), top);
+    else await places.goTo(anchor, top);
+  }
+
+  return { placeBefore, setOutFor, goBack };
+};
