@@ -1,13 +1,13 @@
 // Find: one search over all text, also what is folded, not loaded, or on a page of its own.
 "use strict";
 
-kbsite.finding = ({ parts, places, address, keys }, texts, mapTicks) => {
+kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
   const rest = window.requestIdleCallback ?? setTimeout;
   const query = document.getElementById("query");
   const regex = document.getElementById("regex");
   const cased = document.getElementById("case");
   const found = document.getElementById("found");
-  const textsBy = new Map(); // of the steps of each part
+  const textsByPart = new Map(); // those of its steps
   const matching = kbsite.matching();
   const PAUSE = 40; // milliseconds, as OFTEN
   const OFTEN = 50;
@@ -29,13 +29,13 @@ kbsite.finding = ({ parts, places, address, keys }, texts, mapTicks) => {
   }
 
   function textsOf(part) {
-    if (!textsBy.has(part)) {
+    if (!textsByPart.has(part)) {
       const held = parts.htmlOf(part)
         .then((html) => Promise.all(html.split("<li class=").slice(1).map(stepText)));
-      held.catch(() => textsBy.delete(part)); // to be asked for again
-      textsBy.set(part, held);
+      held.catch(() => textsByPart.delete(part)); // to be asked for again
+      textsByPart.set(part, held);
     }
-    return textsBy.get(part);
+    return textsByPart.get(part);
   }
 
   function pattern() {
@@ -82,7 +82,7 @@ kbsite.finding = ({ parts, places, address, keys }, texts, mapTicks) => {
     address.remember();
     [hit, away] = [-1, Boolean(from)];
     CSS.highlights?.delete("found");
-    mapTicks(hits);
+    tick(hits);
     if (!query.value) return;
     const wanted = wantedText();
     if (!wanted) {
@@ -131,7 +131,7 @@ kbsite.finding = ({ parts, places, address, keys }, texts, mapTicks) => {
       if (mine !== searches) return;
     }
     searching = false;
-    mapTicks(hits);
+    tick(hits);
     if (from) await stay(from, orders, mine);
     tell();
     await going;

@@ -28,7 +28,7 @@ kbsite.returning = (places, kept) => {
   }
 
   // Until the reader is there; what he goes back to from then on is the browser's to find.
-  function setOutFor() {
+  function takeOver() {
     history.scrollRestoration = "manual";
     setTimeout(() => {
       history.scrollRestoration = "auto";
@@ -42,5 +42,5 @@ kbsite.returning = (places, kept) => {
     else await places.goTo(anchor, top);
   }
 
-  return { placeBefore, setOutFor, goBack };
+  return { placeBefore, takeOver, goBack };
 };

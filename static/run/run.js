@@ -125,7 +125,7 @@
     address.takeUp();
     recalled = true;
     const before = returning.placeBefore();
-    if (before) returning.setOutFor();
+    if (before) returning.takeOver();
     if (location.hash) await toHash();
     if (before) await returning.goBack(before);
   }

@@ -1,6 +1,6 @@
 """Every place within a page that an address names is there, or is one that scripts bring.
 
-Scripts bring, on a run's page (static/run.js, static/find.js):
+Scripts bring, on a run's page (static/run/, static/find/):
 
 * `#L12`, `#agent-L12`, `#L12-3`: the step of a line of a raw file. It stands on the page, or on the
   part whose `data-parts` hold the line; of a line between two steps it is the one before.
