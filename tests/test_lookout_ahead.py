@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,3 +117,43 @@ def test_a_transcript_that_cannot_be_read_is_told_on_its_page_and_stops_nothing(
     # That of the long one was read ahead, here; the other one where its page is made.
     assert len(read) == 1
     assert (made.out / "runs" / "b" / "index.html").is_file()
+
+
+def test_what_copies_hand_on_is_not_held_in_memory_until_pages_are_made(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(copies, "LEAST", 1000)
+    text = "All of it is said again. " * 20_000
+    row = f'{{"type": "user", "message": {{"content": "{text}"}}}}\n'.encode()
+    most: list[int] = []
+    packed: list[int] = []
+    keeps = ahead.Ahead.add
+
+    def add(self: ahead.Ahead, run_id: str, held: bytes) -> None:
+        packed.append(len(held))
+        keeps(self, run_id, held)
+
+    monkeypatch.setattr(ahead.Ahead, "add", add)
+    for count in (2, 2, 10):
+        settings = make_settings(tmp_path / f"{len(most)}", problems=[])
+        for number in range(count):
+            make_run(settings.runs / "demo", run_id=f"r{number}", transcript={LOG: row})
+        held: list[int] = []
+        tracemalloc.start()
+        try:
+            build.build(
+                settings,
+                lambda *_, held=held: held.append(tracemalloc.get_traced_memory()[0]),
+                engine=Copies(2),
+            )
+        finally:
+            tracemalloc.stop()
+        most.append(max(held))
+
+    # The first loads what is needed, too. It was all of a transcript, 500 kB each.
+    assert min(packed) > len(text)
+    _, few, many = most
+    assert many - few < 8 * 50_000, most

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import TracebackType
+from typing import IO, Self
 
 import msgspec
 from msgspec import Struct, field
@@ -16,12 +21,36 @@ from kbsite.transcripts import transcript
 
 
 class Ahead(Struct):
-    """What was read of runs, or why it could not be; each is taken once."""
+    """What was read of runs, or why it could not be; each is taken once.
 
+    What copies of this process packed lies in a file without a name: each that is made later would
+    hold all of it in memory.
+    """
+
+    folder: Path | None = None
+    """Where the file lies; where temporary files do if that is not said."""
     held: dict[str, Transcript | Exception | None] = field(default_factory=dict)
     """By id of run."""
-    packs: dict[str, bytes] = field(default_factory=dict)
-    """Likewise what copies of this process read, packed."""
+    packs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Likewise where in the file is what copies of this process read, and how many bytes it is."""
+    _file: IO[bytes] | None = None
+    _size: int = 0
+
+    def __enter__(self) -> Self:
+        """Begin to read ahead."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave nothing behind of what was packed."""
+        self.packs.clear()
+        if self._file:
+            self._file.close()
+        self._file, self._size = None, 0
 
     def read(self, stored: StoredRun, told: Iterable[Event] | None = None) -> None:
         """Read the transcript of a run; `told` is what its files say, if that is known."""
@@ -45,13 +74,21 @@ class Ahead(Struct):
 
     def add(self, run_id: str, packed: bytes) -> None:
         """Keep what a copy of this process packed, unless this one has read it by itself."""
-        if packed and run_id not in self.held:
-            self.packs[run_id] = packed
+        if not packed or run_id in self.held:
+            return
+        # What there is no room for is read again.
+        with suppress(OSError):
+            if self._file is None:
+                self._file = TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
+            at, size = self._size, self._file.write(packed)
+            self._size += size
+            if size == len(packed):
+                self.packs[run_id] = at, size
 
     def take(self, stored: StoredRun) -> Transcript | None:
         """The transcript of a run, None if it has none to show; raises why it cannot be read."""
         run_id = stored.run.id
-        packed = self.packs.pop(run_id, b"")
+        packed = self._packed(run_id)
         if run_id not in self.held:
             # What was packed and is no event of a kind that there is, is read again.
             with suppress(msgspec.DecodeError, RecursionError):
@@ -61,6 +98,14 @@ class Ahead(Struct):
         if isinstance(held, Exception):
             raise held
         return held
+
+    def _packed(self, run_id: str) -> bytes:
+        """What a copy packed of a run; nothing where that is not, or no longer, known."""
+        at, size = self.packs.pop(run_id, (0, 0))
+        with suppress(OSError):
+            # Copies have one file, and would have one place in it.
+            return os.pread(self._file.fileno(), size, at) if self._file else b""
+        return b""
 
 
 @cache

@@ -53,14 +53,13 @@ def make(
     """
     out, code = settings.out, now.code
     stays, memory = memory is not None, memory or Memory()
-    with _amiss(out, before, memory) as amiss:
+    with Ahead(out.parent) as ahead, _amiss(out, before, memory) as amiss:
         memory.recall(out, before, code)
         known, runs = memory.record, memory.runs
         since = changes(before.inputs, now.inputs)
         load = partial(_load, anew=before.code != code)
         hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine, load)
         held = hiding.shown()
-        ahead = Ahead()
         noticed = known if before.code == code else Record()
         lookout = Lookout(
             held, noticed.noticed, noticed.across, engine,
@@ -81,28 +80,28 @@ def make(
         frame = _frame(code, settings, shown)
         memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
         output = Output(out, Work(), amiss, memory.spare)
-    from kbsite.page_making import PageMaking, still_right
-    from kbsite.tasks import Prepared
+        from kbsite.page_making import PageMaking, still_right
+        from kbsite.tasks import Prepared
 
-    earlier = still_right(known, frame, now.templates, before.templates)
-    prepared = Prepared(shown, held, frame, earlier, output, ahead)
-    making = PageMaking(
-        prepared, before, now, known.raw, engine, _found_again(noticed, seen), stays
-    )  # fmt: skip
-    findings = [*site.findings, *making.make(tick)]
-    _publish(making, known.pages if before.code == code else {})
-    standing = structs.replace(
-        now,
-        marker=marker_of(out) or 0,
-        inputs=held,
-        pages=len(making.pages),
-        findings=tuple(findings),
-        unmet=(*unmet(site, settings.path), *unwanted(hiding.found)),
-        hidden=counts(told),
-    )
-    runs.keep(stored.folder for stored in site.every_run)
-    memory.remember(out, _record(making, standing.marker, seen), hiding.looked(settings))
-    return output.work, standing, _rest(memory, standing, making)
+        earlier = still_right(known, frame, now.templates, before.templates)
+        prepared = Prepared(shown, held, frame, earlier, output, ahead)
+        making = PageMaking(
+            prepared, before, now, known.raw, engine, _found_again(noticed, seen), stays
+        )  # fmt: skip
+        findings = [*site.findings, *making.make(tick)]
+        _publish(making, known.pages if before.code == code else {})
+        standing = structs.replace(
+            now,
+            marker=marker_of(out) or 0,
+            inputs=held,
+            pages=len(making.pages),
+            findings=tuple(findings),
+            unmet=(*unmet(site, settings.path), *unwanted(hiding.found)),
+            hidden=counts(told),
+        )
+        runs.keep(stored.folder for stored in site.every_run)
+        memory.remember(out, _record(making, standing.marker, seen), hiding.looked(settings))
+        return output.work, standing, _rest(memory, standing, making)
 
 
 def _rest(memory: Memory, standing: Standing, making: PageMaking) -> Callable[[], None]:
