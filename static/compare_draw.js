@@ -210,6 +210,7 @@ const draw = (() => {
 const stepByStep = (() => {
   const { element, unseen, clock, framed, step, letter, section, beside, sign } = draw;
   const UNFOLDED = 60;
+  const [SLICE, PAUSE] = [200, 50];
   const LONGEST_MATCH = 4e6;
 
   const NAMES = new Map([
@@ -312,12 +313,23 @@ const stepByStep = (() => {
     return element("thead", {}, element("tr", {}, element("td"), ...cells));
   }
 
+  // A browser lays a table of thousands of rows out for seconds: the first rows are there at once,
+  // and the others come while one reads them.
+  function fill(table, runs, lines) {
+    table.append(element("tbody", {}, ...lines.slice(0, SLICE).map((held) => line(runs, held))));
+    const rest = lines.slice(SLICE);
+    table.ariaBusy = rest.length ? "true" : null;
+    if (rest.length) setTimeout(() => table.isConnected && fill(table, runs, rest), PAUSE);
+  }
+
   function phase(runs, name, index) {
     const lines = aligned(runs, index);
     const made = element("details", { class: "phase" }, summary(runs, name, index));
-    const build = () => made.append(framed(`calls from ${name} on`,
-      element("table", { class: beside(runs, "marked") }, columns(runs, name, index),
-        element("tbody", {}, ...lines.map((held) => line(runs, held))))));
+    const build = () => {
+      const table = element("table", { class: beside(runs, "marked") }, columns(runs, name, index));
+      made.append(framed(`calls from ${name} on`, table));
+      fill(table, runs, lines);
+    };
     if (lines.length <= UNFOLDED) {
       build();
       made.open = true;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -249,6 +250,34 @@ def test_a_phase_with_many_calls_opens_when_it_is_asked_for(open_page: Open) -> 
     long.locator("summary").click()
     expect(long.locator("tbody tr")).to_have_count(301)
     expect(long.locator("tbody tr").last).to_contain_text("python work.py 299")
+
+
+def test_a_phase_of_thousands_of_calls_shows_its_first_rows_before_the_others_are_made(
+    contest: Path, tmp_path: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    contest = shutil.copytree(contest, tmp_path / "contest")
+    for name in ("far", "away"):
+        calls = [[0, "run", f"L{2 * n + 1}", n, f"{name} {n}", 0] for n in range(3000)]
+        told = json.dumps({"id": name, "label": name, "calls": calls})
+        (contest / "runs" / name / "compare.js").write_text(f"kbsiteRun({told});")
+    page = context_of().new_page()
+    page.goto(f"{contest.as_uri()}/{side_by_side('far', 'away')}")
+    phase = page.locator("details.phase").filter(has_text="3,000 calls")
+    expect(phase).to_have_count(1)
+    # To lay thousands out took seconds, in which nothing else could be done.
+    first = phase.evaluate(
+        """async (phase) => {
+          const opened = new Promise((told) => phase.addEventListener("toggle", told));
+          phase.open = true;
+          await opened;
+          return [phase.querySelectorAll("tbody tr").length, phase.querySelector("table").ariaBusy];
+        }"""
+    )
+
+    assert first == [200, "true"]
+    expect(phase.locator("tbody tr")).to_have_count(3000, timeout=60_000)
+    expect(phase.locator("tbody tr").last).to_contain_text("far 2999")
+    assert phase.locator("table").get_attribute("aria-busy") is None
 
 
 def test_a_run_without_a_transcript_is_compared_by_what_there_is(open_page: Open) -> None:
