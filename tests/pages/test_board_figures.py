@@ -9,12 +9,15 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 import pytest
+from msgspec import structs
 
 from kbsite.build import build
 from kbsite.model.run import Contender
 from kbsite.model.standing import Proportion, Standing
+from kbsite.pages import board
 from kbsite.pages.board_figures import mean, ranks, share
 from kbsite.store.problems import read_problem
+from kbsite.store.settings import CONFIG, read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -122,6 +125,36 @@ def test_tables_lead_to_the_runs(out: Path, page: Any) -> None:
 
     assert len(links) == 8 + 24
     assert all((out / "demo" / link).is_file() for link in links)
+
+
+def test_charts_of_very_many_runs_stand_on_a_page_of_their_own_as_they_would_on_the_boards(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = read_settings(out.parent / CONFIG)
+    whole = (out / "demo/index.html").read_text("utf-8")
+    assert not (out / "demo/charts.html").exists()
+    charts = re.findall(r"<figure class=.bc-.*?</figure>", whole, re.DOTALL)
+    assert len(charts) == 6
+
+    monkeypatch.setattr(board, "DRAWN", 23)
+    config = structs.replace(settings.config, url="https://bench.example/")
+    apart = build(structs.replace(settings, config=config), fresh=True).out / "demo"
+    page, drawn = ((apart / name).read_text("utf-8") for name in ("index.html", "charts.html"))
+    links = [link.get("href") for link in parsed(apart / "index.html").iter("a")]
+    assert "<figure" not in page
+    assert "charts of all 24 runs" in page
+    assert "../demo/charts.html" in links
+    assert re.findall(r"<figure class=.bc-.*?</figure>", drawn, re.DOTALL) == charts
+    back = {str(link.get("href")) for link in parsed(apart / "charts.html").iter("a")}
+    assert all((apart / link.partition("#")[0]).exists() for link in back)
+    assert "https://bench.example/demo/charts.html" in (apart.parent / "sitemap.xml").read_text(
+        "utf-8"
+    )
+
+    monkeypatch.setattr(board, "DRAWN", 24)
+    again = build(settings, fresh=True).out / "demo"
+    assert (again / "index.html").read_text("utf-8") == whole
+    assert not (again / "charts.html").exists()
 
 
 def test_no_drawing_has_a_style_or_a_script(page: Any) -> None:

@@ -18,15 +18,26 @@ from kbsite.pages.board_rows import GridRows
 from kbsite.pages.cited import cited, unproven
 from kbsite.pages.grade import in_ms
 from kbsite.pages.leaks import QUOTED, Card, leaks
-from kbsite.pages.page import Page, Site, board_path, templated
+from kbsite.pages.page import Page, Site, board_path, charts_path, templated
 from kbsite.standing import digest, plain
+
+DRAWN = 1_000
+"""Runs whose charts stand on the page of their board: with more it would weigh too much."""
 
 
 def pages(site: Site) -> Iterator[Page]:
-    """One page a board."""
+    """One page a board, and one for its charts where there are very many runs."""
     for board in site.boards:
         values, depends = partial(_values, site, board), partial(board_depends, site, board)
         yield templated(board_path(board.config.id), "pages/board.html", values, depends)
+        if are_apart(board):
+            drawn = partial(_drawn, site, board)
+            yield templated(charts_path(board.config.id), "pages/board_charts.html", drawn, depends)
+
+
+def are_apart(board: Board) -> bool:
+    """Whether the charts of a board have a page of their own."""
+    return board.attempts > DRAWN
 
 
 def board_depends(site: Site, board: Board) -> object:
@@ -88,7 +99,16 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "quoted_runs": QUOTED,
         "leak_of": by_leak,
         "charts": partial(charts, site, board),
+        "apart": are_apart(board),
         **figures(site, board),
+    }
+
+
+def _drawn(site: Site, board: Board) -> dict[str, object]:
+    return {
+        "title": f"{board.config.title}: charts",
+        "board": board,
+        "charts": partial(charts, site, board),
     }
 
 

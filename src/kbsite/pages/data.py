@@ -19,7 +19,7 @@ from kbsite.model.config import Config
 from kbsite.model.leaderboard import ListedBoard, ListedLeak
 from kbsite.model.published import FORMAT, Published, PublishedBoard, PublishedProblem
 from kbsite.pages import listing, methodology
-from kbsite.pages.board import board_alone, runs_of
+from kbsite.pages.board import are_apart, board_alone, runs_of
 from kbsite.pages.board_figures import standings_of
 from kbsite.pages.covered import covered_rules
 from kbsite.pages.leaks import leaks
@@ -32,6 +32,7 @@ from kbsite.pages.page import (
     Site,
     address,
     board_path,
+    charts_path,
     hardware_path,
     problem_path,
     run_path,
@@ -281,6 +282,7 @@ def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
     paths = [
         INDEX,
         *(board_path(board.config.id) for board in site.boards),
+        *(charts_path(board.config.id) for board in site.boards if are_apart(board)),
         f"runs/{INDEX}", f"audits/{INDEX}", f"compare/{INDEX}", f"explore/{INDEX}",
         methodology.PATH, methodology.CAUGHT, methodology.EXPLOITS, DATA,
         *(problem_path(problem) for problem in site.problems),

@@ -302,6 +302,11 @@ def board_path(board_id: str) -> str:
     return f"{board_id}/{INDEX}"
 
 
+def charts_path(board_id: str) -> str:
+    """Where the charts of a board stand that has too many runs for one page."""
+    return f"{board_id}/charts.html"
+
+
 def run_path(run_id: str) -> str:
     """Where a run's page stands."""
     return f"runs/{run_id}/{INDEX}"
