@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kbsite.build import build
+from kbsite.pages import runs
+from tests.conftest import MakeRun, MakeSettings
 from tests.verifying.published import Runs, copy_of, errors
 
 RUN = f"runs/{Runs.first}"
@@ -32,6 +35,22 @@ def test_a_file_that_nothing_leads_to_is_named(
     (spoilt / added).write_text("<h1>0.99</h1>")
 
     assert [one.path for one in errors(spoilt)] == [named]
+
+
+def test_pages_of_a_list_of_very_many_runs_follow(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "ROWS", 1)
+    settings = make_settings(tmp_path)
+    for number in range(3):
+        make_run(settings.runs / "demo", model=f"m{number}")
+    out = build(settings).out
+    listed = out / "runs" / "index" / "3.html"
+    listed.with_name("3.html.gz").write_bytes(gzip.compress(listed.read_bytes()))
+    assert errors(out) == []
+
+    (out / "runs" / "index" / "4.html").write_text("<h1>0.99</h1>")
+    assert [one.path for one in errors(out)] == ["runs/index"]
 
 
 def test_compressed_copies_for_a_server_are_let_be(site: Path, tmp_path: Path) -> None:

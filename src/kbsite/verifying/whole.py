@@ -241,11 +241,13 @@ class _Verifying:
         for name in sorted(self._place.names() or ()):
             head, _, rest = name.partition("/")
             run_id = rest.partition("/")[0]
+            if name in self._seen or name.startswith(ours) or _elsewhere(name):
+                continue
+            if is_copy(self._place, name, follows):
+                continue
             if head == "runs" and "/" in rest and run_id not in known:
                 hidden.add(run_id)
-            elif name in self._seen or name.startswith(ours) or _elsewhere(name):
-                continue
-            elif not is_copy(self._place, name, follows):
+            else:
                 yield from self._added(name)
         for run_id in sorted(hidden):
             message = f"{SITE} does not list this run; it is hidden from boards and tables"
