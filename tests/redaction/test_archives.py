@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,6 +60,44 @@ def test_a_text_of_wide_characters_that_holds_a_secret_is_withheld(
         one.secret.encode(form)[4:] in path.read_bytes()
         for path in built.out.rglob("*") if path.is_file()
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["gzip", "bz2", "xz"])
+@pytest.mark.parametrize("place", ["behind", "before"])
+def test_what_stands_beside_an_archive_is_looked_at_too(
+    settings: Settings, make_run: MakeRun, how: str, place: str
+) -> None:
+    one = planted(4, "openai project")
+    data = packed(how, "nothing") + f"\nit is {one.secret}\n".encode()
+    if place == "before":
+        held = io.BytesIO()
+        with gzip.GzipFile(one.secret, "wb", fileobj=held) as stream:
+            stream.write(b"nothing")
+        data = held.getvalue()
+    folder = make_run(settings.runs / "demo", files={"files/a.bin": data})
+
+    assert one.secret.encode() in data
+    assert [span.rule for span in Hiding(Redact()).of(folder).files["files/a.bin"]] == ["archive"]
+
+
+@pytest.mark.parametrize(
+    "start", [struct.pack("<20H", *range(1, 21)), struct.pack(">9H", *range(9)), b"\xff\xfe\x80\n"]
+)
+def test_bytes_that_begin_like_wide_characters_are_looked_at_as_they_are(
+    settings: Settings, make_run: MakeRun, start: bytes
+) -> None:
+    one = planted(4, "openai project")
+    folder = make_run(
+        settings.runs / "demo", run_id="one",
+        files={"files/a.bin": start + one.text.encode() + b"\n/home/marianne/a\n"},
+    )  # fmt: skip
+    built = build(settings)
+    raw = (built.out / "runs" / "one" / "raw" / "files" / "a.bin.txt").read_bytes()
+
+    assert places_of(built.out, one.secret) == []
+    assert raw.startswith(start)
+    assert raw.endswith(b"\n/home/xxxxxxxx/a\n")
+    assert (folder / "files" / "a.bin").stat().st_size == len(raw)
 
 
 def test_of_a_zip_archive_the_members_are_covered(settings: Settings, make_run: MakeRun) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -175,13 +176,35 @@ def test_a_password_ends_where_the_next_field_begins_and_where_its_quotes_do() -
     "text",
     ["total 8\ndrwxr-xr-x 2 {} staff 64 Jan 1 12:00 a\n", "uid=1000({}) gid=100(users)",
      "USER={}\n", "Access: (0644/-rw-r--r--)  Uid: ( 1000/ {})", "ustar  \0{}\0",
-     "ustar\x0000{}\0\0"],
+     "ustar\x0000{}\0\0", "drwxr-xr-x {}/staff         0 2026-01-01 12:00 a/\n",
+     "-rw-r--r-- {}/1000 12 2026-01-01 12:00 a\n", "-rw-r--r--  0 {} staff    12 Jan  1 12:00 a\n"],
 )  # fmt: skip
-def test_a_person_is_known_by_what_a_system_says(text: str) -> None:
-    data = text.replace("{}", "marianne").encode()
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_a_person_is_known_by_what_a_system_says(text: str, deep: int) -> None:
+    text = text.replace("{}", "marianne")
+    for _ in range(0 if "ustar" in text else deep):
+        text = json.dumps({"a": f"it says\n{text}"})
+    data = text.encode()
 
     assert LOOKER.look(data).people == {b"marianne"}
     assert "marianne" not in hidden(data)
+
+
+def test_a_long_listing_of_an_archive_is_not_too_crowded_and_tells_each_owner(
+    tmp_path: Path,
+) -> None:
+    rows = (f"-rw-r--r-- {name}/staff {n} 2026-01-01 12:00 a/{n}\n"
+            for n in range(20_000) for name in ("marianne", "postgres", "bernhard"))  # fmt: skip
+    path, seen = tmp_path / "log", Seen(LOOKER)
+    path.write_text("".join(rows))
+    seen.see(Stored("log", str(path), path.stat().st_size))
+    seen.again()
+    shown = covered(path.read_bytes(), seen.spans["log"])
+
+    assert seen.people == {b"marianne", b"bernhard"}
+    assert shown.count(b"xxxxxxxx/staff") == 40_000
+    assert shown.count(b"postgres/staff") == 20_000
+    assert {span.rule for span in seen.spans["log"]} == {"home"}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +221,25 @@ def test_a_name_that_is_known_is_hidden_where_a_system_says_it(text: str) -> Non
 
     assert b"marianne" not in covered(data, found)
     assert not looker.look_again(b"say marianne is it", 0, 18).spans
+
+
+BESIDE_BYTES: Mapping[str, Callable[[bytes], bytes]] = {
+    "msgpack": lambda text: b"\x82\xa4name\xa2me\xa3key\xd9" + bytes([len(text)]) + text + b"\xc0",
+    "a protocol buffer": lambda text: b"\x0a\x02me\x12" + bytes([len(text)]) + text + b"\x18\x01",
+    "a pickle": lambda text: pickle.dumps({"a": text.decode()}),
+    "bytes": lambda text: b"\xff\xd8\0\0" + text + b"\xff\xc3\0",
+    "noise": lambda text: random.Random(len(text)).randbytes(900) + b"\0" + text + b"\0\x01\xfe",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("within", BESIDE_BYTES)
+def test_a_secret_is_hidden_beside_bytes_that_are_no_text(kind: str, within: str) -> None:
+    for seed in range(6):
+        one = planted(seed, kind)
+        if len(one.text) < 256:
+            data = BESIDE_BYTES[within](one.text.encode())
+            assert one.secret.encode() not in covered(data, LOOKER.look(data).spans)
 
 
 SURROUNDED = {

@@ -53,7 +53,12 @@ def is_zip(start: bytes) -> bool:
 
 def is_archive(start: bytes) -> bool:
     """Whether a file that starts with these bytes is an archive, or a text of wide characters."""
-    return start.startswith(_STARTS) or _wide(start) is not None
+    return start.startswith(_STARTS) or is_wide(start)
+
+
+def is_wide(start: bytes) -> bool:
+    """Whether a file that starts with these bytes may be a text of wide characters."""
+    return _wide(start) is not None
 
 
 def _wide(start: bytes) -> str | None:

@@ -20,6 +20,9 @@ from kbsite.store.files import Stored
 BLOCK: Final = 4 << 20
 """Bytes of a file that are looked at at once."""
 
+_BY_CHANCE: Final = ("email", "ip")
+"""Rules that find something in a hundred megabytes of noise."""
+
 NAMES: Final = 1000
 """Names of files of which is remembered what rules find in them."""
 
@@ -119,9 +122,26 @@ def _looked(file: Stored, look: Look) -> tuple[list[Span], list[Stretch]]:
                 start = stream.read(16)
                 if not archives.is_archive(start):
                     return _blocks(stream, file.size, look)
-        return merged(_within(file, look, whole=not archives.is_zip(start))), []
+        return _opened(file, start, look)
     except (OSError, archives.ClosedError):
         return [Span(0, file.size, ARCHIVE)], []
+
+
+def _opened(file: Stored, start: bytes, look: Look) -> tuple[list[Span], list[Stretch]]:
+    """What is found in an archive or a text of wide characters, or else in its bytes as they are.
+
+    Numbers of two bytes begin like such a text; at the head of an archive, and behind its end, may
+    stand whatever somebody put there.
+    """
+    found = merged(_within(file, look, whole=not archives.is_zip(start)))
+    if found or archives.is_zip(start):
+        return found, []
+    with file.stream() as stream:
+        spans, crowded = _blocks(stream, file.size, look)
+    if archives.is_wide(start):
+        return spans, crowded
+    told = [span for span in spans if span.rule not in _BY_CHANCE]
+    return [Span(0, file.size, ARCHIVE)] if told or crowded else [], []
 
 
 def _within(file: Stored, look: Look, *, whole: bool) -> Iterator[Span]:

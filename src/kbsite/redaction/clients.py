@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
-from kbsite.redaction.values import is_given
+from kbsite.redaction.values import is_given, is_told
 
+_MARK: Final = rb"\\{0,4}[\"'`]"
 _QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
 _SECRET: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`|;]{3,200})"
 Found = tuple[int, int, str]
@@ -52,6 +53,25 @@ _ALIAS: Final = late(
 _WORD_BEHIND: Final = late(
     rb"(?:requirepass|pass:|_access_key|_session_token|PASS=)[ ]{0,3}" + _QUOTE + _SECRET
 )
+_ORACLE_CLIENT: Final = late(
+    rb"[ =]" + _QUOTE + rb"[A-Za-z][A-Za-z0-9_$#]{0,60}/" + _QUOTE
+    + rb"([^\s\\\"'`@/$&<>.-][^\s\\\"'`@/]{3,100})(?<!\.sql)(?=[@\s\\\"'`]|\Z)"
+)  # fmt: skip
+_SPACE: Final = rb"(?:[\s#+]|\\{1,4}[nrt]){0,24}"
+_PAIR: Final = late(
+    rb"\(" + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?" + _MARK + rb"[^\s\\\"'`]{1,80}" + _MARK
+    + _SPACE + rb"," + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?[bru]?" + _MARK
+    + rb"([^\s\\\"'`]{4,200})" + _MARK
+)  # fmt: skip
+_PHRASE: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`]{7,63})"
+_WIRELESS: Final = late(
+    rb"(?:[ ]password[ ]|\.(?:psk|password|wep-key[0-3])[ ]|--passphrase[ =])[ ]?" + _QUOTE
+    + _PHRASE
+)  # fmt: skip
+_NETWORK: Final = late(
+    rb"wpa_passphrase[ ](?:\\{0,4}[\"'][^\"'\\]{1,40}"
+    + _MARK + rb"|[^\s\\\"']{1,40})[ ]" + _QUOTE + _PHRASE
+)  # fmt: skip
 _INPUT: Final = late(rb"<<<[ ]{0,2}" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET)
 _PIPED: Final = late(
     rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET
@@ -78,6 +98,14 @@ _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], 
       b"set aws_secret_access_key ", b"set aws_session_token "), (_WORD_BEHIND,)),
 )  # fmt: skip
 """What is looked for on the rest of the line behind the words that name a program."""
+_SURE: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]] = (
+    ((b"sqlplus ",), (_ORACLE_CLIENT,)),
+    ((b"nmcli ", b"iwctl "), (_WIRELESS,)),
+    ((b"wpa_passphrase ",), (_NETWORK,)),
+)  # fmt: skip
+"""The same of programs where any word is a password that stands in its place."""
+_CALLS: Final = (b"auth=(", b"auth = (", b"Auth(", b".login(")
+"""Where code is given a name and a password, over the ends of lines."""
 _FED: Final = (
     b"sudo -S",
     b"sudo -kS",
@@ -91,10 +119,13 @@ _FED: Final = (
 _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
 """What tells of the file in which clients of PostgreSQL keep passwords, a line each."""
 _LOOKS: Final = {
-    **{word: looks for words, looks in _PROGRAMS for word in words},
+    **{word: looks for words, looks in (*_PROGRAMS, *_SURE) for word in words},
+    **dict.fromkeys(_CALLS, (_PAIR,)),
     **dict.fromkeys(_FED, (_INPUT,)),
     **dict.fromkeys(_KEPT, (_PGPASS,)),
 }  # fmt: skip
+
+_ANY_WORD: Final = frozenset((*_CALLS, *(word for words, _ in _SURE for word in words)))
 
 GATES: Final = tuple(_LOOKS)
 """Words that name the programs, for the automaton."""
@@ -111,12 +142,20 @@ def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
     end = line.end() if line else at
     if text in _KEPT:
         at, end = max(0, at - _BEFORE // 3), at + _BEHIND
+    elif text in _CALLS:
+        at, end = at + len(text) - 1, at + _BEHIND
+    is_one = is_told if text in _ANY_WORD else is_given
     for pattern in _LOOKS[text]:
         for one in pattern.finditer(data, at, end):
-            if is_given(one[1]):
+            if is_one(one[1]) and (text not in _CALLS or one.start() == at):
                 yield *one.span(1), "flag"
     if text in _FED:
-        first = max(0, at - _BEFORE)
-        piped = _PIPED.search(data[first:at])
-        if piped and is_given(piped[1]):
-            yield first + piped.start(1), first + piped.end(1), "flag"
+        yield from _fed(data, at)
+
+
+def _fed(data: bytes, at: int) -> Iterator[Found]:
+    """What is piped into a program that is named at a place."""
+    first = max(0, at - _BEFORE)
+    piped = _PIPED.search(data[first:at])
+    if piped and is_given(piped[1]):
+        yield first + piped.start(1), first + piped.end(1), "flag"

@@ -10,7 +10,14 @@ from typing import Final
 
 from kbsite.late import late
 from kbsite.redaction.rules import AFTER, Rule
-from kbsite.redaction.values import is_key_in_hex, is_password, is_placeholder, is_random
+from kbsite.redaction.values import (
+    EXAMPLES,
+    is_key_in_hex,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_told,
+)
 
 _QUOTE: Final = rb"\\{0,4}[\"'`]"
 _GAP: Final = (
@@ -27,9 +34,15 @@ _FLAGGED: Final = (
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#%^&*@-]"
 _FLAG: Final = late(_FLAGGED + b"(" + _VALUE + b"{8,512})")
 _USER: Final = late(
-    AFTER + rb"(?:-u|--user)(?:[ \t=]{1,2})(?:" + _QUOTE + rb")?[A-Za-z0-9_.@+-]{1,80}:("
-    + _WORD + rb"{6,200})"
+    AFTER + rb"(?:-[uU]|--(?:proxy-)?user)(?:[ \t=]{1,2})(?:" + _QUOTE
+    + rb")?[A-Za-z0-9_.@+-]{1,80}(?:" + _QUOTE + rb")?:(?:" + _QUOTE + rb")?(" + _WORD
+    + rb"{4,200})"
 )  # fmt: skip
+_ASKS: Final = late(
+    rb"\b(?:curl|wget|https?|lwp-request)(?:[.]exe)?[ ]"
+    rb"(?:[^\r\n\\]|\\{1,4}[\"']|\\\r?\n|\\{3,8}n)*+\Z"
+)
+"""A command that asks a server, up to a place in it, over lines that go on."""
 _LOGIN: Final = late(
     rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken)[ ]{1,3}(?:"
     + _QUOTE + rb")?(" + _WORD + rb"{8,200})"
@@ -55,7 +68,7 @@ _PAIR: Final = re.compile(rb"[\x21-\x7e]{1,200}?:([\x21-\x7e]{4,300})")
 COMMANDS: Final = (
     Rule("flag", "secret on a command line", _FLAGGED + _VALUE + b"{8}", pattern=_FLAG),
     Rule("flag", "secret on a command line",
-         rb"(?:-u|--user)[ \t=]{1,2}(?:\\{0,4}[\"'`])?[A-Za-z0-9_.@+-]{1,80}:[^ \t\r\n\\\"'`]{6}",
+         rb"-(?:u|U|user)[ \t=]+\\*[\"'`]?[A-Za-z0-9_.@+-]+\\*[\"'`]?:[^ \t\r\n]",
          pattern=_USER),
     Rule("flag", "secret on a command line", rb"(?:wandb login|authtoken|sshpass -p)[ \"'\\]",
          pattern=_LOGIN),
@@ -77,7 +90,7 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     for words, rule, pattern, is_secret in _LOOKS:
         if any(word in window for word in words):
             for one in pattern.finditer(data, start, end):
-                if is_secret(one[1]):
+                if is_secret(one[1]) or (pattern is _USER and _is_asked(data, one)):
                     yield one.start(1), one.end(1), rule
 
 
@@ -89,7 +102,12 @@ def is_pair(value: bytes) -> bool:
     except binascii.Error:
         return False
     one = _PAIR.fullmatch(held)
-    return one is not None and not is_placeholder(held) and one[1] not in _EXAMPLES
+    return one is not None and not is_placeholder(held) and one[1] not in EXAMPLES
+
+
+def _is_asked(data: bytes, one: re.Match[bytes]) -> bool:
+    """Whether it is what a program that asks servers gives there: no group, and any word may be."""
+    return is_told(one[1]) and bool(_ASKS.search(data, max(0, one.start() - 300), one.start()))
 
 
 def _is_password(value: bytes) -> bool:
@@ -97,15 +115,14 @@ def _is_password(value: bytes) -> bool:
 
 
 def _is_kept(value: bytes) -> bool:
-    return not is_placeholder(value) and value.lower() not in _EXAMPLES
+    return not is_placeholder(value) and value.lower() not in EXAMPLES
 
 
-_EXAMPLES: Final = frozenset(b"pass passwd password secret test".split())
 _LOOKS: Final[
     tuple[tuple[tuple[bytes, ...], str, re.Pattern[bytes], Callable[[bytes], bool]], ...]
 ] = (
     ((b"--",), "flag", _FLAG, _is_password),
-    ((b"-u", b"--user"), "flag", _USER, _is_password),
+    ((b"-u", b"-U"), "flag", _USER, _is_password),
     ((b"wandb login", b"authtoken"), "flag", _LOGIN, _is_password),
     ((b"sshpass",), "flag", _SSHPASS, _is_kept),
     ((b"word is", b"phrase is"), "flag", _SAID, is_password),

@@ -28,7 +28,7 @@ COLOUR_GATE: Final = (
     rb"[_-]" + _COLOUR + rb"[0-9;]*[mK]|\[0?m(?:" + _COLOUR + rb"K)?[_-][A-Za-z0-9]{8}"
 )
 """Where a program, `grep` say, coloured how a token begins."""
-URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[2Dd]|5[Ff])[A-Za-z0-9%_-]"
+URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[0278CDcd]|5[Ff])[A-Za-z0-9%_-]"
 
 _JSON_MATCH: Final = 6
 _URL_MATCH: Final = 4
@@ -61,13 +61,14 @@ class View(Struct, frozen=True):
     escapes: tuple[tuple[int, int, int], ...] = ()
     """Bytes of what it says that are written otherwise: which, where they begin and end."""
 
-    def place(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of what it says is written."""
+    def places(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where a part of what it says is written: in one place."""
         if self.form is Form.HEX:
-            return self.start + 2 * start, self.start + 2 * end
-        if self.form is Form.BASE64:
-            return self.start + start * 8 // 6, self.start - (-end * 8 // 6)
-        return self._after(start), self._after(end - 1, 1)
+            yield self.start + 2 * start, self.start + 2 * end
+        elif self.form is Form.BASE64:
+            yield self.start + start * 8 // 6, self.start - (-end * 8 // 6)
+        else:
+            yield self._after(start), self._after(end - 1, 1)
 
     def _after(self, at: int, more: int = 0) -> int:
         """Where one byte of what it says begins; with 1 more, where it ends."""

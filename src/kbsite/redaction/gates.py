@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Final
 
 from kbsite.model.redaction import Form
-from kbsite.redaction import clients, names, owners, personal
+from kbsite.redaction import clients, dumps, names, owners, personal
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.encoded import COLOUR_GATE, JSON_GATE, URL_GATE, fragments
 from kbsite.redaction.rules import NEAR, TOKENS, Rule
@@ -49,6 +49,7 @@ def fragment(text: bytes) -> tuple[Form, int] | None:
 def gate() -> Automaton:
     """What tells in some bytes that something to be hidden may stand near."""
     gates = [*(rule.gate for rule in RULES if rule.gate), JSON_GATE, URL_GATE, COLOUR_GATE]
+    gates.append(dumps.GATE)
     short = [piece + _GOES_ON for piece in _fragments() if len(piece) == _SHORT]
     long = (piece for piece in _fragments() if len(piece) > _SHORT)
     return _automaton([*gates, *short], [*long, *clients.GATES])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
-from kbsite.redaction import commands
+from kbsite.redaction import commands, plain
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.rules import AFTER, Rule
 from kbsite.redaction.values import (
@@ -121,6 +121,8 @@ LONGEST_BLOCK: Final = 12_000
 NAMES: Final = (
     *(Rule("named-secret", "value of a name such as api_key", gate, pattern=_NAMED)
       for gate in _NAMED_GATES),
+    Rule("named-secret", "value of a name such as api_key", plain.GATE, pattern=_NAMED,
+         encoded=(b"password", b"PASSWORD")),
     Rule(
         "bearer", "token of a header",
         rb"(?i:bearer |authorization\\{0,4}[\"'`]?[ ]{0,3}[:=])", pattern=_BEARER,
@@ -311,5 +313,6 @@ _LOOKS: Final = (
     ((b"://",), _addresses),
     ((b"cookie", b"-b "), _cookies),
     ((b"private key", b"private-lines"), _blocks),
+    ((b"passw", b"passphrase", b"_pass", b"psk"), plain.found),
 )
 """What is looked for only where one of some words stands, in small letters."""

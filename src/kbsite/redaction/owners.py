@@ -24,16 +24,26 @@ _SAID: Final = late(
 )
 _SET: Final = late(AFTER + rb"USER=" + _NAME + rb"(?![A-Za-z0-9_.$(-])")
 _TAPE: Final = late(rb"ustar(?:\x0000|  \x00)" + _NAME + rb"\x00")
-_LOOKS: Final = {b"uid=": _SAID, b"Uid:": _SAID, b"USER": _SET, b"usta": _TAPE, b"tota": _LISTED}
+_ARCHIVED: Final = late(rb"[r-][w-][xsStT-] (?:" + _NAME + rb"/| 0 " + _NAME + rb"[ ])")
+_ROWS: Final = frozenset(
+    bytes((read, write, run, ord(" "))) for read in b"r-" for write in b"w-" for run in b"xsStT-"
+)
+"""How the last letters of a mode begin a match."""
+_LOOKS: Final = {
+    b"uid=": _SAID, b"Uid:": _SAID, b"USER": _SET, b"usta": _TAPE, b"tota": _LISTED,
+    **dict.fromkeys(_ROWS, _ARCHIVED),
+}  # fmt: skip
 
 OWNERS: Final = tuple(
     Rule("home", "home folder of a person", gate, must_not_happen=False)
     for gate in (
         rb"total [0-9]+(?:\.[0-9])?[KMGT]?(?:\n|\\{1,4}n)[dl-][r-]", rb"uid=[0-9]+\(",
         b"Uid:", b"USER=", b"ustar",
+        rb"[r-][w-][xsStT-] [A-Za-z_][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+ +[0-9]+ [0-9]{4}-[01][0-9]-",
+        rb"[r-][w-][xsStT-]  0 [A-Za-z_][A-Za-z0-9_.-]* +[A-Za-z0-9_.-]+ +[0-9]+ [A-Z0-9]",
     )
 )  # fmt: skip
-"""What `ls -l`, `id`, `stat`, `env` and the heads of an archive of tar say."""
+"""What `ls -l`, `id`, `stat`, `env`, the heads of an archive of tar and `tar -tv` say."""
 
 _SERVICES: Final = frozenset(
     b"adm airflow apache avahi backup bin centos daemon dbus dhcpcd elasticsearch fedora ftp games"
@@ -53,10 +63,16 @@ def tells(text: bytes) -> bool:
     return text[:4] in _LOOKS
 
 
+def is_row(text: bytes) -> bool:
+    """Whether a match of the automaton is one of the many rows that `tar -tv` says."""
+    return text[:4] in _ROWS
+
+
 def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
     """Where the names stand that a match of the automaton at a place tells."""
-    end = at + READ if text[:1] == b"t" else at + len(text) + 80
+    end = at + READ if text[:1] == b"t" else at + len(text) + (0 if is_row(text) else 80)
     for one in _LOOKS[text[:4]].finditer(data, at, end):
-        name = one[1].lower()
+        group = one.lastindex or 1
+        name = one[group].lower()
         if not (is_generic(name) or name in _SERVICES):
-            yield one.span(1)
+            yield one.span(group)

@@ -27,10 +27,13 @@ colours what it shows, clears lines, and moves and hides its cursor."""
 ESCAPED: Final = b"|".join(b"(?<=" + escape + b")" for escape in ESCAPES)
 """Behind one of these."""
 
-AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|" + ESCAPED + b")"
+_COUNTED: Final = rb"(?<=[\x00-\x08\x0e-\x1f\x80-\xff][A-Za-z0-9_])"
+"""Behind a number, which reads as a letter, of the bytes of a text among other bytes."""
+
+AFTER: Final = rb"(?:(?<![A-Za-z0-9_])|" + _COUNTED + b"|" + ESCAPED + b")"
 """Where a word begins."""
 
-_ALONE: Final = rb"(?:(?<![A-Za-z0-9_-])|(?<=\n-)|(?<=\\n-)|" + ESCAPED + b")"
+_ALONE: Final = rb"(?:(?<![A-Za-z0-9_-])|(?<=\n-)|(?<=\\n-)|" + _COUNTED + b"|" + ESCAPED + b")"
 """Where a word begins that is no part of a name with hyphens; a line that a diff took away does."""
 
 
@@ -87,7 +90,7 @@ TOKENS: Final = (
     token("openai-key", "key of OpenAI", b"sk-svcacct-", ANY + b"{16,}"),
     token("openrouter-key", "key of OpenRouter", b"sk-or-v1-", ANY + b"{16,}"),
     Rule(
-        "model-key", "key of a provider of models", BEGINS + rb"sk-[A-Za-z0-9_-]{20}", (b"sk-",),
+        "model-key", "key of a provider of models", BEGINS + rb"3?sk-[A-Za-z0-9_-]{20}", (b"sk-",),
         late(_ALONE + rb"(sk-[A-Za-z0-9_-]{20,})"),
         varied=True,
     ),

@@ -9,14 +9,14 @@ from typing import Final
 from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
-from kbsite.redaction import clients, library, names, owners, personal
+from kbsite.redaction import clients, dumps, library, names, owners, personal
 from kbsite.redaction.crowded import AGAIN, AROUND, CHEAP, FREE, Effort, Past, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
 from kbsite.redaction.gates import ALL_TOKENS, RULES, fragment, gate, needed
 from kbsite.redaction.known import Known
 from kbsite.redaction.rules import Rule
-from kbsite.redaction.values import is_drawn
+from kbsite.redaction.values import is_drawn, is_word
 
 BEFORE: Final = 120
 """Bytes before a match of the automaton that are looked at."""
@@ -118,7 +118,7 @@ class Looker(Struct, frozen=True):
         """
         last, found = len(data) if end is None else end, Found()
         for span, value in _Pass(data, self, 0, Effort(start), found.crowded).hits(start, last):
-            if span.rule in _LEARNT and len(value) >= 8:
+            if span.rule in _LEARNT and len(value) >= 8 and not is_word(value):
                 found.secrets.add(value)
             elif span.rule == "home":
                 found.people.add(value)
@@ -176,6 +176,7 @@ class _Pass(Struct):
     """Where the automaton is."""
     _deep: int = 0
     """Where what is hidden goes on for a while."""
+    _owners_seen: set[bytes] = field(default_factory=set)
     _views_until: dict[tuple[Form, int], int] = field(default_factory=dict)
     """Up to where a form was read, by its place in a group."""
 
@@ -195,7 +196,7 @@ class _Pass(Struct):
                 found = found_by.next(self.data, past - AGAIN, last) if past < end else None
                 continue
             self._at = at
-            self.effort.spent += PASSED if personal.is_address(text) else 1
+            self.effort.spent += PASSED if _is_passed(text) else 1
             yield from self._around(at, text)
             # Deep within what is hidden nothing has to be found once more. What a word, or a
             # colour within one, begins behind is left to be seen.
@@ -210,6 +211,8 @@ class _Pass(Struct):
             yield from self._unescaped(at, form)
         elif personal.is_address(text):
             yield from self._addresses(at, at + len(text), text)
+        elif dumps.tells(text):
+            yield from self._dumped(at)
         elif owners.tells(text):
             yield from self._owners(at, text)
         elif clients.names(text):
@@ -218,9 +221,15 @@ class _Pass(Struct):
             yield from self._near(at, at + len(text), text)
 
     def _owners(self, at: int, text: bytes) -> Iterator[Hit]:
-        self.effort.read(owners.READ)
+        if not owners.is_row(text):
+            self.effort.read(owners.READ)
         for start, end in owners.found(self.data, at, text):
-            yield self._hit(start, end, "home")
+            # Whoever owns a thousand files is known by the first.
+            name = self.data[start:end]
+            if name not in self._owners_seen:
+                if owners.is_row(text):
+                    self._owners_seen.add(name)
+                yield self._hit(start, end, "home")
 
     def _client(self, at: int, text: bytes) -> Iterator[Hit]:
         self.effort.read(clients.READ)
@@ -316,16 +325,31 @@ class _Pass(Struct):
         self._views_until[place] = min(at + size - READ_AT_ONCE // 2, max(view.end, at + 1))
         yield from self._within(view)
 
-    def _within(self, view: View) -> Iterator[Hit]:
+    def _dumped(self, at: int) -> Iterator[Hit]:
+        until = self._views_until.get((Form.SHAPE, 0), -1)
+        if at < until or self.depth >= DEEPEST:
+            return
+        view = dumps.dump(self.data, at, goes_on=at < until + BEFORE)
+        if view:
+            whole = view.end - view.start < dumps.READ
+            self._views_until[Form.SHAPE, 0] = view.end - (0 if whole else dumps.OVERLAP)
+            yield from self._within(view)
+
+    def _within(self, view: View | dumps.Dump) -> Iterator[Hit]:
         """What is found in what a stretch says, where it is written."""
         self.effort.read(view.end - view.start)
         inner = _Pass(view.data, self.looker, self.depth + 1, self.effort)
         for span, value in inner.hits(0, len(view.data)):
-            start, end = view.place(span.start, span.end)
-            yield Span(start, end, span.rule, view.form), value
+            for start, end in view.places(span.start, span.end):
+                yield Span(start, end, span.rule, view.form), value
         for span in self.looker.known.found(view.data, 0, len(view.data)):
-            start, end = view.place(span.start, span.end)
-            yield Span(start, end, span.rule, view.form), b""
+            for start, end in view.places(span.start, span.end):
+                yield Span(start, end, span.rule, view.form), b""
+
+
+def _is_passed(text: bytes) -> bool:
+    """Whether a match of the automaton is one of many that are passed over at once."""
+    return personal.is_address(text) or dumps.tells(text) or owners.is_row(text)
 
 
 def _whole(data: bytes, span: Span) -> Span:

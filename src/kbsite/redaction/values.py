@@ -28,6 +28,9 @@ _HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
 _WORD = re.compile(rb"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}|[./~].*")
 _MARKS = re.compile(rb"[!@#%^*+~]|&(?![A-Za-z_(&])")
 
+EXAMPLES = frozenset(b"pass passwd password secret test".split())
+"""What stands for a password where there is none."""
+
 
 @lru_cache(256)
 def entropy(value: bytes) -> float:
@@ -42,9 +45,19 @@ def is_placeholder(value: bytes) -> bool:
     return _PLACEHOLDER.stands_in(value) or len(set(value)) < 5
 
 
+def is_word(value: bytes) -> bool:
+    """Whether a value is a word or a number like any other, that may stand anywhere."""
+    return bool(_WORD.fullmatch(value))
+
+
 def is_given(value: bytes) -> bool:
     """Whether what stands where a program is given a password is one: no word, path or example."""
-    return not is_placeholder(value) and not _WORD.fullmatch(value)
+    return not is_placeholder(value) and not is_word(value)
+
+
+def is_told(value: bytes) -> bool:
+    """Whether what stands where nothing but a password can stand is one, and no example."""
+    return not is_placeholder(value) and value.lower() not in EXAMPLES and value[:1] not in b"$%-"
 
 
 def is_made_up(value: bytes) -> bool:
