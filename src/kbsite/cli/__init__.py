@@ -14,6 +14,7 @@ import click
 
 from kbsite import __version__
 from kbsite.cli.beside import OpenGroup
+from kbsite.cli.lazy import with_help
 from kbsite.errors import KbsiteError, of_machine
 
 COMMANDS = {
@@ -55,7 +56,7 @@ def kbsite() -> None:
 def main() -> None:
     """Run the command line; an error that a person can mend is told in one message."""
     try:
-        kbsite(prog_name="kbsite", standalone_mode=True)
+        with_help(kbsite)(prog_name="kbsite", standalone_mode=True)
     except KbsiteError as error:
         _end(error)
     except OSError as error:

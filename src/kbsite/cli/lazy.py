@@ -9,6 +9,17 @@ from typing import Any
 import click
 
 
+def with_help(command: click.Command) -> click.Command:
+    """A command and those within it, with the help that Python leaves out with -OO."""
+    if command.help is None and command.callback is not None:
+        from kbsite.store.schema import docstring
+
+        command.help = docstring(command.callback)
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        with_help(inner)
+    return command
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for.
 
@@ -29,7 +40,7 @@ class LazyGroup(click.Group):
             return None
         module, _, attribute = self._lazy[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        return with_help(command)
 
     def format_commands(
         self,

@@ -29,7 +29,7 @@ from kbsite.model.grade import Clocks, Metrics, Outcome, OutputError, ShapeMetri
 from kbsite.model.proof import ProofState
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Page, Site, templated
-from kbsite.store.schema import attribute_docs
+from kbsite.store.schema import attribute_docs, docstring
 
 PATH = f"methodology/{INDEX}"
 CAUGHT = f"methodology/alarms/{INDEX}"
@@ -90,7 +90,7 @@ def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, o
         "dues": list(Due),
         "threshold": attribute_docs(BoardConfig)["audit_threshold"],
         "boards": site.boards,
-        "standing": inspect.cleandoc(standings.__doc__ or "").partition("\n\n")[2],
+        "standing": docstring(standings).partition("\n\n")[2],
         "constants": list(_constants(standings)),
         "methods": [_method(f) for f in _METHODS],
         "levels": list(reversed(Level)),
@@ -149,12 +149,13 @@ def _questions() -> Iterator[Question]:
     kinds: tuple[type[Enum], ...] = (Validity, Measurement, Provenance)
     for kind in kinds:
         answers = tuple(str(member.value) for member in kind)
-        yield Question(kind.__name__.lower(), inspect.getdoc(kind) or "", answers)
+        yield Question(kind.__name__.lower(), docstring(kind), answers)
 
 
 def _method(function: Callable[..., object]) -> Rule:
-    text = inspect.getdoc(function) or ""
-    return Rule(function.__name__, text, f"{function.__module__}.{function.__name__}")
+    return Rule(
+        function.__name__, docstring(function), f"{function.__module__}.{function.__name__}"
+    )
 
 
 def _constants(module: ModuleType) -> Iterator[Rule]:

@@ -6,9 +6,11 @@ import ast
 import inspect
 import json
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -60,12 +62,15 @@ _DESCRIBED = (
     ListedCoverage, ListedFloors, ListedLeak, ListedProblem, ListedRefusal, ListedRow, Published,
     PublishedBoard, PublishedProblem, RedactedFile, Redactions,
 )  # fmt: skip
+_MODELS = "kbsite.model."
+"""What the names of the modules begin with that records are of."""
 _RECORDS: dict[str, type] = {kind.__name__: kind for kind in _DESCRIBED}
 
 
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a file of a run, or of data/runs.json, by its stem."""
     kind = SCHEMAS[name]
+    _documented()
     (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     for part_name, part in parts.items():
         _describe(part, part_name)
@@ -104,7 +109,7 @@ def _describe(part: dict[str, Any], name: str) -> None:
 def attribute_docs(kind: type) -> dict[str, str]:
     """The docstrings that stand under the fields of a record, by field."""
     found = {}
-    for field, after in pairwise(_classes(kind.__module__)[kind.__name__].body):
+    for field, after in pairwise(_defined(kind.__module__)[kind.__name__].body):
         if (
             isinstance(field, ast.AnnAssign)
             and isinstance(field.target, ast.Name)
@@ -115,8 +120,41 @@ def attribute_docs(kind: type) -> dict[str, str]:
     return found
 
 
+def docstring(held: ModuleType | Callable[..., object]) -> str:
+    """What a module, a class or a function says of itself, also where Python left that out.
+
+    It does with -OO. Then the source is asked, of modules, and of what they have at their outside.
+    """
+    if held.__doc__:
+        return inspect.cleandoc(held.__doc__)
+    if isinstance(held, ModuleType):
+        node: ast.Module | _Defined | None = _tree(held.__name__)
+    else:
+        named = inspect.unwrap(held)
+        node = _defined(named.__module__).get(named.__name__)
+    return (ast.get_docstring(node) if node else None) or ""
+
+
 @cache
-def _classes(module: str) -> dict[str, ast.ClassDef]:
-    """The classes of a module by name; its source is read once for all of them."""
-    tree = ast.parse(inspect.getsource(sys.modules[module]))
-    return {held.name: held for held in tree.body if isinstance(held, ast.ClassDef)}
+def _documented() -> None:
+    """Give the records the docstrings that -OO left out: the library reads them there."""
+    models = [name for name in sys.modules if name.startswith(_MODELS)]
+    for module in models if sys.flags.optimize > 1 else ():
+        for name, node in _defined(module).items():
+            if isinstance(node, ast.ClassDef):
+                getattr(sys.modules[module], name).__doc__ = ast.get_docstring(node, clean=False)
+
+
+_Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    """The source of a module, which is read once for all that it states."""
+    return ast.parse(inspect.getsource(sys.modules[module]))
+
+
+@cache
+def _defined(module: str) -> dict[str, _Defined]:
+    """The classes and functions of a module by name."""
+    return {held.name: held for held in _tree(module).body if isinstance(held, _Defined)}
