@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,4 +91,6 @@ def _taken(browser: Browser, site: Path, shot: Shot, out: Path) -> Iterator[Path
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", nargs="?", type=Path, default=OUT, help="folder of the pictures")
+    main(parser.parse_args().out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,31 @@ def test_what_grows_while_it_is_fetched_is_not_taken(storage: Storage, folder: P
     with pytest.raises(StorageError, match="changed while it was fetched"):
         storage.at("runs").fetch(entry, target)
     assert not target.exists() or target.stat().st_size == 0
+
+
+@pytest.mark.parametrize("md5", [None, ""])
+def test_what_is_replaced_by_as_much_while_it_is_fetched_is_not_taken(
+    storage: Storage, folder: Path, md5: str | None
+) -> None:
+    put_run(storage, "demo/one")
+    entry = next(one for one in storage.at("runs").entries() if one.key.endswith("run.json"))
+    entry = replace(entry, md5=entry.md5 if md5 is None else md5)
+    storage.put("runs/demo/one/run.json", b"x" * entry.size)
+    folder.parent.mkdir()
+    with pytest.raises(StorageError, match="changed while it was fetched"):
+        storage.at("runs").fetch(entry, folder.parent / "target")
+
+
+@pytest.mark.parametrize("md5", ["", "0" * 32])
+def test_what_a_service_tells_no_md5_of_is_taken_if_it_is_still_there(
+    storage: Storage, folder: Path, md5: str
+) -> None:
+    put_run(storage, "demo/one")
+    entry = next(one for one in storage.at("runs").entries() if one.key.endswith("run.json"))
+    folder.parent.mkdir()
+    storage.at("runs").fetch(replace(entry, md5=md5), folder.parent / "target")
+
+    assert (folder.parent / "target").stat().st_size == entry.size
 
 
 def test_what_somebody_wrote_into_the_copy_is_not_lost(storage: Storage, folder: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbsite.pages.file_names import written
 from kbsite.pages.page import address, board_path, problem_path, raw_path, run_path
 
 BASE = "https://host.example/sub%20path/"
@@ -93,6 +94,22 @@ def test_a_name_that_is_no_more_than_a_suffix_has_none(name: str) -> None:
 )  # fmt: skip
 def test_no_name_is_one_that_hosts_hide(name: str, shown: str) -> None:
     assert raw_path("r", name) == f"runs/r/raw/{shown}"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("two\nlines.py", "two%0Alines.py"), ("a\x7f/b\t", "a%7F/b%09.txt"), ("100%.py", "100%.py"),
+     ("two%0Alines.py", "two%250Alines.py"), ("two%250A\n.py", "two%25250A%0A.py"),
+     ("a%25.py", "a%2525.py"), ("\r.py", "%0D.py"), ("a%zz.py", "a%zz.py")],
+)  # fmt: skip
+def test_no_name_holds_what_buckets_do_not_take(name: str, shown: str) -> None:
+    assert raw_path("r", name) == f"runs/r/raw/{shown}"
+
+
+@given(st.text("\n\x01%0123456789AF7.", min_size=1, max_size=8), st.text("\n%0A25", max_size=8))
+def test_no_two_such_names_get_the_same(one: str, two: str) -> None:
+    assert (written(one) == written(two)) is (one == two)
+    assert written(one).isprintable()
 
 
 @pytest.mark.parametrize("suffix", [".py", ".txt", ""])

@@ -83,3 +83,14 @@ def test_folders_of_problems(tmp_path: Path, make_problem: MakeProblem) -> None:
     (tmp_path / "README.md").write_text("x")
     assert problem_folders(tmp_path) == expected
     assert problem_folders(tmp_path / "none") == []
+
+
+def test_a_file_that_nobody_has_the_time_to_read_is_told_at_once(
+    tmp_path: Path, make_problem: MakeProblem
+) -> None:
+    folder = make_problem(tmp_path)
+    with (folder / "data.bin").open("wb") as stream:
+        stream.truncate(1 << 43)
+
+    with pytest.raises(InvalidFileError, match=r"data\.bin: 8796093022208 bytes; expected"):
+        read_problem(folder)

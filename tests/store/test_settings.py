@@ -7,7 +7,7 @@ import pytest
 from kbsite.errors import UsageError
 from kbsite.model.config import BoardConfig, Config, Represents
 from kbsite.store.records import InvalidFileError
-from kbsite.store.settings import Settings, config_path, read_settings
+from kbsite.store.settings import Settings, config_path, moved, read_settings
 from tests.conftest import MakeSettings
 
 
@@ -107,3 +107,20 @@ def test_kbsite_yaml_is_found_in_parents(tmp_path: Path, monkeypatch: pytest.Mon
 def test_no_kbsite_yaml_anywhere(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no kbsite\.yaml in"):
         config_path(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["/proc", "/sys/kernel", "/dev/fd", "led"])
+@pytest.mark.parametrize("key", ["runs", "problems"])
+def test_what_the_system_shows_of_itself_is_refused(tmp_path: Path, key: str, place: str) -> None:
+    (tmp_path / "led").symlink_to("/proc/self")
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"title: a\n{key}: {place}\n")
+    with pytest.raises(InvalidFileError, match=rf"yaml:2: {key}: what the system shows of itself"):
+        read_settings(path)
+
+
+def test_it_is_refused_on_the_command_line_too(tmp_path: Path, make_settings: MakeSettings) -> None:
+    settings = make_settings(tmp_path)
+    with pytest.raises(UsageError, match=r"/proc: what the system shows of itself"):
+        moved(settings, Path("/proc"), None)
+    assert moved(settings, Path("/dev/shm/runs"), None).runs == Path("/dev/shm/runs")

@@ -11,7 +11,7 @@ from pathlib import Path
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
-from kbsite.store.problems import PROBLEM, problem_folders
+from kbsite.store.problems import PROBLEM, problem_folders, too_large
 from kbsite.store.records import InvalidFileError, yaml_record
 from kbsite.store.settings import Settings
 
@@ -55,7 +55,8 @@ def known(settings: Settings | None) -> Known:
         return Known(None)
     folders = problem_folders(settings.problems)
     leaks = frozenset(leak.id for leak in settings.config.leaks)
-    hashes = {folder.name: folder_digest(folder) for folder in folders}
+    # What is too large to be read is told where the problem itself is checked.
+    hashes = {one.name: "" if too_large(one) else folder_digest(one) for one in folders}
     return Known(hashes, leaks, settings.hardware, settings.problems)
 
 

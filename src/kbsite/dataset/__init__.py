@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -27,6 +26,7 @@ from kbsite.exports.plain import plain
 from kbsite.late import HALF
 from kbsite.model.listing import ListedRun
 from kbsite.pages import listing
+from kbsite.pages.file_names import cut
 from kbsite.pages.page import Site
 from kbsite.pages.social import base_url
 from kbsite.store.files import Stored
@@ -175,8 +175,5 @@ of 255."""
 
 def _file_name(run_id: str) -> str:
     """The id as a name that letters may follow; no two runs have the same."""
-    held = run_id.encode("utf-8", "surrogateescape")
-    if len(held) <= _LONGEST:
-        return run_id
-    start = held[: _LONGEST - 20].decode("utf-8", "ignore")
-    return f"{start}-{sha256(held).hexdigest()[:16]}"
+    size = len(run_id.encode("utf-8", "surrogateescape"))
+    return run_id if size <= _LONGEST else cut(run_id, _LONGEST - 20)

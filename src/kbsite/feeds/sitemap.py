@@ -17,26 +17,26 @@ def sitemaps(addresses: Sequence[str], base: str) -> dict[str, str]:
 
     `base` is where the site is published, with a slash at its end.
     """
-    cut = list(_cut(addresses)) or [[]]
+    cut = list(_cut([_entry("url", address) for address in addresses])) or [[]]
     if len(cut) == 1:
-        return {"sitemap.xml": _listed("urlset", "url", cut[0])}
+        return {"sitemap.xml": _listed("urlset", cut[0])}
     # A sitemap may name what stands in its own folder and below.
     named = {f"sitemap-{number}.xml": held for number, held in enumerate(cut, start=1)}
-    index = _listed("sitemapindex", "sitemap", [f"{base}{name}" for name in named])
-    return {"sitemap.xml": index} | {n: _listed("urlset", "url", h) for n, h in named.items()}
+    index = _listed("sitemapindex", [_entry("sitemap", f"{base}{name}") for name in named])
+    return {"sitemap.xml": index} | {name: _listed("urlset", held) for name, held in named.items()}
 
 
-def _cut(addresses: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The addresses, as many at a time as a file may hold."""
+def _cut(entries: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The entries, as many at a time as a file may hold."""
     start = size = 0
-    for at, address in enumerate(addresses):
-        own = len(_entry("sitemap", address).encode()) + 1
+    for at, entry in enumerate(entries):
+        own = len(entry.encode()) + 1
         if at - start == MOST or size + own > MOST_BYTES - _HEAD:
-            yield addresses[start:at]
+            yield entries[start:at]
             start, size = at, 0
         size += own
-    if start < len(addresses):
-        yield addresses[start:]
+    if start < len(entries):
+        yield entries[start:]
 
 
 _HEAD = 1_000
@@ -47,11 +47,10 @@ def _entry(kind: str, address: str) -> str:
     return f"<{kind}><loc>{escape(address, quote=False)}</loc></{kind}>"
 
 
-def _listed(outer: str, inner: str, addresses: Sequence[str]) -> str:
-    lines = [_entry(inner, address) for address in addresses]
+def _listed(outer: str, entries: Sequence[str]) -> str:
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     head = f'<?xml version="1.0" encoding="utf-8"?>\n<{outer} xmlns="{namespace}">\n'
-    return head + "".join(f"{line}\n" for line in lines) + f"</{outer}>\n"
+    return head + "".join(f"{entry}\n" for entry in entries) + f"</{outer}>\n"
 
 
 def robots(base: str) -> str:

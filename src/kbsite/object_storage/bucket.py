@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,13 +43,24 @@ class Bucket:
     def fetch(self, entry: Entry, target: Path) -> None:
         """Write what an object holds into a file, in little memory.
 
-        StorageError where it is not as long as it was listed; never more than that is taken.
+        StorageError where it is not what was listed; never more than that is taken.
         """
         with self._telling(entry.key):
             bound = _Bound(entry, self.url(entry.key))
             self.filesystem.get_file(self._path(entry.key), str(target), callback=bound)
-            if target.stat().st_size != entry.size:
+            if target.stat().st_size != entry.size or not self._is_listed(entry, target):
                 raise _changed(self.url(entry.key))
+
+    def _is_listed(self, entry: Entry, target: Path) -> bool:
+        """Whether a file is what was listed of an object, and not what replaced that meanwhile.
+
+        By its MD5; where what the service tells is none, by whether the object still is that one.
+        """
+        with target.open("rb") as stream:
+            held = hashlib.file_digest(stream, partial(hashlib.md5, usedforsecurity=False))
+        if held.hexdigest() == entry.md5:
+            return True
+        return self.provider.version(self.filesystem, self._path(entry.key)) == entry.version
 
     def read(self, entry: Entry) -> bytes:
         """What a small object holds."""

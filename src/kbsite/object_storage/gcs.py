@@ -32,9 +32,13 @@ class Gcs:
             key = name.partition("/")[2]
             if key.startswith(prefix):
                 yield Entry(
-                    key, int(held["size"]), str(held.get("generation") or held.get("etag", "")),
+                    key, int(held["size"]), _version(held),
                     _seconds(held.get("mtime") or held.get("updated")), _md5(held.get("md5Hash")),
                 )  # fmt: skip
+
+    def version(self, filesystem: Any, path: str) -> str:
+        """The generation that an object has now."""
+        return _version(filesystem.info(path))
 
     def sent_as(self, content_type: str, cache_control: str) -> Mapping[str, Any]:
         """Arguments of gcsfs's put_file."""
@@ -44,6 +48,10 @@ class Gcs:
     def ambiguous(self, key: str) -> bool:
         """Whether gcsfs would read a generation, a query or a fragment out of it."""
         return "#" in key or "?" in key
+
+
+def _version(held: Mapping[str, Any]) -> str:
+    return str(held.get("generation") or held.get("etag", ""))
 
 
 def _seconds(moment: object) -> float:

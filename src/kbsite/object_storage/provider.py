@@ -43,6 +43,10 @@ class Provider(Protocol):
         """All objects whose keys begin with `prefix`, by their whole keys."""
         ...
 
+    def version(self, filesystem: Any, path: str) -> str:
+        """The version that an object has now, by the name of its bucket and its key."""
+        ...
+
     def sent_as(self, content_type: str, cache_control: str) -> Mapping[str, Any]:
         """How fsspec's put_file is told under which headers an object is served."""
         ...

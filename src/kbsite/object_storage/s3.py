@@ -51,6 +51,11 @@ class S3:
                 return
             more = {"ContinuationToken": page["NextContinuationToken"]}
 
+    def version(self, filesystem: Any, path: str) -> str:
+        """The ETag that an object has now."""
+        bucket, _, key = path.partition("/")
+        return str(filesystem.call_s3("head_object", Bucket=bucket, Key=key)["ETag"]).strip('"')
+
     def sent_as(self, content_type: str, cache_control: str) -> Mapping[str, Any]:
         """Arguments of put_object."""
         return {"ContentType": content_type, "CacheControl": cache_control}

@@ -24,7 +24,7 @@ from kbsite.model.run import Run
 from kbsite.model.transcript import Transcript
 from kbsite.pages.coloured import Made
 from kbsite.pages.contests import Contest, contests
-from kbsite.pages.file_names import longer, unhidden
+from kbsite.pages.file_names import longer, unhidden, written
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.nearest import Nearest
 from kbsite.pages.neighbours import Neighbours, neighbours
@@ -361,7 +361,7 @@ def raw_path(run_id: str, name: str) -> str:
     A browser must never take a file from a run for a page of this site: whatever is not known to
     be shown as text gets a name that is. No two files get the same, and none that of a folder.
     """
-    *folders, own = map(unhidden, name.split("/"))
+    *folders, own = (unhidden(written(part)) for part in name.split("/"))
     if not own.lower().endswith(_TEXT_SUFFIXES):
         own = longer(own, ".txt")
     parts = [longer(part, ".d") if _TEXT_FOLDER.search(part) else part for part in folders]

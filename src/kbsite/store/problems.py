@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kbsite.model.problem import Problem
-from kbsite.store.files import folder_digest
+from kbsite.store.files import Stored, contents, folder_digest
 from kbsite.store.parsing import invalid
 from kbsite.store.records import yaml_record
 
@@ -16,6 +16,8 @@ PROMPT = "prompt.md"
 REFERENCE = "reference.py"
 LONGEST = 1_000_000
 """Bytes that a statement or a reference has at most."""
+LARGEST = 1_000_000_000
+"""Bytes that a file of a problem has at most: also a sparse one of more is read to its end."""
 
 
 class StoredProblem(Struct, frozen=True, kw_only=True):
@@ -42,8 +44,13 @@ def problem_folders(problems: Path) -> list[Path]:
 def read_problem(folder: Path) -> StoredProblem:
     """The problem in a folder.
 
-    InvalidFileError names all that is wrong with problem.yaml, or a text that is too long to show.
+    InvalidFileError names all that is wrong with problem.yaml, a text that is too long to show, or
+    a file that nobody has the time to read: what lies there is hashed as a whole.
     """
+    large = too_large(folder)
+    if large:
+        message = f"{large.size} bytes; expected at most {LARGEST} in a file of a problem"
+        raise invalid(message, folder / large.name)
     return StoredProblem(
         id=folder.name,
         problem=yaml_record(folder / PROBLEM, Problem),
@@ -51,6 +58,11 @@ def read_problem(folder: Path) -> StoredProblem:
         prompt=_optional(folder / PROMPT),
         reference=_optional(folder / REFERENCE),
     )
+
+
+def too_large(folder: Path) -> Stored | None:
+    """A file of a problem that nobody has the time to read; None if there is none."""
+    return next((file for file in contents(folder)[0] if file.size > LARGEST), None)
 
 
 def _optional(path: Path) -> str:

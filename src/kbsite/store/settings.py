@@ -73,12 +73,26 @@ def read_settings(path: Path) -> Settings:
         prices=_prices(config, home),
         hardware=_hardware(config, home),
     )
+    for key in ("runs", "problems"):
+        if _is_systems(_within(home, getattr(config, key))):
+            raise _wrong(path, key, _SYSTEMS_OWN)
     runs, out = (_placed(path, key, getattr(config, key)) for key in ("runs", "out"))
     return moved(
         settings,
         _within(home, str(runs)) if isinstance(runs, Path) else runs,
         _within(home, str(out)) if isinstance(out, Path) else out,
     )
+
+
+_SYSTEMS_OWN = "what the system shows of itself, of which reading has no end; expected a folder"
+
+
+def _is_systems(folder: Path) -> bool:
+    """Whether a folder is none of files, but what the system shows of itself."""
+    return bool(_SYSTEMS.match(os.path.realpath(folder)))
+
+
+_SYSTEMS = re.compile(r"/(?:proc|sys|dev(?!/shm\b))(?:/|\Z)")
 
 
 def _placed(path: Path, key: str, text: str) -> Path | Location:
@@ -142,6 +156,8 @@ def moved(
         folder = runs.folder(cache, storage.endpoint, "runs")
         settings = replace(settings, runs=folder, runs_at=runs)
     elif runs is not None:
+        if _is_systems(runs):
+            raise UsageError(f"{runs}: {_SYSTEMS_OWN}")
         settings = replace(settings, runs=runs, runs_at=None)
     if isinstance(out, Location):
         folder = out.folder(cache, storage.endpoint, "site")
