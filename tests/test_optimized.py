@@ -42,3 +42,17 @@ def test_help_is_the_same(command: str, tmp_path: Path) -> None:
     whole = kbsite(0, *command.split(), "--help", folder=tmp_path)
 
     assert kbsite(2, *command.split(), "--help", folder=tmp_path) == whole
+
+
+def test_what_a_reference_asserts_holds(tmp_path: Path) -> None:
+    (tmp_path / "reference.py").write_text("def reference():\n    assert False, 'it holds'\n")
+    script = (
+        "from pathlib import Path; from bench.problems import functions;"
+        "functions(Path('reference.py'), ['reference'])['reference']()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", script], cwd=tmp_path, check=False, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+
+    assert "AssertionError: it holds" in done.stderr

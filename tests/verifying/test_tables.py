@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,31 @@ def test_a_table_of_other_rows_is_another(rows: list[Any]) -> None:
 
     assert not tables.same(MADE, other)
     assert not tables.same(MADE, written(other, created_by=OTHER))
+
+
+LIES = [
+    (struct.pack("<d", 0.5), struct.pack("<d", 0.9)), (struct.pack("<q", 3), struct.pack("<q", 4)),
+    (b"\x18\x01a", b"\x18\x01b"),
+]  # fmt: skip
+"""What a least or a largest value is, and another."""
+
+
+@pytest.mark.parametrize("lie", LIES, ids=["numbers", "whole numbers", "texts"])
+@pytest.mark.parametrize("nth", [0, 1])
+@pytest.mark.parametrize("part", ["footer", "index"])
+def test_what_a_file_says_of_its_columns_has_to_be_so(
+    lie: tuple[bytes, bytes], nth: int, part: str
+) -> None:
+    other = written(MADE, created_by=OTHER, dictionary_enabled=False)
+    footer = len(other) - 8 - int.from_bytes(other[-8:-4], "little")
+    index = other.index(b"PAR1") if part == "index" else footer
+    at = other.rindex(lie[0], 0, footer) if part == "index" else other.index(lie[0], index)
+    if nth and part == "footer":
+        at = other.index(lie[0], at + 1)
+    changed = other[:at] + lie[1] + other[at + len(lie[0]) :]
+
+    assert tables.same(MADE, other)
+    assert not tables.same(MADE, changed)
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", MADE[:-100], MADE[:40] + MADE[60:], b"x" * 9000])

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from kbsite.feeds.parquet_sums import honest
+
 if TYPE_CHECKING:
     from kbsite.feeds.table import Value
 
@@ -44,15 +46,21 @@ def parquet(held: Sequence[Sequence[Value]]) -> bytes:
 
 
 def same(made: bytes, found: bytes) -> bool:
-    """Whether a file has the columns and rows of one of ours, and no others.
+    """Whether a file has the columns and rows of one of ours, and says nothing else of them.
 
     A file that is made for that ends the process. ImportError where the extra is not installed.
     """
     ours, theirs = _read(made), _read(found)
-    return ours is not None and ours == theirs
+    if ours is None or ours != theirs:
+        return False
+    return honest(found, [column[3] for column in ours])
 
 
-def _read(data: bytes) -> tuple[object, ...] | None:
+Column = tuple[str, str, bool, list[object]]
+"""Its name, its type, whether it may lack values, and those."""
+
+
+def _read(data: bytes) -> tuple[Column, ...] | None:
     """The columns of a file, and what each holds; None where it is none."""
     from arro3.io import read_parquet
 
@@ -63,10 +71,12 @@ def _read(data: bytes) -> tuple[object, ...] | None:
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             return None
         raise
-    columns = []
+    columns: list[Column] = []
     for number, name in enumerate(table.column_names):
         field = table.schema.field(number)
-        columns.append((name, str(field.type), field.nullable, table.column(number).to_pylist()))
+        columns.append(
+            (name, str(field.type), field.nullable, list(table.column(number).to_pylist()))
+        )
     return tuple(columns)
 
 
