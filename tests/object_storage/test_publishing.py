@@ -5,17 +5,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
-from kbsite.object_storage import publish
+from kbsite.object_storage import Bucket, publish
 from kbsite.object_storage.failures import StorageError, UnreachableError
 from kbsite.object_storage.headers import cache_control, content_type
 from kbsite.object_storage.manifest import INTENT, MANIFEST
 from kbsite.object_storage.order import dropping, sending
+from kbsite.object_storage.provider import Entry
 from kbsite.reading import MARKER
 from tests.object_storage.conftest import SECRET, Storage
 from tests.object_storage.service import Request
@@ -75,6 +79,73 @@ def test_what_somebody_changed_in_the_bucket_is_mended(tmp_path: Path, storage: 
 
     assert again.sent == 2
     assert files_of(storage) == whole(site_of(1, range(2)))
+
+
+LISTING = "(listing)"
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed(Bucket):
+    """A bucket to which somebody else publishes when a certain object is about to be sent.
+
+    Or, where the key is LISTING, whenever it is about to be listed.
+    """
+
+    key: str = ""
+    other: Callable[[], object] = print
+    times: int = 1
+
+    def send(self, source: Path, key: str, content_type: str, cache_control: str) -> None:
+        if key == self.key and self.times > 0:
+            object.__setattr__(self, "times", self.times - 1)
+            self.other()
+        Bucket.send(self, source, key, content_type, cache_control)
+
+    def entries(self) -> Iterator[Entry]:
+        if self.key == LISTING:
+            self.other()
+        return Bucket.entries(self)
+
+
+def disturbed(storage: Storage, key: str, other: Path) -> Disturbed:
+    """The place of a site, to which another one is published meanwhile."""
+    at = storage.at("site")
+    publish_other = partial(publish, at, other)
+    return Disturbed(at.location, at.provider, at.filesystem, key, publish_other)
+
+
+@pytest.mark.parametrize("key", ["index.html", "runs/0/part.js", "data/runs.json", INTENT])
+def test_whoever_of_two_ends_last_leaves_a_whole_site(
+    tmp_path: Path, storage: Storage, key: str
+) -> None:
+    old, mine, others = (
+        site_of(number, runs, style)
+        for number, runs, style in (
+            (1, range(1, 2), "a"),
+            (2, range(2), "b"),
+            (3, range(1, 4), "c"),
+        )
+    )
+    publish(storage.at("site"), write_site(tmp_path / "old", old))
+    site, other = write_site(tmp_path / "site", mine), write_site(tmp_path / "other", others)
+    done = publish(disturbed(storage, key, other), site)
+    held = files_of(storage)
+
+    assert done.findings == [] or done.findings[0].severity is Severity.WARNING
+    assert {name: held[name] for name in mine} == {name: mine[name].encode() for name in mine}
+    assert of_one(held, [mine])
+    assert INTENT not in storage.look("site")
+    assert publish(storage.at("site"), site).sent == 0
+
+
+def test_somebody_who_publishes_all_the_time_is_told_of(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(2, range(2)))
+    other = write_site(tmp_path / "other", site_of(33, range(1, 3)))
+    done = publish(disturbed(storage, LISTING, other), site)
+
+    assert "somebody else publishes here" in done.findings[-1].message
+    assert publish(storage.at("site"), site).sent > 0
+    assert of_one(files_of(storage), [site_of(2, range(2))])
 
 
 def test_a_kill_leaves_each_page_old_or_new_and_the_next_time_mends_it(

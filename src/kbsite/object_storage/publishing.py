@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _OWN = (MANIFEST, INTENT)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ROUNDS = 4
+"""How often a site is sent where somebody else publishes there at the same time."""
 _LARGEST = 1_000_000_000
 """Bytes of a manifest that is read: of several million files."""
 
@@ -123,11 +125,30 @@ class _Publishing:
         self.done.kept = len(files) - len(wanted)
         if wanted or gone or not before.whole:
             self._write(INTENT, _manifest(held, there, gone))
-            self._send(wanted, there, files, tick)
-            self._drop(gone)
-            self._write(MANIFEST, _manifest(held, self._listed(), ()))
+            ours = self._bring(held, wanted, gone, there, files, tick)
+            self._write(MANIFEST, _manifest(held, ours, ()))
             self.bucket.drop(INTENT)
         return self.done
+
+    def _bring(
+        self, held: Mapping[str, Digests], wanted: list[str], gone: Collection[str],
+        there: Mapping[str, Entry], files: Mapping[str, Stored], tick: Tick | None,
+    ) -> Mapping[str, Entry]:  # fmt: skip
+        """Send and delete, again where somebody else does so meanwhile; what is ours then.
+
+        Whoever ends last mends what the other one left.
+        """
+        for _ in range(_ROUNDS):
+            self._send(wanted, there, files, tick)
+            self._drop(gone)
+            there, gone = self._listed(), ()
+            wanted = _lost(held, there)
+            if not wanted:
+                return there
+        message = f"somebody else publishes here; {len(wanted)} files are not this site's"
+        url = self.bucket.url(wanted[0])
+        self.done.findings.append(Finding(Severity.ERROR, url, f"{message}: publish again"))
+        return {key: entry for key, entry in there.items() if key not in wanted}
 
     def _before(self, there: Mapping[str, Entry]) -> _Before:
         """What was published until now; UsageError where somebody else's objects are."""
@@ -214,6 +235,18 @@ def _each(work: Callable[[str], None], keys: list[str]) -> Iterator[str]:
         if isinstance(ended, BaseException):
             raise ended
         yield key
+
+
+def _lost(held: Mapping[str, Digests], there: Mapping[str, Entry]) -> list[str]:
+    """The files of a site that the bucket does not hold, though all of them were sent."""
+    pairs = [(key, one, there.get(key)) for key, one in held.items()]
+    # A bucket that encrypts tells something else than MD5s, of all objects.
+    tells = any(entry and entry.md5 == one.md5 for _, one, entry in pairs)
+    return [
+        key for key, one, entry in pairs
+        if entry is None or entry.size != one.size
+        or (tells and entry.md5 and entry.md5 != one.md5)
+    ]  # fmt: skip
 
 
 def _manifest(
