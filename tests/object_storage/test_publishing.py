@@ -14,7 +14,7 @@ import pytest
 
 from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
-from kbsite.object_storage import Bucket, publish
+from kbsite.object_storage import Bucket, publish, publishing
 from kbsite.object_storage.failures import StorageError, UnreachableError
 from kbsite.object_storage.headers import cache_control, content_type
 from kbsite.object_storage.manifest import INTENT, MANIFEST
@@ -138,7 +138,10 @@ def test_whoever_of_two_ends_last_leaves_a_whole_site(
     assert publish(storage.at("site"), site).sent == 0
 
 
-def test_somebody_who_publishes_all_the_time_is_told_of(tmp_path: Path, storage: Storage) -> None:
+def test_somebody_who_publishes_all_the_time_is_told_of(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "PAUSE", 0)
     site = write_site(tmp_path / "site", site_of(2, range(2)))
     other = write_site(tmp_path / "other", site_of(33, range(1, 3)))
     done = publish(disturbed(storage, LISTING, other), site)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from kbsite.errors import UsageError
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
 
 _OWN = (MANIFEST, INTENT)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_ROUNDS = 4
+_ROUNDS = 6
 """How often a site is sent where somebody else publishes there at the same time."""
+PAUSE = 0.2
+"""Seconds that are waited at most before the second time; then twice as many each time."""
 _LARGEST = 1_000_000_000
 """Bytes of a manifest that is read: of several million files."""
 
@@ -138,13 +142,15 @@ class _Publishing:
 
         Whoever ends last mends what the other one left.
         """
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             self._send(wanted, there, files, tick)
             self._drop(gone)
             there, gone = self._listed(), ()
             wanted = _lost(held, there)
             if not wanted:
                 return there
+            # Two that take turns by chance do not go on for ever.
+            time.sleep(SystemRandom().uniform(0, PAUSE * 2**number))
         message = f"somebody else publishes here; {len(wanted)} files are not this site's"
         url = self.bucket.url(wanted[0])
         self.done.findings.append(Finding(Severity.ERROR, url, f"{message}: publish again"))
