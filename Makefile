@@ -117,7 +117,10 @@ bubblewrap:
 
 # The agents' CLIs, in the versions of bench/clis.lock.toml; what is there is left alone.
 # kimi-cli needs a newer Python than we do; where there is none its tests say so, and six are left.
-clis: $(VENV)/dev.stamp npm
+# npm is asked for within the recipe: behind a prerequisite, make begins all that stands beside the
+# CLIs first, and they take longest.
+clis: $(VENV)/dev.stamp
+	@$(MAKE) --no-print-directory npm
 	$(BIN)/kbsite bench install --check none || $(BIN)/kbsite bench install --check none $(SIX_CLIS)
 
 npm:

@@ -53,10 +53,13 @@ def kbsite() -> None:
     """
 
 
+with_help(kbsite)
+
+
 def main() -> None:
     """Run the command line; an error that a person can mend is told in one message."""
     try:
-        with_help(kbsite)(prog_name="kbsite", standalone_mode=True)
+        kbsite(prog_name="kbsite", standalone_mode=True)
     except KbsiteError as error:
         _end(error)
     except OSError as error:
