@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from benchmarks.builds import Cost, Program, costs
 from benchmarks.moving import WORD, movings
-from benchmarks.opening import CHROMIUM, Opening, openings
+from benchmarks.opening import CHROMIUM, Opening, _slow, browser, openings
 from benchmarks.session import PROBES, write_session
 from benchmarks.transcripts import building, moving, opening, safety
 from kbsite.build import build, override
@@ -178,6 +179,22 @@ def test_a_page_that_executes_its_transcript_is_told_from_one_that_does_not(
     assert ours.requests <= 6
     assert ours.weight <= 100_000
     assert ours.elements <= 3_000
+
+
+@pytest.mark.usefixtures("shell")
+def test_a_page_that_does_not_open_on_a_slow_processor_takes_no_other_figure_along(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow() -> float:
+        with browser() as driven:
+            assert driven
+            return _slow(driven, site.as_uri(), 1)
+
+    monkeypatch.setattr("benchmarks.opening.MINUTES", 1)
+    held = Opening(35_453, 1, MB, 400, 900, 512, alone(slow), 9.8, 2, 3, 4)
+
+    assert held.slow == math.inf
+    assert "over 120,000" in printed(opening({"peer": held}))
 
 
 @pytest.mark.usefixtures("shell")
