@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
+from kbsite.redaction.rules import MARK
 from kbsite.redaction.values import is_given, is_told
 
-_MARK: Final = rb"\\{0,4}[\"'`]"
-_QUOTE: Final = rb"(?:\\{0,4}[\"'`])?"
+_QUOTE: Final = b"(?:" + MARK + b")?"
 _SECRET: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`|;]{3,200})"
 Found = tuple[int, int, str]
 
@@ -59,9 +59,9 @@ _ORACLE_CLIENT: Final = late(
 )  # fmt: skip
 _SPACE: Final = rb"(?:[\s#+]|\\{1,4}[nrt]){0,24}"
 _PAIR: Final = late(
-    rb"\(" + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?" + _MARK + rb"[^\s\\\"'`]{1,80}" + _MARK
-    + _SPACE + rb"," + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?[bru]?" + _MARK
-    + rb"([^\s\\\"'`]{4,200})" + _MARK
+    rb"\(" + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?" + MARK + rb"[^\s\\\"'`]{1,80}" + MARK
+    + _SPACE + rb"," + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?[bru]?" + MARK
+    + rb"([^\s\\\"'`]{4,200})" + MARK
 )  # fmt: skip
 _PHRASE: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`]{7,63})"
 _WIRELESS: Final = late(
@@ -70,7 +70,7 @@ _WIRELESS: Final = late(
 )  # fmt: skip
 _NETWORK: Final = late(
     rb"wpa_passphrase[ ](?:\\{0,4}[\"'][^\"'\\]{1,40}"
-    + _MARK + rb"|[^\s\\\"']{1,40})[ ]" + _QUOTE + _PHRASE
+    + MARK + rb"|[^\s\\\"']{1,40})[ ]" + _QUOTE + _PHRASE
 )  # fmt: skip
 _INPUT: Final = late(rb"<<<[ ]{0,2}" + _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:)?+" + _SECRET)
 _PIPED: Final = late(

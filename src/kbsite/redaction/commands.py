@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kbsite.late import late
-from kbsite.redaction.rules import AFTER, Rule
+from kbsite.redaction.rules import AFTER, MARK, Rule
 from kbsite.redaction.values import (
     EXAMPLES,
     is_key_in_hex,
@@ -19,7 +19,6 @@ from kbsite.redaction.values import (
     is_told,
 )
 
-_QUOTE: Final = rb"\\{0,4}[\"'`]"
 _GAP: Final = (
     rb"(?:[ \t\r]|(?:\n|\\{1,4}n)[+-]?|\\{1,4}[rt]"
     rb"|[0-9]{1,6}(?:\t|\\{1,4}t|:|\xe2\x86\x92|\\{1,4}u2192)){1,16}"
@@ -29,13 +28,13 @@ _WORD: Final = rb"[^\s\\\"'`]"
 
 _FLAGGED: Final = (
     rb"--[A-Za-z-]{0,24}(?:key|token|secret|password|passphrase|credential|pat)[ \t]{1,3}(?:"
-    + _QUOTE + b")?"
+    + MARK + b")?"
 )  # fmt: skip
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#%^&*@-]"
 _FLAG: Final = late(_FLAGGED + b"(" + _VALUE + b"{8,512})")
 _USER: Final = late(
-    AFTER + rb"(?:-[uU]|--(?:proxy-)?user)(?:[ \t=]{1,2})(?:" + _QUOTE
-    + rb")?[A-Za-z0-9_.@+-]{1,80}(?:" + _QUOTE + rb")?:(?:" + _QUOTE + rb")?(" + _WORD
+    AFTER + rb"(?:-[uU]|--(?:proxy-)?user)(?:[ \t=]{1,2})(?:" + MARK
+    + rb")?[A-Za-z0-9_.@+-]{1,80}(?:" + MARK + rb")?:(?:" + MARK + rb")?(" + _WORD
     + rb"{4,200})"
 )  # fmt: skip
 _ASKS: Final = late(
@@ -45,13 +44,11 @@ _ASKS: Final = late(
 """A command that asks a server, up to a place in it, over lines that go on."""
 _LOGIN: Final = late(
     rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken)[ ]{1,3}(?:"
-    + _QUOTE + rb")?(" + _WORD + rb"{8,200})"
+    + MARK + rb")?(" + _WORD + rb"{8,200})"
 )  # fmt: skip
-_SSHPASS: Final = late(
-    rb"sshpass -p[ ]{0,3}(?:" + _QUOTE + rb")?([^\s\\\"'`$<-][^\s\\\"'`$]{3,200})"
-)
+_SSHPASS: Final = late(rb"sshpass -p[ ]{0,3}(?:" + MARK + rb")?([^\s\\\"'`$<-][^\s\\\"'`$]{3,200})")
 _SAID: Final = late(
-    rb"(?i)pass(?:word|phrase) is:?[ ]{1,2}[*]{0,2}(?:" + _QUOTE + rb")?(" + _WORD + rb"{8,200})"
+    rb"(?i)pass(?:word|phrase) is:?[ ]{1,2}[*]{0,2}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
 )
 _NETRC: Final = late(
     AFTER + rb"(?:machine" + _GAP + rb"[A-Za-z0-9_.:-]{1,200}|default)" + _GAP + rb"login"

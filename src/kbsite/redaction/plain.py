@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
-from kbsite.redaction.rules import AFTER
+from kbsite.redaction.rules import AFTER, MARK
 from kbsite.redaction.values import is_password, is_placeholder
 
-_MARK: Final = rb"\\{0,4}[\"'`]"
 _SIGN: Final = rb"[ \t]{0,3}(?::|=>?)[ \t]{0,3}"
 _LETTER: Final = rb"[^\x00-\x20\x7f\\\"'`,;(){}\[\]<>$|&]"
 
@@ -26,8 +25,8 @@ GATE: Final = (
 """What the automaton looks for: such a key, and how a value may begin."""
 
 _ASSIGNED: Final = late(
-    rb"(?i)(?:passw(?:or)?d|passphrase|_pass|" + AFTER + rb"psk)(?:" + _MARK
-    + rb")?\]?(?P<sign>" + _SIGN + rb")(?P<open>" + _MARK + rb")?(?P<value>" + _LETTER
+    rb"(?i)(?:passw(?:or)?d|passphrase|_pass|" + AFTER + rb"psk)(?:" + MARK
+    + rb")?\]?(?P<sign>" + _SIGN + rb")(?P<open>" + MARK + rb")?(?P<value>" + _LETTER
     + rb"{4,100})"
 )  # fmt: skip
 _NAME: Final = late(rb"[A-Za-z0-9_.-]*\Z")
@@ -43,7 +42,7 @@ _WORD_ENDS: Final = late(rb"[\s\\\"'`&;]|\Z")
 _SECTION: Final = late(_BEGIN + rb"\[[A-Za-z0-9_.: -]{1,60}\](?:[\r\n]|\\{1,4}[rn])")
 _BESIDE: Final = late(
     _BEGIN + rb"(?i:[A-Za-z0-9_.-]{0,40}(?:user(?:_?name)?|login|host(?:_?name)?|port|database"
-    rb"|dbname|db|server|e?mail|ssid))(?:" + _MARK + rb")?" + _SIGN + rb"(?:" + _MARK
+    rb"|dbname|db|server|e?mail|ssid))(?:" + MARK + rb")?" + _SIGN + rb"(?:" + MARK
     + rb")?(" + _LETTER + rb"{2,80})" + rb"(?=[ \t]{0,8}(?:[\r\n]|\\{1,4}[rn]|[\"',#;]|\Z))"
 )  # fmt: skip
 _NEAR: Final = 300

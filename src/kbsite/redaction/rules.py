@@ -24,6 +24,9 @@ ESCAPES: Final = (
 """Escapes that end in what may begin a word: of JSON, of addresses, and of a terminal, which
 colours what it shows, clears lines, and moves and hides its cursor."""
 
+MARK: Final = rb"\\{0,4}[\"'`]"
+"""A quotation mark, also one within strings of JSON."""
+
 ESCAPED: Final = b"|".join(b"(?<=" + escape + b")" for escape in ESCAPES)
 """Behind one of these."""
 
