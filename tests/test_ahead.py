@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def _stored(tmp_path: Path, make_run: MakeRun) -> StoredRun:
 
 @pytest.fixture(name="process")
 def _process(tmp_path: Path) -> Iterator[Ahead]:
-    with Ahead(tmp_path) as process:
+    with closing(Ahead(tmp_path)) as process:
         yield process
 
 
@@ -158,7 +159,7 @@ def test_what_was_packed_has_no_name_and_is_gone_with_who_had_it(
     stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = sorted(tmp_path.iterdir())
-    with Ahead(tmp_path) as process:
+    with closing(Ahead(tmp_path)) as process:
         handed_on(stored, process)
         assert process.packs
         assert sorted(tmp_path.iterdir()) == before
@@ -187,7 +188,7 @@ def test_what_no_disk_has_room_for_is_read_again(
     stored: StoredRun, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ahead, "TemporaryFile", lambda **_: Full(room))
-    with Ahead() as process:
+    with closing(Ahead()) as process:
         assert handed_on(stored, process)
         assert not process.packs
         handed_on(stored, process)
@@ -196,6 +197,6 @@ def test_what_no_disk_has_room_for_is_read_again(
 
 
 def test_where_no_file_can_be_made_all_is_read_again(stored: StoredRun, tmp_path: Path) -> None:
-    with Ahead(tmp_path / "nowhere") as process:
+    with closing(Ahead(tmp_path / "nowhere")) as process:
         assert handed_on(stored, process)
         assert process.take(stored) == transcript(stored.run.harness, stored.transcripts)

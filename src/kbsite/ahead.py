@@ -8,8 +8,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 import msgspec
 from msgspec import Struct, field
@@ -36,16 +35,7 @@ class Ahead(Struct):
     _file: IO[bytes] | None = None
     _size: int = 0
 
-    def __enter__(self) -> Self:
-        """Begin to read ahead."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Leave nothing behind of what was packed."""
         self.packs.clear()
         if self._file:

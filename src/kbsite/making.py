@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -53,7 +53,7 @@ def make(
     """
     out, code = settings.out, now.code
     stays, memory = memory is not None, memory or Memory()
-    with Ahead(out.parent) as ahead, _amiss(out, before, memory) as amiss:
+    with closing(Ahead(out.parent)) as ahead, _amiss(out, before, memory) as amiss:
         memory.recall(out, before, code)
         known, runs = memory.record, memory.runs
         since = changes(before.inputs, now.inputs)
