@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from bench.sandbox.processes import family
 from kbsite import ahead, alarms
 from kbsite.ahead import Ahead
 from kbsite.build import Built, build
@@ -23,7 +24,6 @@ from kbsite.store.runs import StoredRun
 from kbsite.store.settings import Settings
 from kbsite.transcripts import transcript
 from tests.conftest import MakeRun, MakeSettings
-from tests.processes import descendants
 from tests.trees import tree
 
 BROKEN = "mini-swe"
@@ -239,10 +239,10 @@ def test_what_work_raises_is_raised_here_and_nobody_is_left(
             raise InputError("wrong", path="a.yaml", line=3)
         time.sleep(0.01)
 
-    before = descendants(os.getpid())
+    before = set(family(os.getpid()))
     with pytest.raises((InputError, RuntimeError), match=r"a\.yaml:3: wrong"):
         each(work, 1000)
-    assert descendants(os.getpid()) <= before
+    assert set(family(os.getpid())) <= before
 
 
 def test_a_key_that_ends_the_build_leaves_nobody_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,10 +251,10 @@ def test_a_key_that_ends_the_build_leaves_nobody_behind(monkeypatch: pytest.Monk
     def told(_: int, __: Lost | None) -> None:
         raise KeyboardInterrupt
 
-    before = descendants(os.getpid())
+    before = set(family(os.getpid()))
     with pytest.raises(KeyboardInterrupt):
         Copies(2).each(lambda number: time.sleep(number * 60), range(2), [1, 2], told)
-    assert descendants(os.getpid()) <= before
+    assert set(family(os.getpid())) <= before
 
 
 def test_where_no_process_can_be_made_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:

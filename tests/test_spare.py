@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bench.sandbox.processes import family
 from kbsite import making
 from kbsite.build import build
 from kbsite.errors import InputError
@@ -21,7 +22,6 @@ from kbsite.store.settings import Settings
 from kbsite.store.spares import MARKER, spare_path
 from kbsite.store.writing import write_bytes
 from tests.conftest import MakeRun, MakeSettings
-from tests.processes import descendants
 from tests.test_incremental import from_nothing
 from tests.trees import tree
 
@@ -177,11 +177,11 @@ def test_a_build_that_fails_leaves_nobody_behind(
     build(settings)
     note(settings, "Read.")
     monkeypatch.setattr(making, "read_noticing", torn)
-    before = descendants(os.getpid())
+    before = set(family(os.getpid()))
     with pytest.raises(InputError):
         build(settings)
 
-    assert descendants(os.getpid()) <= before
+    assert set(family(os.getpid())) <= before
 
 
 def test_a_site_that_somebody_put_back_is_no_longer_that_of_the_spare(settings: Settings) -> None:
