@@ -90,6 +90,7 @@
     byName.hidden = !query;
     if (!query) return;
     told.textContent = "…";
+    more.hidden = true;
     let found = [];
     let asked;
     try {
@@ -100,9 +101,9 @@
     }
     if (question !== mine) return;
     results = found;
-    if (asked.lacks) show(`${asked.lacks} The list below is of runs whose names fit.`);
-    else show(found.length ? asked.counted(found.length) : "nothing found in the texts");
-    await draw(mine);
+    drawn = 0;
+    if (asked.lacks) await draw(mine, `${asked.lacks} The list below is of runs whose names fit.`);
+    else await draw(mine, found.length ? asked.counted(found.length) : "nothing found in the texts");
   }
 
   function terms(query) {
@@ -122,17 +123,15 @@
     return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
   }
 
-  function show(text) {
-    told.textContent = text;
-    list.replaceChildren();
-    more.hidden = true;
-    drawn = 0;
-  }
-
-  async function draw(mine) {
+  // The next pages; `anew`, said above the list, the first ones: what stood there stays until then.
+  async function draw(mine, anew = null) {
     const next = results.slice(drawn, drawn + PAGES);
     const pages = await Promise.all(next.map((result) => result.data?.() ?? result));
     if (question !== mine) return null;
+    if (anew !== null) {
+      told.textContent = anew;
+      list.replaceChildren();
+    }
     drawn += next.length;
     const before = list.children.length;
     for (const data of pages) add(data);

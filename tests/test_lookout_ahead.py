@@ -153,7 +153,8 @@ def test_what_copies_hand_on_is_not_held_in_memory_until_pages_are_made(
             tracemalloc.stop()
         most.append(max(held))
 
-    # The first loads what is needed, too. It was all of a transcript, 500 kB each.
+    # The first loads what is needed, too. It was all of a transcript, 500 kB each; two copies may
+    # each be handing one on.
     assert min(packed) > len(text)
     _, few, many = most
-    assert many - few < 8 * 50_000, most
+    assert many - few < 3 * len(text), most

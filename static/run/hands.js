@@ -105,7 +105,7 @@ kbsite.hands = (parts, places, address, filters, choices) => {
     }
     if (event.key === "Escape") closeHelp();
     // Pressed before this file was there: the parts have taken their room since then.
-    if (event.key === "End" && !event.isTrusted) scrollTo(0, document.documentElement.scrollHeight);
+    if (event.key === "End" && !event.isTrusted) places.settleAtEnd();
     const act = keys[event.key];
     if (!act || !choices.keys.checked) return;
     event.preventDefault();

@@ -37,6 +37,15 @@ kbsite.places = (parts) => {
     if (Math.abs(off) > 4) window.scrollBy(0, off);
     if (performance.now() < until) settling = requestAnimationFrame(() => settle(place, top, until));
   }
+
+  // A browser may still be on its way to where the end was.
+  function settleAtEnd() {
+    const footer = document.querySelector("footer");
+    const { scrollHeight, scrollTop } = document.documentElement;
+    const toEnd = scrollHeight - scrollTop - footer.getBoundingClientRect().top;
+    settle(footer, innerHeight - toEnd);
+  }
+
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown", "popstate"]) {
     window.addEventListener(kind, () => {
       cancelAnimationFrame(settling);
@@ -121,7 +130,7 @@ kbsite.places = (parts) => {
   const isInside = () => steps.getBoundingClientRect().top < edge();
 
   return {
-    SETTLED, going, setOut, edge, settle, stand, stay, unfold, reveal, goTo, topmost, standing, current,
+    SETTLED, going, setOut, edge, settle, settleAtEnd, stand, stay, unfold, reveal, goTo, topmost, standing, current,
     isInside,
     get here() { return here; },
   };

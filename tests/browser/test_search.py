@@ -308,6 +308,21 @@ def test_filters_narrow_what_is_found_in_texts_too(found_at: str, page: Page) ->
     assert page.locator("#texts-found > li").count() == 0
 
 
+def test_what_was_found_stays_until_what_is_asked_next_is_found(found_at: str, page: Page) -> None:
+    page.goto(f"{found_at}runs/index.html?q=secret+thought+{LATE}")
+    expect(page.locator("#texts-found > li").first).to_be_visible()
+    page.evaluate(
+        "() => { const list = document.getElementById('texts-found'); window.fewest = 99;"
+        " new MutationObserver(() => { fewest = Math.min(fewest, list.children.length); })"
+        ".observe(list, { childList: true }); }"
+    )
+    choose(page, "status", "wrong")
+    expect(page.locator("#texts-found > li", has_not_text="again")).to_have_count(0)
+
+    page.wait_for_function("() => fewest < 99")
+    assert page.evaluate("fewest") > 0
+
+
 def test_a_hit_in_a_long_text_leads_to_its_step_and_to_the_text(found_at: str, page: Page) -> None:
     page.goto(f"{found_at}runs/index.html?q=needle-02345&status=passed")
     links = page.locator("#texts-found .hits li a")
