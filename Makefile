@@ -6,6 +6,11 @@ PEERS := .venv-bench
 CORPUS := $(wildcard ../shared/corpus)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# uv takes a seventh of pip's time. It knows nothing of pip's settings: it is told those that say
+# where packages come from, and where it cannot do without the others, pip does it after all.
+PIP_SAYS = $${PIP_$(1):-$$($(PYTHON) -m pip config get global.$(2) 2>/dev/null)}
+UV = VIRTUAL_ENV=$(VENV) UV_FIND_LINKS="$(call PIP_SAYS,FIND_LINKS,find-links)" \
+  UV_DEFAULT_INDEX="$(call PIP_SAYS,INDEX_URL,index-url)" $(BIN)/uv pip install --quiet --no-config -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 HEADLESS ?= $(shell command -v chromium-headless-shell || command -v chrome-headless-shell)
 BWRAP ?= $(shell command -v bwrap)
@@ -26,7 +31,7 @@ TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -n
 # Hundreds of processes are started from these sources: each would compile them anew without it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: site test lint types layers budgets collected tests system browser bubblewrap compiler npm nu clis demo bench format clean
+.PHONY: site test installed lint types layers budgets collected tests tests-in-browsers tests-without system browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
@@ -35,9 +40,12 @@ site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 # The CLIs come over the network, and leave a core to what looks at sources. The tests start after
 # that: what else runs disturbs gradings.
 test:  ## Everything that CI runs; installs what it needs.
-	@$(SIDE_BY_SIDE) system $(VENV)/dev.stamp
-	@$(SIDE_BY_SIDE) clis collected types lint layers budgets
+	@$(SIDE_BY_SIDE) installed collected types lint layers budgets
 	@$(MAKE) --no-print-directory tests
+
+# What looks at sources begins as soon as Python's packages are there.
+installed: system $(VENV)/dev.stamp
+	@$(MAKE) --no-print-directory clis
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -62,9 +70,16 @@ budgets: $(VENV)/dev.stamp
 collected: $(VENV)/dev.stamp
 	@$(BIN)/pytest --collect-only -qq >$(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 2; }
 
-# A process for each core: with more, gradings disturb each other and are made again.
 tests: $(VENV)/dev.stamp system clis
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+	@$(MAKE) --no-print-directory --keep-going tests-in-browsers tests-without
+
+# Browsers wait for pictures and timers: two for each core leave none of them at rest.
+tests-in-browsers:
+	$(BIN)/pytest tests/browser --numprocesses $$((2 * $$(nproc))) --dist worksteal
+
+# A process for each core: with more, gradings disturb each other and are made again.
+tests-without:
+	$(BIN)/pytest --ignore tests/browser --numprocesses auto --dist worksteal
 
 # What the system lacks, one after another: there is one lock for all that install.
 system:
@@ -177,6 +192,7 @@ $(VENV)/site.stamp: pyproject.toml constraints.txt
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile -e '.[dev]'
+	$(PIP) uv
+	@$(UV) -e '.[dev]' || $(PIP) --no-compile -e '.[dev]'
 	@cd $(VENV)/lib/python3*/site-packages && ../../../bin/python -m compileall -qq -j 0 -x '/tests?/|/py31[2-9]' $(READ_ONLY) || true
 	@touch $@ $(VENV)/site.stamp
