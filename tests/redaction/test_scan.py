@@ -18,7 +18,8 @@ from kbsite.model.redaction import Form, Span, cover, covered
 from kbsite.redaction.gates import RULES
 from kbsite.redaction.known import Known, Value, forms
 from kbsite.redaction.people import People
-from kbsite.redaction.scan import DENIED, SEEN, Looker, merged, must_not_happen, title
+from kbsite.redaction.scan import DENIED, SEEN, Looker, must_not_happen, title
+from kbsite.redaction.spans import merged
 from kbsite.store.files import Stored
 from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
 

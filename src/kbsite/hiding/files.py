@@ -13,7 +13,8 @@ from kbsite.hiding.crowds import Stretch, over, widened
 from kbsite.model.redaction import Span, covered
 from kbsite.redaction.known import MOST, Known, Value
 from kbsite.redaction.people import People
-from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Found, Looker, merged
+from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Found, Looker
+from kbsite.redaction.spans import merged
 from kbsite.store.at_once import read_at_once
 from kbsite.store.files import Stored
 
@@ -39,6 +40,8 @@ class Seen(Struct):
     files: dict[str, Stored] = field(default_factory=dict)
     secrets: set[bytes] = field(default_factory=set)
     people: set[bytes] = field(default_factory=set)
+    over_lines: bool = False
+    """Whether something in them goes over several lines, as `base64` prints a file."""
 
     def see(self, file: Stored) -> None:
         """Look at a file, and at its name."""
@@ -51,7 +54,11 @@ class Seen(Struct):
         if self.secrets or self.people:
             known = Known(Value(value, SEEN) for value in sorted(self.secrets))
             people = People(name for name in sorted(self.people) if len(name) > 2)
-            self.looker = structs.replace(self.looker, again=(known.looked, people.looked))
+            self.looker = structs.replace(
+                self.looker,
+                again=(known.looked, people.looked),
+                again_over_lines=(known.looked,) if self.secrets and self.over_lines else (),
+            )
         for name, file in self.files.items():
             spans, crowded = self.spans[name], self.crowded[name]
             if self.looker.again:
@@ -100,6 +107,7 @@ class Seen(Struct):
         if len(self.secrets) < MOST:
             self.secrets |= found.secrets
         self.people |= found.people
+        self.over_lines |= found.over_lines
 
 
 Look = Callable[[bytes, int, int], Found]

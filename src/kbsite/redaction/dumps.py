@@ -33,7 +33,7 @@ _FIRST: Final = late(b"[0-9a-fA-F]{3,15}" + GATE)
 _ENDS: Final = late(rb"\|?(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)[ \t+>-]{0,8}")
 _REST: Final = late(rb"\\+(?:u[0-9a-fA-F]{4}|[^nr])|[^\\\r\n\"]+")
 """The pieces of a line's end of which nobody can say which byte each is."""
-_SHOWN: Final = bytes(old if 0x20 <= old < 0x7F else ord(".") for old in range(256))
+SHOWN: Final = bytes(old if 0x20 <= old < 0x7F else ord(".") for old in range(256))
 """A table of what stands for a byte at the end of a line."""
 _DEEPEST: Final = 4
 """How often a dump may stand in strings of JSON."""
@@ -44,8 +44,8 @@ class Line(Struct, frozen=True):
 
     first: int
     """Which of the bytes is its first."""
-    pairs: tuple[int, ...]
-    """Where the digits of each byte stand."""
+    digits: tuple[tuple[int, int], ...]
+    """Where what says each byte begins and ends."""
     letters: tuple[int, ...]
     """Where the letter of each stands, and where the last one ends; empty where that is unknown."""
     rest: tuple[tuple[int, int], ...] = ()
@@ -53,9 +53,9 @@ class Line(Struct, frozen=True):
 
     def places(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Where some of the bytes stand, as far as they do in this line."""
-        start, end = max(0, start - self.first), min(len(self.pairs), end - self.first)
+        start, end = max(0, start - self.first), min(len(self.digits), end - self.first)
         if start < end:
-            yield self.pairs[start], self.pairs[end - 1] + 2
+            yield self.digits[start][0], self.digits[end - 1][1]
             yield from [(self.letters[start], self.letters[end])] if self.letters else self.rest
 
 
@@ -101,12 +101,12 @@ def _lines(data: bytes, at: int) -> Dump | None:
     held, lines, start, most = bytearray(), list[Line](), at, at + READ
     while at < most and (one := _LINE.match(data, at)):
         group = "hex" if one["hex"] else "spaced"
-        pairs = [pair.start() for pair in _PAIR.finditer(data, *one.span(group))]
+        pairs = [pair.span() for pair in _PAIR.finditer(data, *one.span(group))]
         shown = bytes.fromhex(one[group].decode())
-        text = shown.translate(_SHOWN)
+        text = shown.translate(SHOWN)
         # What a line of xxd ends in is not framed: it may begin with blanks.
         blanks = len(text) - len(text.lstrip(b" ")) if one["hex"] else 0
-        letters, rest, end = _letters(data, one.end() - blanks, text)
+        letters, rest, end = shown_as(data, one.end() - blanks, text)
         lines.append(Line(len(held), tuple(pairs), letters, rest))
         held += shown
         at = end
@@ -117,7 +117,7 @@ def _lines(data: bytes, at: int) -> Dump | None:
     return Dump(bytes(held), tuple(lines), start, at) if lines else None
 
 
-def _letters(
+def shown_as(
     data: bytes, at: int, text: bytes
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]:
     """Where the letter of each byte stands, or else the rest of the line, and where that ends."""

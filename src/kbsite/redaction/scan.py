@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
@@ -15,8 +14,11 @@ from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
 from kbsite.redaction.gates import ALL_TOKENS, RULES, fragment, gate, needed
 from kbsite.redaction.known import Known
+from kbsite.redaction.over import LEAST, over_lines
 from kbsite.redaction.rules import Rule
+from kbsite.redaction.spans import merged, whole
 from kbsite.redaction.values import is_drawn, is_word
+from kbsite.redaction.wrapped import Wrapped
 
 BEFORE: Final = 120
 """Bytes before a match of the automaton that are looked at."""
@@ -76,6 +78,9 @@ def must_not_happen(rule: str) -> bool:
     return rule in (DENIED, SEEN, CROWDED) or any(r.id == rule and r.must_not_happen for r in RULES)
 
 
+Written = View | dumps.Dump | Wrapped
+"""A stretch that says something else than what stands there, and where it does."""
+
 Look = Callable[[bytes, int, int, Past], Iterable[Span]]
 """What finds something in a part of some bytes, in order."""
 
@@ -92,6 +97,8 @@ class Found(Struct):
     """Names of homes."""
     crowded: list[tuple[int, int]] = field(default_factory=list)
     """Where so much was found that the rest is hidden unseen."""
+    over_lines: bool = False
+    """Whether something goes over several lines and says something else than what stands there."""
 
 
 class Looker(Struct, frozen=True):
@@ -102,14 +109,29 @@ class Looker(Struct, frozen=True):
     """Whether addresses of networks inside are hidden too."""
     again: tuple[Look, ...] = ()
     """What finds in a file what other files told."""
+    again_over_lines: tuple[Look, ...] = ()
+    """What of it is looked for in what goes over several lines, too."""
 
     def look_again(self, data: bytes, start: int, end: int) -> Found:
         """What other files told, in `data` between `start` and `end`."""
         room, found = min(len(data), end + MARGIN // 8), Found()
         for look in self.again:
             found.spans += _bounded(look, data, start, room, found.crowded)
+        if self.again_over_lines:
+            found.spans += self._over_lines(data, start, end, found.crowded)
         _finish(found, data, start, end)
         return found
+
+    def _over_lines(
+        self, data: bytes, start: int, end: int, crowded: list[tuple[int, int]]
+    ) -> Iterator[Span]:
+        """What other files told, in what is written over several lines."""
+        for view, effort in over_lines(data, start, end, crowded):
+            for look in self.again_over_lines:
+                for span in look(view.data, 0, len(view.data), Past()):
+                    effort.spent += PASSED
+                    places = view.places(span.start, span.end) if span.end > span.start else ()
+                    yield from (Span(at, until, span.rule, view.form) for at, until in places)
 
     def look(self, data: bytes, start: int = 0, end: int | None = None) -> Found:
         """What is to be hidden of `data`, as far as it begins between `start` and `end`.
@@ -117,12 +139,14 @@ class Looker(Struct, frozen=True):
         What stands before and behind, up to MARGIN bytes, is read where it tells what that is.
         """
         last, found = len(data) if end is None else end, Found()
-        for span, value in _Pass(data, self, 0, Effort(start), found.crowded).hits(start, last):
+        own = _Pass(data, self, 0, Effort(start), found.crowded)
+        for span, value in own.hits(start, last):
             if span.rule in _LEARNT and len(value) >= 8 and not is_word(value):
                 found.secrets.add(value)
             elif span.rule == "home":
                 found.people.add(value)
             found.spans.append(span)
+        found.over_lines = own.over_lines
         room = min(len(data), last + 2048)
         found.spans += _bounded(self.known.looked, data, start, room, found.crowded)
         _finish(found, data, start, last)
@@ -148,7 +172,7 @@ def _bounded(
 
 def _finish(found: Found, data: bytes, start: int, end: int) -> None:
     """Leave what begins between two places, in order."""
-    own = [_whole(data, span) for span in found.spans if span.start < span.end]
+    own = [whole(data, span) for span in found.spans if span.start < span.end]
     found.told = merged(span for span in own if start <= span.start < end)
     crowded = ((max(first, start), min(last, end)) for first, last in found.crowded)
     found.crowded = [(first, last) for first, last in crowded if first < last]
@@ -169,6 +193,8 @@ class _Pass(Struct):
     effort: Effort
     crowded: list[tuple[int, int]] = field(default_factory=list)
     """What is hidden unseen."""
+    over_lines: bool = False
+    """Whether something went over several lines."""
     _near_until: dict[bytes, int] = field(default_factory=dict)
     """Up to where rules were asked, by what the match begins with that they are asked for."""
     _room: int = ROOM
@@ -186,6 +212,8 @@ class _Pass(Struct):
         homes = _bounded(personal.homes, self.data, first, last, self.crowded)
         for span in personal.homes(self.data, first, last, Past()) if self.depth else homes:
             yield span, self.data[span.start : span.end]
+        if self.depth < DEEPEST and last - first > LEAST:
+            yield from self._over_lines(start, end)
         found, past = found_by.next(self.data, first, last), -1
         while found:
             at, text = found
@@ -335,10 +363,20 @@ class _Pass(Struct):
             self._views_until[Form.SHAPE, 0] = view.end - (0 if whole else dumps.OVERLAP)
             yield from self._within(view)
 
-    def _within(self, view: View | dumps.Dump) -> Iterator[Hit]:
+    def _over_lines(self, start: int, end: int) -> Iterator[Hit]:
+        """What is found in what is written over several lines."""
+        inner = self.effort if self.depth else None
+        for view, effort in over_lines(self.data, start, end, self.crowded, inner):
+            self.over_lines = True
+            yield from self._within(view, effort)
+
+    def _within(
+        self, view: View | dumps.Dump | Wrapped, effort: Effort | None = None
+    ) -> Iterator[Hit]:
         """What is found in what a stretch says, where it is written."""
-        self.effort.read(view.end - view.start)
-        inner = _Pass(view.data, self.looker, self.depth + 1, self.effort)
+        effort = effort or self.effort
+        effort.read(view.end - view.start)
+        inner = _Pass(view.data, self.looker, self.depth + 1, effort)
         for span, value in inner.hits(0, len(view.data)):
             for start, end in view.places(span.start, span.end):
                 yield Span(start, end, span.rule, view.form), value
@@ -350,41 +388,3 @@ class _Pass(Struct):
 def _is_passed(text: bytes) -> bool:
     """Whether a match of the automaton is one of many that are passed over at once."""
     return personal.is_address(text) or dumps.tells(text) or owners.is_row(text)
-
-
-def _whole(data: bytes, span: Span) -> Span:
-    """A span that begins in no escape: half of one would be another."""
-    if (
-        span.form not in (Form.PLAIN, Form.SHAPE, Form.JSON)
-        or data[span.start - 1 : span.start] != b"\\"
-    ):
-        return span
-    first = span.start
-    while first and data[first - 1 : first] == b"\\":
-        first -= 1
-    if (span.start - first) % 2 == 0:
-        return span
-    skipped = 5 if data[span.start : span.start + 1] == b"u" else 1
-    return Span(min(span.end, span.start + skipped), span.end, span.rule, span.form)
-
-
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that overlap made one."""
-    held = [span for span in spans if span.start < span.end]
-    if all(one.end <= two.start and one.member == two.member for one, two in pairwise(held)):
-        return held
-    whole: list[Span] = []
-    for span in sorted(held, key=lambda one: (one.member, one.start, -one.end)):
-        if not whole or span.member != whole[-1].member or span.start >= whole[-1].end:
-            whole.append(span)
-        elif span.end > whole[-1].end:
-            last = whole[-1]
-            form = _safest((last.form, span.form))
-            whole[-1] = last._replace(end=span.end, form=form)
-    return whole
-
-
-def _safest(forms: Sequence[Form]) -> Form:
-    """The form of a stretch that is written in two."""
-    order = (Form.HEX, Form.BASE64, Form.URL, Form.COLOUR, Form.JSON, Form.PLAIN, Form.SHAPE)
-    return min(forms, key=order.index)

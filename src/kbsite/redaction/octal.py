@@ -1,0 +1,129 @@
+"""Dumps of bytes, as `od -t x1`, `od -t x1z` and `od -c` show them: their lines read as the bytes.
+
+A line begins with an address or, behind `-An`, with its first byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from kbsite.late import late
+from kbsite.redaction.automaton import Automaton
+from kbsite.redaction.crowded import Past
+from kbsite.redaction.dumps import OVERLAP, READ, SHOWN, Dump, Line, shown_as
+from kbsite.redaction.wrapped import BREAK
+
+_TWO: Final = rb" [0-9a-f]{2}"
+_SHOWN: Final = rb"   [!#-\[\]-~]|  \\{1,16}[0abtnvfr\\]|   \\{0,15}\""
+_ONE: Final = b"(?:" + _SHOWN + rb"| [0-3][0-7]{2}|    )"
+"""What `od -c` writes for a byte, however often that stands in strings of JSON."""
+
+_TELLS: Final = b"[0-9a-f]{0,16}(?:(?:" + _TWO + b"){8}|(?:" + _SHOWN + b")" + _ONE + b"{5})"
+_BREAK: Final = late(BREAK)
+_PAIR: Final = late(rb"[0-9a-f]{2}")
+_BYTE: Final = late(_ONE)
+_HEX: Final = rb"(?:[0-9a-f]{6,16})?((?:" + _TWO + b"){1,64})(?![0-9a-f])( {2,200}>)?"
+_LETTERS: Final = rb"(?:[0-9a-f]{6,16})?(" + _ONE + b"{1,64})"
+_IN_HEX: Final = late(_HEX)
+_IN_LETTERS: Final = late(_LETTERS)
+_ABOVE: Final = late(b"(?:" + _HEX + rb"(?:[^\r\n]{1,200}<)?|" + _LETTERS + b")" + BREAK + rb"\Z")
+"""A line that ends where the next one begins."""
+_TWO_LINES: Final = late(
+    b"(?:" + _HEX + rb"(?:[^\r\n]{1,200}<)?|" + _LETTERS + b")" + BREAK
+    + b"(?:" + _HEX + b"|" + _LETTERS + b")"
+)  # fmt: skip
+_LONGEST: Final = 400
+"""Bytes of it that are looked at."""
+_ESCAPES: Final = dict(zip(b"0abtnvfr", b"\0\a\b\t\n\v\f\r", strict=True))
+_BACKSLASH: Final = b"\\"
+
+
+@cache
+def _gates() -> tuple[tuple[bytes, Automaton], ...]:
+    """How a line ends, and the next one begins.
+
+    Each begins with fixed letters, which RE2 finds without looking at others one by one.
+    """
+    return tuple((ends, Automaton([re.escape(ends) + _TELLS])) for ends in (rb"\n", b"\n"))
+
+
+def dumped(data: bytes, start: int, end: int, past: Past) -> Iterator[Dump]:
+    """Dumps in a part of some bytes: those whose lines end as JSON has it, and then the others.
+
+    Whoever goes through them may go on further behind, at `past`.
+    """
+    for ends, gate in _gates():
+        past.at = until = start
+        found = gate.next(data, start, end)
+        while found:
+            at = found[0] + len(ends)
+            above = _ABOVE.search(data, max(until, at - _LONGEST), at)
+            at, until = above.start() if above else at, at
+            for rows in _read(data, at) if above or _TWO_LINES.match(data, at) else ():
+                until = max(until, rows.end)
+                yield rows
+                if past.at > rows.end:
+                    break
+            found = gate.next(data, max(until, past.at), end)
+
+
+def _read(data: bytes, at: int) -> Iterator[Dump]:
+    """The dump that begins at a place, in pieces that overlap; nothing where it has one line."""
+    again = at
+    while again >= 0:
+        rows, again = _rows(data, again)
+        if len(rows.lines) > 1:
+            yield rows
+
+
+def _rows(data: bytes, start: int) -> tuple[Dump, int]:
+    """A piece of a dump, and where the next one begins; -1 where there is none."""
+    held, lines, at, again = bytearray(), list[Line](), start, -1
+    in_hex = _IN_HEX.match(data, at)
+    pattern = _IN_HEX if in_hex and len(in_hex[1]) >= 3 * 8 else _IN_LETTERS
+    while at < start + READ and (one := pattern.match(data, at)):
+        if again < 0 and at >= start + READ - OVERLAP:
+            again = at
+        if pattern is _IN_HEX:
+            line, shown, end = _hex(data, one, len(held))
+        else:
+            line, shown, end = _letters(data, one, len(held))
+        lines.append(line)
+        held += shown
+        ends = _BREAK.match(data, end)
+        at = ends.end() if ends else end
+        if not ends:
+            break
+    goes_on = at >= start + READ
+    return Dump(bytes(held), tuple(lines), start, at), again if goes_on else -1
+
+
+def _hex(data: bytes, one: re.Match[bytes], first: int) -> tuple[Line, bytes, int]:
+    """A line of digits, what it says, and where it ends."""
+    shown = bytes.fromhex(one[1].decode("ascii"))
+    places = tuple(pair.span() for pair in _PAIR.finditer(data, *one.span(1)))
+    if not one[2]:
+        return Line(first, places, ()), shown, one.end()
+    letters, rest, end = shown_as(data, one.end(), shown.translate(SHOWN))
+    return Line(first, places, letters, rest), shown, end + data.startswith(b"<", end)
+
+
+def _letters(data: bytes, one: re.Match[bytes], first: int) -> tuple[Line, bytes, int]:
+    """The same of a line of letters."""
+    found = [*_BYTE.finditer(data, *one.span(1))]
+    shown = bytes(_byte(each[0].strip(b" ")) for each in found)
+    places = tuple((each.end() - len(each[0].strip(b" ")), each.end()) for each in found)
+    return Line(first, places, ()), shown, one.end()
+
+
+def _byte(text: bytes) -> int:
+    """The byte for which `od -c` writes some letters; a blank is none."""
+    if not text:
+        return ord(" ")
+    if text.startswith(_BACKSLASH):
+        name = text.lstrip(_BACKSLASH) or _BACKSLASH
+        return _ESCAPES.get(name[0], name[0])
+    return int(text, 8) & 0xFF if len(text) == 3 else text[0]
