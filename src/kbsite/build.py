@@ -126,10 +126,14 @@ def _standings(
     since = memory.since(settings.out, _places(settings)) if memory else None
     before, heard = since or (Standing() if fresh else read_standing(settings.out), None)
     places, folders = _places(settings), Rested(settings.out, before.marker)
+    most = settings.most_bytes
     many = heard is None and len(before.inputs) >= rested.MANY
-    look = folders.look(places, before.inputs) if many else None
+    look = folders.look(places, before.inputs, most) if many else None
     now = _meanwhile(settings, before, heard, look, anew=memory is None)
-    held = look().applied(before.inputs) if look else inputs(places, before.inputs, heard)
+    held = (
+        look().applied(before.inputs) if look
+        else inputs(places, before.inputs, heard, most=most)
+    )  # fmt: skip
     again = memory is not None and memory.owes_a_look and heard is None
     return before, structs.replace(now, inputs=held), again, folders
 

@@ -24,6 +24,7 @@ from kbsite.record import Memory
 from kbsite.redaction.scan import title
 from kbsite.standing import program, read_standing
 from kbsite.store import spares
+from kbsite.store.files import contents, within
 from kbsite.store.inputs import inputs
 from kbsite.store.known_runs import KnownRuns
 from kbsite.store.problems import StoredProblem, problem_folders, read_problem
@@ -80,7 +81,8 @@ def evidence(site: Site, stored: StoredRun) -> Evidence:
 def lookout_of(settings: Settings) -> Lookout:
     """One that knows what the last build of the site found, where the code is still the same."""
     before = read_standing(settings.out)
-    held = inputs([settings.runs, settings.problems], before.inputs)
+    places = [settings.runs, settings.problems]
+    held = inputs(places, before.inputs, most=settings.most_bytes)
     if before.code != program(before.program).code:
         return Lookout(held)
     memory = Memory()
@@ -100,7 +102,7 @@ def read_noticing(
     Runs that are `known`, and are what they were, are not read; the others are known afterwards.
     """
     findings: list[Finding] = []
-    runs, floor_runs = _apart(_runs(settings.runs, findings, hiding, known))
+    runs, floor_runs = _apart(_runs(settings, findings, hiding, known))
     graded = graded_floors(floor_runs)
     problems = {
         stored.id: stored for stored in _problems(settings.problems, findings, hiding, known)
@@ -164,8 +166,9 @@ def _floor_of(floor: Floor, run: Run) -> bool:
 
 
 def _runs(
-    folder: Path, findings: list[Finding], hiding: Hiding | None, known: KnownRuns | None
+    settings: Settings, findings: list[Finding], hiding: Hiding | None, known: KnownRuns | None
 ) -> Iterator[StoredRun]:
+    folder, most = settings.runs, settings.config.most_file_bytes
     if not folder.is_dir():
         message = "no such folder; kbsite.yaml names it under runs"
         findings.append(Finding(Severity.ERROR, str(folder), message))
@@ -174,7 +177,7 @@ def _runs(
     folders = hiding.folders if hiding else None
     for path in run_folders(folder) if folders is None else folders:
         try:
-            stored = _run(path, hiding, known)
+            stored = _run(path, most, hiding, known)
         except InvalidFileError as error:
             findings += as_findings(error)
             continue
@@ -188,10 +191,12 @@ def _runs(
         yield stored
 
 
-def _run(path: Path, hiding: Hiding | None, known: KnownRuns | None) -> StoredRun:
+def _run(path: Path, most: int, hiding: Hiding | None, known: KnownRuns | None) -> StoredRun:
     """The run in a folder, as it is known or as it is read."""
-    if hiding is None or is_partial(path):
+    if is_partial(path):
         return read_run(path)
+    if hiding is None:
+        return read_run(path, listed=within(most, contents(path)))
     hidden = hiding.of(path)
     if hidden.called:
         what = ", ".join(map(title, hidden.called))
@@ -223,6 +228,7 @@ def _problems(
                 held = read_problem(path)
                 if known:
                     known.add_problem(path, made_of, held)
+            findings += held.findings
             yield held
         except InvalidFileError as error:
             findings += as_findings(error)

@@ -506,7 +506,7 @@ def test_links_and_pipes_of_a_trial_are_named_and_not_followed(tmp_path: Path) -
     assert read_run(made.folder).file("check.log") is None
     assert [finding.severity for finding in made.findings] == [Severity.WARNING] * 2
     assert "l.jsonl: warning: left out: a symbolic link" in said_of(made)[0]
-    assert "test-stdout.txt: warning: left out: neither a file" in said_of(made)[1]
+    assert "test-stdout.txt: warning: left out: a pipe, a socket or a device" in said_of(made)[1]
 
 
 def test_a_trial_that_cannot_be_written_is_named(tmp_path: Path) -> None:

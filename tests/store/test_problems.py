@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kbsite.model.problem import Bound, Dtype, Role, Tensor
-from kbsite.store.problems import LONGEST, problem_folders, read_problem
+from kbsite.model.problem_files import LONGEST
+from kbsite.store.problems import problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
 from tests.conftest import MakeProblem
 

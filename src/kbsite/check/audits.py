@@ -163,6 +163,8 @@ def _cites(remarks: AuditRemarks, key: str, quote: Quote) -> bool:
 
 
 def _no_file(quote: Quote, stored: StoredRun) -> str:
+    if stored.file(quote.file):
+        return f"{quote.file!r} is the audit itself, cannot be read, or is too large to look into"
     names = [file.name for file in stored.files[:_NAMES]]
     near = get_close_matches(quote.file, names, 1) if len(quote.file) < 500 else []
     return f"the run has no file {quote.file!r}" + (f"; did you mean {near[0]!r}?" if near else "")

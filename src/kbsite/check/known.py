@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from kbsite.errors import InputError
+from kbsite.model.config import Config
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
-from kbsite.store.problems import PROBLEM, problem_folders, too_large
+from kbsite.store.problems import PROBLEM, is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
 from kbsite.store.settings import Settings
 
@@ -32,6 +34,8 @@ class Known:
     """By id."""
     folder: Path | None = None
     """Where the problems are."""
+    most: int = Config().most_file_bytes
+    """Bytes of a file of a run that is read at all."""
 
     def problem(self, name: str, its_hash: str | None) -> Problem | None:
         """A problem as it is graded today; None if it is another one now, or cannot be read."""
@@ -55,9 +59,16 @@ def known(settings: Settings | None) -> Known:
         return Known(None)
     folders = problem_folders(settings.problems)
     leaks = frozenset(leak.id for leak in settings.config.leaks)
-    # What is too large to be read is told where the problem itself is checked.
-    hashes = {one.name: "" if too_large(one) else folder_digest(one) for one in folders}
-    return Known(hashes, leaks, settings.hardware, settings.problems)
+    hashes = {one.name: _hash(one) for one in folders}
+    most = settings.config.most_file_bytes
+    return Known(hashes, leaks, settings.hardware, settings.problems, most)
+
+
+def _hash(problem: Path) -> str:
+    try:
+        return folder_digest(problem) if is_problem(problem) else ""
+    except InputError:
+        return ""  # told where the problem itself is checked
 
 
 def is_slug(name: str) -> bool:

@@ -9,14 +9,15 @@ from kbsite.check.known import SLUG_RULE, is_slug
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem import Problem
+from kbsite.model.problem_files import LONGEST
 from kbsite.model.problem_rules import is_to_be_graded, unsound
-from kbsite.store.files import contents
+from kbsite.store.files import contents, not_read
 from kbsite.store.parsing import read_text
 from kbsite.store.problems import (
-    LONGEST,
     PROBLEM,
     PROMPT,
     REFERENCE,
+    is_problem,
     problem_folders,
     read_problem,
 )
@@ -34,9 +35,8 @@ def problem_findings(folder: Path) -> Iterator[Finding]:
     """What is wrong with the problem in a folder."""
     if not is_slug(folder.name):
         yield Finding(Severity.ERROR, str(folder), f"as a problem's id, {SLUG_RULE}")
-    for refused in contents(folder)[1]:
-        message = f"not read: {refused.reason}"
-        yield Finding(Severity.WARNING, str(folder / refused.name), message)
+    if is_problem(folder):
+        yield from not_read(folder, contents(folder)[1])
     yield from _missing(folder)
     try:
         stored = read_problem(folder)

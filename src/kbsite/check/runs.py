@@ -19,6 +19,7 @@ from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
+from kbsite.store.files import contents, within
 from kbsite.store.grades import earlier_grades
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
@@ -50,7 +51,8 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, str(folder), message)
         return
     try:
-        stored = read_run(folder)
+        every = contents(folder)
+        stored = read_run(folder, listed=within(there.most, every))
     except InvalidFileError as error:
         yield from as_findings(error)
         return
@@ -58,7 +60,7 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, str(folder), f"cannot be read: {error.strerror}")
         return
     yield from stored.findings
-    yield from manifest_findings(stored)
+    yield from manifest_findings(stored, every[0], there.most)
     yield from _run_remarks(stored, there)
     yield from metrics_findings(stored)
     yield from samples_findings(stored)

@@ -20,12 +20,12 @@ from kbsite.hiding import Hiding, denied_of
 from kbsite.hiding.texts import told_by
 from kbsite.hiding.told import unwanted
 from kbsite.model.audit import Audit, Quote
-from kbsite.model.config import Redact
+from kbsite.model.config import Config, Redact
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redaction import Span
 from kbsite.redaction.scan import CROWDED, title
 from kbsite.store.files import contents
-from kbsite.store.problems import problem_folders
+from kbsite.store.problems import is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
 from kbsite.store.runs import AUDIT, FLOORS, is_partial, run_folders
 from kbsite.store.settings import Settings
@@ -47,7 +47,8 @@ def secret_findings(targets: Sequence[Target], settings: Settings | None) -> Ite
     except InputError as error:
         yield Finding(Severity.ERROR, str(error.path), error.message, error.line, error.key)
         return
-    look = _Look(Hiding(rules, denied))
+    most = (settings.config if settings else Config()).most_file_bytes
+    look = _Look(Hiding(rules, denied, most=most))
     if settings and not targets:
         yield from look.runs(settings.runs)
         yield from look.problems(settings.problems)
@@ -103,7 +104,7 @@ class _Look:
 
     def problem(self, folder: Path) -> Iterator[Finding]:
         """What there is in a problem."""
-        for file in contents(folder)[0]:
+        for file in contents(folder)[0] if is_problem(folder) else ():
             if "__pycache__" not in file.name:
                 yield from self._text(file.path, f"problems/{folder.name}/{file.name}")
 

@@ -16,7 +16,6 @@ from kbsite.model.config import BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
 from kbsite.reading import RESERVED, lookout_of, read
-from kbsite.store.problems import problem_folders, too_large
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.runs import FLOOR_RUNS, RUN, is_partial, run_folders
 from kbsite.store.settings import Settings
@@ -42,8 +41,6 @@ def site_findings(settings: Settings) -> Iterator[Finding]:
 
 def _coverage(settings: Settings) -> Iterator[Finding]:
     """Which boards have not all audits that are due; nothing where boards cannot be made."""
-    if any(map(too_large, problem_folders(settings.problems))):
-        return  # told where problems are checked
     try:
         site = read(settings, lookout_of(settings))
     except InputError:

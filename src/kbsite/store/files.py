@@ -15,6 +15,9 @@ from pathlib import Path
 from sys import intern
 from typing import IO, TYPE_CHECKING
 
+from kbsite.errors import InputError
+from kbsite.model.finding import Finding, Severity
+from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
 from kbsite.store.at_once import read_at_once
 from kbsite.store.repacking import repacked
@@ -88,6 +91,27 @@ class Refused:
 
     name: str
     reason: str
+    expected: str = ""
+    """What should stand there, where there is anything to expect."""
+
+    @property
+    def told(self) -> str:
+        """Why it is not read, and what was expected."""
+        return f"{self.reason}; {self.expected}" if self.expected else self.reason
+
+
+_EXPECTED = "expected a file or a folder"
+
+NOT_READ = "not read: "
+"""How it is told that something in a folder is shown nowhere."""
+
+
+def not_read(folder: Path, refused: Iterable[Refused]) -> tuple[Finding, ...]:
+    """What there is to say of what is not read in a folder."""
+    return tuple(
+        Finding(Severity.WARNING, str(folder / item.name), f"{NOT_READ}{item.told}")
+        for item in refused
+    )
 
 
 def within(
@@ -133,7 +157,7 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
     try:
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
-            return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})")
+            return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})", _EXPECTED)
     except OSError as error:
         return Refused(name, f"cannot be read: {error.strerror}")
     if stat.S_ISDIR(status.st_mode):
@@ -141,7 +165,7 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
     if stat.S_ISREG(status.st_mode):
         # Many runs have files of a name, and what tells of all inputs holds their paths too.
         return Stored(intern(name), intern(entry.path), status.st_size)
-    return Refused(name, "neither a file nor a folder")
+    return Refused(name, "a pipe, a socket or a device", _EXPECTED)
 
 
 def digest(path: Path) -> str:
@@ -150,16 +174,28 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def folder_digest(folder: Path) -> str:
-    """One SHA-256 over the names and contents of the regular files below a folder.
+def folder_digest(folder: Path, held: Iterable[Stored] | None = None) -> str:
+    """A problem's hash: one SHA-256 over the names and contents of the regular files below it.
 
-    Hidden files, and caches that Python makes of a file that it imports, do not count.
+    `held` are these files, where somebody has listed them. InputError for one that is too large,
+    before any is read, or that cannot be read. Not all of them count: `kbsite.model.problem_files`.
     """
+    held = contents(folder)[0] if held is None else held
+    counted = [file for file in held if counts(file.name)]
+    for file in counted:
+        refuse_large(file.path, file.size)
     whole = hashlib.sha256()
-    for file in contents(folder)[0]:
-        if not any(part.startswith((".", "__pycache__")) for part in file.name.split("/")):
-            whole.update(f"{digest(file.path)}  {file.name}\0".encode("utf-8", "surrogateescape"))
+    for file in counted:
+        whole.update(f"{_digest(file)}  {file.name}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
+
+
+def _digest(file: Stored) -> str:
+    try:
+        with file.stream() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=file.path) from error
 
 
 class Covered(io.RawIOBase):

@@ -6,12 +6,12 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from contextlib import suppress
 from itertools import compress
 from operator import is_not
 from pathlib import Path
-from sys import intern
+from sys import intern, maxsize
 
 from msgspec import Struct
 
@@ -21,12 +21,21 @@ COMPILED = "__pycache__"
 """The folders that Python keeps compiled code in, which it makes of the rest."""
 
 
+MostBytes = Callable[[str], int]
+"""How many bytes of the file at a path are read at most; a larger one is not read at all."""
+
+
+def any_bytes(_: str) -> int:
+    """For files of which all are read."""
+    return maxsize
+
+
 class Input(Struct, frozen=True):
     """A file as it was when a build read it."""
 
     size: int
     changed: int
-    """When it was last written, nanoseconds since 1970."""
+    """When it was last written, nanoseconds since 1970; UNREAD of one that is too large."""
     digest: str
     """Its SHA-256, in hexadecimal."""
     hidden: str = ""
@@ -47,12 +56,13 @@ def inputs(
     before: Mapping[str, Input],
     heard: Collection[str] | None = None,
     apart: str = "",
+    most: MostBytes = any_bytes,
 ) -> dict[str, Input]:
     """Every regular file at or below `places`, by absolute path; without what cannot be read.
 
     A file of the size and time of `before` is taken to hold what it held, as make does. What is no
-    file and no folder is there too, and, with a slash, a folder without anything in it: a build
-    tells of some of them, and reads none.
+    file and no folder is there too, a file that is too large, and, with a slash, a folder without
+    anything in it: a build tells of some of them, and reads none.
 
     With `heard`, only what lies at or below those paths can be another than `before`, or stand
     beside them; nothing else is looked at. Nobody looks into folders called `apart`, where all is
@@ -60,16 +70,16 @@ def inputs(
     """
     roots = [str(place.absolute()) for place in places]
     if heard is None or any(path in roots for path in heard):
-        return _everything(places, before, apart)
+        return _everything(places, _Look(before, apart, most))
     within = tuple(f"{root}/" for root in roots)
     ours = {path for path in heard if path.startswith(within)}
     try:
-        return _told(ours, before)
+        return _told(ours, before, most)
     except OSError:
-        return _everything(places, before, apart)
+        return _everything(places, _Look(before, apart, most))
 
 
-def _told(heard: Collection[str], before: Mapping[str, Input]) -> dict[str, Input]:
+def _told(heard: Collection[str], before: Mapping[str, Input], most: MostBytes) -> dict[str, Input]:
     """All files, where none but those at, below or beside some paths can be others."""
     folders = {path.rpartition("/")[0] for path in heard}
     homes = tuple(f"{folder}/" for folder in folders)
@@ -77,7 +87,7 @@ def _told(heard: Collection[str], before: Mapping[str, Input]) -> dict[str, Inpu
     near = [path for path in before if path.startswith(homes)] if homes else []
     again = set(heard).union(*(_others(folder, near) for folder in folders))
     known = sorted(before.keys() & {*near, *again})
-    look = _Look({path: before[path] for path in known})
+    look = _Look({path: before[path] for path in known}, most=most)
     look.all_below(look.at(again))
     return _without(before, near, again) | look.found()
 
@@ -92,10 +102,7 @@ def _without(
     return kept
 
 
-def _everything(
-    places: Iterable[Path], before: Mapping[str, Input], apart: str
-) -> dict[str, Input]:
-    look = _Look(before, apart)
+def _everything(places: Iterable[Path], look: _Look) -> dict[str, Input]:
     look.at([str(place.absolute()) for place in places if place.is_file()])
     look.all_below([str(place.absolute()) for place in places if place.is_dir()])
     return look.found()
@@ -112,8 +119,10 @@ def _others(folder: str, near: Iterable[str]) -> set[str]:
 class _Look:
     """What there is to see of files, beside what was seen before."""
 
-    def __init__(self, before: Mapping[str, Input], apart: str = "") -> None:
-        self._before, self._apart = before, apart
+    def __init__(
+        self, before: Mapping[str, Input], apart: str = "", most: MostBytes = any_bytes
+    ) -> None:
+        self._before, self._apart, self._most = before, apart, most
         self.same: list[str] = []
         """Those that are as they were."""
         self.other: dict[str, Input] = {}
@@ -167,7 +176,7 @@ class _Look:
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
-        held = input_of(path, status, known)
+        held = input_of(path, status, known, self._most)
         if held is None:
             return
         if held is known:
@@ -184,22 +193,30 @@ def joined(
     return held | {path: other[path] for path in sorted(other)}
 
 
-def input_of(path: str, status: os.stat_result, known: Input | None) -> Input | None:
+_SMALL = 200_000
+"""Bytes of a file that is read at once: a buffer to read it piece by piece takes longer to make."""
+
+UNREAD = -1
+"""When a file was written that is too large to be read: no file fits that, so that it is asked
+again and again whether it is to be read, whatever kbsite.yaml allows by now."""
+
+
+def input_of(
+    path: str, status: os.stat_result, known: Input | None, most: MostBytes = any_bytes
+) -> Input | None:
     """A file as it is: what is known of it where that fits.
 
     None where it cannot be read: what reads it says so, and names it.
     """
     if known and known.fits(status):
         return known
+    if status.st_size >= _SMALL and status.st_size > most(path):
+        return Input(status.st_size, UNREAD, f"{status.st_size} bytes, which nobody reads")
     try:
         digest = _digest(path, status)
     except OSError:
         return None
     return Input(status.st_size, status.st_mtime_ns, digest)
-
-
-_SMALL = 200_000
-"""Bytes of a file that is read at once: a buffer to read it piece by piece takes longer to make."""
 
 
 def _digest(path: str, status: os.stat_result) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from msgspec import Struct
 
+from kbsite.errors import InputError
+from kbsite.model.finding import Finding
 from kbsite.model.problem import Problem
-from kbsite.store.files import Stored, contents, folder_digest
-from kbsite.store.parsing import invalid
+from kbsite.model.problem_files import LONGEST
+from kbsite.store.files import contents, folder_digest, not_read
+from kbsite.store.parsing import InvalidFileError, invalid
 from kbsite.store.records import yaml_record
 
 PROBLEM = "problem.yaml"
 PROMPT = "prompt.md"
 REFERENCE = "reference.py"
-LONGEST = 1_000_000
-"""Bytes that a statement or a reference has at most."""
-LARGEST = 1_000_000_000
-"""Bytes that a file of a problem has at most: also a sparse one of more is read to its end."""
 
 
 class StoredProblem(Struct, frozen=True, kw_only=True):
@@ -32,6 +32,8 @@ class StoredProblem(Struct, frozen=True, kw_only=True):
     """The statement, as an agent gets it; Markdown. Empty if there is none."""
     reference: str
     """Source of the reference; empty if there is none."""
+    findings: tuple[Finding, ...] = ()
+    """What in its folder is not read."""
 
 
 def problem_folders(problems: Path) -> list[Path]:
@@ -41,28 +43,31 @@ def problem_folders(problems: Path) -> list[Path]:
     return sorted(path for path in problems.iterdir() if path.is_dir() and path.name[0] != ".")
 
 
+def is_problem(folder: Path) -> bool:
+    """Whether a folder is, or wants to be, a problem's; nobody looks into any other."""
+    return os.path.lexists(folder / PROBLEM)
+
+
 def read_problem(folder: Path) -> StoredProblem:
     """The problem in a folder.
 
     InvalidFileError names all that is wrong with problem.yaml, a text that is too long to show, or
-    a file that nobody has the time to read: what lies there is hashed as a whole.
+    a file that cannot be read or that nobody has the time to: all of them are hashed.
     """
-    large = too_large(folder)
-    if large:
-        message = f"{large.size} bytes; expected at most {LARGEST} in a file of a problem"
-        raise invalid(message, folder / large.name)
+    problem = yaml_record(folder / PROBLEM, Problem)
+    held, refused = contents(folder)
+    try:
+        its_hash = folder_digest(folder, held)
+    except InputError as error:
+        raise InvalidFileError([error]) from error
     return StoredProblem(
         id=folder.name,
-        problem=yaml_record(folder / PROBLEM, Problem),
-        hash=folder_digest(folder),
+        problem=problem,
+        hash=its_hash,
         prompt=_optional(folder / PROMPT),
         reference=_optional(folder / REFERENCE),
+        findings=not_read(folder, refused),
     )
-
-
-def too_large(folder: Path) -> Stored | None:
-    """A file of a problem that nobody has the time to read; None if there is none."""
-    return next((file for file in contents(folder)[0] if file.size > LARGEST), None)
 
 
 def _optional(path: Path) -> str:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from kbsite.store.inputs import Input, input_of, joined
+from kbsite.store.inputs import Input, MostBytes, any_bytes, input_of, joined
 from kbsite.store.shared_look import RESTLESS, Folders, Odd, SharedLook
 from kbsite.store.told import read_told, write_told
 
@@ -60,7 +60,9 @@ class Rested:
         with suppress(OSError):
             self._holds = self._path.stat().st_mtime_ns == marker
 
-    def look(self, places: Iterable[Path], before: Mapping[str, Input]) -> SharedLook[Difference]:
+    def look(
+        self, places: Iterable[Path], before: Mapping[str, Input], most: MostBytes = any_bytes
+    ) -> SharedLook[Difference]:
         """Begin to look at all files at or below places, on another core where there is one."""
         roots = [str(place.absolute()) for place in places]
         known = read_told(self._path, Known) if self._holds else None
@@ -68,7 +70,7 @@ class Rested:
         self._holds = True
         if known and known.roots != roots:
             known = None
-        settled = partial(_settled, roots, before, known, self._path)
+        settled = partial(_settled, partial(_Look, roots, before, most), known, self._path)
         return SharedLook(roots, before, known.folders if known else {}, settled)
 
     def keep(self, marker: int) -> None:
@@ -79,26 +81,28 @@ class Rested:
 
 
 def _settled(
-    roots: list[str], before: Mapping[str, Input], known: Known | None, path: Path, odd: Odd
+    looking: Callable[[Folders], _Look], known: Known | None, path: Path, odd: Odd
 ) -> Difference:
     """What differs; what is known of folders then is written where it is not what it was."""
     if known and not odd.folders and not odd.files:
         return Difference()
     folders = known.folders if known else {}
-    look = _Look(roots, before, folders)
+    look = looking(folders)
     look.at_folders(odd.folders)
     look.at_files(odd.files)
     look.at_names()
     if known is None or look.folders != folders:
         # Those that most others lie in come first: where a run came, that is soon known.
         order = sorted(look.folders, key=lambda path: (path.count("/"), path))
-        write_told(path, Known(roots, {path: look.folders[path] for path in order}))
+        write_told(path, Known(look.roots, {path: look.folders[path] for path in order}))
     return Difference(frozenset(look.gone - look.other.keys()), look.other)
 
 
 class _Look:
-    def __init__(self, roots: list[str], before: Mapping[str, Input], folders: Folders) -> None:
-        self._roots, self._before = roots, before
+    def __init__(
+        self, roots: list[str], before: Mapping[str, Input], most: MostBytes, folders: Folders
+    ) -> None:
+        self.roots, self._before, self._most = roots, before, most
         self._began = time.time_ns()
         self.gone: set[str] = set()
         """Of what was there, what is not as it was."""
@@ -110,7 +114,7 @@ class _Look:
     def _folder(self, path: str) -> os.stat_result | None:
         """What the system says of a folder; None if it is none. A place may be a link to one."""
         with suppress(OSError):
-            status = Path(path).stat() if path in self._roots else os.lstat(path)
+            status = Path(path).stat() if path in self.roots else os.lstat(path)
             return status if stat.S_ISDIR(status.st_mode) else None
         return None
 
@@ -133,7 +137,7 @@ class _Look:
         known, self.folders = self.folders, {}
         # What a folder holds comes after it: where that is a link now, there is nothing below.
         for path, one in known.items():
-            lies = path in self._roots or path.rpartition("/")[0] in self.folders
+            lies = path in self.roots or path.rpartition("/")[0] in self.folders
             if lies and path not in away:
                 self.folders[path] = one
         self._restless = [one for one in self._restless if one in self.folders or one not in known]
@@ -195,7 +199,7 @@ class _Look:
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
-        held = input_of(path, status, known)
+        held = input_of(path, status, known, self._most)
         if held is None:
             self.folders[path.rpartition("/")[0]] = RESTLESS
         elif held is known:

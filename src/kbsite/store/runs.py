@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Mapping
+import sys
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -17,13 +18,23 @@ from msgspec import Struct, structs
 
 from kbsite.errors import InputError, UsageError
 from kbsite.model.audit import Audit
+from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
-from kbsite.store.files import Refused, Stored, arrived, contents, digest, numbered
+from kbsite.store.files import (
+    Refused,
+    Stored,
+    arrived,
+    contents,
+    digest,
+    not_read,
+    numbered,
+    within,
+)
 from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.places import line_of, lines_of
@@ -117,9 +128,6 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
             waiting += _folders(folder, names)
 
 
-NOT_READ = "not read: "
-"""How it is told that something in a run's folder is shown nowhere."""
-
 OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
@@ -155,9 +163,10 @@ def read_run(
     hidden: Hidden = Hidden(),  # noqa: B008 - frozen
     listed: tuple[list[Stored], list[Refused]] | None = None,
 ) -> StoredRun:
-    """The run in a folder, without what is hidden of it; `listed` is what `contents` gave of it.
+    """The run in a folder, without what is hidden of it; `listed` is what there is to read of it.
 
-    InvalidFileError where run.json cannot be used.
+    InvalidFileError where run.json cannot be used. Without `listed`, files that no site shows
+    unless it says so are not read: those of more bytes than kbsite.yaml allows if it is silent.
 
     A grade or audit that cannot be used is left out and named in the findings. The id is always the
     folder's name, and the other ids are safe as parts of a path, whatever run.json says.
@@ -167,12 +176,9 @@ def read_run(
     own = hidden.files
     run = json_record(folder / RUN, Run, hidden=own.get(RUN, ()))
     _refuse_unsafe(run, folder / RUN)
-    held, refused = listed or contents(folder)
+    held, refused = listed or within(Config().most_file_bytes, contents(folder))
     files = sorted((_shown(file, hidden) for file in held), key=lambda file: file.name)
-    findings = [
-        Finding(Severity.WARNING, str(folder / item.name), f"{NOT_READ}{item.reason}")
-        for item in refused
-    ]
+    findings = [*not_read(folder, refused)]
     if run.id != folder.name:
         message = f"expected the folder's name, {folder.name!r}, got {run.id!r}"
         line = line_of(read_text(folder / RUN), ".id")
@@ -235,8 +241,13 @@ def as_findings(error: InvalidFileError) -> list[Finding]:
     ]
 
 
-def manifest_findings(stored: StoredRun) -> list[Finding]:
-    """Where the files of a run differ from its manifest."""
+def manifest_findings(
+    stored: StoredRun, every: Iterable[Stored] | None = None, most: int = sys.maxsize
+) -> list[Finding]:
+    """Where the files of a run differ from its manifest; none of more than `most` bytes is read.
+
+    `every` are all of its files, where it was read without some.
+    """
     path = stored.folder / MANIFEST
     if stored.file(MANIFEST) is None:
         return []
@@ -245,10 +256,15 @@ def manifest_findings(stored: StoredRun) -> list[Finding]:
     except InvalidFileError as error:
         return as_findings(error)
     found = []
-    for file in stored.files:
+    for file in stored.files if every is None else every:
         if file.name in (AUDIT, MANIFEST):
             continue
         expected = listed.pop(file.name, None)
+        if expected is not None and file.size > most:
+            message = f"not held against the manifest: {file.size} bytes are more than are read"
+            cure = "raise most_file_bytes of kbsite.yaml to have it read"
+            found.append(Finding(Severity.WARNING, file.at, f"{message}; {cure}"))
+            continue
         message = _changed(file.path, expected)
         if message:
             found.append(Finding(Severity.ERROR, str(file.path), message))

@@ -48,6 +48,17 @@ class Settings(Struct, frozen=True):
     out_at: Location | None = None
     """The bucket that the site is published to; `out` is where it is built then."""
 
+    def most_bytes(self, path: str) -> int:
+        """How many bytes the file at a path may have that a build reads.
+
+        A larger one is told where it would be read, and is shown nowhere.
+        """
+        # Few files are large enough to be asked about.
+        from kbsite.model.problem_files import LARGEST
+
+        of_problem = path.startswith(f"{self.problems.absolute()}/")
+        return LARGEST if of_problem else self.config.most_file_bytes
+
 
 def config_path(start: Path) -> Path:
     """The kbsite.yaml of `start` or of the nearest parent that has one; UsageError if none has."""

@@ -24,9 +24,10 @@ from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
 from kbsite.reading import MARKER
 from kbsite.rendering import Templates, environment
+from kbsite.store.files import NOT_READ
 from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
-from kbsite.store.runs import NOT_READ, StoredRun, as_findings, read_run
+from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.verifying.anew import known_of, site_anew
 from kbsite.verifying.differences import differences
