@@ -26,7 +26,7 @@ from kbsite.linting import (
 )
 from kbsite.linting.page_facts import PageFacts
 from kbsite.linting.reading import Unread, read_pages
-from kbsite.linting.site import BuiltSite
+from kbsite.linting.site import MOST_BYTES, BuiltSite
 from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.pages.data import SITE
@@ -71,8 +71,10 @@ def lint(folder: Path, tick: Tick | None = None) -> Iterator[Finding]:
 
 def _base(file: Stored | None) -> str:
     """Where the site will be published, as its own data say."""
+    if file is None or file.size > MOST_BYTES:
+        return ""
     try:
-        url = json.loads(file.read())["config"]["url"] if file else ""
+        url = json.loads(file.read())["config"]["url"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         # `tables` says that the file cannot be used.
         return ""

@@ -11,6 +11,9 @@ from kbsite.linting.page_facts import Lines, PageFacts
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.files import Refused, Stored
 
+MOST_BYTES = 500_000_000
+"""Bytes of a file that is looked into; the largest are tables, and these are of 1,000,000 runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltSite:
@@ -33,9 +36,10 @@ class BuiltSite:
         return urlsplit(self.base).path or "/"
 
     def text(self, path: str) -> str:
-        """A file as text; empty where it cannot be read."""
+        """A file as text; empty where it cannot be read, or is larger than any that is."""
         try:
-            return self.files[path].read().decode("utf-8", "replace")
+            file = self.files[path]
+            return file.read().decode("utf-8", "replace") if file.size <= MOST_BYTES else ""
         except (KeyError, OSError):
             # That a file cannot be read is told where all of them are.
             return ""
@@ -53,8 +57,14 @@ class BuiltSite:
         return self.lines[page].of(value, time)
 
     def packed(self, path: str) -> int:
-        """Bytes that a file has on its way, compressed; 0 for one that is not there."""
+        """Bytes that a file has on its way, compressed; 0 for one that is not there.
+
+        One that is too large to be looked into has its own.
+        """
         if path not in self.weighed:
+            file = self.files.get(path)
+            if file and file.size > MOST_BYTES:
+                return file.size
             try:
                 data = self.files[path].read()
             except (KeyError, OSError):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from kbsite.linting.site import BuiltSite
+from kbsite.linting.site import MOST_BYTES, BuiltSite
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.leaderboard import Leaderboard
 from kbsite.model.listing import Listing
@@ -21,8 +21,6 @@ from kbsite.store.records import record
 
 _KINDS = {LEADERBOARD: Leaderboard, LISTING: Listing, SITE: Published, REDACTION: Redactions}
 _BOARD = re.compile(r"data/boards/[^/]+/leaderboard\.json")
-_MOST = 500_000_000
-"""Bytes of such a file: those of 1,000,000 runs."""
 
 
 def findings(site: BuiltSite) -> Iterator[Finding]:
@@ -31,8 +29,8 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
         kind = Leaderboard if _BOARD.fullmatch(path) else _KINDS.get(path)
         if kind is None:
             continue
-        if file.size > _MOST:
-            yield Finding(Severity.ERROR, path, f"larger than {_MOST} bytes; expected a table")
+        if file.size > MOST_BYTES:
+            yield Finding(Severity.ERROR, path, f"larger than {MOST_BYTES} bytes; expected a table")
         elif not _fits(site.text(path), kind):
             yield from _wrong(path, site.text(path), kind)
 
