@@ -14,6 +14,8 @@ from pathlib import Path
 
 from kbsite.errors import InputError
 from kbsite.model.floor import FloorKind
+from kbsite.model.problem_files import LONGEST
+from kbsite.regular import read_regular
 
 BASELINES = "baselines.py"
 REFERENCE = "reference"
@@ -81,7 +83,7 @@ def _imports(piece: _Piece) -> bool:
 
 def _note(path: Path) -> str:
     """What baselines.py says of its library; no quotes that would end a docstring."""
-    for node in ast.parse(path.read_text("utf-8")).body:
+    for node in ast.parse(read_regular(path, LONGEST)).body:
         if isinstance(node, ast.Assign) and NOTE in _made(node):
             try:
                 text = ast.literal_eval(node.value)
@@ -95,9 +97,9 @@ def _note(path: Path) -> str:
 def _pieces(path: Path, module: str) -> list[_Piece]:
     """The statements of a module but its docstring, each with the text that describes it."""
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path, LONGEST).decode("utf-8")
         body = ast.parse(text).body
-    except (OSError, SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError) as error:
         raise InputError(f"cannot be read as Python: {error}", path=path) from error
     lines = text.splitlines()
     found = []

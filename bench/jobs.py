@@ -82,7 +82,7 @@ def exit_code(outcome: Outcome | None) -> int:
 def find_problem(name: str, problems: Path) -> GradedProblem:
     """The problem of an id or in a folder; UsageError if there is none of that name."""
     for folder in (problems / name, Path(name)):
-        if name and (folder / PROBLEM).is_file():
+        if name and os.path.lexists(folder / PROBLEM):
             return read_problem(folder)
     there = sorted(path.parent.name for path in problems.glob(f"*/{PROBLEM}"))
     message = f"{name!r} is no problem; in {problems} there are: {', '.join(there) or 'none'}"

@@ -11,11 +11,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.expressions import evaluate, whole
-from bench.records import read_yaml
+from bench.records import LIMIT_BYTES, read_yaml
 from kbsite.errors import InputError
 from kbsite.model.hardware import Work
 from kbsite.model.problem import Dimension, Dtype, Problem, Role
+from kbsite.model.problem_files import LONGEST, counts, refuse_large
 from kbsite.model.problem_rules import is_whole, rate, unsound
+from kbsite.regular import read_regular
 
 if TYPE_CHECKING:
     import torch
@@ -127,29 +129,44 @@ class GradedProblem:
 def read_problem(folder: Path) -> GradedProblem:
     """The problem in a folder; InputError where nobody can be graded by it."""
     path = folder / PROBLEM
+    whole_hash = folder_hash(folder)
+    # What is a link is no part of the hash: it could say something else tomorrow.
+    read_regular(path, LIMIT_BYTES)
     problem = read_yaml(path, Problem)
     for key, message in unsound(problem):
         raise InputError(message, path=path, key=key)
-    return GradedProblem(folder.resolve().name, folder, problem, folder_hash(folder))
+    return GradedProblem(folder.resolve().name, folder, problem, whole_hash)
 
 
 def folder_hash(folder: Path) -> str:
     """SHA-256 over names and contents of a folder's files, as the site has it too.
 
-    Symlinks, hidden files and caches of Python do not count.
+    Symlinks, hidden files and caches of Python do not count. InputError for a file that is too
+    large, before any is read, or that cannot be read.
     """
     # As `kbsite.store.files.folder_digest`, and a test holds them to be the same: problems are read
     # where nothing of the store is loaded, which knows archives and what is hidden of files.
     whole_hash = hashlib.sha256()
-    for name, path in sorted(_files(folder, "")):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+    counted = sorted(_files(folder, ""))
+    for _, path in counted:
+        refuse_large(path, path.stat().st_size)
+    for name, path in counted:
+        content = _digest(path)
         whole_hash.update(f"{content}  {name}\0".encode("utf-8", "surrogateescape"))
     return whole_hash.hexdigest()
 
 
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+
+
 def _files(folder: Path, inside: str) -> Iterator[tuple[str, Path]]:
     for path in folder.iterdir():
-        if path.name.startswith((".", "__pycache__")) or path.is_symlink():
+        if not counts(path.name) or path.is_symlink():
             continue
         if path.is_dir():
             yield from _files(path, f"{inside}{path.name}/")
@@ -243,11 +260,10 @@ class Oracle:
 
 def functions(path: Path, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
     """Functions that a Python file defines; InputError where it cannot be read or lacks one."""
+    text = read_regular(path, LONGEST)
     try:
         # What a reference asserts holds with -O, too.
-        code = compile(path.read_bytes(), str(path), "exec", optimize=0)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+        code = compile(text, str(path), "exec", optimize=0)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(f"not valid Python: {error}", path=path, line=line) from error

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kbsite.errors import InputError
+from kbsite.regular import read_regular
 
 if TYPE_CHECKING:
     import yaml
@@ -243,13 +244,7 @@ def _expected(hint: Any) -> str:
 
 
 def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(LIMIT_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
-    if len(data) > LIMIT_BYTES:
-        raise InputError(f"too large; expected at most {LIMIT_BYTES} bytes", path=path)
+    data = read_regular(path, LIMIT_BYTES, links=True)
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -27,6 +27,8 @@ from bench.sealed import (
 )
 from kbsite.errors import InputError, UsageError
 from kbsite.model.grade import Metrics
+from kbsite.model.problem_files import counts
+from kbsite.regular import read_regular
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL
 
@@ -69,14 +71,23 @@ def given(path: Path) -> Given:
     with, or are too large.
     """
     if path.is_dir() and is_run(path):
+        _refuse_large(path)
         told = read_object(path / RUN)
         check_seal(path, {name for name in _names(path) if _of_grade(name)})
         return Given(files=dict(_solution(path)), run=path, told=told)
     if path.is_dir() and (path / SOLUTION).is_file():
         return Given(files=dict(_bounded(path, {name: name for name in _names(path)})))
     if path.is_file() and path.name != RUN:
-        return Given(files={SOLUTION: path.read_bytes()})
+        return Given(files={SOLUTION: read_regular(path, MOST_BYTES, links=True)})
     raise UsageError(f"{path}: expected a run directory, a solution.py, or a folder with one")
+
+
+def _refuse_large(run: Path) -> None:
+    """Raise InputError where a run's present grade is too large to be kept beside another one."""
+    for file in contents(run)[0]:
+        if file.name in GRADED and file.size > MOST_BYTES:
+            message = f"{file.size} bytes; expected at most {MOST_BYTES} in a file of a grade"
+            raise InputError(f"{message}; see what wrote it, and put it elsewhere", path=file.path)
 
 
 def _names(folder: Path) -> list[str]:
@@ -121,7 +132,7 @@ def alarms(solution: Given, problem: Path, problem_hash: str, hardware: str | No
     """
     if solution.run is None:
         return []
-    true = {file.name: digest(file.path) for file in contents(problem)[0]}
+    true = {file.name: digest(file.path) for file in contents(problem)[0] if counts(file.name)}
     found = []
     for file in contents(solution.run)[0]:
         own = Path(file.name).name
@@ -182,7 +193,8 @@ def with_alarms(grade: Grade, more: list[str]) -> Grade:
 
 def _keep(run: Path) -> Path | None:
     """Copy the earlier grade of a run into a folder of its own, which is returned."""
-    there = [name for name in GRADED if (run / name).is_file()]
+    # No link: what it leads to is nothing of the run's.
+    there = [name for name in _names(run) if name in GRADED]
     if not there:
         return None
     place = _free(run / GRADES, _time_of(run / METRICS))

@@ -7,11 +7,13 @@ more. The format is that of `kbsite.store.runs`.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from kbsite.errors import InputError
+from kbsite.regular import read_regular
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.whole import is_left_over, write_bytes
@@ -23,6 +25,9 @@ MANIFEST = "manifest.json"
 SOLUTION = "solution.py"
 SIDECARS = "files/"
 SAMPLES = "samples.jsonl"
+
+LIMIT_BYTES = 4_000_000
+"""Bytes of a record at most, as for whoever publishes it."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -37,10 +42,10 @@ def json_bytes(data: object) -> bytes:
 
 def read_object(path: Path) -> Mapping[str, Any]:
     """What a JSON file of keys and values says; InputError where it is none."""
+    if not os.path.lexists(path):
+        raise InputError("no such file", path=path)
     try:
-        data = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path) from error
+        data = json.loads(read_regular(path, LIMIT_BYTES))
     except ValueError as error:
         raise InputError(f"not valid JSON: {error}", path=path) from error
     if not isinstance(data, dict):

@@ -23,6 +23,8 @@ from kbsite.errors import InputError
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.hardware import Hardware
 from kbsite.model.problem import Role
+from kbsite.model.problem_files import LONGEST
+from kbsite.regular import read_regular
 
 if TYPE_CHECKING:
     import torch
@@ -96,8 +98,8 @@ class Subject:
         """The statement."""
         path = self.graded.folder / PROMPT
         try:
-            return path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            return read_regular(path, LONGEST).decode("utf-8")
+        except UnicodeDecodeError as error:
             raise InputError(f"cannot be read: {error}", path=path) from error
 
     @cached_property
