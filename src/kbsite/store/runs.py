@@ -255,23 +255,26 @@ def manifest_findings(
         listed = dict(json_record(path, Manifest, any_text=True).files)
     except InvalidFileError as error:
         return as_findings(error)
-    found = []
+    found: list[Finding] = []
     for file in stored.files if every is None else every:
         if file.name in (AUDIT, MANIFEST):
             continue
-        expected = listed.pop(file.name, None)
-        if expected is not None and file.size > most:
-            message = f"not held against the manifest: {file.size} bytes are more than are read"
-            cure = "raise most_file_bytes of kbsite.yaml to have it read"
-            found.append(Finding(Severity.WARNING, file.at, f"{message}; {cure}"))
-            continue
-        message = _changed(file.path, expected)
-        if message:
-            found.append(Finding(Severity.ERROR, str(file.path), message))
+        found += _held_against(listed.pop(file.name, None), file, most)
     for name in sorted(listed):
         message = "missing; the manifest lists it"
         found.append(Finding(Severity.ERROR, str(stored.folder / name), message))
     return found
+
+
+def _held_against(expected: str | None, file: Stored, most: int) -> Iterator[Finding]:
+    if expected is not None and file.size > most:
+        message = f"not held against the manifest: {file.size} bytes are more than are read"
+        cure = "raise most_file_bytes of kbsite.yaml to have it read"
+        yield Finding(Severity.WARNING, file.at, f"{message}; {cure}")
+        return
+    message = _changed(file.path, expected)
+    if message:
+        yield Finding(Severity.ERROR, file.at, message)
 
 
 def _changed(path: Path, expected: str | None) -> str:
