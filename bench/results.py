@@ -132,7 +132,7 @@ def alarms(solution: Given, problem: Path, problem_hash: str, hardware: str | No
     """
     if solution.run is None:
         return []
-    true = {file.name: digest(file.path) for file in contents(problem)[0] if counts(file.name)}
+    true = _true_files(problem)
     found = []
     for file in contents(solution.run)[0]:
         own = Path(file.name).name
@@ -151,6 +151,11 @@ def alarms(solution: Given, problem: Path, problem_hash: str, hardware: str | No
             f"was graded on ({problem_hash[:12]})."
         )
     return found
+
+
+def _true_files(problem: Path) -> dict[str, str]:
+    """The digests of those files of a problem that its hash is made of, by path."""
+    return {file.name: digest(file.path) for file in contents(problem)[0] if counts(file.name)}
 
 
 def store(run: Path, grade: Grade, log: str) -> Path | None:
