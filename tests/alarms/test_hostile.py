@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -23,9 +19,7 @@ from kbsite.store.folders import new_run_folder
 from kbsite.store.problems import read_problem
 from kbsite.store.runs import SOLUTION, complete, read_run
 from tests.alarms.cases import BASE_METRICS, BASE_RUN, PROBLEMS, raised
-
-HANGS = 20
-"""Seconds of processor time after which something hangs: those of a busy clock say nothing."""
+from tests.hanging import hanging
 
 LONGEST_SENTENCE = 20 * SHOWN
 
@@ -188,22 +182,6 @@ COMMANDS = {
 }
 
 
-@contextmanager
-def _watch() -> Iterator[None]:
-    """Whatever hangs within raises TimeoutError."""
-
-    def strike(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"nothing came back within {HANGS} s of processor time")
-
-    before = signal.signal(signal.SIGPROF, strike)
-    signal.setitimer(signal.ITIMER_PROF, HANGS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
 def _run(tmp_path: Path, files: dict[str, bytes], name: str = "run", **metrics: Any) -> Evidence:
     partial = new_run_folder(tmp_path / "board", name)
     for path, data in files.items():
@@ -217,7 +195,7 @@ def _run(tmp_path: Path, files: dict[str, bytes], name: str = "run", **metrics: 
 
 def _all(*runs: Evidence) -> list[Alarm]:
     """What is found, each of it fit to be shown."""
-    with _watch():
+    with hanging():
         found = raised(runs)
     for alarm in found:
         assert alarm.kind in BY_ID

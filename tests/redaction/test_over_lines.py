@@ -7,7 +7,6 @@ import json
 import random
 import re
 import string
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from kbsite.model.redaction import covered
 from kbsite.redaction.known import Known, Value
 from kbsite.redaction.scan import DENIED, SEEN, Looker
 from kbsite.store.files import Stored
+from tests.hanging import hanging
 from tests.redaction.secrets import KINDS, planted
 
 LOOKER = Looker()
@@ -299,17 +299,11 @@ HOSTILE: Mapping[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_twice_as_much_takes_no_more_than_twice_as_long(kind: str) -> None:
-    def taken(size: int) -> float:
-        data = HOSTILE[kind](size).encode()
-        least = float("inf")
-        for _ in range(3):
-            began = time.process_time()
-            LOOKER.look(data)
-            least = min(least, time.process_time() - began)
-        return least
-
-    assert taken(1_600_000) < 4 * taken(800_000) + 0.2
+def test_what_is_made_to_be_looked_at_again_and_again_does_not_hang(kind: str) -> None:
+    """Six megabytes take one to four seconds; where the work is quadratic, minutes."""
+    data = HOSTILE[kind](6_000_000).encode()
+    with hanging():
+        LOOKER.look(data)
 
 
 @pytest.mark.parametrize("kind", ["an image", "an image in hex", "a dump"])
@@ -323,7 +317,7 @@ def test_megabytes_of_them_are_not_crowded(kind: str) -> None:
 
 def test_lines_that_are_full_of_secrets_are_hidden_unseen() -> None:
     draw = random.Random(4)
-    secrets = ["".join(draw.choices(LETTERS, k=20)) + "7aB2x9Q" for _ in range(40_000)]
+    secrets = ["".join(draw.choices(LETTERS, k=20)) + "7aB2x9Q" for _ in range(12_000)]
     text = in_base64(76)(" ".join(f'api_key="{one}"' for one in secrets).encode())
     found = LOOKER.look(text.encode())
     shown = covered(text.encode(), found.spans).decode().replace("(redacted)", "x" * 10)
