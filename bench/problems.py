@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.expressions import evaluate, whole
-from bench.records import LIMIT_BYTES, read_yaml
+from bench.records import read_yaml
 from kbsite.errors import InputError
 from kbsite.model.hardware import Work
 from kbsite.model.problem import Dimension, Dtype, Problem, Role
@@ -131,8 +131,7 @@ def read_problem(folder: Path) -> GradedProblem:
     path = folder / PROBLEM
     whole_hash = folder_hash(folder)
     # What is a link is no part of the hash: it could say something else tomorrow.
-    read_regular(path, LIMIT_BYTES)
-    problem = read_yaml(path, Problem)
+    problem = read_yaml(path, Problem, links=False)
     for key, message in unsound(problem):
         raise InputError(message, path=path, key=key)
     return GradedProblem(folder.resolve().name, folder, problem, whole_hash)

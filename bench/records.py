@@ -33,11 +33,14 @@ _WORDS = {
 }  # fmt: skip
 
 
-def read_yaml(path: Path, cls: type[T]) -> T:
-    """The record in a YAML file; InputError names the file, the line and the key that is wrong."""
+def read_yaml(path: Path, cls: type[T], *, links: bool = True) -> T:
+    """The record in a YAML file; InputError names the file, the line and the key that is wrong.
+
+    A link to one is read only where `links` says so.
+    """
     import yaml
 
-    text = _text(path)
+    text = _text(path, links=links)
     try:
         data = yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader, with one more rule
     except yaml.MarkedYAMLError as error:
@@ -243,8 +246,8 @@ def _expected(hint: Any) -> str:
     return "a list" if origin is tuple else _WORDS.get(hint, "keys and values")
 
 
-def _text(path: Path) -> str:
-    data = read_regular(path, LIMIT_BYTES, links=True)
+def _text(path: Path, *, links: bool = True) -> str:
+    data = read_regular(path, LIMIT_BYTES, links=links)
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ from tests.browser.long_session import (
     ROUNDS,
     line_of,
 )
+from tests.browser.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -368,16 +369,6 @@ def test_what_stands_for_a_reader_s_hands_is_heard_at_its_first_act(
     expect(page.locator("#minimap a")).to_have_count(1)
 
 
-def _come(page: Page, held: list[Route], count: int) -> Route:
-    """The last of so many requests, once it has come."""
-    for _ in range(200):
-        if len(held) >= count:
-            break
-        page.wait_for_timeout(50)
-    assert len(held) == count
-    return held[-1]
-
-
 def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
     context_of: functools.partial[BrowserContext], open_run: Open
 ) -> None:
@@ -386,11 +377,13 @@ def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
     held: list[Route] = []
     page.route("**/find.js", lambda route, _: held.append(route))
     page.goto(f"{address}?show=is-error", wait_until="domcontentloaded")
-    _come(page, held, 1).abort()
+    wait_until(page, lambda: len(held) == 1)
+    held[0].abort()
     page.wait_for_function("() => document.querySelector('main.narrowed')")
     page.locator("#axis input[value=time]").check()
     page.locator("#query").fill("secret thought 1")
-    _come(page, held, 2).continue_()
+    wait_until(page, lambda: len(held) == 2)
+    held[1].continue_()
 
     expect(page.locator("#found")).to_have_text(re.compile("^1 of "), timeout=15000)
     assert "show=is-error" in page.url

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, ROUNDS, line_of
+from tests.browser.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -90,11 +91,7 @@ def test_a_key_that_waits_for_steps_leads_nowhere_once_the_reader_went_elsewhere
     page.keyboard.press("e")
     page.wait_for_function("() => !document.querySelector('.steps > li.is-error.here')")
     page.evaluate(f"location.hash = '{PLACE}'")
-    for _ in range(100):
-        if len({route.request.url for route in held}) > 1:
-            break
-        page.wait_for_timeout(50)
-    assert len({route.request.url for route in held}) > 1
+    wait_until(page, lambda: len({route.request.url for route in held}) > 1)
     later = True
     while held:  # what the key waits for comes last
         held.pop().continue_()

@@ -29,12 +29,10 @@ _HEX: Final = rb"(?:[0-9a-f]{6,16})?((?:" + _TWO + b"){1,64})(?![0-9a-f])( {2,20
 _LETTERS: Final = rb"(?:[0-9a-f]{6,16})?(" + _ONE + b"{1,64})"
 _IN_HEX: Final = late(_HEX)
 _IN_LETTERS: Final = late(_LETTERS)
-_ABOVE: Final = late(b"(?:" + _HEX + rb"(?:[^\r\n]{1,200}<)?|" + _LETTERS + b")" + BREAK + rb"\Z")
+_ROW: Final = b"(?:" + _HEX + rb"(?:[^\r\n]{1,200}<)?|" + _LETTERS + b")" + BREAK
+_ABOVE: Final = late(_ROW + rb"\Z")
 """A line that ends where the next one begins."""
-_TWO_LINES: Final = late(
-    b"(?:" + _HEX + rb"(?:[^\r\n]{1,200}<)?|" + _LETTERS + b")" + BREAK
-    + b"(?:" + _HEX + b"|" + _LETTERS + b")"
-)  # fmt: skip
+_TWO_LINES: Final = late(_ROW + b"(?:" + _HEX + b"|" + _LETTERS + b")")
 _LONGEST: Final = 400
 """Bytes of it that are looked at."""
 _ESCAPES: Final = dict(zip(b"0abtnvfr", b"\0\a\b\t\n\v\f\r", strict=True))

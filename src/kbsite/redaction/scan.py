@@ -370,9 +370,7 @@ class _Pass(Struct):
             self.over_lines = True
             yield from self._within(view, effort)
 
-    def _within(
-        self, view: View | dumps.Dump | Wrapped, effort: Effort | None = None
-    ) -> Iterator[Hit]:
+    def _within(self, view: Written, effort: Effort | None = None) -> Iterator[Hit]:
         """What is found in what a stretch says, where it is written."""
         effort = effort or self.effort
         effort.read(view.end - view.start)
