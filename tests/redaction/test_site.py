@@ -317,9 +317,9 @@ def test_a_list_that_cannot_be_had_stops_the_build(settings: Settings) -> None:
 
 @pytest.mark.parametrize(
     ("made", "why"),
-    [(os.mkfifo, "no regular file"), (Path.mkdir, "Is a directory"),
-     (lambda path: path.symlink_to("/dev/zero"), "no regular file"),
-     (lambda path: path.write_bytes(b"x" * 4_000_001), "more than 4000000 bytes"),
+    [(os.mkfifo, "expected a regular file"), (Path.mkdir, "expected a regular file"),
+     (lambda path: path.symlink_to("/dev/zero"), "expected a regular file"),
+     (lambda path: path.write_bytes(b"x" * 4_000_001), "expected at most 4000000 bytes"),
      (lambda path: path.write_text("name", "utf-16"), "no UTF-8 text")],
 )  # fmt: skip
 def test_what_can_be_no_list_of_values_is_told_and_not_waited_for(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,22 @@ def test_kbsite_yaml_is_found_in_parents(tmp_path: Path, monkeypatch: pytest.Mon
     assert config_path(Path()) == tmp_path / "kbsite.yaml"
     (tmp_path / "a" / "kbsite.yaml").write_text("title: B\n")
     assert config_path(Path()) == tmp_path / "a" / "kbsite.yaml"
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a link that leads nowhere"])
+def test_a_kbsite_yaml_that_cannot_be_read_is_told_of(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "kbsite.yaml").write_text("title: that of a parent\n")
+    path = tmp_path / "below" / "kbsite.yaml"
+    path.parent.mkdir()
+    match kind:
+        case "a pipe":
+            os.mkfifo(path)
+        case "a device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.symlink_to("nowhere")
+    with pytest.raises(InvalidFileError, match=r"below/kbsite\.yaml:? .*expected a regular file"):
+        read_settings(config_path(path.parent))
 
 
 def test_no_kbsite_yaml_anywhere(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.price import PriceTable
+from kbsite.regular import read_regular
 from kbsite.store.locations import Location, cache_folder, place
 from kbsite.store.parsing import LIMIT_BYTES, InvalidFileError, invalid, read_text
 from kbsite.store.prices import PRICES, read_prices
@@ -64,8 +64,10 @@ def config_path(start: Path) -> Path:
     """The kbsite.yaml of `start` or of the nearest parent that has one; UsageError if none has."""
     here = start.absolute()
     for folder in [here, *here.parents]:
-        if (folder / CONFIG).is_file():
-            return folder / CONFIG
+        path = folder / CONFIG
+        # A pipe is told of where it is read: that of a parent would be a surprise.
+        if os.path.lexists(path) and not path.is_dir():
+            return path
     message = f"no {CONFIG} in {start} or its parents; write one, of a line `title: Mine` or more"
     raise UsageError(f"{message}, or give --config")
 
@@ -216,29 +218,17 @@ def denied_of(settings: Settings) -> tuple[bytes, ...]:
     for name in rules.deny_files:
         path = _within(home, name)
         try:
-            lines = _values(path).splitlines()
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", "") or str(error)
-            message = f"cannot be read: {why}; expected a value a line"
-            raise InputError(message, path=path, key="redact.deny_files") from error
+            data = read_regular(path, LIMIT_BYTES, links=True)
+            what = "no UTF-8 text" if b"\0" in data else ""
+        except InputError as error:
+            what = error.message
+        if what:
+            message = f"{what}; expected a value a line"
+            raise InputError(message, path=path, key="redact.deny_files")
+        # What an editor puts before the first value is no part of it.
+        lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
         found += [line.strip() for line in lines if not line.startswith(b"#")]
     return tuple(dict.fromkeys(value for value in found if value.strip()))
-
-
-def _values(path: Path) -> bytes:
-    """What a file of values holds; OSError or ValueError where that can be none."""
-    # A pipe would keep all waiting.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with open(descriptor, "rb") as stream:  # noqa: PTH123 - of a descriptor
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("no regular file")
-        data = stream.read(LIMIT_BYTES + 1)
-    if len(data) > LIMIT_BYTES:
-        raise ValueError(f"more than {LIMIT_BYTES} bytes")
-    if b"\0" in data:
-        raise ValueError("no UTF-8 text")
-    # What an editor puts before the first value is no part of it.
-    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def _within(home: Path, text: str) -> Path:
