@@ -18,6 +18,7 @@ from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
     UNGRADED,
     complete,
+    linked_runs,
     manifest_findings,
     read_floors,
     read_run,
@@ -209,8 +210,14 @@ def test_run_folders_are_found_at_any_depth_in_order(tmp_path: Path, make_run: M
     (tmp_path / "runs" / "link").symlink_to(expected[0])
     (tmp_path / "runs" / "loop").symlink_to(tmp_path / "runs")
     (tmp_path / "runs" / "readme.md").write_text("x")
+    (expected[1] / "files" / "away").mkdir(parents=True)
+    (expected[1] / "files" / "away" / "link").symlink_to(tmp_path)
+    (tmp_path / "runs" / "b" / "hard").symlink_to(tmp_path)
     assert list(run_folders(tmp_path / "runs")) == expected
     assert list(run_folders(tmp_path / "none")) == []
+    told = {Path(one.path).relative_to(tmp_path): one.message for one in linked_runs(tmp_path)}
+    assert [*told] == [Path("runs/link"), Path("runs/loop"), Path("runs/b/hard")]
+    assert {*told.values()} == {"not read: a symbolic link; move or copy the folder here"}
 
 
 @pytest.mark.parametrize("left", ["run.json", "manifest.json", "metrics.json", "audit.yaml"])

@@ -18,6 +18,7 @@ from kbsite.store.problems import (
     PROMPT,
     REFERENCE,
     is_problem,
+    linked_problems,
     problem_folders,
     read_problem,
 )
@@ -27,6 +28,7 @@ from kbsite.store.runs import as_findings
 
 def problems_findings(problems: Path) -> Iterator[Finding]:
     """What is wrong with the problems in a folder."""
+    yield from linked_problems(problems)
     for folder in problem_folders(problems):
         yield from problem_findings(folder)
 

@@ -27,6 +27,7 @@ from kbsite.store.runs import (
     StoredRun,
     as_findings,
     is_partial,
+    linked_runs,
     manifest_findings,
     read_run,
     run_folders,
@@ -37,6 +38,7 @@ def runs_findings(runs: Path, there: Known) -> Iterator[Finding]:
     """What is wrong with the runs below a folder, and with the floors beside them."""
     seen = {runs}
     yield from floors_findings(runs, there)
+    yield from linked_runs(runs)
     for folder in run_folders(runs):
         if folder.parent not in seen:
             seen.add(folder.parent)

@@ -114,6 +114,12 @@ def not_read(folder: Path, refused: Iterable[Refused]) -> tuple[Finding, ...]:
     )
 
 
+def linked(path: Path) -> Finding:
+    """What there is to say of a link to a folder, where folders of runs or problems lie."""
+    message = f"{NOT_READ}a symbolic link; move or copy the folder here"
+    return Finding(Severity.WARNING, str(path), message)
+
+
 def within(
     most: int, found: tuple[list[Stored], list[Refused]]
 ) -> tuple[list[Stored], list[Refused]]:

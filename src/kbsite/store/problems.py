@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from kbsite.errors import InputError
 from kbsite.model.finding import Finding
 from kbsite.model.problem import Problem
 from kbsite.model.problem_files import LONGEST
-from kbsite.store.files import contents, folder_digest, not_read
+from kbsite.store.files import contents, folder_digest, linked, not_read
 from kbsite.store.parsing import InvalidFileError, invalid
 from kbsite.store.records import yaml_record
 
@@ -37,7 +38,16 @@ class StoredProblem(Struct, frozen=True, kw_only=True):
 
 
 def problem_folders(problems: Path) -> list[Path]:
-    """The folders below `problems`, by name; none if it is not there."""
+    """The folders below `problems`, by name; no links, and none if it is not there."""
+    return [path for path in _shown(problems) if not path.is_symlink()]
+
+
+def linked_problems(problems: Path) -> Iterator[Finding]:
+    """The links below `problems` that lead to folders: nobody sees what changes in these."""
+    return (linked(path) for path in _shown(problems) if path.is_symlink())
+
+
+def _shown(problems: Path) -> list[Path]:
     if not problems.is_dir():
         return []
     return sorted(path for path in problems.iterdir() if path.is_dir() and path.name[0] != ".")

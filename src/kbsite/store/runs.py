@@ -31,6 +31,7 @@ from kbsite.store.files import (
     arrived,
     contents,
     digest,
+    linked,
     not_read,
     numbered,
     within,
@@ -146,6 +147,15 @@ def _folders(folder: Path, names: Mapping[str, bool]) -> list[Path]:
     below = (name for name, is_folder in names.items() if is_folder and not name.startswith("."))
     # Paths are compared by their parts, of which these have but one that is not the same.
     return [folder / name for name in sorted(below, reverse=True)]
+
+
+def linked_runs(runs: Path) -> Iterator[Finding]:
+    """The links to folders where runs lie, outside of these: what they lead to is no run here."""
+    for above, names, _ in os.walk(runs):
+        if is_run(Path(above)):
+            names.clear()
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        yield from (linked(path) for name in names if (path := Path(above, name)).is_symlink())
 
 
 def is_run(folder: Path) -> bool:
