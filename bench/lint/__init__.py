@@ -6,6 +6,7 @@ and holds problem.yaml, prompt.md and code against each other.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -34,11 +35,11 @@ from bench.lint.statement import (
     TensorsAreTold,
     ToleranceIsTold,
 )
-from bench.lint.subject import Rule, Subject, read_error
+from bench.lint.subject import CODE_ERRORS, Rule, Subject, read_error
 from bench.problems import GradedProblem, read_problem
 from bench.records import read_yaml
 from kbsite.errors import InputError
-from kbsite.model.finding import Finding
+from kbsite.model.finding import Finding, Severity
 from kbsite.model.hardware import Hardware
 
 __all__ = ["RULES", "Progress", "Rule", "Subject", "hardware_table", "lint", "lint_folder"]
@@ -113,3 +114,18 @@ def _findings(rule: Rule, subject: Subject) -> Iterator[Finding]:
         yield from rule.findings(subject)
     except InputError as error:
         yield read_error(error)
+    except CODE_ERRORS as error:
+        place = _place(error, subject.graded.folder)
+        # A rule that fails by itself is our fault, and no remark on a problem.
+        if place is None:
+            raise
+        path, line = place
+        yield Finding(Severity.ERROR, path, f"fails: {type(error).__name__}: {error}", line)
+
+
+def _place(error: Exception, folder: Path) -> tuple[str, int] | None:
+    """The file of the problem and its line that an error came from; None where it is from us."""
+    places = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    return next((one for one in reversed(places) if Path(one[0]).parent == folder), None)

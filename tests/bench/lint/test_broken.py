@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from bench.lint import lint_folder
-from tests.bench.toys import TOY, toy
+from bench.lint import Subject, lint, lint_folder
+from kbsite.model.finding import Finding
+from tests.bench.toys import TOY, sound, toy
 
 Edit = Callable[[str], str]
 
@@ -164,3 +165,31 @@ def test_a_defect_is_refused_for_what_it_is(name: str, tmp_path: Path) -> None:
         assert said, (file, key, words, [one.text for one in left])
         left.remove(said[0])
     assert left == []
+
+
+@pytest.mark.parametrize(("stem", "old", "line"), [
+    ("reference", "    return {\"y\"", 18),
+    ("reference", "    x = normal(M, K)", 10),
+    ("reference", "import torch\n", 3),
+    ("baselines", "import torch\n", 3),
+])  # fmt: skip
+def test_code_that_fails_is_told_with_its_line(
+    stem: str, old: str, line: int, tmp_path: Path
+) -> None:
+    broken = old[: len(old) - len(old.lstrip())] + "[][0]"
+    made = toy(tmp_path, **{stem: edited([(old, f"{broken}\n{old}")])})
+    findings = lint_folder(made)
+
+    assert {(Path(one.path).name, one.line) for one in findings} >= {(f"{stem}.py", line)}
+    assert any(one.message == "fails: IndexError: list index out of range" for one in findings)
+
+
+def test_a_rule_that_fails_by_itself_is_no_remark_on_a_problem() -> None:
+    class Faulty:
+        name = "it fails"
+
+        def findings(self, subject: Subject) -> Iterator[Finding]:
+            yield from [][subject.problem.cases[0]]  # type: ignore[call-overload]
+
+    with pytest.raises(TypeError):
+        lint(sound(), rules=[Faulty()])
