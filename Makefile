@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # uv takes a seventh of pip's time. It knows nothing of pip's settings: it is told those that say
 # where packages come from, and where it cannot do without the others, pip does it after all.
-PIP_SAYS = $${PIP_$(1):-$$($(PYTHON) -m pip config get global.$(2) 2>/dev/null)}
+PIP_SAYS = $${PIP_$(1):-$$($(BIN)/python -m pip config get global.$(2) 2>/dev/null)}
 UV = VIRTUAL_ENV=$(VENV) UV_FIND_LINKS="$(call PIP_SAYS,FIND_LINKS,find-links)" \
   UV_DEFAULT_INDEX="$(call PIP_SAYS,INDEX_URL,index-url)" $(BIN)/uv pip install --quiet --no-config -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
@@ -23,7 +23,6 @@ CXX_FOUND := $(shell command -v g++)
 # pip compiles all that it installs, on one core, and most of that is never imported. What is
 # imported in sandboxes, which can write nothing, is compiled here; the rest when it is imported.
 READ_ONLY := torch torchgen functorch numpy setuptools sympy mpmath networkx jinja2 filelock fsspec
-SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 METRICS := ../shared/tools/style_metrics.py
 # What detectors of alarms are shown is data, not code of the tests.
 TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -not -path "tests/alarms/honest/*" -not -path "tests/alarms/problems/*" -not -path "tests/exploits/*/*")
@@ -31,21 +30,24 @@ TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -n
 # Hundreds of processes are started from these sources: each would compile them anew without it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: site test installed lint types layers budgets collected tests tests-in-browsers tests-without system browser bubblewrap compiler npm nu clis demo bench format clean
+.PHONY: site test sources lint types layers budgets collected tests tests-in-browsers tests-of-the-rest tests-that-grade system browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
 	@echo "The site is made. Open file://$$(cat $(VENV)/built.txt) in a browser."
 
-# The CLIs come over the network, and leave a core to what looks at sources. The tests start after
-# that: what else runs disturbs gradings.
+# Browsers wait for pictures and timers, and leave room for what looks at sources and for the CLIs,
+# which come over the network. Gradings are last and alone: what else runs disturbs them.
 test:  ## Everything that CI runs; installs what it needs.
-	@$(SIDE_BY_SIDE) installed collected types lint layers budgets
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target system collected
+	@failed=0; \
+	  $(MAKE) --no-print-directory --jobs=3 --keep-going clis sources tests-in-browsers || failed=$$?; \
+	  $(MAKE) --no-print-directory --keep-going tests-of-the-rest tests-that-grade || failed=$$?; \
+	  exit $$failed
 
-# What looks at sources begins as soon as Python's packages are there.
-installed: system $(VENV)/dev.stamp
-	@$(MAKE) --no-print-directory clis
+# One after another, beside browsers.
+sources:
+	@$(MAKE) --no-print-directory --jobs=1 --keep-going types lint layers budgets
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -71,15 +73,21 @@ collected: $(VENV)/dev.stamp
 	@$(BIN)/pytest --collect-only -qq >$(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 2; }
 
 tests: $(VENV)/dev.stamp system clis
-	@$(MAKE) --no-print-directory --keep-going tests-in-browsers tests-without
+	@$(MAKE) --no-print-directory --keep-going tests-in-browsers tests-of-the-rest tests-that-grade
 
-# Browsers wait for pictures and timers: two for each core leave none of them at rest.
+# They wait for pictures, timers and processes: two for each core leave none of them at rest.
+TWO_A_CORE = --numprocesses $$((2 * $$(nproc))) --dist worksteal
+GRADE := tests/exploits tests/bench/grading
+
 tests-in-browsers:
-	$(BIN)/pytest tests/browser --numprocesses $$((2 * $$(nproc))) --dist worksteal
+	$(BIN)/pytest tests/browser $(TWO_A_CORE)
 
-# A process for each core: with more, gradings disturb each other and are made again.
-tests-without:
-	$(BIN)/pytest --ignore tests/browser --numprocesses auto --dist worksteal
+tests-of-the-rest:
+	$(BIN)/pytest $(addprefix --ignore ,tests/browser $(GRADE)) $(TWO_A_CORE)
+
+# With more than one for each core, they disturb each other and are made again.
+tests-that-grade:
+	$(BIN)/pytest $(GRADE) --numprocesses auto --dist worksteal
 
 # What the system lacks, one after another: there is one lock for all that install.
 system:
