@@ -44,7 +44,8 @@ def parser(
 
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_QUOTING = re.compile(r"(?:[> \t]|[-*+][ \t]|\d{1,9}[.)][ \t])*+")
+# |(?!) is of no meaning to a Python without a bug: CONTRIBUTING.md, patterns.
+_QUOTING = re.compile(r"(?:[> \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|(?!))*+")
 _RULING = re.compile(r"[> \t]*[|:-][|:\s-]+")
 _DEEP = 10_000
 _MISSING = 1_000

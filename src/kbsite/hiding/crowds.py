@@ -30,7 +30,7 @@ _ROOM: Final = re.compile(rb"[^\r\n]{2,}+")
 
 _OUTSIDE: Final = re.compile(
     rb"(?:[\s,:\[\]{}]++|(?:true|false|null|-?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?(?:[eE][+-]?[0-9]{1,4}+)?)"
-    rb"(?![0-9A-Za-z_.+-]))*+"
+    rb"(?![0-9A-Za-z_.+-])|(?!))*+"  # |(?!): CONTRIBUTING.md, patterns
 )
 """What stands in JSON that is no string, and so no secret."""
 

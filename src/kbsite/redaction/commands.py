@@ -39,7 +39,7 @@ _USER: Final = late(
 )  # fmt: skip
 _ASKS: Final = late(
     rb"\b(?:curl|wget|https?|lwp-request)(?:[.]exe)?[ ]"
-    rb"(?:[^\r\n\\]|\\{1,4}[\"']|\\\r?\n|\\{3,8}n)*+\Z"
+    rb"(?:[^\r\n\\]|\\{1,4}[\"']|\\\r?\n|\\{3,8}n|(?!))*+\Z"  # |(?!): CONTRIBUTING.md, patterns
 )
 """A command that asks a server, up to a place in it, over lines that go on."""
 _LOGIN: Final = late(

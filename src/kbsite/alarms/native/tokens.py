@@ -13,15 +13,16 @@ from typing import Final
 
 from msgspec import Struct
 
-# Possessive quantifiers throughout: nothing is ever tried a second time.
-_COMMENT = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
-_GAP = rf"(?:\s++|{_COMMENT})*+"
+# Possessive quantifiers throughout: nothing is ever tried a second time. |(?!) is of no meaning to
+# a Python without a bug: CONTRIBUTING.md, patterns.
+_COMMENT = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/)|(?!))*+(?:\*/|\Z)"
+_GAP = rf"(?:\s++|{_COMMENT}|(?!))*+"
 _NAME = r"[^\W\d]\w*+"
 _RAW = r'(?:u8|[uUL])?R"([^()\\\s"]{0,16})\((?s:.*?)(?:\)\4"|\Z)'
 _TEXT = r'(?:u8|[uUL])?"(?:[^"\\\n]|\\.)*+"?'
 _CHARACTER = r"(?:u8|[uUL])?'(?:[^'\\\n]|\\.)*+'?"
-_NUMBER = r"\.?\d(?:[eEpP][+-]|'?[\w.])*+"
-_DIRECTIVE = r"#(?!#)(?:[^\n/]++|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|/(?![/*]))*+"
+_NUMBER = r"\.?\d(?:[eEpP][+-]|'?[\w.]|(?!))*+"
+_DIRECTIVE = r"#(?!#)(?:[^\n/]++|/\*(?:[^*]++|\*(?!/)|(?!))*+(?:\*/|\Z)|/(?![/*])|(?!))*+"
 _SIGN = r"<<<|##|->|::|\.\.\.|[-+*/%&|^<>=!]=|&&|\|\||\+\+|--|<<|[^\w\s]"
 
 
@@ -57,7 +58,7 @@ _ALONE = (
     r"|public|private|protected|goto|co_return|sizeof|not|and|or|do|auto|virtual|friend)\b"
 )  # keywords: the :: behind one begins a name of its own
 _WHOLE: Final = _scanner(
-    rf"(?:{_ALONE}|(?:::{_GAP})?{_NAME}(?:{_GAP}::{_GAP}{_NAME})*+)", _DIRECTIVE
+    rf"(?:{_ALONE}|(?:::{_GAP})?{_NAME}(?:{_GAP}::{_GAP}{_NAME}|(?!))*+)", _DIRECTIVE
 )
 _PARTS: Final = _scanner(_NAME, r"(?!)")
 _NONE: Final = 0
