@@ -25,7 +25,7 @@ TAGS = {
 }  # fmt: skip
 ATTRIBUTES = {
     ("a", "href"), ("a", "rel"), ("a", "title"), ("ol", "start"), ("pre", "class"),
-    ("span", "class"), ("td", "class"), ("th", "class"),
+    ("span", "class"), ("table", "tabindex"), ("td", "class"), ("th", "class"),
 }  # fmt: skip
 CLASSES = {"align-center", "align-left", "align-right", "image", "text"}
 HOSTILE = [
@@ -207,6 +207,11 @@ def test_tables_are_aligned_without_inline_styles() -> None:
     assert [found for found in elements(html) if found[0] == "td"] == [
         ("td", {"class": f"align-{side}"}) for side in ("left", "right", "center")
     ]
+
+
+@pytest.mark.parametrize("table", ["|a|\n|-|\n|1|\n", "> |a|\n> |-|\n> |1|"])
+def test_a_table_takes_the_focus_so_that_a_wide_one_is_scrolled_by_keyboard(table: str) -> None:
+    assert ("table", {"tabindex": "0"}) in elements(markdown(table))
 
 
 @pytest.mark.parametrize(

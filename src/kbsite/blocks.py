@@ -220,7 +220,7 @@ def _table(lines: list[str]) -> str:
         for tag, line in [("th", lines[0]), *(("td", line) for line in lines[2:])]
     )
     body = f"<tbody>\n{''.join(rows)}" if rows else ""
-    return f"<table>\n<thead>\n{head}{body}</table>\n"
+    return f'<table tabindex="0">\n<thead>\n{head}{body}</table>\n'
 
 
 _ALIGNED = {

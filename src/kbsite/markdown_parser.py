@@ -119,6 +119,13 @@ class _Renderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         return self.fenced(tokens[idx].info.strip(), tokens[idx].content)
 
+    def table_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        # A wide one scrolls, for those without a pointer too.
+        tokens[idx].attrs["tabindex"] = "0"
+        return self.renderToken(tokens, idx, options, env)
+
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         _align(tokens[idx])
         return self.renderToken(tokens, idx, options, env)

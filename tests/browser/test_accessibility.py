@@ -297,7 +297,7 @@ def test_everything_that_takes_the_focus_shows_it(
             seen.add(focused)
             assert outline == "solid 2px", (name, focused)
 
-    assert seen == {"A", "BUTTON", "DIV", "INPUT", "SELECT", "SUMMARY"}
+    assert seen == {"A", "BUTTON", "DIV", "INPUT", "SELECT", "SUMMARY", "TABLE"}
 
 
 def test_nothing_blinks_for_more_than_five_seconds_or_for_who_wants_less_motion(
