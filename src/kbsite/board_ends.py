@@ -34,7 +34,9 @@ def ends(board: Board) -> Chart:
     title = "How the sessions ended"
     return Chart(
         title=title,
-        note="Each bar is a contender, as long as it has runs; the numbers are runs.",
+        note="Each bar is a contender, as long as it has runs; the numbers are runs."
+        if labels
+        else "No session is on this board.",
         drawing=_ends_drawn(title, labels, found, shares) if labels else None,
         heads=("contender", *(reason.value for reason in found), "runs"),
         rows=tuple(map(_end_row, labels, shares)),

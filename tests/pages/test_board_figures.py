@@ -190,7 +190,24 @@ def test_an_empty_board_says_so_and_draws_nothing_of_runs(
 
     assert built.findings == ()
     assert "No run is on this board yet." in said(page)
+    assert "No session is on this board." in said(page)
+    assert "Each bar is a contender" not in said(page)
     assert len(list(page.iter(f"{SVG}svg"))) == 1
+
+
+def test_the_figures_of_a_board_lead_to_the_runs_that_it_refuses(
+    tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, hardware="gpu-a")
+    run = make_run(tmp_path / "runs" / "demo", hardware="gpu-b")
+    page = parsed(build(settings).out / "demo/index.html")
+    [figures] = [node for node in page.iter("p") if "1 problem " in said(node)]
+    [link] = figures.iter("a")
+
+    assert (said(link), link.get("href")) == ("1 refused", "#refused")
+    [after] = [node for node in page.iter() if node.get("id") == "refused"]
+    assert said(after) == "runs that this board refuses to mix with the others"
+    assert f"{run.name}: " in said(page)
 
 
 def standing(**changed: Any) -> Standing:

@@ -47,7 +47,7 @@ def test_a_log_that_nobody_quotes_is_one_stretch_and_an_empty_one_is_not_shown(
 
 @pytest.mark.parametrize(
     ("lines", "quoted", "opens"),
-    [(SHORT - 1, (), True), (SHORT, (), False), (SHORT, (1,), True), (SHORT, (9, 9), True)],
+    [(SHORT, (), True), (SHORT + 1, (), False), (SHORT + 1, (1,), True), (SHORT + 1, (9, 9), True)],
 )
 def test_a_long_log_is_folded_unless_it_is_quoted(
     lines: int, quoted: tuple[int, ...], opens: bool, tmp_path: Path, make_run: MakeRun
@@ -56,6 +56,17 @@ def test_a_long_log_is_folded_unless_it_is_quoted(
     [log] = logs(run, (proof(CHECK, *quoted),) if quoted else ())
 
     assert log.opens is opens
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"), [(b"x\n" * 1999, 1999), (b"x\n\ny", 3), (b"x", 1), (b"\n", 1)]
+)
+def test_a_line_end_at_the_end_begins_no_line(
+    text: bytes, lines: int, tmp_path: Path, make_run: MakeRun
+) -> None:
+    [log] = logs(read_run(make_run(tmp_path / "demo", files={CHECK: text})), ())
+
+    assert log.lines == lines
 
 
 def test_of_a_log_that_is_too_long_the_ends_stand_and_those_around_what_is_quoted(

@@ -55,6 +55,24 @@ def test_rows_without_a_type_are_called_so(run_of: RunOf) -> None:
     assert "models in the transcriptnot recorded" in page
 
 
+def test_tokens_that_a_transcript_does_not_tell_are_those_on_record(run_of: RunOf) -> None:
+    page = told(run_of({"x": 1}) / "index.html")
+
+    assert "100 in 20 out tokens" in page
+    assert "tokens not told" not in page
+
+
+def test_lines_of_logs_are_counted_as_a_sentence_says_it(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    held = {"check.log": b"PASS\n", "benchmark.log": b"x\n" * 2000}
+    run = make_run(tmp_path / "runs" / "demo", files=held)
+    page = told(build(make_settings(tmp_path, problems=[])).out / "runs" / run.name / "index.html")
+
+    assert "check.log, 1 line" in page and "check.log, 1 lines" not in page
+    assert "benchmark.log, 2,000 lines" in page
+
+
 def test_one_line_that_would_fill_screens_is_folded(run_of: RunOf) -> None:
     use = {"type": "tool_use", "name": "Bash", "input": {"command": "cat"}}
     result = {"type": "tool_result"}

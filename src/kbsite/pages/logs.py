@@ -33,7 +33,7 @@ class Log(Struct, frozen=True):
     @property
     def lines(self) -> int:
         """How many lines it has."""
-        return self.text.count("\n") + 1
+        return self.text.count("\n") + (not self.text.endswith("\n"))
 
     @property
     def opens(self) -> bool:
@@ -41,8 +41,8 @@ class Log(Struct, frozen=True):
         return self.lines <= SHORT or any(one.place for one in self.stretches)
 
 
-SHORT = 41
-"""Lines of a log that is shown without a click."""
+SHORT = 40
+"""Lines of the longest log that is shown without a click."""
 
 
 def logs(stored: StoredRun, held: tuple[Proof, ...]) -> Iterator[Log]:
