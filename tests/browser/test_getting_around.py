@@ -435,6 +435,24 @@ def _asked(page: Page) -> list[str]:
     return names
 
 
+def test_every_colour_of_the_map_that_stands_out_has_a_key(open_run: Open) -> None:
+    page = open_run()
+    keys = page.locator(".m-key").evaluate_all("all => all.map(key => getComputedStyle(key).color)")
+    # Whatever this run holds: all kinds of marks, and one that stands for whatever is none of them.
+    kinds = "quoted error solution compaction edit write run agent web search read plan other"
+    *painted, other = page.evaluate(
+        """(kinds) => kinds.map((kind) => {
+          const path = document.querySelector("#minimap path").cloneNode();
+          path.setAttribute("class", `m-${kind}`);
+          document.querySelector("#minimap svg g").append(path);
+          return getComputedStyle(path).fill;
+        })""",
+        kinds.split(),
+    )
+
+    assert {*painted} - {other} <= {*keys}
+
+
 def test_where_the_system_chooses_the_colours_a_pressed_filter_and_the_step_one_stands_at_are_told(
     open_run: Open,
 ) -> None:

@@ -214,3 +214,25 @@ def test_where_a_command_ended_the_next_one_begins() -> None:
 
     assert folded(*first, *moved)[1].after == "b\n"
     assert folded(*first, *lost)[1].action == "unknown"
+
+
+WINDOWS = [
+    Session(source=Source("f", 1), cwd=r"D:\w"),
+    *written(2, Edit(r"D:\w\a.py", None, "a\n")),
+    *written(4, Edit(r"D:\w\sub\b.py", None, "b\n")),
+]
+
+
+@pytest.mark.parametrize(
+    "script", ["sed -i s/a/c/ a.py", "cd /d/w && sed -i s/a/c/ a.py", "sed -i s/a/c/ D:/w/a.py"]
+)
+def test_whole_paths_on_windows_are_those_that_their_shells_name(script: str) -> None:
+    assert folded(*WINDOWS, *called(6, script))[2].after == "c\n"
+
+
+def test_a_file_on_windows_that_is_not_known_any_more_is_told_once() -> None:
+    diffs = folded(*WINDOWS, *called(6, "git checkout ."), *called(8, "git checkout ."))
+
+    assert [(diff.path, diff.action) for diff in diffs[2:]] == [
+        ("/d/w/a.py", "unknown"), ("/d/w/sub/b.py", "unknown")
+    ]  # fmt: skip

@@ -236,6 +236,19 @@ def test_a_file_that_a_shell_command_writes_anew_is_shown_once() -> None:
     assert text(anew).count("row 3\n") == 1
 
 
+def test_of_a_file_that_is_not_known_any_more_no_lines_are_counted() -> None:
+    made = Edit(path="/w/a.py", old=None, new="a\n")
+    [*_, ran] = shown([
+        Session(source=at(1), cwd="/w"), call(2, call_id="made", edits=(made,)),
+        ToolResult(source=at(3), call_id="made", output=""),
+        call(4, arguments={"command": "git checkout ."}),
+        ToolResult(source=at(5), call_id="c", output=""),
+    ])  # fmt: skip
+
+    assert "unknown from here on" in text(ran)
+    assert "+0" not in text(ran)
+
+
 def test_an_output_that_repeats_lines_of_its_diff_says_which_and_nothing_twice() -> None:
     def edited(told: str) -> str:
         edit = Edit("kernel.py", "b\n<c>\nd\ne", "B\n<c>\nd\ne\nf")

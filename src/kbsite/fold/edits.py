@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from kbsite.fold.patches import moved_to, patch_lines, patched
+from kbsite.fold.paths import shell_path
 from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
 from kbsite.line_matching import LineMatcher
 from kbsite.model.event import Edit
@@ -27,7 +28,7 @@ class Files:
 
     def __init__(self, folder: str = "", work: Work | None = None) -> None:
         self._known: dict[str, str] = {}
-        self._folder = folder
+        self._folder = shell_path(folder)
         self._work = work or Work()
 
     @property
@@ -36,7 +37,8 @@ class Files:
         return {} if self._work.spent else self._known
 
     def _key(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(self._folder, path)) if self._folder else path
+        whole = posixpath.join(self._folder, shell_path(path))
+        return posixpath.normpath(whole) if self._folder else whole
 
     def content(self, path: str) -> str | None:
         """The content of a file; None where it cannot be told, or the file is gone."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from kbsite.fold.paths import shell_path
 from kbsite.fold.programs import Sed, concerned, printed, sed_call
 from kbsite.fold.sed import edited
 from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
@@ -214,6 +215,7 @@ class _Replay(Struct):
         """The whole path that a word names; None where the folder is not known."""
         if word is None:
             return None
+        word = shell_path(word)
         if not word.startswith("/") and self.folder is None:
             return None
         return posixpath.normpath(posixpath.join(self.folder or "", word))

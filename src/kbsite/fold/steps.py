@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.fold.edits import Files
+from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import command_text, folder_of, outcome
 from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work
@@ -217,8 +218,8 @@ class Fold:
     def _replay(self, draft: _Draft, call: ToolCall, result: ToolResult) -> None:
         """Take in what a shell command made of the files, as far as that can be told."""
         known, script = self._known(call), command_text(call)
-        home = self._session.cwd if self._session else ""
-        named = folder_of(call.arguments)
+        home = shell_path(self._session.cwd if self._session else "")
+        named = shell_path(folder_of(call.arguments))
         folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)
         ran, succeeded = _has_run(call, result), not (result.is_error or result.exit_code)
         left = outcome(

@@ -76,10 +76,8 @@ def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False
     """
     path = "" if named else f"<span>{texts.inner(change.path)}</span> "
     shown, added, removed = change.lines, change.added, change.removed
-    head = (
-        f"<figure><figcaption>{path}{texts.inner(change.told)}"
-        f" <b>+{added}</b> <i>−{removed}</i></figcaption>"
-    )
+    counted = f" <b>+{added}</b> <i>−{removed}</i>" if change.action != "unknown" else ""
+    head = f"<figure><figcaption>{path}{texts.inner(change.told)}{counted}</figcaption>"
     # Where less stayed than changed, the new text says more by itself.
     if 2 * len(shown) < 3 * (added + removed):
         if change.replayed:
