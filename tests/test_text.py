@@ -401,8 +401,27 @@ def test_a_long_line_of_signs_can_be_broken_and_loses_nothing(sign: str) -> None
 
 
 def test_lines_that_a_browser_lays_out_at_once_are_left_alone() -> None:
-    for text in ("x" * 9000, "é\n" * 9000, "50%\r" * 100):
+    for text in ("x" * 9000, "é\n" * 1900, "50%\r" * 100):
         assert breakable(text) == terminal(text)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("line", ["<&", "é", "", "\x1b[31mred\x1b[0m", "\x1b[31mon\x1b[0m\non"])
+def test_a_text_of_many_lines_stands_in_stretches_and_loses_nothing(line: str, end: str) -> None:
+    text = "\n".join([line] * 5000) + end
+    html = breakable(text)
+    stretches = re.findall("<span>(.*?)</span>", html, re.DOTALL)
+
+    assert re.sub("</?span>", "", html) == inner_terminal(text, len(text))
+    assert len(stretches) >= 199
+    assert {stretch.count("\n") for stretch in stretches} <= {25, 26}
+    assert all(stretch.count("<i") == stretch.count("</i") for stretch in stretches)
+
+
+def test_a_colour_that_never_ends_is_not_cut_into_stretches() -> None:
+    text = "\x1b[31m" + "on\n" * 5000 + "end"
+
+    assert breakable(text) == inner_terminal(text, len(text))
 
 
 @given(

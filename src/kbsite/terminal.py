@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from markupsafe import Markup
@@ -68,8 +68,30 @@ def breakable(text: str) -> Markup:
     the pieces between these places one by one; no character is added, and none is moved.
     """
     lines = inner_terminal(text, _ALONE).split("\n")
-    whole = (line if len(line) <= _PIECE or line.isascii() else _in_pieces(line) for line in lines)
+    whole = [line if len(line) <= _PIECE or line.isascii() else _in_pieces(line) for line in lines]
+    if len(whole) > _MANY:
+        return Markup("".join(_stretches(whole)))  # noqa: S704 - it is escaped there
     return Markup("\n".join(whole))  # noqa: S704 - it is escaped there
+
+
+_MANY = 2000
+"""Lines from which on a browser lays out stretches of a text as they come into sight."""
+_STRETCH = 25
+"""Lines of such a stretch: the style of pages takes it to be so long while it is out of sight.
+
+A window is about as long: where lines take more room than that, little above it moves.
+"""
+
+
+def _stretches(lines: Sequence[str]) -> Iterator[str]:
+    """Lines in spans of some each, which end where no colour goes on into the next line."""
+    first = open_tags = 0
+    for number, line in enumerate(lines[:-1], start=1):
+        open_tags += line.count("<") - 2 * line.count("</") - line.count("<wbr>")
+        if number - first >= _STRETCH and not open_tags:
+            yield "".join(("<span>", *(f"{line}\n" for line in lines[first:number]), "</span>"))
+            first = number
+    yield "\n".join(lines[first:])
 
 
 _PIECE = 1000

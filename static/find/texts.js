@@ -17,7 +17,7 @@ kbsite.texts = (read, lost) => {
   async function whole(html) {
     for (let match = html.match(LEFT_OUT); match; match = html.match(LEFT_OUT)) {
       const page = await read(match[1]);
-      let text = page.slice(page.indexOf(">", page.indexOf("<pre")) + 1, page.lastIndexOf("</pre>"));
+      let text = page.slice(page.indexOf(">", page.indexOf("<pre")) + 1, page.lastIndexOf("</pre>")).replace(/<\/?span>/g, "");
       const start = html.lastIndexOf("<pre", match.index);
       const body = html.indexOf(">", start) + 1;
       const after = match.index + match[0].length;

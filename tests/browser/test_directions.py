@@ -15,6 +15,16 @@ pytestmark = pytest.mark.browser
 
 NAME = "\u05e9\u05dc\u05d5\u05dd"
 """A word in Hebrew: numbers behind it would go to its left, and so would signs between."""
+PROSE = f"{NAME} kernel {NAME[::-1]}.\n\n- {NAME} kernel {NAME[::-1]}.\n\nA {NAME} kernel."
+PLACES = """(held, words) => {
+  const text = held.firstChild;
+  return words.map((word) => {
+    const range = document.createRange();
+    range.setStart(text, text.data.indexOf(word));
+    range.setEnd(text, text.data.indexOf(word) + word.length);
+    return range.getBoundingClientRect().left;
+  });
+}"""
 LEFTS = """(all) => all.flatMap((held) => [...held.childNodes]).filter((node) => node.data?.trim()
     || node.firstChild?.data?.trim()).map((node) => {
   const range = document.createRange();
@@ -29,7 +39,9 @@ def rows() -> bytes:
         {"type": "tool_use", "id": "u", "name": NAME, "input": {"command": "12 + 5"}},
     ]
     said = [{"type": "text", "text": "hi"}]
+    prose = [{"type": "text", "text": PROSE}, {"type": "thinking", "thinking": PROSE}]
     held = [
+        {"type": "assistant", "message": {"content": prose}},
         {"type": "assistant", "message": {"content": use}},
         {"type": "assistant", "message": {"content": said}, "parent_tool_use_id": "t"},
     ]
@@ -43,7 +55,7 @@ def _site(
     home = tmp_path_factory.mktemp("named")
     settings = make_settings(home, problems=[])
     make_run(home / "runs" / "demo", run_id="r", model=f"{NAME} 5", effort="7", variant="3",
-             transcript={"stdout.jsonl": rows()})  # fmt: skip
+             transcript={"stdout.jsonl": rows()}, audit={"summary": PROSE})  # fmt: skip
     return build(settings).out
 
 
@@ -54,3 +66,19 @@ def test_numbers_and_signs_stay_behind_a_name_from_right_to_left(open_site: Open
         lefts = page.locator(place).first.evaluate_all(LEFTS)
         assert len(lefts) > 2, place
         assert lefts == sorted(lefts), place
+
+
+@pytest.mark.parametrize("place", [".message", ".thought details", ".audit .summary"])
+def test_prose_from_right_to_left_is_read_so_with_other_words_in_their_places(
+    open_site: Open, place: str
+) -> None:
+    page = open_site("runs/r/index.html")
+    page.evaluate("document.querySelectorAll('details').forEach((held) => { held.open = true })")
+    words = [NAME, "kernel", NAME[::-1]]
+    for element in ("> p", "li"):
+        held = page.locator(f"{place} {element}").filter(has_text=f"{NAME} kernel").first
+        lefts = held.evaluate(PLACES, words)
+        assert lefts == sorted(lefts, reverse=True), element
+    held = page.locator(f"{place} > p").filter(has_text="A ")
+    lefts = held.evaluate(PLACES, ["A", NAME, "kernel"])
+    assert lefts == sorted(lefts)
