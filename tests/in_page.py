@@ -11,5 +11,7 @@ _LOADER = jinja2.FileSystemLoader(list(map(folder, INCLUDED)))
 _TEMPLATES = jinja2.Environment(loader=_LOADER, trim_blocks=True, lstrip_blocks=True)
 BOOT = _TEMPLATES.get_template("parts/boot.html").render()
 """What asks for run.js."""
-STYLE = str(dense(_TEMPLATES.get_template("kbsite.css").render()))
-"""The style of all pages."""
+STYLE = str(
+    dense("".join(_TEMPLATES.get_template(name).render() for name in ("kbsite.css", "map.css")))
+)
+"""The style of all pages, and that of the map."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kbsite.model.status import Tone
+from kbsite.pages.missing import STYLE
 from kbsite.terminal import terminal
 
 CSS = (Path(__file__).parents[1] / "static" / "kbsite.css").read_text("utf-8")
@@ -174,3 +175,12 @@ def test_paper_gets_the_colours_for_light_grounds() -> None:
 
 def test_motion_stops_for_those_who_ask() -> None:
     assert re.search(r"prefers-reduced-motion: reduce\)\s*\{[^}]*animation: none", PLAIN)
+
+
+def test_a_page_that_is_not_there_has_the_colours_of_both_themes() -> None:
+    parts = STYLE.split("@media(prefers-color-scheme:light)")
+    assert len(parts) == len(THEMES)
+    for name, part in zip(THEMES, parts, strict=True):
+        colours = theme(name)
+        found = re.findall(r"#[0-9a-f]{6}", part)
+        assert found == [colours[role] for role in ("ground", "text", "bright", "accent")]

@@ -11,7 +11,10 @@ from kbsite.pages.page import Page, Site, templated
 STYLE = (
     "body{background:#0a0d0a;color:#4ade80;font:1rem/1.6 monospace;margin:10vh auto;"
     "max-width:40rem;padding:0 1rem}a{color:#86efac}h1{color:#fbbf24;font-size:1.2rem}"
+    "@media(prefers-color-scheme:light){body{background:#f7faf6;color:#14532d}"
+    "a{color:#0b3b1e}h1{color:#8a4b08}}"
 )
+"""Both themes' own colours, as static/kbsite.css has them."""
 
 
 def pages(site: Site) -> Iterator[Page]:
