@@ -53,7 +53,7 @@ def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
     for node in parsed(name).find_all((nodes.Extends, nodes.Include, nodes.FromImport)):
         assert isinstance(node, nodes.Extends | nodes.Include | nodes.FromImport)
         if isinstance(node.template, nodes.Const):
-            assert node.template.value in [*NAMES, "kbsite.css"]
+            assert node.template.value in [*NAMES, "kbsite.css", "map.css"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -170,10 +170,12 @@ def test_the_script_that_a_run_s_page_holds_has_no_value_in_it() -> None:
 
 
 def test_the_style_that_a_run_s_page_holds_is_that_of_the_site() -> None:
-    assert '{% set sheet %}{% include "kbsite.css" %}{% endset %}' in RUN_PAGE
+    included = '{% include "kbsite.css" %}{% include "map.css" %}'
+    assert f"{{% set sheet %}}{included}{{% endset %}}" in RUN_PAGE
     assert "{% set style = sheet | dense %}" in RUN_PAGE
     assert RUN_PAGE.count("<style>{{ style }}</style>") == 1
-    assert not re.search(r"\{[{%#]|<", (STATIC / "kbsite.css").read_text("utf-8"))
+    for name in ("kbsite.css", "map.css"):
+        assert not re.search(r"\{[{%#]|<", (STATIC / name).read_text("utf-8"))
 
 
 def test_the_icon_that_a_run_s_page_holds_is_that_of_the_site() -> None:
