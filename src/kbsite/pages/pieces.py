@@ -69,6 +69,11 @@ def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
     return f"<details><summary>{label}</summary>{long(text, anchor, reading)}</details>"
 
 
+def _counted(change: FileDiff, added: int, removed: int) -> str:
+    """How many lines a call added and removed; nothing where nobody knows."""
+    return "" if change.action == "unknown" else f" <b>+{added}</b> <i>−{removed}</i>"
+
+
 def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False) -> str:
     """What a call changed in a file; only that it did, where its command says the rest.
 
@@ -76,7 +81,7 @@ def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False
     """
     path = "" if named else f"<span>{texts.inner(change.path)}</span> "
     shown, added, removed = change.lines, change.added, change.removed
-    counted = f" <b>+{added}</b> <i>−{removed}</i>" if change.action != "unknown" else ""
+    counted = _counted(change, added, removed)
     head = f"<figure><figcaption>{path}{texts.inner(change.told)}{counted}</figcaption>"
     # Where less stayed than changed, the new text says more by itself.
     if 2 * len(shown) < 3 * (added + removed):
