@@ -86,7 +86,8 @@ def is_plain(body: list[Node]) -> bool:
 def never(body: list[Node]) -> bool:
     """Whether it is `(?!)`, which fails where it stands."""
     (op, value), *others = body
-    return op is ops.ASSERT_NOT and not list(value[1]) and not others
+    failing = op is ops.FAILURE or (op is ops.ASSERT_NOT and not list(value[1]))  # as of 3.13
+    return failing and not others
 
 
 def is_safe(body: list[Node]) -> bool:
