@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import fields
 from enum import Enum
@@ -89,6 +90,17 @@ def test_descriptions_are_the_attribute_docstrings() -> None:
     assert set(properties) == {field.name for field in fields(Run)}
     usage = schema("run")["$defs"]["Usage"]["properties"]
     assert usage["reasoning"]["description"] == "The part of `output` that was reasoning."
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_descriptions_are_the_same_whatever_a_python_leaves_of_indentation(name: str) -> None:
+    described = [part.get("description", "") for part in schema(name)["$defs"].values()]
+
+    assert all(text == inspect.cleandoc(text) for text in described)
+
+
+def test_a_description_of_several_lines_begins_each_at_the_left() -> None:
+    assert "\n\nThe kinds do not overlap" in schema("run")["$defs"]["Usage"]["description"]
 
 
 def test_earlier_verdicts_are_described_too() -> None:

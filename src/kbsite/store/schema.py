@@ -74,6 +74,9 @@ def schema(name: str) -> dict[str, Any]:
     (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     for part_name, part in parts.items():
         _describe(part, part_name)
+        if "description" in part:
+            # Python 3.13 has taken the indentation out of docstrings, others have not.
+            part["description"] = inspect.cleandoc(part["description"])
     top = parts.pop(kind.__name__)
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
