@@ -327,8 +327,22 @@ def test_a_missing_runs_folder_is_named(tmp_path: Path, make_settings: MakeSetti
     settings = make_settings(tmp_path, site={"runs": "nowhere"})
 
     assert [finding.message for finding in build(settings).findings] == [
-        "no such folder; kbsite.yaml names it under runs"
+        "no such folder; make it, or name another one under runs of kbsite.yaml"
     ]
+
+
+def test_of_two_runs_of_one_id_the_first_is_shown_and_the_other_told(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[])
+    first = make_run(settings.runs / "demo")
+    make_run(settings.runs / "other", run_id=first.name)
+    site = read(settings)
+
+    (told,) = site.findings
+    assert Path(told.path).parent.name == "other"
+    assert told.message.startswith(f"left out: the run in {first} has the same id")
+    assert [stored.folder for stored in site.runs] == [first]
 
 
 def test_runs_of_a_board_that_nobody_declared_make_a_board_of_their_own(

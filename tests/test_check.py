@@ -442,9 +442,42 @@ def test_folders_that_are_not_there(tmp_path: Path) -> None:
     path = tmp_path / "kbsite.yaml"
     path.write_text("title: A site\n")
     kept = {(severity, key) for severity, *_, key in found(path)}
-    assert kept == {("warning", "boards"), ("warning", "runs"), ("warning", "problems")}
+    assert kept == {("error", "runs"), ("warning", "problems")}
     path.write_text("title: [\n")
     assert found(path) == {("error", "kbsite.yaml", 2, None)}
+
+
+def test_runs_of_boards_that_nobody_declared_are_checked_too(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, site={"title": "Mine"})
+    present = folder_digest(settings.problems / "softmax")
+    folder = make_run(settings.runs / "other", audit={}, problem_hash=present)
+    assert list(check([], settings)) == []
+    (folder / "solution.py").write_text("pass\n")
+    assert found(settings.path) == {("error", "solution.py", None, None)}
+
+
+def test_two_runs_of_one_id_are_named(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    present = folder_digest(settings.problems / "softmax")
+    first = make_run(settings.runs / "demo", audit={}, problem_hash=present)
+    make_run(settings.runs / "other", run_id=first.name, problem_hash=present)
+    assert found(settings.path) == {("error", "run.json", None, "id")}
+    assert f"the run in {first} has the same id" in messages(settings.path)
+
+
+def test_a_board_that_refuses_all_of_its_runs_is_named(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo")
+    (told,) = check([], settings)
+    assert (told.severity, told.key) == (Severity.WARNING, "boards.demo")
+    assert "it refuses all of its 1 runs; " in told.message
+    assert "its problem hash is not recorded" in told.message
 
 
 def test_a_path_that_cannot_be_checked(tmp_path: Path, make_settings: MakeSettings) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kbsite.check import check
+from kbsite.store.files import folder_digest
 from kbsite.store.settings import Settings
 from tests.conftest import MakeRun, MakeSettings
 
@@ -28,7 +29,8 @@ def with_leaks(
 ) -> Settings:
     """A site whose kbsite.yaml has some leaks, with one run that names the leak `clamp`."""
     settings = make_settings(home, site={"leaks": list(leaks)})
-    make_run(settings.runs / "demo", audit=AUDIT)
+    present = folder_digest(settings.problems / "softmax")
+    make_run(settings.runs / "demo", audit=AUDIT, problem_hash=present)
     return settings
 
 

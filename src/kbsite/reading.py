@@ -36,6 +36,7 @@ from kbsite.store.runs import (
     read_floors,
     read_run,
     run_folders,
+    told_twice,
 )
 from kbsite.store.settings import Settings
 
@@ -170,7 +171,7 @@ def _runs(
 ) -> Iterator[StoredRun]:
     folder, most = settings.runs, settings.config.most_file_bytes
     if not folder.is_dir():
-        message = "no such folder; kbsite.yaml names it under runs"
+        message = "no such folder; make it, or name another one under runs of kbsite.yaml"
         findings.append(Finding(Severity.ERROR, str(folder), message))
         return
     seen: dict[str, Path] = {}
@@ -182,9 +183,9 @@ def _runs(
             findings += as_findings(error)
             continue
         run_id = stored.run.id
-        if run_id != path.name or run_id in seen or run_id == INDEX:
-            message = f"left out: its id {run_id!r} is not its own"
-            findings += [*stored.findings, Finding(Severity.ERROR, str(path), message)]
+        if run_id in seen or run_id == INDEX:
+            why = told_twice(seen[run_id]) if run_id in seen else f"{INDEX} is a page of the site"
+            findings += [*stored.findings, Finding(Severity.ERROR, str(path), f"left out: {why}")]
             continue
         seen[run_id] = path
         findings += stored.findings

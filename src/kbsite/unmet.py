@@ -22,6 +22,7 @@ NAMED = 20
 def unmet(site: Site, config: Path) -> Iterator[Finding]:
     """All of it, as warnings; `config` is the kbsite.yaml that says what is due."""
     yield from unread(site, config)
+    yield from refusals(site, config)
     for stored in site.runs:
         if stored.run.id in site.proofs:
             yield from _unproven(site, stored)
@@ -36,6 +37,15 @@ def unread(site: Site, config: Path) -> Iterator[Finding]:
                 f"{coverage.missing} of {coverage.due} audits that are due are missing;"
                 " `kbsite audit queue` lists them"
             )
+            yield Finding(Severity.WARNING, str(config), message, key=f"boards.{board.config.id}")
+
+
+def refusals(site: Site, config: Path) -> Iterator[Finding]:
+    """One warning for each board that refuses all of its runs: it is empty, and nobody meant it."""
+    for board in site.boards:
+        if board.refused and not board.rows:
+            one = board.refused[0]
+            message = f"it refuses all of its {len(board.refused)} runs; {one.run_id}: {one.reason}"
             yield Finding(Severity.WARNING, str(config), message, key=f"boards.{board.config.id}")
 
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from kbsite.cli import COMMANDS, kbsite, main
 from kbsite.store.alone import alone
+from kbsite.store.files import folder_digest
 from kbsite.store.problems import read_problem
 from tests.conftest import MakeRun, MakeSettings
 
@@ -197,8 +198,10 @@ def test_the_exit_code_of_a_build_says_how_many_runs_could_not_be_read(
     *,
     strict: bool,
 ) -> None:
-    make_settings(tmp_path)
-    made = make_run(tmp_path / "runs" / "demo")
+    settings = make_settings(tmp_path)
+    present = folder_digest(settings.problems / "softmax")
+    wrong = {"status": "wrong"}
+    made = make_run(tmp_path / "runs" / "demo", metrics=wrong, problem_hash=present)
     for number in range(broken):
         shutil.copytree(made, made.with_name(f"{made.name}{number}"))
         (made.with_name(f"{made.name}{number}") / "run.json").write_text("{}")

@@ -52,23 +52,33 @@ def test_no_path_can_name_a_folder(before: str, after: str) -> None:
 def test_the_stamp_is_utc_or_says_that_there_is_none(
     tmp_path: Path, started: datetime | None, stamp: str
 ) -> None:
-    name = free_run_id(tmp_path, started, "claude", "Lab/Model", "add")
+    name = free_run_id(tmp_path / "demo", started, "claude", "Lab/Model", "add")
     assert name == f"{stamp}_claude_lab-model_add"
 
 
 def test_collisions_get_a_number(tmp_path: Path) -> None:
-    names = []
+    board, names = tmp_path / "demo", []
     for _ in range(3):
-        names.append(free_run_id(tmp_path, STARTED, "claude", "m", "add"))
-        (tmp_path / names[-1]).mkdir()
+        names.append(free_run_id(board, STARTED, "claude", "m", "add"))
+        (board / names[-1]).mkdir(parents=True)
     base = "20260102_030405_claude_m_add"
     assert names == [base, f"{base}-2", f"{base}-3"]
 
 
 def test_a_dangling_link_takes_a_name_too(tmp_path: Path) -> None:
     base = "20260102_030405_claude_m_add"
-    (tmp_path / base).symlink_to(tmp_path / "nowhere")
-    assert free_run_id(tmp_path, STARTED, "claude", "m", "add") == f"{base}-2"
+    board = tmp_path / "demo"
+    board.mkdir()
+    (board / base).symlink_to(tmp_path / "nowhere")
+    assert free_run_id(board, STARTED, "claude", "m", "add") == f"{base}-2"
+
+
+def test_a_run_of_another_board_takes_its_name(tmp_path: Path) -> None:
+    base = "20260102_030405_claude_m_add"
+    (tmp_path / "runs" / "other" / base).mkdir(parents=True)
+    board = tmp_path / "runs" / "demo"
+    assert free_run_id(board, STARTED, "claude", "m", "add") == f"{base}-2"
+    assert free_run_id(tmp_path / "elsewhere" / "demo", STARTED, "claude", "m", "add") == base
 
 
 @pytest.mark.parametrize("problem", ["", "..", "../x", "a/b", "a b", "x" * 201])

@@ -18,6 +18,7 @@ from kbsite.cli import serve
 from kbsite.errors import MachineError, UsageError
 from kbsite.serving.builder import Outcome
 from kbsite.serving.served import Serving, Told, is_loopback
+from kbsite.store.files import folder_digest
 from kbsite.store.settings import Settings
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import PATIENCE, run_apart, running
@@ -26,7 +27,9 @@ from tests.serving.running import PATIENCE, run_apart, running
 @pytest.fixture(name="settings")
 def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
     settings = make_settings(tmp_path)
-    make_run(settings.runs / "demo", audit={"verdict": "nonsense"})
+    present = folder_digest(settings.problems / "softmax")
+    wrong, audit = {"status": "wrong"}, {"verdict": "nonsense"}
+    make_run(settings.runs / "demo", audit=audit, metrics=wrong, problem_hash=present)
     return settings
 
 

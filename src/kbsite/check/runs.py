@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -31,18 +31,26 @@ from kbsite.store.runs import (
     manifest_findings,
     read_run,
     run_folders,
+    told_twice,
 )
 
 
-def runs_findings(runs: Path, there: Known) -> Iterator[Finding]:
-    """What is wrong with the runs below a folder, and with the floors beside them."""
-    seen = {runs}
-    yield from floors_findings(runs, there)
+def runs_findings(runs: Path, there: Known, boards: Sequence[Path] = ()) -> Iterator[Finding]:
+    """What is wrong with the runs below a folder, and with the floors beside them.
+
+    `boards` are folders that may hold floors and no runs.
+    """
+    seen, first = {runs, *boards}, dict[str, Path]()
+    for folder in dict.fromkeys([runs, *boards]):
+        yield from floors_findings(folder, there)
     yield from linked_runs(runs)
     for folder in run_folders(runs):
         if folder.parent not in seen:
             seen.add(folder.parent)
             yield from floors_findings(folder.parent, there)
+        if first.setdefault(folder.name, folder) != folder:
+            message = told_twice(first[folder.name])
+            yield Finding(Severity.ERROR, str(folder / RUN), message, key="id")
         yield from run_findings(folder, there)
 
 

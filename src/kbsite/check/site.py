@@ -17,26 +17,26 @@ from kbsite.model.finding import Finding
 from kbsite.model.run import Run
 from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
-from kbsite.store.runs import FLOOR_RUNS, RUN, is_partial, run_folders
+from kbsite.store.runs import RUN, is_partial, run_folders
 from kbsite.store.settings import Settings
-from kbsite.unmet import unread
+from kbsite.unmet import refusals, unread
 
 TAKEN = frozenset({*RESERVED, "assets", "hardware", "harnesses", "models", "pagefind"})
 """First parts of addresses that the site has for itself, or will have."""
 
 
 def site_findings(settings: Settings) -> Iterator[Finding]:
-    """What is wrong with a site's kbsite.yaml, its problems and the runs of its boards."""
+    """What is wrong with a site's kbsite.yaml, its problems and its runs."""
     there = known(settings)
     folders = _run_folders(settings)
     yield from _config_remarks(settings, there, folders)
     yield from leak_remarks(settings, there)
     yield from _coverage(settings)
     yield from problems_findings(settings.problems)
-    checked = [folder for held in folders for folder in held]
-    for folder in dict.fromkeys([*checked, settings.runs / FLOOR_RUNS]):
-        if folder.is_dir():
-            yield from runs_findings(folder, there)
+    if settings.runs.is_dir():
+        # Runs of no board that kbsite.yaml names are shown, too: on one called like their folder.
+        boards = [folder for held in folders for folder in held]
+        yield from runs_findings(settings.runs, there, boards)
 
 
 def _coverage(settings: Settings) -> Iterator[Finding]:
@@ -46,6 +46,7 @@ def _coverage(settings: Settings) -> Iterator[Finding]:
     except InputError:
         return  # told where its cause is checked
     yield from unread(site, settings.path)
+    yield from refusals(site, settings.path)
 
 
 def _run_folders(settings: Settings) -> list[list[Path]]:
@@ -59,11 +60,10 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
     config = settings.config
     if settings.path.is_file():
         config_key_remarks(settings.path, remarks.warn)
-    if not config.boards:
-        remarks.warn("boards", "none; the site will be empty")
-    for key in ("runs", "problems"):
-        if not getattr(settings, key).is_dir():
-            remarks.warn(key, f"there is no folder {getattr(settings, key)}")
+    if not settings.runs.is_dir():
+        remarks.error("runs", f"there is no folder {settings.runs}; make it, or name another one")
+    if not settings.problems.is_dir():
+        remarks.warn("problems", f"there is no folder {settings.problems}")
     out = settings.out.resolve()
     for source in (settings.runs, settings.problems, settings.path):
         if source.resolve().is_relative_to(out):

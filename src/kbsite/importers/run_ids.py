@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,14 +30,14 @@ def slug(text: str) -> str:
 def free_run_id(
     board: Path, started: datetime | None, harness: str, model: str, problem: str
 ) -> str:
-    """The id of a run that the board's folder does not hold yet."""
+    """The id of a run that neither the board's folder nor one of another board holds yet."""
     if not is_safe(problem):
         message = f"{problem!r} is no id of a problem; use letters, digits, hyphens and dots"
         raise UsageError(message)
     stamp = f"{started.astimezone(UTC):%Y%m%d_%H%M%S}" if started else NO_STAMP
     base = f"{stamp}_{slug(harness)}_{slug(model)}_{problem}"
     number, name = 1, base
-    while (board / name).exists() or (board / name).is_symlink():
+    while os.path.lexists(board / name) or any(board.resolve().parent.glob(f"*/{name}")):
         number += 1
         name = f"{base}-{number}"
     if not is_safe(name):

@@ -50,8 +50,6 @@ SOLUTION = "solution.py"
 TRANSCRIPT = "transcript/"
 SIDECARS = "files/"
 FLOORS = "floors.json"
-FLOOR_RUNS = "floors"
-"""Folder among those of the boards that holds runs of floors, which serve all boards."""
 LOGS = ("check.log", "benchmark.log", "transcript/stderr.log")
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -156,6 +154,11 @@ def linked_runs(runs: Path) -> Iterator[Finding]:
             names.clear()
         names[:] = sorted(name for name in names if not name.startswith("."))
         yield from (linked(path) for name in names if (path := Path(above, name)).is_symlink())
+
+
+def told_twice(first: Path) -> str:
+    """What is wrong with a run of which another one has the id; `first` is that one's folder."""
+    return f"the run in {first} has the same id; remove one of them, or import it anew"
 
 
 def is_run(folder: Path) -> bool:
