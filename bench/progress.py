@@ -31,11 +31,15 @@ class Track:
             return None
         within = step.done / step.of if step.of else 0.0
         shapes = len(self._seen) - 1 + within if self._seen else 0.0
-        whole = step.round - 1 + min(shapes / self._shapes, 1.0)
+        whole = (step.round - 1) % step.rounds + min(shapes / self._shapes, 1.0)
         return min(whole / step.rounds, 1.0)
 
 
 def words(step: Step) -> str:
     """Such as "round 2 of 5: calling, square"."""
     told = f"{step.stage}, {step.shape}" if step.shape else step.stage
-    return f"round {step.round} of {step.rounds}: {told}" if step.round else told
+    if not step.round:
+        return told
+    # Rounds that did not agree are all made anew, and are counted on.
+    again, number = divmod(step.round - 1, step.rounds)
+    return f"{'again, ' * bool(again)}round {number + 1} of {step.rounds}: {told}"

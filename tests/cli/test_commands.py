@@ -345,6 +345,25 @@ def test_a_lone_transcript_becomes_a_run_that_the_site_shows(tmp_path: Path) -> 
     assert run("check", made.stdout.strip(), cwd=tmp_path).returncode == 0
 
 
+def test_an_imported_run_with_its_problem_and_solution_is_on_the_board(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    make_settings(tmp_path)
+    (tmp_path / "session.jsonl").write_bytes(STREAM)
+    (tmp_path / "kernel.py").write_text("def solve(x): return x\n")
+    command = ("import", "transcript", "session.jsonl", "--out", "runs/demo", "--problems")
+    said = ("problems", "--solution", "kernel.py", "--hardware", "cpu", "--problem")
+    lost = run(*command, *said, "sotfmax", cwd=tmp_path)
+    made = run(*command, *said, "softmax", cwd=tmp_path)
+    checked = run("check", "--strict", cwd=tmp_path)
+
+    assert lost.returncode == 2
+    assert "no problem in problems is called 'sotfmax'" in lost.stderr
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / made.stdout.strip() / "solution.py").is_file()
+    assert checked.returncode == 0, checked.stderr
+
+
 def test_a_file_that_is_no_transcript_is_refused_and_makes_nothing(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Buy milk.\n")
     done = run("import", "transcript", "notes.txt", "--out", "runs/mine", cwd=tmp_path)

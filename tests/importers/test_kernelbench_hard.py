@@ -354,6 +354,23 @@ def test_a_run_that_another_import_broke_off_is_left_to_its_owner(
     assert (report.written, report.already_there, report.oddities) == (1, 3, ())
 
 
+def test_an_import_that_is_broken_off_leaves_no_run_half_written(
+    publish: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = publish(), tmp_path / "board-x"
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kbsite.store.runs.json_text", broken)
+        with pytest.raises(KeyboardInterrupt):
+            import_board(source, out)
+    assert not list(out.glob("*.partial"))
+    report = import_board(source, out)
+    assert (report.written, report.oddities) == (4, ())
+
+
 @pytest.mark.parametrize("name", [ALPHA_1, f"{ALPHA_1}.partial"])
 def test_nothing_is_written_through_a_link(publish: Publish, tmp_path: Path, name: str) -> None:
     out, elsewhere = tmp_path / "board-x", tmp_path / "elsewhere"

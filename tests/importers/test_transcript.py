@@ -11,7 +11,7 @@ import pytest
 
 from kbsite import harnesses
 from kbsite.errors import KbsiteError, UsageError
-from kbsite.importers.transcript import ALONE, import_transcripts
+from kbsite.importers.transcript import ALONE, WITH_SOLUTION, Beside, import_transcripts
 from kbsite.model.status import EndReason
 from kbsite.store.runs import StoredRun, manifest_findings, read_run
 from tests.importers.toy_harnesses import END, START, TOKENS, TOYS, rows
@@ -109,6 +109,42 @@ def test_what_is_asked_for_wins(tmp_path: Path) -> None:
     run = imported(log, model="m-2", problem="add", board="board-x", harness="toy").run
     assert (run.model, run.problem, run.board, run.harness) == ("m-2", "add", "board-x", "toy")
     assert run.id == "20260102_030405_toy_m-2_add"
+
+
+def test_what_stands_beside_a_transcript_is_taken_down(tmp_path: Path) -> None:
+    left = written(tmp_path / "work" / "kernel.py", b"def solve(): ...\n")
+    beside = Beside(solution=left, problem_hash="c0ffee", hardware="cpu")
+    run = imported(written(tmp_path / "log.jsonl"), beside=beside)
+    assert (run.run.problem_hash, run.run.hardware) == ("c0ffee", "cpu")
+    assert run.run.notes == (WITH_SOLUTION,)
+    assert (run.folder / "solution.py").read_bytes() == left.read_bytes()
+    assert manifest_findings(run) == []
+
+
+def test_hardware_of_no_id_and_a_solution_that_is_no_file_are_refused(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl")
+    with pytest.raises(UsageError, match="no id of hardware"):
+        imported(log, beside=Beside(hardware="GPU A"))
+    with pytest.raises(KbsiteError, match="regular file"):
+        imported(log, beside=Beside(solution=tmp_path))
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_import_that_is_broken_off_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    log = written(tmp_path / "log.jsonl")
+
+    def full(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kbsite.store.runs.write_text", full)
+        with pytest.raises(type(error)):
+            imported(log)
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert imported(log).findings == ()
 
 
 def test_the_same_transcript_twice_is_two_runs(tmp_path: Path) -> None:

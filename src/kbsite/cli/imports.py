@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FOLDER, tally, tell
+from kbsite.cli.options import FILE, FOLDER, tally, tell
 from kbsite.model.finding import one_line
 
 
@@ -30,22 +30,47 @@ def imports() -> None:
 @click.option("--harness", help="The CLI that wrote it, where the file does not tell.")
 @click.option("--model", help="The model, where the file does not tell.")
 @click.option("--problem", default="unknown", show_default=True, help="Id of the problem.")
-def transcript(
-    files: tuple[Path, ...], out: Path, harness: str | None, model: str | None, problem: str
-) -> None:
+@click.option(
+    "--problems",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the problems: it worked on the problem as it is there.",
+)
+@click.option("--solution", type=FILE, help="The solution.py that the session left.")
+@click.option("--hardware", metavar="ID", help="What it was made on, as boards name it.")
+def transcript(  # noqa: PLR0913 - each option is an argument
+    files: tuple[Path, ...], out: Path, harness: str | None, model: str | None, problem: str,
+    problems: Path | None, solution: Path | None, hardware: str | None,
+) -> None:  # fmt: skip
     """Make a run directory of the transcript FILES of one session: a log and those of sub-agents.
 
-    The format is told from the content. The run is ungraded; its page says that only the
-    transcript is known.
+    The format is told from the content. The run is ungraded; its page says what is known of it.
+    With --solution it can be graded. A board of a problem that lies in problems/ takes it only
+    with --problems, and one of some hardware only with --hardware: what nobody says is not guessed.
 
     \b
     Example:
       kbsite import transcript rollout-2026-11-21.jsonl --out runs/mine --problem add
+      kbsite import transcript session.jsonl --out runs/mine --problem add --problems problems \\
+          --solution work/solution.py --hardware cpu
     """
-    from kbsite.importers.transcript import import_transcripts
+    from kbsite.importers.transcript import Beside, import_transcripts
 
-    folder = import_transcripts(files, out, harness=harness, model=model, problem=problem)
+    beside = Beside(solution, _hash(problems, problem) if problems else None, hardware)
+    folder = import_transcripts(
+        files, out, harness=harness, model=model, problem=problem, beside=beside
+    )
     click.echo(folder)
+
+
+def _hash(problems: Path, problem: str) -> str:
+    """The hash of a problem as it is; UsageError where there is none."""
+    from kbsite.errors import UsageError
+    from kbsite.store.problems import problem_folders, read_problem
+
+    for folder in problem_folders(problems):
+        if folder.name == problem:
+            return read_problem(folder).hash
+    raise UsageError(f"--problem: no problem in {problems} is called {problem!r}")
 
 
 @imports.command("kernelbench-hard")

@@ -6,6 +6,7 @@ is named in the report, with what was made of it.
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -215,9 +216,14 @@ def _placed(out: Path, made: _Import, tally: _Tally) -> bool:
         tally.oddities.append(Oddity(file=unfinished.name, found=message, done=done))
         return False
     partial = new_run_folder(out, made.run.id)
-    for name, text in made.texts.items():
-        write_text(partial / name, text)
-    complete(partial, made.run, made.metrics)
+    try:
+        for name, text in made.texts.items():
+            write_text(partial / name, text)
+        complete(partial, made.run, made.metrics)
+    except BaseException:
+        # Or the next import would meet it, and leave the run out.
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     tally.written += 1
     return True
 

@@ -6,6 +6,7 @@ Only here is a format told from a file's content: everywhere else a run says whi
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,16 +26,29 @@ from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
 from kbsite.store.folders import new_run_folder
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import TRANSCRIPT, complete
+from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
 from kbsite.transcripts import transcript
 
 UNKNOWN_MODEL = "unknown"
 ALONE = "Imported from a transcript alone: nothing else is known of this run, and nobody graded it."
+WITH_SOLUTION = "Imported from a transcript and a solution.py: nothing else is known of this run."
 
 _HEAD_OBJECTS = 20
 _HEAD_LINES = 2000
 _DOCUMENT_BYTES = 256_000_000
 _ENDINGS = ("", ".jsonl", ".json", ".eval")
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What no transcript tells, and whoever imports one may know."""
+
+    solution: Path | None = None
+    """The file that the session left."""
+    problem_hash: str | None = None
+    """The version of the problem that it worked on."""
+    hardware: str | None = None
+    """What it was made on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,7 @@ class _Source:
     """By harness."""
 
 
-def import_transcripts(
+def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
     files: Sequence[Path],
     out: Path,
     *,
@@ -54,9 +68,14 @@ def import_transcripts(
     model: str | None = None,
     problem: str = "unknown",
     board: str | None = None,
+    beside: Beside = Beside(),
 ) -> Path:
-    """The folder of a new run below `out`, made of the transcript files of one session."""
+    """The folder of a new run below `out`, made of the transcript files of one session.
+
+    What fails, or is broken off, leaves nothing behind.
+    """
     name = board_name(out, board)
+    _refuse(beside)
     sources = _sources(_whole(files), _modules(harness))
     wrote = _harness(sources)
     held = _laid_out(sources, wrote)
@@ -65,21 +84,18 @@ def import_transcripts(
         raise InputError("no transcript to show in it", path=files[0])
     model = model or told_model(shown)
     run_id = free_run_id(out, shown.first, wrote, model, problem)
-    partial = new_run_folder(out, run_id)
-    for file in held:
-        copy(file.path, partial / TRANSCRIPT / file.name)
     run = Run(
         format=FORMAT,
         id=run_id,
         board=name,
         problem=problem,
-        problem_hash=None,
+        problem_hash=beside.problem_hash,
         prompt_hash=None,
         harness=wrote,
         harness_version=told_version(shown),
         model=model,
         effort=(shown.session.effort if shown.session else "") or None,
-        hardware=None,
+        hardware=beside.hardware,
         budget_seconds=None,
         started=shown.first,
         ended=shown.last,
@@ -90,9 +106,35 @@ def import_transcripts(
         cost_usd=shown.cost_usd,
         cost_source=cost_source(shown),
         origin="imported from " + ", ".join(path.name for path in files),
-        notes=(ALONE,),
+        notes=(WITH_SOLUTION if beside.solution else ALONE,),
     )
-    return complete(partial, run, None)
+    copies = {f"{TRANSCRIPT}{file.name}": Path(file.path) for file in held}
+    if beside.solution:
+        copies[SOLUTION] = beside.solution
+    return _completed(new_run_folder(out, run_id), run, copies)
+
+
+def _completed(partial: Path, run: Run, copies: Mapping[str, Path]) -> Path:
+    try:
+        for name, source in copies.items():
+            copy(source, partial / name)
+        return complete(partial, run, None)
+    except BaseException:
+        # Nobody would go on with it: the next import of the same files would only meet it.
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _refuse(beside: Beside) -> None:
+    """Raise UsageError or InputError where what stands beside a transcript cannot be taken."""
+    if beside.hardware is not None and not _HARDWARE.fullmatch(beside.hardware):
+        expected = "small letters, digits and . _ - only"
+        raise UsageError(f"{beside.hardware!r} is no id of hardware; expected {expected}")
+    if beside.solution is not None and not beside.solution.is_file():
+        raise InputError("expected a regular file", path=beside.solution)
+
+
+_HARDWARE = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 
 
 def told_model(shown: Transcript) -> str:

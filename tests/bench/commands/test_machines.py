@@ -115,6 +115,15 @@ def test_progress_grows_and_ends_at_the_whole() -> None:
     assert words(Step(stage="testing the sandbox", round=0, rounds=3)) == "testing the sandbox"
 
 
+def test_rounds_that_are_made_again_are_no_more_than_there_are() -> None:
+    step = Step(stage="calling", round=5, rounds=3, shape="square", done=50, of=100)
+    assert words(step) == "again, round 2 of 3: calling, square"
+    assert words(Step(stage="starting", round=3, rounds=3)) == "round 3 of 3: starting"
+    track = Track()
+    assert track.share(Step(stage="calling", round=2, rounds=3, shape="square")) == 1 / 3
+    assert track.share(step) == 1 / 3 + 0.5 / 3
+
+
 def test_lines_tell_what_changes_and_a_sign_of_life() -> None:
     clock, stream = [0.0], StringIO()
     lines = Lines("grading", stream, lambda: clock[0])
