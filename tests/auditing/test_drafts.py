@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,23 @@ def test_a_draft_that_is_there_is_not_written_over(tmp_path: Path, make_run: Mak
     with pytest.raises(UsageError, match="a draft already"):
         begin(folder, "yours\n")
     assert draft.read_text() == "mine\n"
+
+
+def test_a_draft_that_cannot_be_written_whole_is_not_there(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    folder = make_run(tmp_path / "demo")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(MachineError, match="cannot be written"):
+            begin(folder, "verdict:\n" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert not draft_path(folder).exists()
+    assert begin(folder, "ä\r\n").read_bytes() == "ä\r\n".encode()
 
 
 def test_what_is_wrong_is_told_with_the_line_of_the_draft(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -516,6 +518,18 @@ def test_a_trial_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
     assert made.folder is None
     assert "was broken off; delete it to start anew" in said_of(made)[0]
+
+
+def test_a_full_disk_is_told_of_what_was_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, to: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(source), None, str(to))
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    (made,) = imported(trial(tmp_path / "t"))
+    assert re.fullmatch(r".*/mine/\S+\.partial/\S+: error: No space left on device", *said_of(made))
+    assert list((tmp_path / "mine").iterdir()) == []
 
 
 # Beside the checkout

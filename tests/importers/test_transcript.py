@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -145,6 +146,18 @@ def test_an_import_that_is_broken_off_leaves_nothing(
             imported(log)
     assert list((tmp_path / "mine").iterdir()) == []
     assert imported(log).findings == ()
+
+
+def test_a_full_disk_is_told_of_the_copy_and_not_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, _to: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(source))
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        imported(written(tmp_path / "log.jsonl"))
+    assert Path(told.value.filename).is_relative_to(tmp_path / "mine")
 
 
 def test_the_same_transcript_twice_is_two_runs(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import RawIOBase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -67,11 +68,23 @@ def begin(folder: Path, text: str) -> Path:
     path = draft_path(folder)
     with writing(path):
         try:
-            with path.open("x", encoding="utf-8", newline="") as stream:
-                stream.write(text)
+            stream = path.open("xb", buffering=0)
         except FileExistsError as error:
             raise UsageError(f"{path}: there is a draft already; go on with it") from error
+        try:
+            with stream:
+                _write(stream, text.encode())
+        except BaseException:
+            # Half a draft would be gone on with, and nobody would miss what it lacks.
+            path.unlink(missing_ok=True)
+            raise
     return path
+
+
+def _write(stream: RawIOBase, data: bytes) -> None:
+    """Write all of it; a full disk may take a part, and only then say so."""
+    while data:
+        data = data[stream.write(data) or 0 :]
 
 
 def base_line(text: str) -> str:

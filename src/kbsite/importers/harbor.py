@@ -148,8 +148,11 @@ def _outcome(source: Path, out: Path, board: str, known: dict[str, Path]) -> Tri
     except InputError as error:
         finding = Finding(Severity.ERROR, str(error.path), error.message, error.line, error.key)
         return Trial(source, None, findings=(finding,))
-    except (UsageError, OSError) as error:
+    except UsageError as error:
         return Trial(source, None, findings=(Finding(Severity.ERROR, str(source), str(error)),))
+    except OSError as error:
+        where, why = str(error.filename or source), error.strerror or str(error)
+        return Trial(source, None, findings=(Finding(Severity.ERROR, where, why),))
 
 
 def _result(source: Path) -> TrialResult:

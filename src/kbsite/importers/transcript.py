@@ -5,6 +5,7 @@ Only here is a format told from a file's content: everywhere else a run says whi
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -175,7 +176,16 @@ def recognised(path: Path, form: Format) -> bool:
 def copy(source: Path, to: Path) -> None:
     """Copy a file's bytes, and no more of it."""
     to.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, to)
+    try:
+        shutil.copyfile(source, to)
+    except OSError as error:
+        if error.errno in _OF_THE_COPY:
+            raise OSError(error.errno, error.strerror, str(to)) from error
+        raise
+
+
+_OF_THE_COPY = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+"""What goes wrong where a copy is written, though the system names the source first."""
 
 
 def told_seconds(shown: Transcript) -> float | None:
