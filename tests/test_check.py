@@ -480,6 +480,24 @@ def test_a_board_that_refuses_all_of_its_runs_is_named(
     assert "its problem hash is not recorded" in told.message
 
 
+def test_runs_that_no_board_takes_are_named(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[], runs=["some"])
+    make_run(settings.runs / "some", audit={}, board="some")
+    for number, folder in enumerate(("demo", "demo", "data")):
+        name = f"20260102_03040{number}_claude_opus_softmax"
+        make_run(settings.runs / folder, audit={}, board=folder, run_id=name)
+    told = sorted(one.message for one in check([], settings) if one.key == "boards")
+    assert told == [
+        f"none takes the runs in {settings.runs / name}, {count} in all; "
+        f"a board with {name} under runs does"
+        for name, count in (("data", 1), ("demo", 2))
+    ]
+    settings = make_settings(tmp_path, problems=[], runs=["some", "data", "demo"])
+    assert [one for one in check([], settings) if one.key == "boards"] == []
+
+
 def test_a_path_that_cannot_be_checked(tmp_path: Path, make_settings: MakeSettings) -> None:
     settings = make_settings(tmp_path / "home", problems=())
     (tmp_path / "notes").mkdir()

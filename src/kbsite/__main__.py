@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 
 def main() -> None:
@@ -10,9 +11,13 @@ def main() -> None:
     # All that is loaded stays: to look for cycles in it, again and again, takes as long as a tenth
     # of it. The command that is asked for has them looked for again.
     gc.disable()
-    from kbsite.cli import main as run
+    try:
+        from kbsite.cli import main as run
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        # Whoever presses Ctrl-C before the command line is there to notice.
+        sys.exit("Aborted!")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def make(
             inputs=held,
             pages=len(making.pages),
             findings=tuple(findings),
-            unmet=(*unmet(site, settings.path), *unwanted(hiding.found)),
+            unmet=(*unmet(site, settings), *unwanted(hiding.found)),
             hidden=counts(told),
         )
         runs.keep(stored.folder for stored in site.every_run)

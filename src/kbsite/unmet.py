@@ -5,6 +5,7 @@ It is no fault of a file, so no page is left out for it; a strict build fails on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -14,15 +15,16 @@ from kbsite.pages.page import Site
 from kbsite.store.parsing import InvalidFileError, read_text
 from kbsite.store.places import lines_of
 from kbsite.store.runs import AUDIT, StoredRun
+from kbsite.store.settings import Settings
 
 NAMED = 20
 """Unproven quotes of an audit that are named; the others are counted."""
 
 
-def unmet(site: Site, config: Path) -> Iterator[Finding]:
-    """All of it, as warnings; `config` is the kbsite.yaml that says what is due."""
-    yield from unread(site, config)
-    yield from refusals(site, config)
+def unmet(site: Site, settings: Settings) -> Iterator[Finding]:
+    """All of it, as warnings; `settings` are of the kbsite.yaml that says what is due."""
+    yield from unread(site, settings.path)
+    yield from left_out(site, settings)
     for stored in site.runs:
         if stored.run.id in site.proofs:
             yield from _unproven(site, stored)
@@ -40,13 +42,24 @@ def unread(site: Site, config: Path) -> Iterator[Finding]:
             yield Finding(Severity.WARNING, str(config), message, key=f"boards.{board.config.id}")
 
 
-def refusals(site: Site, config: Path) -> Iterator[Finding]:
-    """One warning for each board that refuses all of its runs: it is empty, and nobody meant it."""
+def left_out(site: Site, settings: Settings) -> Iterator[Finding]:
+    """Runs that nobody meant to leave out: of boards that refuse all of theirs, and of none."""
+    config = str(settings.path)
+    on_boards: set[str] = set()
     for board in site.boards:
+        on_boards.update(one.run_id for one in board.refused)
+        on_boards.update(one.run.id for _, _, cell in board.cells for one in cell.attempts)
         if board.refused and not board.rows:
             one = board.refused[0]
             message = f"it refuses all of its {len(board.refused)} runs; {one.run_id}: {one.reason}"
-            yield Finding(Severity.WARNING, str(config), message, key=f"boards.{board.config.id}")
+            yield Finding(Severity.WARNING, config, message, key=f"boards.{board.config.id}")
+    others = (stored for stored in site.runs if stored.run.id not in on_boards)
+    for folder, count in sorted(Counter(stored.folder.parent for stored in others).items()):
+        name = folder.relative_to(settings.runs) if folder.is_relative_to(settings.runs) else folder
+        message = (
+            f"none takes the runs in {folder}, {count} in all; a board with {name} under runs does"
+        )
+        yield Finding(Severity.WARNING, config, message, key="boards")
 
 
 def _unproven(site: Site, stored: StoredRun) -> Iterator[Finding]:

@@ -46,6 +46,23 @@ def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def test_ctrl_c_before_the_command_line_is_there_is_no_traceback() -> None:
+    code = (
+        "import sys\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "from kbsite.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert (done.returncode, done.stderr) == (1, "Aborted!\n")
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"

@@ -528,7 +528,8 @@ def test_a_full_disk_is_told_of_what_was_to_be_written(
 
     monkeypatch.setattr("shutil.copyfile", full)
     (made,) = imported(trial(tmp_path / "t"))
-    assert re.fullmatch(r".*/mine/\S+\.partial/\S+: error: No space left on device", *said_of(made))
+    (said,) = said_of(made)
+    assert re.fullmatch(r".*/mine/\S+\.partial/\S+: error: No space left on device", said)
     assert list((tmp_path / "mine").iterdir()) == []
 
 

@@ -160,6 +160,14 @@ def test_a_full_disk_is_told_of_the_copy_and_not_of_the_source(
     assert Path(told.value.filename).is_relative_to(tmp_path / "mine")
 
 
+@pytest.mark.parametrize("name", [b"bad\xff.jsonl", b"two\nlines.jsonl"])
+def test_a_file_of_an_odd_name_is_a_run_that_can_be_read(tmp_path: Path, name: bytes) -> None:
+    run = imported(written(tmp_path / os.fsdecode(name)))
+    assert run.findings == ()
+    assert manifest_findings(run) == []
+    assert stored(run) == [f"start/{os.fsdecode(name)}"]
+
+
 def test_the_same_transcript_twice_is_two_runs(tmp_path: Path) -> None:
     log = written(tmp_path / "log.jsonl")
     first, second = imported(log), imported(log)

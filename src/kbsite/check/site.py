@@ -19,7 +19,7 @@ from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.runs import RUN, is_partial, run_folders
 from kbsite.store.settings import Settings
-from kbsite.unmet import refusals, unread
+from kbsite.unmet import left_out, unread
 
 TAKEN = frozenset({*RESERVED, "assets", "hardware", "harnesses", "models", "pagefind"})
 """First parts of addresses that the site has for itself, or will have."""
@@ -46,7 +46,7 @@ def _coverage(settings: Settings) -> Iterator[Finding]:
     except InputError:
         return  # told where its cause is checked
     yield from unread(site, settings.path)
-    yield from refusals(site, settings.path)
+    yield from left_out(site, settings)
 
 
 def _run_folders(settings: Settings) -> list[list[Path]]:

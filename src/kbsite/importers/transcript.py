@@ -21,6 +21,7 @@ from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, Record, records
 from kbsite.importers.run_ids import board_name, free_run_id
 from kbsite.model.event import Finish
+from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
@@ -106,7 +107,7 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
         usage_source=usage_source(shown),
         cost_usd=shown.cost_usd,
         cost_source=cost_source(shown),
-        origin="imported from " + ", ".join(path.name for path in files),
+        origin="imported from " + ", ".join(one_line(path.name) for path in files),
         notes=(WITH_SOLUTION if beside.solution else ALONE,),
     )
     copies = {f"{TRANSCRIPT}{file.name}": Path(file.path) for file in held}
@@ -165,7 +166,7 @@ def cost_source(shown: Transcript) -> str | None:
 
 def _files(shown: Transcript) -> str:
     more = f" and {len(shown.files) - 1} more" if len(shown.files) > 1 else ""
-    return f"{shown.title} ({shown.files[0]}{more})"
+    return f"{shown.title} ({one_line(shown.files[0])}{more})"
 
 
 def recognised(path: Path, form: Format) -> bool:
