@@ -184,6 +184,18 @@ def test_the_command_covers_what_the_site_covers(
     assert b"export GITHUB_TOKEN=" in held
 
 
+def test_a_run_that_cannot_be_read_is_named_and_the_others_are_written(
+    settings: Settings, make_run: MakeRun, tmp_path: Path
+) -> None:
+    (make_run(settings.runs / "demo", model="three") / "run.json").write_text("{")
+    out = tmp_path / "dataset"
+    ran = CliRunner().invoke(kbsite, ["export", "hf", str(out), "--config", str(settings.path)])
+
+    assert (ran.exit_code, ran.stdout) == (1, f"{out}\n")
+    assert "run.json:1: error: not valid JSON" in ran.stderr
+    assert ran.stderr.endswith("2 runs\n")
+
+
 def test_the_history_of_a_dataset_that_is_pushed_outlives_the_next_export(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -289,3 +291,20 @@ def test_floors(tmp_path: Path, make_floors: MakeFloors) -> None:
     path.symlink_to("/etc/hostname")
     with pytest.raises(InvalidFileError, match="symbolic link"):
         read_floors(tmp_path)
+
+
+def test_a_folder_that_may_not_be_listed_hides_no_other_run(
+    tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = make_run(tmp_path / "demo"), make_run(tmp_path / "demo")
+    listed = os.scandir
+
+    def denied(path: Path) -> Iterator[os.DirEntry[str]]:
+        if path == first:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listed(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", denied)
+        found = list(run_folders(tmp_path))
+    assert found == [first, second]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from kbsite.cli.options import FOLDER, config_option, settings, tell
+from kbsite.model.finding import Severity
 
 
 @click.group()
@@ -28,7 +30,7 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
 
     It holds runs.jsonl, transcripts, solutions, annotations and a dataset card; what the site
     covers is covered here too. What an earlier export wrote there is replaced, anything else
-    stays. Nothing is uploaded.
+    stays. Nothing is uploaded. A run that cannot be read is named and left out (exit code 1).
 
     \b
     Example:
@@ -46,3 +48,5 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     count = write_dataset(site, out)
     click.echo(f"{count} runs", err=True)
     click.echo(out)
+    if any(finding.severity is Severity.ERROR for finding in site.findings):
+        sys.exit(1)

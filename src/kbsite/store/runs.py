@@ -120,7 +120,11 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
         if str(folder) in still:
             yield folder
             continue
-        names = _names(folder)
+        try:
+            names = _names(folder)
+        except PermissionError:
+            yield folder  # whoever reads it tells of it; the others are read all the same
+            continue
         if is_partial(folder) or not OWN.isdisjoint(names):
             yield folder
         else:
