@@ -480,6 +480,18 @@ def test_a_board_that_refuses_all_of_its_runs_is_named(
     assert "its problem hash is not recorded" in told.message
 
 
+def test_an_engine_that_there_is_not_is_named_and_fewer_processes_than_none(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, site={"engine": "cluster"})
+    assert ("error", "kbsite.yaml", line(settings.path, "engine"), "engine") in found(settings.path)
+    settings = make_settings(tmp_path / "other", site={"engine": "ray", "jobs": 1})
+    (tmp_path / "other" / "runs" / "demo").mkdir(parents=True, exist_ok=True)
+    assert found(settings.path) == set()
+    settings.path.write_text("title: x\njobs: -1\n")
+    assert found(settings.path) == {("error", "kbsite.yaml", 2, "jobs")}
+
+
 def test_runs_that_no_board_takes_are_named(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

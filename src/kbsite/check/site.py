@@ -11,6 +11,7 @@ from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
 from kbsite.check.remarks import Remarks
 from kbsite.check.runs import runs_findings
+from kbsite.engines import ENGINES
 from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig
 from kbsite.model.finding import Finding
@@ -64,6 +65,8 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
         remarks.error("runs", f"there is no folder {settings.runs}; make it, or name another one")
     if not settings.problems.is_dir():
         remarks.warn("problems", f"there is no folder {settings.problems}")
+    if config.engine and config.engine not in ENGINES:
+        remarks.error("engine", f"expected one of {', '.join(ENGINES)}, got {config.engine!r}")
     out = settings.out.resolve()
     for source in (settings.runs, settings.problems, settings.path):
         if source.resolve().is_relative_to(out):

@@ -127,6 +127,8 @@ def _refuse(path: Path, config: Config) -> None:
     if config.most_file_bytes < LIMIT_BYTES:
         message = f"expected at least {LIMIT_BYTES}, which records may have"
         raise _wrong(path, "most_file_bytes", message)
+    if config.jobs < 0:
+        raise _wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
         raise _wrong(path, "url", message)
