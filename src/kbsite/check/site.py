@@ -67,14 +67,7 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
         remarks.warn("problems", f"there is no folder {settings.problems}")
     if config.engine and config.engine not in ENGINES:
         remarks.error("engine", f"expected one of {', '.join(ENGINES)}, got {config.engine!r}")
-    out = settings.out.resolve()
-    for source in (settings.runs, settings.problems, settings.path):
-        if source.resolve().is_relative_to(out):
-            remarks.error("out", f"the site would be written over {source}")
-    if out.exists() and not out.is_dir():
-        remarks.error("out", f"{out} is a file; expected a folder, or a place for one")
-    if out.is_relative_to(settings.runs.resolve()):
-        remarks.error("out", f"within {settings.runs}: the site would be taken for runs")
+    _out_remarks(remarks, settings)
     first: dict[str, int] = {}
     for number, (board, held) in enumerate(zip(config.boards, folders, strict=True)):
         key = f"boards[{number}]"
@@ -85,6 +78,17 @@ def _config_remarks(settings: Settings, there: Known, folders: list[list[Path]])
         _deck_remarks(remarks, key, board, there, held)
     _title_remarks(remarks, config.boards)
     return remarks.findings()
+
+
+def _out_remarks(remarks: Remarks, settings: Settings) -> None:
+    out = settings.out.resolve()
+    for source in (settings.runs, settings.problems, settings.path):
+        if source.resolve().is_relative_to(out):
+            remarks.error("out", f"the site would be written over {source}")
+    if out.exists() and not out.is_dir():
+        remarks.error("out", f"{out} is a file; expected a folder, or a place for one")
+    if out.is_relative_to(settings.runs.resolve()):
+        remarks.error("out", f"within {settings.runs}: the site would be taken for runs")
 
 
 def _title_remarks(remarks: Remarks, boards: Sequence[BoardConfig]) -> None:
