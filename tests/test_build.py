@@ -331,6 +331,24 @@ def test_a_missing_runs_folder_is_named(tmp_path: Path, make_settings: MakeSetti
     ]
 
 
+def test_links_among_the_folders_of_runs_are_told(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[])
+    make_run(settings.runs / "demo")
+    elsewhere = make_run(tmp_path / "elsewhere" / "demo", model="other")
+    links = [settings.runs / "demo" / elsewhere.name, settings.runs / "linked"]
+    assert "a symbolic link" not in str(build(settings).findings)
+    for link in links:
+        link.symlink_to(elsewhere if link.name == elsewhere.name else elsewhere.parent)
+    for fresh in (False, False, True):
+        told = [one for one in build(settings, fresh=fresh).findings if "link" in one.message]
+        assert sorted(one.path for one in told) == sorted(map(str, links))
+    for link in links:
+        link.unlink()
+    assert "a symbolic link" not in str(build(settings).findings)
+
+
 def test_of_two_runs_of_one_id_the_first_is_shown_and_the_other_told(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:

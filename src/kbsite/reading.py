@@ -33,6 +33,7 @@ from kbsite.store.runs import (
     StoredRun,
     as_findings,
     is_partial,
+    linked_beside,
     read_floors,
     read_run,
     run_folders,
@@ -175,8 +176,10 @@ def _runs(
         findings.append(Finding(Severity.ERROR, str(folder), message))
         return
     seen: dict[str, Path] = {}
-    folders = hiding.folders if hiding else None
-    for path in run_folders(folder) if folders is None else folders:
+    held = hiding.folders if hiding else None
+    folders = [*run_folders(folder)] if held is None else held
+    findings += linked_beside(folder, folders)
+    for path in folders:
         try:
             stored = _run(path, most, hiding, known)
         except InvalidFileError as error:

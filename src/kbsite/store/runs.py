@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -158,6 +159,15 @@ def linked_runs(runs: Path) -> Iterator[Finding]:
             names.clear()
         names[:] = sorted(name for name in names if not name.startswith("."))
         yield from (linked(path) for name in names if (path := Path(above, name)).is_symlink())
+
+
+def linked_beside(runs: Path, folders: Iterable[Path]) -> Iterator[Finding]:
+    """The same for who knows where the folders of the runs are, and looks into none of them."""
+    for above in sorted({str(runs), *(os.path.dirname(folder) for folder in folders)}):  # noqa: PTH120 - there are thousands
+        # A folder that cannot be listed is told where its runs are looked for.
+        with suppress(OSError), os.scandir(above) as entries:
+            links = sorted(e.name for e in entries if e.is_symlink() and e.is_dir())
+            yield from (linked(Path(above, name)) for name in links if not name.startswith("."))
 
 
 def told_twice(first: Path) -> str:
