@@ -1,4 +1,4 @@
-"""Where a site does not keep what it says of its audits: runs that nobody read, unproven quotes.
+"""What a site leaves undone: audits that are due, quotes without proof, runs that no board takes.
 
 It is no fault of a file, so no page is left out for it; a strict build fails on it.
 """
