@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from kbsite.build import build
 from tests.browser.conftest import Open
+from tests.browser.waiting import wait_until
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -59,9 +60,13 @@ def test_lines_that_are_out_of_sight_are_not_laid_out(open_site: Open) -> None:
     seen, far = stretches.first.evaluate(HEIGHT), stretches.nth(LINES // 50).evaluate(HEIGHT)
 
     assert seen > 1.5 * far
-    page.keyboard.press("End")
-    last = stretches.last.element_handle()
-    page.wait_for_function("([held, far]) => held.offsetHeight > 1.5 * far", arg=[last, far])
+
+    def is_laid_out() -> bool:
+        # What comes into sight on the way is longer than it was taken to be: the end moves on.
+        page.keyboard.press("End")
+        return bool(stretches.last.evaluate(HEIGHT) > 1.5 * far)
+
+    wait_until(page, is_laid_out)
 
 
 def test_they_are_copied_and_found_by_the_browser(open_site: Open) -> None:

@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from kbsite.cli import kbsite
+from kbsite.store.files import folder_digest
 from kbsite.store.settings import CONFIG, Settings
 from tests.conftest import MakeRun, MakeSettings
 from tests.redaction.secrets import planted
@@ -36,7 +37,8 @@ def test_a_strict_build_fails_on_a_key_until_it_is_allowed(
 ) -> None:
     one = planted(1, "github")
     log = f"fine\n{one.secret}\n{planted(1, 'e-mail').text}\n".encode()
-    make_run(settings.runs / "demo", run_id="one", files={"check.log": log})
+    worked_on = folder_digest(settings.problems / "softmax")
+    make_run(settings.runs / "demo", run_id="one", files={"check.log": log}, problem_hash=worked_on)
     lax, strict = run(settings), run(settings, "--strict")
 
     assert (lax.exit_code, strict.exit_code) == (0, 1)
@@ -53,7 +55,8 @@ def test_a_strict_build_has_nothing_against_names_and_addresses(
     settings: Settings, make_run: MakeRun
 ) -> None:
     log = f"{planted(1, 'e-mail').text} {planted(1, 'home').text}\n".encode()
-    make_run(settings.runs / "demo", files={"check.log": log})
+    worked_on = folder_digest(settings.problems / "softmax")
+    make_run(settings.runs / "demo", files={"check.log": log}, problem_hash=worked_on)
     strict = run(settings, "--strict")
 
     assert strict.exit_code == 0

@@ -168,7 +168,7 @@ def test_a_defect_is_refused_for_what_it_is(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("stem", "old", "line"), [
-    ("reference", "    return {\"y\"", 18),
+    ("reference", "    return {\"y\"", 17),
     ("reference", "    x = normal(M, K)", 10),
     ("reference", "import torch\n", 3),
     ("baselines", "import torch\n", 3),
