@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -25,6 +26,12 @@ def run(settings: Settings, *options: str) -> Result:
     return CliRunner().invoke(kbsite, ["build", "--config", str(settings.path), *options])
 
 
+def audited(settings: Settings, make_run: MakeRun, files: dict[str, bytes], **about: Any) -> None:
+    """A run of which nothing is to be said but what its files hold."""
+    worked_on = folder_digest(settings.problems / "softmax")
+    make_run(settings.runs / "demo", files=files, audit={}, problem_hash=worked_on, **about)
+
+
 def allow(home: Path, **entry: str) -> None:
     """Add an entry to the list of what is no secret."""
     held = yaml.safe_load((home / CONFIG).read_text())
@@ -37,8 +44,7 @@ def test_a_strict_build_fails_on_a_key_until_it_is_allowed(
 ) -> None:
     one = planted(1, "github")
     log = f"fine\n{one.secret}\n{planted(1, 'e-mail').text}\n".encode()
-    worked_on = folder_digest(settings.problems / "softmax")
-    make_run(settings.runs / "demo", run_id="one", files={"check.log": log}, problem_hash=worked_on)
+    audited(settings, make_run, {"check.log": log}, run_id="one")
     lax, strict = run(settings), run(settings, "--strict")
 
     assert (lax.exit_code, strict.exit_code) == (0, 1)
@@ -55,8 +61,7 @@ def test_a_strict_build_has_nothing_against_names_and_addresses(
     settings: Settings, make_run: MakeRun
 ) -> None:
     log = f"{planted(1, 'e-mail').text} {planted(1, 'home').text}\n".encode()
-    worked_on = folder_digest(settings.problems / "softmax")
-    make_run(settings.runs / "demo", files={"check.log": log}, problem_hash=worked_on)
+    audited(settings, make_run, {"check.log": log})
     strict = run(settings, "--strict")
 
     assert strict.exit_code == 0
