@@ -30,7 +30,7 @@ TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -n
 # Hundreds of processes are started from these sources: each would compile them anew without it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: site test sources lint types layers budgets collected tests tests-in-browsers tests-of-the-rest tests-that-grade system browser bubblewrap compiler npm nu clis demo bench format clean
+.PHONY: site test sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
@@ -71,9 +71,6 @@ budgets: $(VENV)/dev.stamp
 # What pytest makes of asserts lies beside the tests then: its processes would all make it anew.
 collected: $(VENV)/dev.stamp
 	@$(BIN)/pytest --collect-only -qq >$(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 2; }
-
-tests: $(VENV)/dev.stamp system clis
-	@$(MAKE) --no-print-directory --keep-going tests-in-browsers tests-of-the-rest tests-that-grade
 
 # They wait for pictures, timers and processes: two for each core leave none of them at rest.
 TWO_A_CORE = --numprocesses $$((2 * $$(nproc))) --dist worksteal
