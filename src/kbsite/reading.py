@@ -33,7 +33,7 @@ from kbsite.store.runs import (
     StoredRun,
     as_findings,
     is_partial,
-    linked_beside,
+    linked_runs,
     read_floors,
     read_run,
     run_folders,
@@ -178,7 +178,7 @@ def _runs(
     seen: dict[str, Path] = {}
     held = hiding.folders if hiding else None
     folders = [*run_folders(folder)] if held is None else held
-    findings += linked_beside(folder, folders)
+    findings += linked_runs(folder, folders)
     for path in folders:
         try:
             stored = _run(path, most, hiding, known)

@@ -215,10 +215,15 @@ def test_run_folders_are_found_at_any_depth_in_order(tmp_path: Path, make_run: M
     (expected[1] / "files" / "away").mkdir(parents=True)
     (expected[1] / "files" / "away" / "link").symlink_to(tmp_path)
     (tmp_path / "runs" / "b" / "hard").symlink_to(tmp_path)
+    (tmp_path / "runs" / "c").mkdir()
+    (tmp_path / "runs" / "c" / "alone").symlink_to(expected[0])
     assert list(run_folders(tmp_path / "runs")) == expected
     assert list(run_folders(tmp_path / "none")) == []
-    told = {Path(one.path).relative_to(tmp_path): one.message for one in linked_runs(tmp_path)}
-    assert [*told] == [Path("runs/link"), Path("runs/loop"), Path("runs/b/hard")]
+    told = {
+        Path(one.path).relative_to(tmp_path): one.message
+        for one in linked_runs(tmp_path, run_folders(tmp_path))
+    }
+    assert [*map(str, told)] == ["runs/link", "runs/loop", "runs/b/hard", "runs/c/alone"]
     assert {*told.values()} == {"not read: a symbolic link; move or copy the folder here"}
 
 

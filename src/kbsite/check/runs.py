@@ -43,8 +43,9 @@ def runs_findings(runs: Path, there: Known, boards: Sequence[Path] = ()) -> Iter
     seen, first = {runs, *boards}, dict[str, Path]()
     for folder in dict.fromkeys([runs, *boards]):
         yield from floors_findings(folder, there)
-    yield from linked_runs(runs)
-    for folder in run_folders(runs):
+    folders = [*run_folders(runs)]
+    yield from linked_runs(runs, folders)
+    for folder in folders:
         if folder.parent not in seen:
             seen.add(folder.parent)
             yield from floors_findings(folder.parent, there)

@@ -6,7 +6,6 @@ One that cannot be used is named and left out; the others are imported all the s
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from kbsite.importers.transcript import copy
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.run import Run
 from kbsite.store.files import Refused, Stored, contents
-from kbsite.store.folders import new_run_folder
+from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 from kbsite.store.records import json_record
 from kbsite.store.runs import RUN, SOLUTION, TRANSCRIPT, as_findings, complete, run_folders
@@ -226,10 +225,8 @@ def _written(read: _Read, out: Path, board: str) -> Path:
     drove = model(result, told.shown)
     run_id = free_run_id(out, start, told.logs.harness, drove, result.problem)
     partial = new_run_folder(out, run_id)
-    try:
+    with filled(partial):
         for name, file in read.copies.items():
             copy(file.path, partial / name)
         run = run_of(result, told, run_id, board)
         return complete(partial, run, metrics(result, read.rewards))
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)

@@ -6,7 +6,6 @@ is named in the report, with what was made of it.
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
-from kbsite.store.folders import PARTIAL, new_run_folder
+from kbsite.store.folders import PARTIAL, filled, new_run_folder
 from kbsite.store.runs import AUDIT, FLOORS, MANIFEST, METRICS, RUN, complete
 from kbsite.store.writing import json_text, write_text
 
@@ -216,14 +215,10 @@ def _placed(out: Path, made: _Import, tally: _Tally) -> bool:
         tally.oddities.append(Oddity(file=unfinished.name, found=message, done=done))
         return False
     partial = new_run_folder(out, made.run.id)
-    try:
+    with filled(partial):
         for name, text in made.texts.items():
             write_text(partial / name, text)
         complete(partial, made.run, made.metrics)
-    except BaseException:
-        # Or the next import would meet it, and leave the run out.
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
     tally.written += 1
     return True
 

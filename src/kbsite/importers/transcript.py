@@ -5,7 +5,6 @@ Only here is a format told from a file's content: everywhere else a run says whi
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 import shutil
@@ -16,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from kbsite import harnesses
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import FULL, InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, Record, records
 from kbsite.importers.run_ids import board_name, free_run_id
@@ -26,7 +25,7 @@ from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
-from kbsite.store.folders import new_run_folder
+from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
 from kbsite.transcripts import transcript
@@ -113,18 +112,11 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
     copies = {f"{TRANSCRIPT}{file.name}": Path(file.path) for file in held}
     if beside.solution:
         copies[SOLUTION] = beside.solution
-    return _completed(new_run_folder(out, run_id), run, copies)
-
-
-def _completed(partial: Path, run: Run, copies: Mapping[str, Path]) -> Path:
-    try:
+    partial = new_run_folder(out, run_id)
+    with filled(partial):
         for name, source in copies.items():
             copy(source, partial / name)
         return complete(partial, run, None)
-    except BaseException:
-        # Nobody would go on with it: the next import of the same files would only meet it.
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def _refuse(beside: Beside) -> None:
@@ -180,13 +172,10 @@ def copy(source: Path, to: Path) -> None:
     try:
         shutil.copyfile(source, to)
     except OSError as error:
-        if error.errno in _OF_THE_COPY:
+        # It is the copy that cannot be written, though the system names the source first.
+        if error.errno in FULL:
             raise OSError(error.errno, error.strerror, str(to)) from error
         raise
-
-
-_OF_THE_COPY = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
-"""What goes wrong where a copy is written, though the system names the source first."""
 
 
 def told_seconds(shown: Transcript) -> float | None:

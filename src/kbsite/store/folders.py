@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from kbsite.errors import UsageError
@@ -58,6 +59,18 @@ def _appear(partial: Path, holds: Mapping[str, bytes]) -> None:
         if isinstance(error, OSError) and partial.exists():
             raise FileExistsError(partial) from error
         raise
+
+
+@contextmanager
+def filled(partial: Path) -> Iterator[None]:
+    """While this holds a run's folder is filled; what is not completed by then is removed.
+
+    Nobody would go on with it, and who makes the run anew would only meet it.
+    """
+    try:
+        yield
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def sync(folder: Path) -> None:

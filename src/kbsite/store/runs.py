@@ -152,22 +152,20 @@ def _folders(folder: Path, names: Mapping[str, bool]) -> list[Path]:
     return [folder / name for name in sorted(below, reverse=True)]
 
 
-def linked_runs(runs: Path) -> Iterator[Finding]:
-    """The links to folders where runs lie, outside of these: what they lead to is no run here."""
-    for above, names, _ in os.walk(runs):
-        if is_run(Path(above)):
-            names.clear()
-        names[:] = sorted(name for name in names if not name.startswith("."))
-        yield from (linked(path) for name in names if (path := Path(above, name)).is_symlink())
+def linked_runs(runs: Path, folders: Iterable[Path]) -> Iterator[Finding]:
+    """The links to folders where runs lie: what they lead to is no run here.
 
-
-def linked_beside(runs: Path, folders: Iterable[Path]) -> Iterator[Finding]:
-    """The same for who knows where the folders of the runs are, and looks into none of them."""
-    for above in sorted({str(runs), *(os.path.dirname(folder) for folder in folders)}):  # noqa: PTH120 - there are thousands
+    `folders` are those that `run_folders` gives: nobody looks into them.
+    """
+    theirs = set(map(str, folders))
+    waiting = [str(runs)]
+    while waiting:
         # A folder that cannot be listed is told where its runs are looked for.
-        with suppress(OSError), os.scandir(above) as entries:
-            links = sorted(e.name for e in entries if e.is_symlink() and e.is_dir())
-            yield from (linked(Path(above, name)) for name in links if not name.startswith("."))
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            shown = sorted((one for one in entries if one.name[0] != "."), key=lambda one: one.name)
+            yield from (linked(Path(e.path)) for e in shown if e.is_symlink() and e.is_dir())
+            below = (one.path for one in reversed(shown) if one.is_dir(follow_symlinks=False))
+            waiting += [path for path in below if path not in theirs]
 
 
 def told_twice(first: Path) -> str:
