@@ -1,11 +1,14 @@
-"""Make runs/demo: each CLI plays a script to its end, in real runs in the real sandbox.
+"""Make runs/demo and runs/kernels: CLIs play scripts, in real runs in the real sandbox.
 
-    python scripts/demo_runs.py [--out FOLDER] [--only claude codex claude/cut] [--again]
+    python scripts/demo_runs.py [--only claude codex claude/cut] [--again]
+    python scripts/demo_runs.py --gpu UUID [--hardware h200-sxm] [--only claude/mrope]
 
-One more session is cut by its deadline while a command runs. A run that is there is not made again;
-`--again` puts another in its place, without the old one's audit, which was of another session. No
-run gets there that ended otherwise than it has to, that `kbsite check` finds something wrong with,
-or that names a folder, the host or a user of this machine. The exit code is 1 if one is missing.
+Each CLI plays the same script to its end, and one more session is cut by its deadline while a
+command runs. With a GPU, two CLIs write kernels on it instead: `kbsite bench grade` grades these.
+A run that is there is not made again; `--again` puts another in its place, without the old one's
+grade and audit, which were of another session. No run gets there that ended otherwise than it has
+to, that `kbsite check` finds something wrong with, or that names a folder, the host or a user of
+this machine. The exit code is 1 if one is missing.
 """
 
 from __future__ import annotations
@@ -42,9 +45,16 @@ from kbsite.store.files import contents  # noqa: E402
 from kbsite.store.folders import sync  # noqa: E402
 from kbsite.store.runs import AUDIT, StoredRun, read_run, run_folders  # noqa: E402
 
-OUT = ROOT / "runs" / "demo"
-MODEL, PROBLEM, CUT = "scripted", "add", "cut"
+OUT = ROOT / "runs"
+DEMO, KERNELS = "demo", "kernels"
+"""The boards."""
+
+SCRIPTS = Path(__file__).parent / "demo"
+"""What is played on a GPU."""
+
+MODEL, CUT, STALE = "scripted", "cut", "stale"
 NOTE = "The CLI and its tool calls are real; the model's turns were a script."
+STALE_NOTE = f"{NOTE} It cheats, to show what comes of that."
 CUT_NOTE = f"{NOTE} It asks for a command that outlasts the budget, to show a session that was cut."
 LIMITS = SessionLimits(look_seconds=0.05)
 """Scripted models write the next version at once, and a reader wants to see both."""
@@ -62,6 +72,8 @@ class Session:
 
     harness: str
     script: str = "main"
+    board: str = DEMO
+    problem: str = "add"
     variant: str | None = None
     budget_seconds: float = 120.0
     end_reason: str = "finished"
@@ -70,7 +82,13 @@ class Session:
     @property
     def name(self) -> str:
         """What --only calls it."""
-        return f"{self.harness}/{self.variant}" if self.variant else self.harness
+        parts = (self.harness, self.problem if self.board == KERNELS else None, self.variant)
+        return "/".join(part for part in parts if part)
+
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether its agent works on a GPU."""
+        return self.board == KERNELS
 
 
 HARNESSES = ("claude", "codex", "opencode", "gemini", "qwen", "kimi-code", "kimi-cli")
@@ -80,28 +98,58 @@ SESSIONS = (
         harness="claude", script="longtool", variant=CUT,
         end_reason="budget", note=CUT_NOTE,
     ),
+    *(
+        Session(
+            harness=harness, script=script, board=KERNELS, problem=problem,
+            variant=variant, budget_seconds=900.0, note=STALE_NOTE if variant else NOTE,
+        )
+        for harness, problem, script, variant in (
+            ("claude", "kahan_softmax", "softmax", None),
+            ("claude", "mrope", "rotary", None),
+            ("codex", "kahan_softmax", "softmaxtorch", None),
+            ("codex", "vector_add", "vectors", None),
+            ("codex", "vector_add", "stale", STALE),
+        )
+    ),
 )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What sessions get of this machine besides its processors."""
+
+    gpu: str | None = None
+    """The UUID of a GPU."""
+    hardware: str | None = None
+    """What it is: a file of bench/hardware."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Make the runs that are missing, and print the table of all; the exit code."""
     names = [one.name for one in SESSIONS]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=OUT, help="the folder of the boards")
     parser.add_argument("--only", nargs="*", choices=names, default=names, metavar="SESSION")
     parser.add_argument("--again", action="store_true", help="make also those that are there")
+    parser.add_argument("--gpu", metavar="UUID", help="make those that need a GPU, on this one")
+    parser.add_argument("--hardware", default="h200-sxm", help="what the GPU is")
     given = parser.parse_args(words)
+    machine = Machine(gpu=given.gpu, hardware=given.hardware if given.gpu else None)
     console = Console(stderr=True)
     held = made(given.out)
     wanted = [
-        one for one in SESSIONS if one.name in given.only and (given.again or one.name not in held)
+        one
+        for one in SESSIONS
+        if one.name in given.only
+        and one.needs_gpu == bool(given.gpu)
+        and (given.again or one.name not in held)
     ]
     failed: dict[str, str] = {}
-    with serve(load_scripts()) as server:
+    with serve((*load_scripts(), *load_scripts(SCRIPTS))) as server:
         for one in wanted:
             console.print(f"{one.name} ...")
             try:
-                folder = play(one, server, given.out)
+                folder = play(one, server, given.out / one.board, machine)
             except KbsiteError as error:
                 failed[one.name] = str(error)
             else:
@@ -119,16 +167,20 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def made(out: Path) -> dict[str, StoredRun]:
     """The runs that are there, by the names of their sessions."""
-    runs = [read_run(folder) for folder in run_folders(out)] if out.is_dir() else []
+    boards = [out / board for board in (DEMO, KERNELS)]
+    runs = [read_run(folder) for board in boards if board.is_dir() for folder in run_folders(board)]
     told = {
-        Session(harness=one.run.harness, variant=one.run.variant).name: one
+        Session(
+            harness=one.run.harness, board=one.run.board, problem=one.run.problem,
+            variant=one.run.variant,
+        ).name: one
         for one in runs
         if one.run.model == MODEL and one.run.provider == MODEL
-    }
+    }  # fmt: skip
     return {one.name: told[one.name] for one in SESSIONS if one.name in told}
 
 
-def play(one: Session, server: Server, out: Path) -> Path:
+def play(one: Session, server: Server, out: Path, machine: Machine = Machine()) -> Path:
     """Let a CLI play a script, and put the run among the others; its folder.
 
     MachineError says what is wrong with a run that cannot go there.
@@ -138,7 +190,7 @@ def play(one: Session, server: Server, out: Path) -> Path:
     while any(out.glob(f"{datetime.now(UTC):%Y%m%d_%H%M%S}_*")):
         sleep(0.1)
     with TemporaryDirectory(dir=out, prefix=".making-") as name:
-        ended = run(job(one, server, Path(name)), lambda _: None, Event())
+        ended = run(job(one, server, Path(name), machine), lambda _: None, Event())
         if ended.reason != one.end_reason:
             said = f"{one.name} ended with {ended.reason}, not {one.end_reason}: {ended.detail}"
             raise MachineError(said)
@@ -150,7 +202,7 @@ def play(one: Session, server: Server, out: Path) -> Path:
     return folder
 
 
-def job(one: Session, server: Server, runs: Path) -> Job:
+def job(one: Session, server: Server, runs: Path, machine: Machine = Machine()) -> Job:
     """All that a run needs; MachineError where its CLI is not installed."""
     clis = default_prefix(ROOT)
     program = programs(clis).get(one.harness)
@@ -159,8 +211,9 @@ def job(one: Session, server: Server, runs: Path) -> Job:
         raise MachineError(f"{said} {one.harness}")
     provider = scripted_provider(server.url, one.name.replace("/", "-"), one.script)
     order = Order(
-        board=OUT.name, problem=PROBLEM, harness=one.harness, model=MODEL, provider=MODEL,
+        board=one.board, problem=one.problem, harness=one.harness, model=MODEL, provider=MODEL,
         variant=one.variant, budget_seconds=one.budget_seconds,
+        gpu=machine.gpu, hardware=machine.hardware,
     )  # fmt: skip
     return Job(
         order=order,

@@ -178,13 +178,23 @@ def _asked(bait: Bait, box: Box) -> dict[str, object]:
         "port": bait.port,
         "abstract": bait.abstract,
         "shm_key": bait.shm_key,
-        "devices": [f"/dev/{name}" for name in (*NODES, *(_PTMX if box.terminals else ()))],
+        "devices": [
+            *(f"/dev/{name}" for name in (*NODES, *(_PTMX if box.terminals else ()))),
+            *_given_nodes(box),
+        ],
         "interfaces": box.interfaces,
         "given": _GIVEN if box.writable else None,
         "folders": [str(path) for path in (*box.writable, SCRATCH)],
         "listen": box.listen,
         "token": bait.abstract,
     }
+
+
+def _given_nodes(box: Box) -> Iterator[str]:
+    """The devices that a box was given, a GPU's say; of folders those within."""
+    for path in box.devices:
+        inside = path.rglob("*") if path.is_dir() else [path]
+        yield from (str(node) for node in inside if not node.is_dir())
 
 
 def _own_user(started: Sandboxed) -> Claim:

@@ -99,18 +99,49 @@ def test_hardware_names_lead_out_of_no_folder() -> None:
         check_hardware("h200-sxm", gpu=False)
 
 
-def test_what_a_run_records_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_run_records_of_its_machine() -> None:
     told = host(None)
     assert told.cpu
     assert told.os is not None
     assert "Linux" in told.os
     assert (told.gpu, told.cuda, told.driver) == (None, None, None)
-    versions = {"torch": "2.9.1+cu128", "triton": "3.5.0"}
+
+
+def _torch_says(folder: Path, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a torch be found whose own file says so, and that is installed as 2.9.1."""
+    package = folder / "torch"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('nobody asked for it to be loaded')")
+    (package / "version.py").write_text(told)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    versions = {"torch": "2.9.1", "triton": "3.5.0"}
     monkeypatch.setattr(hosts, "_version", versions.get)
+
+
+@pytest.mark.parametrize(
+    ("told", "torch", "cuda"),
+    [
+        ("__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\n", "2.9.1+cu128", "12.8"),
+        ("__version__ = '2.9.1+cpu'\ncuda: Optional[str] = None\n", "2.9.1+cpu", None),
+        ("__version__ = '2.9.1'\ncuda = '13.0'\n", "2.9.1", "13.0"),
+        ("made by hand: no Python", "2.9.1", None),
+    ],
+)
+def test_what_torch_was_built_for_is_what_its_own_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, torch: str, cuda: str | None
+) -> None:
+    _torch_says(tmp_path, told, monkeypatch)
     with_gpu = host(Gpu(name="NVIDIA H200", memory_bytes=5, driver="580.1", devices=()))
-    assert (with_gpu.gpu, with_gpu.cuda, with_gpu.torch) == ("NVIDIA H200", "12.8", "2.9.1+cu128")
+    assert (with_gpu.gpu, with_gpu.torch, with_gpu.cuda) == ("NVIDIA H200", torch, cuda)
+    assert host(None).cuda is None
+
+
+def test_a_machine_without_torch_records_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "find_spec", lambda _: None)
     monkeypatch.setattr(hosts, "_version", lambda _: None)
-    assert host(Gpu(name="x", memory_bytes=5, driver="1", devices=())).cuda is None
+    bare = host(Gpu(name="x", memory_bytes=5, driver="1", devices=()))
+    assert (bare.torch, bare.cuda) == (None, None)
 
 
 def test_the_supervisor_needs_no_torch() -> None:

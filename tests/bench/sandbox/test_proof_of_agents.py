@@ -72,6 +72,15 @@ def test_agents_boxes_of_the_callers_own_user_are_one_level_lower(
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_device_that_was_given_is_no_device_too_many(sandbox: Sandbox, tmp_path: Path) -> None:
+    # As a GPU's are; a terminal is on every machine.
+    given = replace(agents(tmp_path), devices=(Path("/dev/tty"),))
+    proven = self_test(sandbox, like=given)
+    (told,) = (claim for claim in proven.claims if claim.name == "devices")
+    assert told.held, told.seen
+
+
+@pytest.mark.usefixtures("quick")
 def test_without_a_sandbox_an_agents_box_keeps_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one:
         port = one.getsockname()[1]
