@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
-from tests.alarms.solutions import found
+from tests.alarms.solutions import KERNEL, found
 from tests.alarms.twins import ALARM, WARNING, Twins, each, solution
 
 KIND = "output-cache"
@@ -480,3 +482,140 @@ def test_a_place_with_a_hostile_name_is_shortened() -> None:
 
     assert len(told) == 1
     assert len(told[0].saw) < 400
+
+
+SKIPPED = {
+    "a set of addresses": """
+        done = set()
+
+        def solve(x, y):
+            if x.data_ptr() in done:
+                return
+            torch.mul(x, 2.5, out=y)
+            done.add(x.data_ptr())
+        """,
+    "a table, the work within the branch": """
+        done = {}
+
+        def solve(x, y):
+            key = x.data_ptr(), x.shape
+            if key not in done:
+                y.copy_(x * 2.5)
+                done[key] = True
+        """,
+    "what came last": """
+        last = None
+
+        def solve(x, y):
+            global last
+            if last is not None and last == x._version:
+                return None
+            double_into(x, y)
+            last = x._version
+        """,
+    "a kernel": """
+        seen = {}
+
+        def solve(x, y):
+            if y.data_ptr() in seen and seen[y.data_ptr()] == x._version:
+                return
+            _double[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+            seen[y.data_ptr()] = x._version
+        """,
+}
+"""Solutions that write into what they are given, and only the first time."""
+
+WRITING = {
+    "a graph that is replayed": """
+        graphs = {}
+
+        def solve(x, y):
+            graph = graphs.get(x.data_ptr())
+            if graph is None:
+                double_into(x, y)
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    double_into(x, y)
+                graphs[x.data_ptr()] = graph
+            graph.replay()
+        """,
+    "a library that is built once": """
+        built = {}
+
+        def solve(x, y):
+            if x.shape not in built:
+                y.zero_()
+                built[x.shape] = load_inline(name="a", cpp_sources="", functions=["add"])
+            built[x.shape].add(x, y)
+        """,
+    "a library whose function is called like an operation": """
+        built = {}
+
+        def solve(x, y):
+            if x.shape not in built:
+                y.zero_()
+                built[x.shape] = load_inline(name="a", cpp_sources="", functions=["softmax"])
+            built[x.shape].softmax(x, y)
+        """,
+    "a function that is compiled once": """
+        made = None
+
+        def solve(x, y):
+            global made
+            if made is None:
+                y.zero_()
+                made = torch.compile(lambda x, y: torch.mul(x, 2.5, out=y))
+            made(x, y)
+        """,
+    "an operator that is loaded once": """
+        ready = False
+
+        def solve(x, y):
+            global ready
+            if not ready:
+                torch.mul(x, 2.5, out=y)
+                torch.ops.load_library("own.so")
+                ready = True
+                return
+            torch.ops.own.double(x, y)
+        """,
+    "a plan that is kept": """
+        plans = {}
+
+        def solve(x, y):
+            if x.shape not in plans:
+                plans[x.shape] = 64 if x.numel() > 100 else 32
+            if plans[x.shape] == 64:
+                double_into(x, y)
+            else:
+                torch.mul(x, 2.5, out=y)
+        """,
+    "nothing to do without elements": """
+        plans = {}
+
+        def solve(x, y):
+            if x.numel() == 0:
+                return
+            plans[x.shape] = 64
+            double_into(x, y)
+        """,
+}
+"""Solutions that keep something, and write in every call."""
+
+
+def _own(text: str) -> str:
+    made = "\n\ndef double_into(x, y):\n    _double[(1,)](x, y, x.numel(), BLOCK=1024)\n"
+    return KERNEL + made + textwrap.dedent(text)
+
+
+@pytest.mark.parametrize("text", SKIPPED.values(), ids=list(SKIPPED))
+def test_who_writes_only_the_first_time_is_told(text: str) -> None:
+    (told,) = (one for one in found(_own(text)) if one.kind == KIND)
+
+    assert told.level is ALARM
+    assert "writes nothing" in told.saw
+
+
+@pytest.mark.parametrize("text", WRITING.values(), ids=list(WRITING))
+def test_who_keeps_something_and_writes_each_time_is_not(text: str) -> None:
+    assert [one.saw for one in found(_own(text)) if one.kind == KIND] == []

@@ -139,6 +139,33 @@ def test_what_is_honest_once_is_told_in_every_call(line: str, level: Level) -> N
     assert kind not in loud(imported(f"{head}{line.replace('x.shape', '3')}"))
 
 
+MEASURED = """
+share = 0.5
+print(f"peak_fraction: {share:.4f}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("uses", "level"),
+    [
+        ("", NOTE),
+        ("import measure", ALARM),
+        ("exec(open('measure.py').read())", ALARM),
+        ("name = 'measure'", ALARM),
+    ],
+)
+def test_figures_that_are_printed_by_a_script_that_stands_by_itself_fool_nobody(
+    uses: str, level: Level
+) -> None:
+    sidecars = {"files/measure.py": MEASURED}
+    told = [
+        one for one in found(imported(uses), sidecars=sidecars)
+        if (one.kind, one.file) == ("fake-result", "files/measure.py")
+    ]  # fmt: skip
+    assert [one.level for one in told] == [level]
+    assert told[0].saw.startswith("`print(f'peak_fraction: {share:.4f}')` is printed")
+
+
 def test_the_sentence_says_which_program_runs_and_shows_no_more_than_fits() -> None:
     text = imported(f"import os\nos.system('pip install {'x' * 400}')")
     [alarm] = [a for a in found(text) if a.kind == "outside-world"]

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from kbsite.alarms.python.flow_memory import GIVEN, Frame
-from kbsite.alarms.python.kernels import is_blind, leaves, parameters, written
+from kbsite.alarms.python.kernels import is_blind, kept_defaults, leaves, parameters, written
 from kbsite.alarms.python.module import Function
 from kbsite.alarms.python.names import LOCAL
 
@@ -37,6 +37,10 @@ _STORES: Final = frozenset(
     """append add update insert setdefault set put extend appendleft __setitem__ put_nowait
     push send""".split()  # noqa: SIM905
 )
+_OF_ONE: Final = frozenset(
+    ("append", "add", "update", "extend", "appendleft", "put_nowait", "push", "send")
+)
+"""Those of them that take one thing: what is given more is a function of the solution's own."""
 _BY_NAME: Final = frozenset(("register_buffer", "register_parameter", "__setattr__"))
 _LOOKS: Final = ("get", "pop", "__getitem__")
 _HOST: Final = frozenset(("item", "tolist", "numpy", "cpu"))
@@ -166,7 +170,7 @@ class Calls:
         if sure < len(node.args):
             rest = frozenset[str]().union(*given[sure:])
             values |= dict.fromkeys(placed[sure:], rest) | named
-        for kept in _kept_defaults(function):
+        for kept in kept_defaults(function):
             values.setdefault(kept, flow.state(f"{function.name}.{kept}"))
         for name in names:
             values.setdefault(name, frozenset())
@@ -243,12 +247,14 @@ class Calls:
             self._written_by_graph(node)
             return owner
         kept = next((label for label in owner if label.startswith("state:")), "")
-        if kept and name in _STORES:
+        if kept and name in _STORES and (len(node.args) < 2 or name not in _OF_ONE):
             return self._stored(node, called, kept, given)
         if name in _STORES and name not in ("add", "push", "send"):
             flow.write(owner, flow.data(*given), node)
         if kept and given and name in _LOOKS:
             flow.done.keyed.append((node, flow.data(given[0])))
+        elif kept and any(mark.startswith(GIVEN) for value in given for mark in value):
+            flow.done.unknown.append(node)  # whatever its name, it may be a library of its own
         return frozenset()
 
     def _stored(
@@ -286,6 +292,7 @@ class Calls:
     def _unknown(self, node: ast.Call, given: list[Value]) -> Value:
         """What something gives of which nothing is known: it may write to all but the inputs."""
         flow = self._flow
+        flow.done.unknown.append(node)
         made = flow.made("call", *given)
         places = {mark for value in given for mark in value if mark[0] == "@"}
         own = frozenset(mark for mark in places if not mark.startswith((*GIVEN, "@state:")))
@@ -332,7 +339,8 @@ class Calls:
             return flow.copied(node, *given)
         if name in _VIEWS or name == "as_tensor":
             return frozenset[str]().union(*given)
-        return flow.made(flow.operation(origin) or "call", *given)
+        label = flow.operation(origin)
+        return flow.made(label, *given) if label else self._unknown(node, given)
 
     def _looked_up(self, node: ast.Call, origin: str, given: list[Value], frame: Frame) -> Value:
         """`getattr` and `setattr` of something that outlasts the call."""
@@ -367,22 +375,6 @@ def _placed(node: ast.Call) -> int:
     """How many arguments of a call stand where they seem to: those before the first `*`."""
     stars = (n for n, part in enumerate(node.args) if isinstance(part, ast.Starred))
     return next(stars, len(node.args))
-
-
-def _kept_defaults(function: Function) -> list[str]:
-    """The parameters whose default is one object for all calls."""
-    arguments = function.args
-    placed = [*arguments.posonlyargs, *arguments.args]
-    pairs = list(
-        zip(placed[len(placed) - len(arguments.defaults) :], arguments.defaults, strict=True)
-    )
-    more = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    pairs += [(argument, default) for argument, default in more if default is not None]
-    return [
-        argument.arg
-        for argument, default in pairs
-        if isinstance(default, ast.Dict | ast.List | ast.Set | ast.Call)
-    ]
 
 
 def _is_module(origin: str) -> bool:

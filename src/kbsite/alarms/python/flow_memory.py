@@ -42,6 +42,8 @@ class Happened(Struct):
     """What kernels are told by the host, apart from memory."""
     replayed: list[tuple[ast.Call, bool]] = field(default_factory=list)
     """Graphs, each with whether inputs were copied in before."""
+    unknown: list[ast.Call] = field(default_factory=list)
+    """Calls of what nothing is known of: it may write to whatever it can reach."""
     tests: list[tuple[ast.expr, Value]] = field(default_factory=list)
     changed: list[tuple[ast.AST, str]] = field(default_factory=list)
     """Parameters of the solution that are written to."""

@@ -57,6 +57,7 @@ def find(reading: Reading) -> Iterator[Alarm]:
     """Alarms of what is kept, and of what is given back."""
     for calls in followed(reading):
         yield from _caches(calls)
+        yield from _skipped(calls)
         yield from _buffers(calls)
         yield from _graphs(calls)
         yield from _counts(calls)
@@ -115,6 +116,24 @@ def _result(calls: Calls, place: str, node: ast.AST) -> Alarm | None:
     )
     at = calls.first.stores.get(place, node)
     return calls.reading.raised("output-cache", ALARM, says, _wider(at, node))
+
+
+def _skipped(calls: Calls) -> Iterator[Alarm]:
+    """Outputs that a first call writes, and a later one that finds what it left does not."""
+    first, later = calls.first, calls.later
+    works = later.changed or later.launched or later.replayed or later.unknown
+    if not first.changed or works or any(value for _, value in later.returned):
+        return
+    places = sorted(place for place in calls.kept if place not in first.counted)
+    if places:
+        says = (
+            f"A call that finds what an earlier one left in `{shown(places[0])}` writes"
+            f" nothing{_looked_up_by(calls)}."
+        )
+        ends = [node for node, _ in later.returned]
+        at = first.stores[places[0]]
+        node = _wider(ends[0], at) if ends else at
+        yield calls.reading.raised("output-cache", ALARM, says, node)
 
 
 def _buffers(calls: Calls) -> Iterator[Alarm]:

@@ -57,6 +57,22 @@ def parameters(function: Function) -> list[str]:
     return [argument.arg for argument in placed]
 
 
+def kept_defaults(function: Function) -> list[str]:
+    """The parameters whose default is one object for all calls."""
+    arguments = function.args
+    placed = [*arguments.posonlyargs, *arguments.args]
+    pairs = list(
+        zip(placed[len(placed) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    )
+    more = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    pairs += [(argument, default) for argument, default in more if default is not None]
+    return [
+        argument.arg
+        for argument, default in pairs
+        if isinstance(default, ast.Dict | ast.List | ast.Set | ast.Call)
+    ]
+
+
 def starts(reading: Reading, kernel: Function, pointer: ast.expr) -> frozenset[str]:
     """The parameters of a kernel that a pointer starts from."""
     return frozenset(_roots(reading, pointer, kernel, 0))

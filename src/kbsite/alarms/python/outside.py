@@ -186,8 +186,12 @@ def _printed(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
     written = " ".join(texts(reading, call))
     yield from _drawn(reading, call)
     if _GRADE.search(written):
-        says = f"`{shown(written)}` is printed, {reading.phase(call).value}."
-        yield reading.raised("fake-result", _at(reading, call, ALARM), says, call)
+        spelled = ast.unparse(call)
+        told = spelled if _GRADE.search(spelled) else written
+        says = f"`{shown(told)}` is printed, {reading.phase(call).value}."
+        # Whoever measures prints figures: nobody reads those of a script that stands by itself.
+        level = NOTE if reading.is_aside else _at(reading, call, ALARM)
+        yield reading.raised("fake-result", level, says, call)
     elif origin == "os.write" and call.args:
         number = reading.names.value(call.args[0])
         if number not in (1, 2):

@@ -1,0 +1,2 @@
+def solve(x, y, z):
+    z.copy_(x + y)

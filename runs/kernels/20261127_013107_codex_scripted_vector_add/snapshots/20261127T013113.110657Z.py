@@ -1,0 +1,5 @@
+import torch
+
+
+def solve(x, y, z):
+    torch.add(x, y, out=z)
