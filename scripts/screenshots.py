@@ -51,13 +51,13 @@ def main(out: Path = OUT) -> None:
 
 
 def shots(site: Path) -> Iterator[Shot]:
-    """What is shown: the board, one run from two places, two runs side by side, lists, rules."""
-    runs = sorted(path.parent for path in site.glob("runs/*/index.html"))
-    # The run of Claude Code that says most; the other one was killed after its first call.
-    claude = max((run for run in runs if "_claude_" in run.name), key=_size).name
-    codex = next(run.name for run in runs if "_codex_" in run.name)
-    yield Shot("board", "demo/index.html")
+    """What is shown: the board, one run from three places, two runs, lists, rules."""
+    kernels = sorted(path.parent.name for path in site.glob("runs/*_kahan_softmax/index.html"))
+    claude = next(run for run in kernels if "_claude_" in run)
+    codex = next(run for run in kernels if "_codex_" in run)
+    yield Shot("board", "kernels/index.html")
     yield Shot("run", f"runs/{claude}/index.html")
+    yield Shot("trajectory", f"runs/{claude}/index.html", "#trajectory")
     yield Shot("transcript", f"runs/{claude}/index.html", "ol.steps > .is-edit")
     yield Shot("compare", f"compare/index.html?runs={claude},{codex}")
     yield Shot("runs", "runs/index.html")
@@ -65,10 +65,6 @@ def shots(site: Path) -> Iterator[Shot]:
     yield Shot("audits", "audits/index.html")
     yield Shot("methodology", "methodology/index.html", "#caught-title")
     yield Shot("hardware", "hardware/h200-sxm/index.html")
-
-
-def _size(run: Path) -> int:
-    return (run / "run.md").stat().st_size
 
 
 def _taken(browser: Browser, site: Path, shot: Shot, out: Path) -> Iterator[Path]:

@@ -18,8 +18,8 @@ from kbsite.store.runs import AUDIT, StoredRun, read_run, run_folders
 from kbsite.store.settings import CONFIG, read_settings
 
 ROOT = Path(__file__).parents[1]
-DEMO = ROOT / "runs" / "demo"
-FOLDERS = [folder for folder in run_folders(DEMO) if (folder / AUDIT).exists()]
+BOARDS = [ROOT / "runs" / board for board in ("demo", "kernels")]
+FOLDERS = [folder for board in BOARDS for folder in run_folders(board) if (folder / AUDIT).exists()]
 QUOTES = [
     pytest.param(folder, number, id=f"{folder.name}-{number}")
     for folder in FOLDERS
@@ -37,7 +37,7 @@ def audit_of(stored: StoredRun) -> Audit:
 def test_nothing_is_wrong_with_the_runs_of_the_repository() -> None:
     settings = read_settings(ROOT / CONFIG)
 
-    assert [finding.text for finding in check([settings.runs / "demo"], settings)] == []
+    assert [finding.text for finding in check(BOARDS, settings)] == []
 
 
 def test_two_runs_are_audited_with_quotes_of_every_kind() -> None:
@@ -89,7 +89,7 @@ def broken(
     folder: Path, number: int, scratch: Path, change: Callable[[dict[str, Any]], None]
 ) -> list[Finding]:
     """What is found in a copy of a run, one of whose quotes was changed."""
-    copy = scratch / "demo" / folder.name
+    copy = scratch / folder.parent.name / folder.name
     shutil.copytree(folder, copy)
     held = yaml.safe_load((copy / AUDIT).read_text("utf-8"))
     change(held["quotes"][number])
