@@ -127,6 +127,21 @@ def test_the_score_chart_shows_each_kind_of_point() -> None:
     assert [e.get("data-anchor") for e in shapes(chart, "chart-pass")] == ["L14"]
 
 
+def _graded_at(chart: Chart) -> float:
+    (mark,) = shapes(chart, "chart-graded")
+    return float(str(mark.get("d")).split()[0][1:])
+
+
+def test_a_budget_that_was_hardly_used_does_not_press_the_session_together() -> None:
+    near, far = (score(session().trajectory(graded(0.35), budget=n)) for n in (200, 45 * 60))
+    assert len(shapes(near, "chart-budget")) == 1
+    assert shapes(far, "chart-budget") == []
+    assert "budget: 45:00 →" in "".join(parsed(far.svg).itertext())
+    assert "The budget of 45:00 ends far to the right of it." in far.svg
+    first, last = (_graded_at(chart) for chart in (near, far))
+    assert last > first > 0
+
+
 def test_the_tokens_climb_to_what_was_used_and_end_in_the_cost() -> None:
     chart = score_chart(session().trajectory(graded(0.35), budget=120), href, cost="$4.10")
     assert chart is not None

@@ -58,6 +58,10 @@ _MANY = 60
 
 _LONGEST_BUDGET = 366 * 86400
 
+_FAR = 3
+"""Times the length of a session from which its budget lies beyond the picture: what was done in a
+minute of 45 would stand in one place."""
+
 
 def score_chart(
     trajectory: Trajectory,
@@ -99,6 +103,11 @@ class _Plot(Struct, frozen=True):
     timed: bool
     budget: float | None
 
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the budget ends where nothing is drawn any more."""
+        return self.budget is not None and self.budget > self.x.high
+
 
 def _plot(trajectory: Trajectory) -> _Plot:
     points = trajectory.points
@@ -106,7 +115,9 @@ def _plot(trajectory: Trajectory) -> _Plot:
     timed = len(times) == len(points)
     budget = _budget_shown(trajectory) if timed else None
     if timed:
-        width, count = steps_of_time(max([*times, budget or 0]))
+        last = max(times, default=0.0)
+        near = budget if budget and (budget <= _FAR * last or not last) else 0
+        width, count = steps_of_time(max(last, near))
         names = [clock(width * n) for n in range(count + 1)]
     else:
         # Without times the points stand in their order.
@@ -171,7 +182,10 @@ def _tokens(plot: _Plot, cost: str) -> Iterator[Markup]:
 
 
 def _budget(plot: _Plot) -> Iterator[Markup]:
-    if plot.budget is not None:
+    if plot.budget is not None and plot.is_beyond:
+        told = f"budget: {clock(plot.budget)} →"
+        yield label(told, plot.x.end - 4, plot.y.end + 10, anchor="end")
+    elif plot.budget is not None:
         x = plot.x.at(plot.budget)
         yield line((x, x), (plot.y.start, plot.y.end), "chart-budget")
         yield label("budget", x - 4, plot.y.end + 10, anchor="end")
@@ -239,6 +253,8 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
         told.append(f"The main agent sent and got {amount(sent)} tokens.")
     if plot.points[-1].score is not None:
         told.append(f"The grade is {plot.points[-1].score:.4g}.")
+    if plot.budget is not None and plot.is_beyond:
+        told.append(f"The budget of {clock(plot.budget)} ends far to the right of it.")
     if not plot.timed:
         told.append("The transcript tells no times: the points stand in their order.")
     return " ".join(told)
