@@ -57,7 +57,7 @@ def demo(out: Path, *words: str) -> int:
 
 
 def names(out: Path) -> list[str]:
-    return sorted(path.name for path in out.iterdir())
+    return sorted(path.name for path in (out / DEMO.DEMO).iterdir())
 
 
 def test_a_run_that_is_there_stays_until_another_one_is_wanted(
@@ -67,18 +67,19 @@ def test_a_run_that_is_there_stays_until_another_one_is_wanted(
     assert demo(tmp_path) == 0
     (first,) = names(tmp_path)
     assert first in capsys.readouterr().out
-    told = read_run(tmp_path / first).run
+    folder = tmp_path / DEMO.DEMO
+    told = read_run(folder / first).run
     assert (told.harness, told.model, told.board, told.problem) == (
         "claude", "scripted", "demo", "add",
     )  # fmt: skip
     assert told.notes == (DEMO.NOTE,)
-    (tmp_path / first / AUDIT).write_text("verdict: clean\n")
+    (folder / first / AUDIT).write_text("verdict: clean\n")
     assert demo(tmp_path) == 0
     assert names(tmp_path) == [first]
     assert demo(tmp_path, "--again") == 0
     (second,) = names(tmp_path)
     assert second != first
-    assert not (tmp_path / second / AUDIT).exists(), "it was of another session"
+    assert not (folder / second / AUDIT).exists(), "it was of another session"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,8 @@ def test_a_run_of_the_repository_was_made_by_the_runner_in_a_sandbox(name: str) 
     assert told.origin is None, "it was not imported"
     assert told.git_commit
     assert told.harness_version
-    assert told.sandbox == "bubblewrap (L3)"
+    # Where a GPU was to be had, the other sandbox was not installed.
+    assert told.sandbox == f"{'namespaces' if told.board == DEMO.KERNELS else 'bubblewrap'} (L3)"
     assert told.usage_source is not None
     assert told.usage_source.endswith("the CLI's own log says the same")
     assert told.notes[0].startswith(DEMO.NOTE)
@@ -180,5 +182,29 @@ def test_what_is_looked_for_would_be_found() -> None:
 
 
 def test_the_runs_of_the_repository_are_small() -> None:
-    sizes = [file.size for stored in HELD.values() for file in stored.files]
-    assert sum(sizes) < DEMO.MOST_BYTES
+    found = DEMO.sizes(HELD)
+    assert set(found) == {DEMO.DEMO, DEMO.KERNELS}
+    assert max(found.values()) < DEMO.MOST_BYTES
+
+
+def test_without_a_gpu_the_sessions_that_need_one_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(DEMO, "programs", lambda _: {})
+    wanted = ["claude/mrope", "codex/vector_add/stale"]
+    assert DEMO.main(["--out", str(tmp_path), "--only", *wanted]) == 0
+    assert list(tmp_path.iterdir()) == []
+    assert DEMO.main(["--out", str(tmp_path), "--only", *wanted, "--gpu", "GPU-0"]) == 1
+    told = capsys.readouterr().out
+    assert "install it with: kbsite bench install claude" in told
+    assert "install it with: kbsite bench install codex" in told
+
+
+def test_the_runs_on_a_gpu_are_graded_and_the_one_that_cheats_has_no_score() -> None:
+    for name, stored in HELD.items():
+        if stored.run.board == DEMO.KERNELS:
+            assert stored.run.hardware == "h200-sxm"
+            assert stored.run.host is not None
+            assert stored.run.host.cuda == "13.0"
+            assert stored.metrics.graded is not None
+            assert (stored.metrics.peak_fraction is None) == name.endswith(DEMO.STALE)
