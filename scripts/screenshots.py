@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,13 +59,19 @@ def shots(site: Path) -> Iterator[Shot]:
     yield Shot("board", "kernels/index.html")
     yield Shot("run", f"runs/{claude}/index.html")
     yield Shot("trajectory", f"runs/{claude}/index.html", "#trajectory")
-    yield Shot("transcript", f"runs/{claude}/index.html", "ol.steps > .is-edit")
+    yield Shot("transcript", f"runs/{claude}/index.html#{_rewritten(site / 'runs' / claude)}")
     yield Shot("compare", f"compare/index.html?runs={claude},{codex}")
     yield Shot("runs", "runs/index.html")
     yield Shot("explore", "explore/index.html")
     yield Shot("audits", "audits/index.html")
     yield Shot("methodology", "methodology/index.html", "#caught-title")
     yield Shot("hardware", "hardware/h200-sxm/index.html")
+
+
+def _rewritten(run: Path) -> str:
+    """The anchor of the last step that wrote the solution anew."""
+    steps = "".join(path.read_text("utf-8") for path in sorted(run.glob("steps-*.html")))
+    return re.findall(r'<li class="write is-edit is-solution" id=(L\d+)>', steps)[-1]
 
 
 def _taken(browser: Browser, site: Path, shot: Shot, out: Path) -> Iterator[Path]:
