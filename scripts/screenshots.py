@@ -71,7 +71,8 @@ def shots(site: Path) -> Iterator[Shot]:
 def _rewritten(run: Path) -> str:
     """The anchor of the last step that wrote the solution anew."""
     steps = "".join(path.read_text("utf-8") for path in sorted(run.glob("steps-*.html")))
-    return re.findall(r'<li class="write is-edit is-solution" id=(L\d+)>', steps)[-1]
+    found = re.finditer(r'<li class="write is-edit is-solution" id=(L\d+)>', steps)
+    return list(found)[-1][1]
 
 
 def _taken(browser: Browser, site: Path, shot: Shot, out: Path) -> Iterator[Path]:
