@@ -418,10 +418,49 @@ def test_a_text_of_many_lines_stands_in_stretches_and_loses_nothing(line: str, e
     assert all(stretch.count("<i") == stretch.count("</i") for stretch in stretches)
 
 
-def test_a_colour_that_never_ends_is_not_cut_into_stretches() -> None:
-    text = "\x1b[31m" + "on\n" * 5000 + "end"
+def test_a_text_of_very_many_lines_stands_in_longer_stretches() -> None:
+    html = breakable("line\n" * 100_000)
 
-    assert breakable(text) == inner_terminal(text, len(text))
+    assert set(re.findall("<span[^>]*>(?:line\n)*</span>", html)) == {
+        "<span class=many>" + "line\n" * 250 + "</span>"
+    }
+    assert text_of(html) == "line\n" * 100_000
+
+
+def test_a_colour_that_never_ends_starts_anew_in_each_stretch() -> None:
+    html = breakable("\x1b[31m" + "on\n" * 5000 + "end")
+    stretches = re.findall("<span>(.*?)</span>", html, re.DOTALL)
+
+    assert text_of(html) == "on\n" * 5000 + "end"
+    assert set(stretches) == {"<i class=a31>" + "on\n" * 50 + "</i>"}
+    assert html.endswith("<i class=a31>end</i>")
+
+
+WIDE = {"words": "word ", "none": "x", "json": '{"a":[1,2]},', "marks": "<&amp;", "bar": "▌é\r",
+        "red": "\x1b[31mred\x1b[0m ", "colours": "\x1b[1;31;44m<&\x1b[0m"}  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\nafter\n", "\n\n"])
+@pytest.mark.parametrize("sign", WIDE.values(), ids=WIDE)
+def test_a_very_long_line_stands_in_stretches_and_loses_nothing(sign: str, end: str) -> None:
+    text = f"before\n\x1b[2m{sign * (400_000 // len(sign))}{end}"
+    html = breakable(text)
+    stretches = re.findall("<span class=wide>(.*?)</span>", html, re.DOTALL)
+
+    assert text_of(html) == text_of(Markup(inner_terminal(text, len(text))))
+    assert len(stretches) >= 20
+    assert max(len(one.replace("<wbr>", "")) for one in stretches) <= 10_100
+    for one in stretches:
+        assert one.count("<i") == one.count("</i")
+        assert not re.search("&[a-z]*$|<[^>]*$", one)
+        assert "\n" not in one[:-5]
+
+
+def test_a_very_long_line_is_cut_after_a_word_where_it_has_some() -> None:
+    html = breakable("kernel time_ms " * 50_000)
+    stretches = re.findall("<span class=wide>(.*?)</span>", html, re.DOTALL)
+
+    assert all(one.endswith(" ") for one in stretches)
 
 
 @given(
@@ -453,7 +492,7 @@ def test_a_colour_change_at_each_sign_costs_no_more_than_a_page_can_show() -> No
     text = "\x1b[31ma\x1b[44m \x1b[0mb" * 30_000
     for html, most in ((terminal(text), IN_PLACE), (breakable(text), 20_000)):
         assert html.count("</i>") == most
-        assert html.replace("<wbr>", "").endswith("a ba b")
+        assert re.sub("<wbr>|</?span[^>]*>", "", html).endswith("a ba b")
         assert text_of(html) == "a b" * 30_000
 
 

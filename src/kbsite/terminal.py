@@ -61,44 +61,132 @@ def inner_terminal(text: str, most: int = IN_PLACE) -> str:
 
 
 def breakable(text: str) -> Markup:
-    """Terminal output as a page of its own shows it, with places where its long lines may break.
+    """Terminal output as a page of its own shows it, in pieces that a browser lays out one by one.
 
     A browser lays out a line of signs that its font lacks, as those of a progress bar's carriage
     returns, in the square of its length: a megabyte of them showed nothing for minutes. It lays out
-    the pieces between these places one by one; no character is added, and none is moved.
+    what stands between two places where such a line may break by itself. A large text stands in
+    stretches, of which those that are out of sight are not laid out. No character is added, and
+    none is moved.
     """
-    lines = inner_terminal(text, _ALONE).split("\n")
-    whole = [line if len(line) <= _PIECE or line.isascii() else _in_pieces(line) for line in lines]
-    if len(whole) > _MANY:
-        return Markup("".join(_stretches(whole)))  # noqa: S704 - it is escaped there
-    return Markup("\n".join(whole))  # noqa: S704 - it is escaped there
+    html = inner_terminal(text, _ALONE)
+    lines = html.split("\n")
+    if len(lines) <= _MANY and len(html) <= _LARGE:
+        return Markup("\n".join(map(_in_pieces, lines)))  # noqa: S704 - it is escaped there
+    return Markup("".join(_Stretches(len(lines)).of(lines)))  # noqa: S704 - it is escaped there
 
 
-_MANY = 2000
-"""Lines from which on a browser lays out stretches of a text as they come into sight."""
+_MANY, _LARGE = 2000, 200_000
+"""Lines and characters from which on a text is laid out in stretches, as they come into sight."""
+_VERY_MANY = 50_000
+"""Lines from which on these are ten times as long: a browser watches each of them."""
 _STRETCH = 25
 """Lines of such a stretch: the style of pages takes it to be so long while it is out of sight.
 
 A window is about as long: where lines take more room than that, little above it moves.
 """
+_WIDE = 10_000
+"""Characters of a stretch, of which a longer line has several."""
+_NEAR = 1000
+"""Characters before the end of such a stretch where it is looked for a better one."""
+_BETTER = (" \t␍", ",;")
+"""After which it is better to end, the best first: a browser finds nothing that goes on beyond."""
 
 
-def _stretches(lines: Sequence[str]) -> Iterator[str]:
-    """Lines in spans of some each, which end where no colour goes on into the next line."""
-    first = open_tags = 0
-    for number, line in enumerate(lines[:-1], start=1):
-        open_tags += line.count("<") - 2 * line.count("</") - line.count("<wbr>")
-        if number - first >= _STRETCH and not open_tags:
-            yield "".join(("<span>", *(f"{line}\n" for line in lines[first:number]), "</span>"))
-            first = number
-    yield "\n".join(lines[first:])
+class _Stretches:
+    """Makes stretches of the lines of a text; a colour that goes on in the next starts anew."""
+
+    def __init__(self, lines: int) -> None:
+        self._times, self._tag = (10, "<span class=many>") if lines > _VERY_MANY else (1, "<span>")
+        self._held: list[str] = []
+        self._size = 0
+        self._begun = ""
+        """The tag of the colour in which the next stretch begins."""
+        self._open = ""
+        """The one in which it ends so far."""
+
+    def of(self, lines: Sequence[str]) -> Iterator[str]:
+        """The lines in spans, but for the last few."""
+        for line in lines[:-1]:
+            if len(line) > _WIDE:
+                yield from self._end()
+                yield from self._wide(line, "\n")
+                continue
+            self._put(line, "\n")
+            # The colour of most ends soon.
+            if self._has(1) and (not self._open or self._has(2)):
+                yield from self._end()
+        if len(lines[-1]) > _WIDE:
+            yield from self._end()
+            yield from self._wide(lines[-1], "")
+        else:
+            self._put(lines[-1], "")
+            yield self._taken()
+
+    def _put(self, line: str, end: str) -> None:
+        self._held.append(f"{_in_pieces(line)}{end}")
+        self._size += len(line)
+        last = line.rfind("<")
+        if last >= 0:
+            self._open = "" if line[last + 1] == "/" else line[last : line.index(">", last) + 1]
+
+    def _has(self, times: int) -> bool:
+        """Whether so many stretches could be made of what is held."""
+        times *= self._times
+        return len(self._held) >= times * _STRETCH or self._size >= times * _WIDE
+
+    def _end(self) -> Iterator[str]:
+        if self._held:
+            yield f"{self._tag}{self._taken()}</span>"
+
+    def _taken(self) -> str:
+        """What is held, with the colours in which it begins and ends."""
+        told = "".join((self._begun, *self._held, _closing(self._open)))
+        self._held, self._size, self._begun = [], 0, self._open
+        return told
+
+    def _wide(self, line: str, end: str) -> Iterator[str]:
+        start = 0
+        while start < len(line):
+            stop = _stop(line, start)
+            self._put(line[start:stop], end if stop == len(line) else "")
+            yield f"<span class=wide>{self._taken()}</span>"
+            start = stop
 
 
+def _closing(tag: str) -> str:
+    return f"</{tag[1]}>" if tag else ""
+
+
+def _stop(line: str, start: int) -> int:
+    """Where a stretch of a long line ends that starts there: never within a tag or an entity."""
+    stop = start + _WIDE
+    if stop >= len(line):
+        return len(line)
+    for signs in _BETTER:
+        better = max(line.rfind(sign, stop - _NEAR, stop) for sign in signs) + 1
+        if better:
+            stop = better
+            break
+    tag = line.rfind("<", start, stop)
+    if tag > line.rfind(">", start, stop):
+        return tag
+    entity = line.rfind("&", start, stop)
+    if entity > line.rfind(";", start, stop):
+        return entity
+    # A colour that ends here has no need to start anew.
+    closing = _CLOSING.match(line, stop)
+    return closing.end() if closing else stop
+
+
+_CLOSING = re.compile(r"</\w+>")
 _PIECE = 1000
 _PIECES = re.compile(rf"(?:<[^>]*>|&\w+;|[^<&]){{{_PIECE}}}")
 
 
 def _in_pieces(line: str) -> str:
+    if len(line) <= _PIECE or line.isascii():
+        return line
     return _PIECES.sub(r"\g<0><wbr>", line)
 
 

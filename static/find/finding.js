@@ -174,10 +174,11 @@ kbsite.finding = ({ parts, places, address, keys }, texts, tick) => {
     texts.highlight("found", range);
     if (still) return undefined;
     const inView = step.getBoundingClientRect().top - places.edge();
-    const lower = range.getBoundingClientRect().top - step.getBoundingClientRect().top;
+    const start = texts.startOf(range);
+    const lower = start.getBoundingClientRect().top - step.getBoundingClientRect().top;
     // The step's head stays in view where the hit is not too far below it.
     if (lower < innerHeight / 2 || inView > innerHeight) places.settle(step);
-    return lower < innerHeight / 2 ? undefined : places.settle(range, innerHeight / 3);
+    return lower < innerHeight / 2 ? undefined : places.settle(start, innerHeight / 3);
   }
 
   keys.n = () => toHit(hit + 1);

@@ -56,7 +56,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const range = text.range(low, Math.max(low, fit(high, text.count)));
     places.unfold(range.startContainer.parentElement);
     texts.highlight("lines", range);
-    places.settle(range, top);
+    places.settle(texts.startOf(range), top);
   }
 
   async function leadToText(anchor, top) {

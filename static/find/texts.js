@@ -17,12 +17,15 @@ kbsite.texts = (read, lost) => {
   async function whole(html) {
     for (let match = html.match(LEFT_OUT); match; match = html.match(LEFT_OUT)) {
       const page = await read(match[1]);
-      let text = page.slice(page.indexOf(">", page.indexOf("<pre")) + 1, page.lastIndexOf("</pre>")).replace(/<\/?span>/g, "");
+      let text = page.slice(page.indexOf(">", page.indexOf("<pre")) + 1, page.lastIndexOf("</pre>"));
       const start = html.lastIndexOf("<pre", match.index);
       const body = html.indexOf(">", start) + 1;
       const after = match.index + match[0].length;
       const tail = /^\s*<pre/.test(html.slice(after, after + 20));
-      if (!tail) text = text.replace(/^\n/, "").replace(SIGNED, (run) => `<${SIGNS[run[0]]}>${run}</${SIGNS[run[0]]}>`);
+      if (!tail) {
+        const lines = text.replace(/^\n|<\/?span[^>]*>/g, "");
+        text = lines.replace(SIGNED, (run) => `<${SIGNS[run[0]]}>${run}</${SIGNS[run[0]]}>`);
+      }
       const end = tail ? html.indexOf("</pre>", after) + 6 : after;
       html = `${html.slice(0, body)}${text}</pre>${html.slice(end)}`;
     }
@@ -87,6 +90,16 @@ kbsite.texts = (read, lost) => {
     return range;
   }
 
+  // The first sign of a range of text. To tell where a range lies a browser lays out all of it.
+  function startOf(range) {
+    const { startContainer: node, startOffset: at } = range;
+    if (!(at < node.length)) return range;
+    const first = new Range();
+    first.setStart(node, at);
+    first.setEnd(node, at + 1);
+    return first;
+  }
+
   // In colour --------------------------------------------------------------------------------------
 
   // Only where something stands out its colours are worked out: a browser does that for each element.
@@ -110,5 +123,5 @@ kbsite.texts = (read, lost) => {
     }
   }
 
-  return { whole, expand, textOf, textNodes, rangeOf, highlight };
+  return { whole, expand, textOf, textNodes, rangeOf, startOf, highlight };
 };

@@ -1,8 +1,11 @@
-"""Outputs of very many lines: what is out of sight waits, and nothing is lost by it."""
+"""Outputs of very many lines, or of one very long line: what is out of sight waits, and nothing is
+lost by it.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,19 @@ pytestmark = pytest.mark.browser
 
 LINES = 20_000
 TEXT = "".join(f"line {number:05} of the output{' and more' * 30}\n" for number in range(LINES))
+WORDS = "".join(f"word-{number} {'and-more-' * 9}" for number in range(12_000))
+COLOURS = "".join(f"\x1b[{31 + number % 6}mcoloured-{number} " for number in range(40_000))
+DIFF = "".join(f"{number} of the file\n" for number in range(9_000))
+DRAWN = """(held) => {
+  const [, taken] = getComputedStyle(held).containIntrinsicHeight.match(/([\\d.]+)px/);
+  return Math.abs(held.offsetHeight - taken) > 1;
+}"""
+"""Whether it has its own height, and not the one that it is taken to have."""
 HEIGHT = "(held) => held.offsetHeight"
+TO_END = """() => {
+  const { scrollHeight, scrollTop, clientHeight } = document.documentElement;
+  return scrollHeight - scrollTop - clientHeight;
+}"""
 COPIED = """(held) => {
   const range = document.createRange();
   range.selectNodeContents(held);
@@ -31,18 +46,28 @@ FOUND = """(words) => {
 }"""
 
 
+def _called(tool: str, its_id: str, given: Mapping[str, str]) -> dict[str, object]:
+    use = {"type": "tool_use", "id": its_id, "name": tool, "input": given}
+    return {"type": "assistant", "message": {"content": [use]}}
+
+
+def _ran(its_id: str, output: str) -> Iterator[dict[str, object]]:
+    yield _called("Bash", its_id, {"command": "make"})
+    result = {"type": "tool_result", "tool_use_id": its_id, "content": output}
+    yield {"type": "user", "message": {"role": "user", "content": [result]}}
+
+
+def _wrote(text: str) -> Iterator[dict[str, object]]:
+    yield _called("Write", "wrote", {"file_path": "/w/new.txt", "content": text})
+
+
 @pytest.fixture(scope="module", name="site")
 def _site(
     tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
 ) -> Path:
     home = tmp_path_factory.mktemp("long")
     settings = make_settings(home, problems=[])
-    use = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "make"}}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": TEXT}
-    rows = [
-        {"type": "assistant", "message": {"content": [use]}},
-        {"type": "user", "message": {"role": "user", "content": [result]}},
-    ]
+    rows = [*_ran("c", TEXT), *_ran("w", WORDS), *_ran("k", COLOURS), *_wrote(DIFF)]
     log = "\n".join(map(json.dumps, rows)).encode()
     make_run(home / "runs" / "demo", run_id="r", transcript={"stdout.jsonl": log})
     return build(settings).out
@@ -54,6 +79,11 @@ def _opened(open_site: Open) -> Page:
     return page
 
 
+def _wait_for_end(page: Page) -> None:
+    wait_until(page, lambda: bool(page.evaluate("scrollY") > 10_000))
+    wait_until(page, lambda: bool(page.evaluate(TO_END) < 2))
+
+
 def test_lines_that_are_out_of_sight_are_not_laid_out(open_site: Open) -> None:
     page = _opened(open_site)
     stretches = page.locator("pre.text > span")
@@ -61,12 +91,30 @@ def test_lines_that_are_out_of_sight_are_not_laid_out(open_site: Open) -> None:
 
     assert seen > 1.5 * far
 
-    def is_laid_out() -> bool:
-        # What comes into sight on the way is longer than it was taken to be: the end moves on.
-        page.keyboard.press("End")
-        return bool(stretches.last.evaluate(HEIGHT) > 1.5 * far)
+    page.keyboard.press("End")
+    wait_until(page, lambda: bool(stretches.last.evaluate(HEIGHT) > 1.5 * far))
 
-    wait_until(page, is_laid_out)
+
+@pytest.mark.parametrize("script", [True, False], ids=["js", "nojs"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_end_is_come_to_at_once(open_site: Open, width: int, script: bool) -> None:
+    # Without scripts it may move on by what lines take that are longer than the window is wide.
+    for text in ("L3", "L5") if not script else ("L1", "L3", "L5"):
+        window = {"width": width, "height": 800}
+        page = open_site(f"runs/r/text-{text}-1.html", viewport=window, java_script_enabled=script)
+        page.keyboard.press("End")
+
+        _wait_for_end(page)
+
+
+def test_who_leaves_the_end_again_is_not_brought_back(open_site: Open) -> None:
+    page = _opened(open_site)
+    page.keyboard.press("End")
+    _wait_for_end(page)
+    page.keyboard.press("PageUp")
+    page.wait_for_timeout(500)
+
+    assert page.evaluate(TO_END) > 400
 
 
 def test_they_are_copied_and_found_by_the_browser(open_site: Open) -> None:
@@ -82,3 +130,55 @@ def test_they_are_all_on_paper(open_site: Open) -> None:
 
     far = page.locator("pre.text > span").nth(LINES // 50)
     assert far.evaluate("(held) => getComputedStyle(held).contentVisibility") == "visible"
+
+
+def test_stretches_of_a_very_long_line_are_laid_out_as_they_come_into_sight(
+    open_site: Open,
+) -> None:
+    page = open_site("runs/r/text-L3-1.html", viewport={"width": 1200, "height": 800})
+    stretches = page.locator("pre.text > .wide")
+    expect(stretches).to_have_count(stretches.count())
+
+    assert stretches.count() > 100
+    assert stretches.first.evaluate(DRAWN)
+    assert not stretches.nth(50).evaluate(DRAWN)
+    assert page.locator("pre.text").evaluate(COPIED) == WORDS
+    assert 0 < page.evaluate(FOUND, "word-7012 and") < 800
+
+    page.emulate_media(media="print")
+    printed = "(held) => getComputedStyle(held).display"
+    assert stretches.nth(50).evaluate(printed) == "inline"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "shown"),
+    [("L2", 15_013, "line 15012 of"), ("L4", 1, "word-0"), ("L6", 1, "colour")],
+)
+def test_a_large_text_is_laid_out_in_stretches_in_its_place_too(
+    open_site: Open, text: str, line: int, shown: str
+) -> None:
+    page = open_site(f"runs/r/index.html#{text}:{line}", viewport={"width": 1200, "height": 800})
+    stretches = page.locator(f"#{text} pre > span")
+    expect(stretches.nth(60)).to_be_attached()
+    lit = "[...CSS.highlights.get('lines')][0]"
+    wait_until(page, lambda: bool(page.evaluate("CSS.highlights.has('lines')")))
+    page.wait_for_timeout(800)
+
+    assert page.evaluate(f"{lit}.toString()").startswith(shown)
+    assert 0 < page.evaluate(f"{lit}.getClientRects()[0].top") < 400
+    assert not stretches.last.evaluate(DRAWN)
+    if text == "L2":
+        assert page.locator("#L2 pre").evaluate(COPIED) == TEXT.removesuffix("\n")
+
+
+def test_what_a_large_text_holds_is_found_in_its_place(open_site: Open) -> None:
+    page = open_site("runs/r/index.html", viewport={"width": 1200, "height": 800})
+    for words in ("line 17012 of", "word-7012 and", "coloured-31000", "+8100 of the file"):
+        page.fill("#query", words)
+        expect(page.locator("#found")).to_have_text("1 of 1")
+        page.wait_for_timeout(800)
+        found = "[...CSS.highlights.get('found')][0]"
+
+        assert page.evaluate(f"{found}.toString()") == words
+        assert 0 < page.evaluate(f"{found}.getBoundingClientRect().top") < 800
+    expect(page.locator("#L7 ins")).to_have_count(1)
