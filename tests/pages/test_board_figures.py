@@ -210,6 +210,28 @@ def test_the_figures_of_a_board_lead_to_the_runs_that_it_refuses(
     assert f"{run.name}: " in said(page)
 
 
+@pytest.mark.parametrize("count", [3, 12])
+def test_a_board_says_once_why_it_refuses_runs(
+    count: int, tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(tmp_path, hardware="gpu-a")
+    runs = [make_run(tmp_path / "runs" / "demo", hardware="gpu-b") for _ in range(count)]
+    other = make_run(tmp_path / "runs" / "demo", hardware="gpu-c")
+    page = parsed(build(settings).out / "demo/index.html")
+    [told] = [node for node in page.iter("ul") if "the board's is" in said(node)]
+    many, alone = list(told)
+
+    reason = "its hardware is gpu-b, the board's is gpu-a"
+    assert said(many).count(reason) == 1
+    assert f"{reason}: " in said(many).partition(runs[0].name)[0]
+    assert [link.get("href") for link in many.iter("a")] == [
+        f"../runs/{run.name}/index.html" for run in runs
+    ]
+    assert len(list(many.iter("details"))) == (count > 5)
+    assert said(alone).startswith(f"{other.name}: ")
+    assert said(alone).endswith("its hardware is gpu-c, the board's is gpu-a")
+
+
 def standing(**changed: Any) -> Standing:
     held: dict[str, Any] = {
         "contender": Contender("h", "m"), "attempted": 3, "unscored": 0, "mean": 0.25,

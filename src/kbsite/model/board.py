@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 from msgspec import Struct, field
@@ -167,6 +167,14 @@ class Board(Struct, frozen=True, kw_only=True):
     """Best first."""
     floors: tuple[FloorRow, ...]
     refused: tuple[Refusal, ...]
+
+    @property
+    def refused_for(self) -> Mapping[str, Sequence[str]]:
+        """The ids of the runs that are refused, by the reason."""
+        found: dict[str, list[str]] = {}
+        for refusal in self.refused:
+            found.setdefault(refusal.reason, []).append(refusal.run_id)
+        return found
 
     @property
     def cells(self) -> Iterator[tuple[Row, Column, Cell]]:
