@@ -62,6 +62,16 @@ def test_the_cli_s_own_count_of_each_session_is_the_total() -> None:
     assert not held.lower_bound
 
 
+def test_a_total_without_a_session_that_never_ended_is_a_lower_bound() -> None:
+    log = Log()
+    ended = log.use(50, scope=Scope.RUN, message="s1")
+    held = ledger(log.use(1, message="a"), ended, log.use(60, message="b"))
+
+    assert held.total.output == 50
+    assert held.lower_bound
+    assert not ledger(log.use(50, message="a"), ended).lower_bound
+
+
 def test_a_session_that_tells_no_tokens_leaves_those_that_were_counted() -> None:
     log = Log()
     held = ledger(log.use(8, message="a"), log.use(None, scope=Scope.RUN, cost=0.5))

@@ -38,6 +38,21 @@ USAGE = {"input": 100_000, "cache_read": 1_000_000, "cache_write": 200_000, "out
 USER = b'{"type": "user", "message": {"role": "user", "content": "hello"}}\n'
 
 
+def _counted(kind: str, sent: int) -> dict[str, object]:
+    usage = {"input_tokens": sent, "output_tokens": 5}
+    return {
+        "type": kind,
+        "session_id": kind,
+        "message": {"id": "m", "usage": usage},
+        "usage": usage,
+    }
+
+
+TWICE = "\n".join(
+    json.dumps(_counted(*row)) for row in (("result", 40), ("assistant", 70))
+).encode()
+
+
 @pytest.fixture(name="out")
 def _out(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     make_settings(tmp_path)
@@ -47,6 +62,8 @@ def _out(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path
     made(runs, run_id="told", model="priced", usage=USAGE, cost_usd=1.25)
     made(runs, run_id="guessed", model="priced", usage=USAGE)
     made(runs, run_id="shown", model="priced", usage=USAGE, transcript={"stdout.jsonl": USER})
+    other, log = tmp_path / "runs" / "other", {"stdout.jsonl": TWICE}
+    made(other, run_id="went-on", model="priced", cost_usd=1.25, transcript=log)
     made(runs, run_id="partly", model="priced", usage={"input": 1, "output": 1})
     made(runs, run_id="unknown", model="unheard-of", usage=USAGE)
     return build(read_settings(tmp_path / "kbsite.yaml")).out
@@ -68,6 +85,13 @@ def rows(out: Path, run_id: str) -> list[list[str]]:
         node for node in page(out, run_id).iter("table") if node.get("class") == "chart-table cost"
     ]
     return [[said(cell) for cell in row.iter("td")] for row in table.iter("tr")][1:]
+
+
+def test_what_the_cli_says_of_one_session_of_two_is_a_lower_bound(out: Path) -> None:
+    told = facts(out, "went-on")
+
+    assert "40 in 5 out tokens, a lower bound (the CLI's total)" in told
+    assert "at least $1.25 (as the CLI says)" in told
 
 
 def test_the_own_figure_stands_beside_the_estimate_and_their_difference(out: Path) -> None:

@@ -71,7 +71,16 @@ class Ledger(Struct):
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the total counts too little: some messages were only counted at their start."""
+        """Whether the total counts too little.
+
+        Some messages were only counted at their start; or the CLI's final counts leave out sessions
+        that came to no end, so that the messages say more.
+        """
         if self.told.known:
-            return False
+            return _exceeds(self.counted, self.told)
         return any(use.lower_bound for use in [*self.messages.values(), *self.agents.values()])
+
+
+def _exceeds(one: Usage, other: Usage) -> bool:
+    pairs = ((one.sent, other.sent), (one.output, other.output))
+    return any((held or 0) > (told or 0) for held, told in pairs)
