@@ -179,6 +179,15 @@ def test_a_deleted_file_may_be_made_anew() -> None:
     assert content(files) == "two\n"
 
 
+def test_how_often_every_occurrence_is_there_is_told_where_the_file_is_known() -> None:
+    files, edit = Files(), Edit("f", "a\n", "", every=True)
+    assert files.diff(edit).everywhere
+    assert not files.diff(Edit("f", "a\n", "")).everywhere
+
+    files.apply(Edit("f", None, "a\nb\na\n"))
+    assert (files.diff(edit).everywhere, files.diff(edit).removed) == (False, 2)
+
+
 def test_every_occurrence_or_the_first() -> None:
     files = known("a\nb\na\n")
     assert files.diff(Edit("f", "a", "c", every=True)).added == 2

@@ -286,3 +286,11 @@ def test_a_file_that_is_written_anew_is_shown_without_what_was_there_before() ->
     assert "+row 8\n line 11\n" in text(anew)
     assert "arguments" not in anew
     assert "-row 8\n" in text(mended)
+
+
+def test_lines_of_a_change_in_every_place_are_told_of_each_where_nobody_knows_how_many() -> None:
+    edit = Edit("a.py", "x = 1\n", "", every=True)
+    asked = call(1, call_id="1", arguments={"file_path": "a.py"}, edits=(edit,))
+    [unknown] = shown([asked, ToolResult(source=at(2), call_id="1", output="")])
+
+    assert "<b>+0</b> <i>−1</i> in each place" in unknown

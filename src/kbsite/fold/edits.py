@@ -102,7 +102,8 @@ class Files:
             return FileDiff(edit.path, action, lines, anew=before is not None)
         after = _after(edit, before)
         if before is None or after is None:
-            return FileDiff(edit.path, edit.action, tuple(_changed(edit.old, edit.new, _ALL)))
+            lines = tuple(_changed(edit.old, edit.new, _ALL))
+            return FileDiff(edit.path, edit.action, lines, everywhere=edit.every)
         lost = edit.every or edit.old not in before
         named = None if lost else _lines_of(edit.old, before)
         shown = FileDiff(edit.path, edit.action, tuple(_changed(before, after, named)))

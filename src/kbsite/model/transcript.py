@@ -38,6 +38,9 @@ class FileDiff(Struct, frozen=True):
     """What the file holds after a shell command that was replayed."""
     anew: bool = False
     """Whether the call gave the whole file, in place of a text that earlier calls tell."""
+    everywhere: bool = False
+    """Whether it was made in every place that held a text, and nothing tells how many there were:
+    the lines are those of one."""
 
     @property
     def told(self) -> str:

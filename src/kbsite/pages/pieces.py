@@ -71,7 +71,10 @@ def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
 
 def _counted(change: FileDiff, added: int, removed: int) -> str:
     """How many lines a call added and removed; nothing where nobody knows."""
-    return "" if change.action == "unknown" else f" <b>+{added}</b> <i>−{removed}</i>"
+    if change.action == "unknown":
+        return ""
+    each = " in each place" if change.everywhere else ""
+    return f" <b>+{added}</b> <i>−{removed}</i>{each}"
 
 
 def diff(change: FileDiff, anchor: str, reading: Reading, *, named: bool = False) -> str:

@@ -93,7 +93,8 @@ def _told(step: Step, call: ToolCall) -> str:
     if not ours:
         return call.tool
     added, removed = sum(d.added for d in ours), sum(d.removed for d in ours)
-    return f"{call.tool}: +{added} \N{MINUS SIGN}{removed}"
+    each = " in each place" if any(diff.everywhere for diff in ours) else ""
+    return f"{call.tool}: +{added} \N{MINUS SIGN}{removed}{each}"
 
 
 def _commanded(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
