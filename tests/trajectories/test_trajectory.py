@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbsite.model.event import ToolKind
+from kbsite.model.event import ToolKind, Topic
 from kbsite.model.status import Status
 from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.store.runs import SOLUTION, read_run
@@ -99,6 +99,20 @@ def test_the_grade_stands_at_the_end(
 def test_the_end_is_the_last_step_where_the_cli_wrote_none() -> None:
     end = Work().say(at=1).run("sleep 99", None, at=(3, None)).trajectory().points[-1]
     assert (end.anchor, end.elapsed, end.state) == ("L3", 3, None)
+
+
+def test_the_end_of_a_turn_that_was_gone_on_after_is_not_the_end() -> None:
+    turn = Work().run("a", "FAIL: x", at=(1, 2)).finish(at=3)
+    assert turn.trajectory().points[-1].elapsed == 3
+
+    turn.say(at=50).run("b", "PASS", at=(60, 61))
+    points = turn.trajectory().points
+    assert [(p.kind.value, p.elapsed) for p in points] == [
+        ("check", 2), ("check", 61), ("submit", 61),
+    ]  # fmt: skip
+
+    turn.finish(at=70).notice(Topic.NOTE, at=80)
+    assert turn.trajectory().points[-1].elapsed == 70
 
 
 def test_an_empty_transcript_has_no_points() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kbsite.model.event import Finish, ToolCall, ToolKind
+from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.model.status import Status
@@ -93,7 +93,8 @@ def _submitted(
 ) -> Point:
     """The end of the session, with its grade."""
     own = {step.anchor: step for step in transcript.main.steps}
-    finish = [anchor for anchor, step in own.items() if isinstance(step.event, Finish)]
+    # What only ended a turn, and was gone on after, is no end.
+    finish = [anchor for anchor, step in own.items() if step.event == transcript.finish]
     last = finish[-1] if finish else next(reversed(own), "")
     moment = next((m for m in reversed(steps) if m.step.anchor == last), steps[-1])
     point = replace(
