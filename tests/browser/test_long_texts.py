@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from kbsite.build import build
 from tests.browser.conftest import Open
+from tests.browser.long_session import LONG_ROUND, line_of
 from tests.browser.waiting import wait_until
 from tests.conftest import MakeRun, MakeSettings
 
@@ -182,3 +183,13 @@ def test_what_a_large_text_holds_is_found_in_its_place(open_site: Open) -> None:
         assert page.evaluate(f"{found}.toString()") == words
         assert 0 < page.evaluate(f"{found}.getBoundingClientRect().top") < 800
     expect(page.locator("#L7 ins")).to_have_count(1)
+
+
+def test_a_long_text_leads_back_to_its_step_without_scripts_too(open_run: Open) -> None:
+    anchor = f"L{line_of(LONG_ROUND) + 1}"
+    page = open_run(java_script_enabled=False)
+    page.goto(page.url.replace("index.html", f"text-{anchor}-1.html"))
+    page.locator(".crumbs noscript a").click()
+
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+    expect(page.locator(f"#{anchor}")).to_contain_text("needle-00000")

@@ -178,7 +178,7 @@ def _made(
         shown.append(html)
     part.items += row[part.start - 1 : part.start - 1 + len(shown)]
     longs = [f"runs/{reading.run_id}/{text.page}" for text in reading.long_texts.held]
-    yield from _long(reading, renderer)
+    yield from _long(part, reading, renderer)
     last = part.end >= len(row)
     if part.number == 1:
         part.html = "".join(shown)
@@ -191,8 +191,8 @@ def _made(
     yield File(path, html, made=made)
 
 
-def _long(reading: Reading, renderer: Renderer) -> Iterator[File]:
+def _long(part: Part, reading: Reading, renderer: Renderer) -> Iterator[File]:
     for text in reading.long_texts.take():
         path = f"runs/{reading.run_id}/{text.page}"
-        html = renderer.page("pages/long.html", path, {"title": "text", "held": text})
+        html = renderer.page("pages/long.html", path, {"title": "text", "held": text, "part": part})
         yield File(path, readable(html))
