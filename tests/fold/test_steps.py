@@ -305,6 +305,16 @@ def test_a_session_that_goes_on_after_an_end_has_none_until_the_next(
     assert (ended and ended.reason) == known
 
 
+def test_the_total_at_an_end_does_not_count_what_was_gone_on_with() -> None:
+    log = Log()
+    told = [log.say(), log.use(5, scope=Scope.RUN), Finish(source=log.source, ok=True, reason=END)]
+    assert not folded(*told).lower_bound
+
+    told.append(log.call("a"))
+    assert folded(*told).lower_bound
+    assert not folded(*told, Finish(source=log.source, ok=True, reason=END)).lower_bound
+
+
 def test_an_empty_transcript() -> None:
     transcript = folded()
     assert transcript.agents == (transcript.main,)

@@ -95,6 +95,7 @@ class Fold:
         self._models: dict[str, None] = {}
         self._session: Session | None = None
         self._finish: Finish | None = None
+        self._ended_once = False
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._main_file: str | None = None
@@ -113,6 +114,7 @@ class Fold:
         self._kinds[event.kind] += 1
         self._note_time(event.at)
         self._finish = still_ended(self._finish, event)
+        self._ended_once = self._ended_once or self._finish is not None
         match event:
             case TokenUse():
                 self._count(event)
@@ -284,7 +286,9 @@ class Fold:
             models=tuple(self._models),
             usage=ledger.total,
             usage_told=ledger.told.known,
-            lower_bound=ledger.lower_bound,
+            # A CLI tells its total at an end: not of what it went on with, and came to no end.
+            lower_bound=ledger.lower_bound
+            or (ledger.told.known and self._ended_once and self._finish is None),
             cost_usd=ledger.cost_usd,
             first=self._first,
             last=self._last,
