@@ -72,23 +72,26 @@ def index_of(site: Path) -> dict[str, dict[str, int]]:
 
 
 class _Reader(HTMLParser):
-    """What a page shows between its navigation and its drawings."""
+    """What a page shows between its navigation, its drawings and its tools."""
 
     def __init__(self) -> None:
         super().__init__()
         self.text = ""
         self.hidden = 1
+        self.tools = 0
 
-    def handle_starttag(self, tag: str, _: object) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tools += tag == "div" and (self.tools > 0 or ("id", "tools") in attrs)
         self.hidden += {"main": -1, "nav": 1, "svg": 1}.get(tag, 0)
         self.text += "" if tag == "span" else " "
 
     def handle_endtag(self, tag: str) -> None:
+        self.tools -= tag == "div" and self.tools > 0
         self.hidden -= {"main": -1, "nav": 1, "svg": 1}.get(tag, 0)
         self.text += "" if tag == "span" else " "
 
     def handle_data(self, data: str) -> None:
-        self.text += "" if self.hidden else data
+        self.text += "" if self.hidden or self.tools else data
 
 
 def shown(page: Path) -> str:
@@ -130,6 +133,7 @@ def test_every_word_of_a_run_leads_to_it_and_no_other_does(settings: Settings) -
         "zeile",
     ):
         assert list(held[word]) == ["r2"], word
+    assert "regex" not in held
     assert held["needle"]["r1"] == blocks.WEIGHTS - 1
     assert {"r1", "r2", "r3"} < set(held["softmax"])
 

@@ -21,6 +21,7 @@ from kbsite.errors import MachineError
 from kbsite.pages.listing import filtered_by
 from kbsite.pages.page import INDEX, Site, address, board_path, problem_path, run_path
 from kbsite.search.blocks import FOLDER
+from kbsite.search.words import TOOLS
 from kbsite.store.runs import StoredRun
 from kbsite.store.writing import write_bytes, write_text
 from kbsite.text import plain, visible
@@ -218,7 +219,7 @@ def _marked(text: str, page: Indexed) -> str:
         told |= {"anchor": place[1], "whole": _from_top(page.file)}
     lines = [_line("meta", name, value) for name, value in told.items()]
     lines += [_line("filter", _filter(*held), "1") for held in page.filters.items()]
-    spaced = _TEXT.sub(_apart, _BLOCK.sub(r" \g<0>", _SPAN.sub("", text)))
+    spaced = _TEXT.sub(_apart, _BLOCK.sub(r" \g<0>", _SPAN.sub("", TOOLS.sub("", text))))
     marked = spaced.replace("</head>", f"{''.join(lines)}</head>", 1)
     return marked.replace("<main ", "<main data-pagefind-body ", 1)
 

@@ -36,6 +36,10 @@ _ESCAPED = re.compile(rf"\\[nrt]({_CHAIN_OF})")
 _COLOURS = re.compile(r"</?span\b[^>]*>")
 """Colours of letters, which may stand within a word; at other tags a word ends."""
 
+TOOLS = re.compile(r'<div class="tools" id="tools".*?</table></div>', re.DOTALL)
+"""What a transcript is gone through with, the table of keys in it: it stands on the page of every
+run, and says nothing of any."""
+
 _NO_TEXT = re.compile(r"<(?:nav\b.*?</nav|svg\b.*?</svg|[^>]*)>", re.DOTALL)
 """Tags; what leads around, and drawings, go with theirs."""
 
@@ -65,7 +69,7 @@ def words_of(pages: Iterable[str]) -> dict[str, int]:
 def _text(page: str) -> str:
     """What a page shows, in lower case."""
     main = page[page.find("<main") : page.rfind("</main>")]
-    text = unescape(_NO_TEXT.sub(" ", _COLOURS.sub("", main)))
+    text = unescape(_NO_TEXT.sub(" ", _COLOURS.sub("", TOOLS.sub(" ", main))))
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).lower().replace("ς", "σ")
     return text.lower()
