@@ -36,9 +36,11 @@ _ESCAPED = re.compile(rf"\\[nrt]({_CHAIN_OF})")
 _COLOURS = re.compile(r"</?span\b[^>]*>")
 """Colours of letters, which may stand within a word; at other tags a word ends."""
 
-TOOLS = re.compile(r'<div class="tools" id="tools".*?</table></div>', re.DOTALL)
-"""What a transcript is gone through with, the table of keys in it: it stands on the page of every
-run, and says nothing of any."""
+TOOLS = re.compile(
+    '<div class="tools" id="tools".*?</table></div>|<p class="axis dim">.*?</figcaption>', re.DOTALL
+)
+"""What a transcript is gone through with, the table of keys in it, and the legend of its map: they
+stand on the page of every run, and say nothing of any."""
 
 _NO_TEXT = re.compile(r"<(?:nav\b.*?</nav|svg\b.*?</svg|[^>]*)>", re.DOTALL)
 """Tags; what leads around, and drawings, go with theirs."""
