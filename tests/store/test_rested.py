@@ -7,6 +7,8 @@ import os
 import random
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from kbsite.store.shared_look import SharedLook
 from kbsite.store.swapping import remove
 from kbsite.store.writing import write_text
 from tests.conftest import MakeRun, MakeSettings
+from tests.shut import shut
 from tests.store.test_inputs import change_something
 from tests.test_incremental import from_nothing
 from tests.trees import tree
@@ -95,6 +98,39 @@ def test_who_reads_restless_folders_sees_what_who_reads_all_does(
             seen = looking.look(fails=chance.random() < 0.3)
             assert seen == inputs(looking.places, {})
     assert looking.look() == inputs(looking.places, {})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_who_reads_restless_folders_sees_what_who_reads_all_does_where_some_are_shut(
+    looking: Looking, seed: int
+) -> None:
+    chance = random.Random(seed)
+    with shut():
+        for step in range(24):
+            every = sorted(path for path in _walked(looking.home) if not path.is_symlink())
+            path = chance.choice(every)
+            heard = {str(path)}
+            if chance.random() < 0.6:
+                path.chmod(chance.choice([0o000, 0o111, 0o444, 0o755, 0o755]))
+            else:
+                with suppress(OSError):
+                    heard = {str(change_something(looking.home, chance, f"{step}"))}
+            if chance.random() < 0.5:
+                time.sleep(TICK)
+            if chance.random() < 0.3:
+                looking.hear(heard)
+            else:
+                # Of what was read before and can be read no more, it is known what it held.
+                known = looking.held
+                seen = looking.look(fails=chance.random() < 0.3)
+                assert seen == inputs(looking.places, known)
+
+
+def _walked(home: Path) -> Iterator[Path]:
+    """All that can be seen below the places."""
+    for folder, folders, files in os.walk(home):
+        if os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+            yield from (Path(folder) / name for name in (*folders, *files) if folder != str(home))
 
 
 def test_nothing_is_read_where_nothing_came_or_went(

@@ -44,10 +44,9 @@ def _leak(remarks: Remarks, key: str, leak: Leak, there: Known) -> None:
 def _named(runs: Path) -> Iterator[str]:
     """The leaks that audits name; an audit that cannot be read names none."""
     for folder in run_folders(runs):
-        path = folder / AUDIT
-        if is_partial(folder) or path.is_symlink() or not path.is_file():
+        if is_partial(folder):
             continue
         try:
-            yield yaml_record(path, Audit).leak
+            yield yaml_record(folder / AUDIT, Audit).leak
         except InvalidFileError:
-            continue  # told when the run itself is checked
+            continue  # there is none, or it is told when the run itself is checked

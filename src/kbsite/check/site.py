@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from kbsite.check.config_keys import config_key_remarks
@@ -146,9 +147,17 @@ def _deck_remarks(
 def _worked_on(held: list[Path]) -> set[str]:
     """The problems that the runs in some folders name; a run that cannot be read names none."""
     found = set()
-    for folder in (run for runs in held for run in run_folders(runs) if not is_partial(run)):
+    for folder in chain.from_iterable(map(_runs_in, held)):
         try:
             found.add(json_record(folder / RUN, Run).problem)
         except InvalidFileError:
             continue  # told when the run itself is checked
     return found
+
+
+def _runs_in(board: Path) -> list[Path]:
+    """The folders of the runs in a board's folder; none where that cannot be listed."""
+    try:
+        return [folder for folder in run_folders(board) if not is_partial(folder)]
+    except OSError:
+        return []  # told when all runs are checked

@@ -41,6 +41,14 @@ def tell(finding: Finding) -> None:
     click.secho(text, err=True, fg=colours[finding.severity])
 
 
+def tell_errors(findings: Iterable[Finding]) -> bool:
+    """Print what is wrong to stderr; whether anything is, so that something may be missing."""
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    for one in errors:
+        tell(one)
+    return bool(errors)
+
+
 def tell_all(findings: Iterable[Finding], *, as_json: bool) -> Counter[Severity]:
     """Print findings as they come, as JSON to stdout or as text to stderr; how many there were."""
     import json

@@ -7,7 +7,6 @@ import os
 import stat
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
-from contextlib import suppress
 from itertools import compress
 from operator import is_not
 from pathlib import Path
@@ -35,7 +34,7 @@ class Input(Struct, frozen=True):
 
     size: int
     changed: int
-    """When it was last written, nanoseconds since 1970; UNREAD of one that is too large."""
+    """When it was last written, nanoseconds since 1970; UNREAD of one that was not read."""
     digest: str
     """Its SHA-256, in hexadecimal."""
     hidden: str = ""
@@ -45,6 +44,10 @@ class Input(Struct, frozen=True):
     def says(self) -> str:
         """The same for two of which the site shows the same."""
         return f"{self.digest}{self.hidden}"
+
+    def is_shut(self, path: str) -> bool:
+        """Whether it is a folder that could not be listed."""
+        return self.changed == UNREAD and path.endswith("/")
 
     def fits(self, status: os.stat_result) -> bool:
         """Whether a file of which the system says this is taken to hold the same."""
@@ -58,11 +61,11 @@ def inputs(
     apart: str = "",
     most: MostBytes = any_bytes,
 ) -> dict[str, Input]:
-    """Every regular file at or below `places`, by absolute path; without what cannot be read.
+    """Every regular file at or below `places`, by absolute path.
 
     A file of the size and time of `before` is taken to hold what it held, as make does. What is no
-    file and no folder is there too, a file that is too large, and, with a slash, a folder without
-    anything in it: a build tells of some of them, and reads none.
+    file and no folder is there too, a file that is too large or cannot be read, and, with a slash,
+    a folder that holds nothing or cannot be listed: a build tells of some of them, and reads none.
 
     With `heard`, only what lies at or below those paths can be another than `before`, or stand
     beside them; nothing else is looked at. Nobody looks into folders called `apart`, where all is
@@ -160,7 +163,10 @@ class _Look:
                     held = list(entries)
                 if not held:
                     self._see(f"{folder}/", os.lstat(folder))
-            except OSError:
+            except GONE:
+                continue
+            except OSError as error:
+                self.other[intern(f"{folder}/")] = unread(error)
                 continue
             self._seen(held, inner)
         return inner
@@ -171,8 +177,12 @@ class _Look:
                 if entry.name != self._apart:
                     inner.append(entry.path)
                 continue
-            with suppress(OSError):
+            try:
                 self._see(entry.path, entry.stat(follow_symlinks=False))
+            except GONE:
+                continue
+            except OSError as error:
+                self.other[intern(entry.path)] = unread(error)
 
     def _see(self, path: str, status: os.stat_result) -> None:
         known = self._before.get(path)
@@ -197,26 +207,34 @@ _SMALL = 200_000
 """Bytes of a file that is read at once: a buffer to read it piece by piece takes longer to make."""
 
 UNREAD = -1
-"""When a file was written that is too large to be read: no file fits that, so that it is asked
-again and again whether it is to be read, whatever kbsite.yaml allows by now."""
+"""When a file was written that is too large to be read, or cannot be: no file fits that, so that
+it is asked again and again whether it is to be read, and can be, by now."""
 
 
 def input_of(
     path: str, status: os.stat_result, known: Input | None, most: MostBytes = any_bytes
 ) -> Input | None:
-    """A file as it is: what is known of it where that fits.
-
-    None where it cannot be read: what reads it says so, and names it.
-    """
+    """A file as it is: what is known of it where that fits. None where it is gone."""
     if known and known.fits(status):
         return known
     if status.st_size >= _SMALL and status.st_size > most(path):
         return Input(status.st_size, UNREAD, f"{status.st_size} bytes, which nobody reads")
     try:
         digest = _digest(path, status)
-    except OSError:
+    except GONE:
         return None
+    except OSError as error:
+        return unread(error, status.st_size)
     return Input(status.st_size, status.st_mtime_ns, digest)
+
+
+GONE = (FileNotFoundError, NotADirectoryError)
+"""What is raised where something is not there any more."""
+
+
+def unread(error: OSError, size: int = 0) -> Input:
+    """What is there and cannot be read: whoever does something with it tells of it."""
+    return Input(size, UNREAD, f"cannot be read: {error.strerror}")
 
 
 def _digest(path: str, status: os.stat_result) -> str:

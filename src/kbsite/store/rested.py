@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from kbsite.store.inputs import Input, MostBytes, any_bytes, input_of, joined
+from kbsite.store.inputs import GONE, Input, MostBytes, any_bytes, input_of, joined, unread
 from kbsite.store.shared_look import RESTLESS, Folders, Odd, SharedLook
 from kbsite.store.told import read_told, write_told
 
@@ -107,16 +107,24 @@ class _Look:
         self.gone: set[str] = set()
         """Of what was there, what is not as it was."""
         self.other: dict[str, Input] = {}
-        self.folders: Folders = dict(folders)
+        shut = tuple(path for path, one in before.items() if one.is_shut(path))
+        # Somebody may have looked in between who keeps nothing of folders: what is known is older.
+        self.folders: Folders = {p: one for p, one in folders.items() if not p.startswith(shut)}
         """Those that are there."""
         self._restless = [root for root in roots if root not in folders]
+        self._restless += [path[:-1] for path in shut]
+        self._closed: list[str] = []
+        """Folders that cannot be listed, each with a slash behind it."""
 
     def _folder(self, path: str) -> os.stat_result | None:
         """What the system says of a folder; None if it is none. A place may be a link to one."""
         with suppress(OSError):
-            status = Path(path).stat() if path in self.roots else os.lstat(path)
+            status = self._asked(path)
             return status if stat.S_ISDIR(status.st_mode) else None
         return None
+
+    def _asked(self, path: str) -> os.stat_result:
+        return Path(path).stat() if path in self.roots else os.lstat(path)
 
     def at_folders(self, odd: Collection[str]) -> None:
         """Look which of the folders that are known are there, and in which no name changed.
@@ -124,7 +132,7 @@ class _Look:
         But for those that are odd, all are as they were, unless what they lie in is not there.
         """
         away = set()
-        for path in odd:
+        for path in self.folders.keys() & odd:
             status = self._folder(path)
             if status is None:
                 away.add(path)
@@ -160,26 +168,32 @@ class _Look:
 
     def at_names(self) -> None:
         """Look for what is not known, in folders whose names are not what they were."""
+        done: set[str] = set()
         while self._restless:
-            read, self._restless = self._restless, []
-            for folder in read:
-                self._restless += self._names(folder)
+            read, self._restless = set(self._restless) - done, []
+            done |= read
+            for folder in sorted(read):
+                if not folder.startswith(tuple(self._closed)):
+                    self._restless += self._names(folder)
 
     def _names(self, folder: str) -> list[str]:
         """Look at what is new in a folder; the folders in it that nobody knows."""
         if f"{folder}/" in self._before:
             # It was empty.
             self.gone.add(f"{folder}/")
-        status = self._folder(folder)
-        if status is None:
-            return []
-        rests = self._began - status.st_ctime_ns > _REST
-        self.folders[folder] = (status.st_ino, status.st_ctime_ns) if rests else RESTLESS
         try:
+            status = self._asked(folder)
+            if not stat.S_ISDIR(status.st_mode):
+                return []
+            rests = self._began - status.st_ctime_ns > _REST
+            self.folders[folder] = (status.st_ino, status.st_ctime_ns) if rests else RESTLESS
             with os.scandir(folder) as entries:
                 held = list(entries)
-        except OSError:
-            self.folders[folder] = RESTLESS
+        except GONE:
+            self.folders.pop(folder, None)
+            return []
+        except OSError as error:
+            self._shut(folder, error)
             return []
         if not held:
             self._see(f"{folder}/", status)
@@ -189,9 +203,29 @@ class _Look:
                 if entry.path not in self.folders:
                     inner.append(entry.path)
             elif entry.path not in self.other and self._is_open(entry.path):
-                with suppress(OSError):
-                    self._see(entry.path, entry.stat(follow_symlinks=False))
+                self._see_entry(entry)
         return inner
+
+    def _shut(self, folder: str, error: OSError) -> None:
+        """Let go of all that a folder holds, which cannot be listed by now."""
+        home = f"{folder}/"
+        self.other = {p: held for p, held in self.other.items() if not p.startswith(home)}
+        self.folders = {p: known for p, known in self.folders.items() if not p.startswith(home)}
+        self.gone.update(path for path in self._before if path.startswith(home))
+        self.other[home] = unread(error)
+        self._closed.append(home)
+        # It may be what lies above that cannot be looked into, and then can be.
+        above = folder.rpartition("/")[0]
+        self.folders |= {one: RESTLESS for one in (folder, above) if one in self.folders}
+
+    def _see_entry(self, entry: os.DirEntry[str]) -> None:
+        try:
+            self._see(entry.path, entry.stat(follow_symlinks=False))
+        except GONE:
+            return
+        except OSError as error:
+            self.folders[entry.path.rpartition("/")[0]] = RESTLESS
+            self.other[entry.path] = unread(error)
 
     def _is_open(self, path: str) -> bool:
         """Whether nobody knows yet what a path is."""

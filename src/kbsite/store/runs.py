@@ -27,6 +27,7 @@ from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import Status
 from kbsite.store.files import (
+    HERE,
     Refused,
     Stored,
     arrived,
@@ -113,7 +114,8 @@ class Manifest(Struct, frozen=True):
 def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Path]:
     """Every folder below `runs` that is, or wants to be, a run directory, in order of path.
 
-    None if `runs` is not there. Those that are `still` such folders are not looked into.
+    None if `runs` is not there. Those that are `still` such folders are not looked into. One that
+    cannot be listed, a board's too, is among them; OSError only where that is `runs` itself.
     """
     waiting = _folders(runs, _names(runs))
     while waiting:
@@ -123,7 +125,7 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
             continue
         try:
             names = _names(folder)
-        except PermissionError:
+        except OSError:
             yield folder  # whoever reads it tells of it; the others are read all the same
             continue
         if is_partial(folder) or not OWN.isdisjoint(names):
@@ -175,7 +177,8 @@ def told_twice(first: Path) -> str:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is, or wants to be, a run directory."""
-    return is_partial(folder) or not OWN.isdisjoint(_names(folder))
+    # A folder that may not be listed has others in it that may be.
+    return is_partial(folder) or any(os.path.lexists(folder / name) for name in OWN)
 
 
 def is_partial(folder: Path) -> bool:
@@ -198,10 +201,11 @@ def read_run(
     """
     if is_partial(folder):
         raise invalid("the run was not completed; delete the folder or finish the run", folder)
+    held, refused = listed or within(Config().most_file_bytes, contents(folder))
+    _refuse_unlisted(folder, refused)
     own = hidden.files
     run = json_record(folder / RUN, Run, hidden=own.get(RUN, ()))
     _refuse_unsafe(run, folder / RUN)
-    held, refused = listed or within(Config().most_file_bytes, contents(folder))
     files = sorted((_shown(file, hidden) for file in held), key=lambda file: file.name)
     findings = [*not_read(folder, refused)]
     if run.id != folder.name:
@@ -239,6 +243,14 @@ def _shown(file: Stored, hidden: Hidden) -> Stored:
         return file
     size = hidden.sizes.get(file.name, file.size)
     return replace(file, name=name, hidden=spans, size=size)
+
+
+def _refuse_unlisted(folder: Path, refused: Iterable[Refused]) -> None:
+    """Raise InvalidFileError where nobody sees what a folder holds: one run, or all of a board."""
+    for one in refused:
+        if one.name == HERE:
+            cure = "let the user who builds read it (chmod u+rx), or move it elsewhere"
+            raise invalid(f"{one.reason}; no run in it is read: {cure}", folder)
 
 
 def _refuse_unsafe(run: Run, path: Path) -> None:
@@ -334,5 +346,10 @@ def complete(partial: Path, run: Run, metrics: Metrics | None) -> Path:
 def read_floors(board: Path) -> tuple[Floor, ...]:
     """The floors of a board's folder; none if it has no floors.json."""
     path = board / FLOORS
-    there = path.is_symlink() or path.exists()
-    return json_record(path, Floors).floors if there else ()
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError:
+        pass  # reading it says why it cannot be
+    return json_record(path, Floors).floors

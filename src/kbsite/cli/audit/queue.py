@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import config_option, settings
+from kbsite.cli.options import config_option, settings, tell_errors
 from kbsite.model.alarm import Level
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def queue(board: str | None, config: Path | None, *, everything: bool, as_json: 
 
     First the best run of a problem where alarms flag it, then what an alarm or a warning flags,
     then the best of each problem, then what the board's threshold asks for; of equals, the highest
-    score first. Exit code 0, also where nothing waits.
+    score first. Exit code 0, also where nothing waits; 1 where a run could not be read.
 
     \b
     Example:
@@ -52,7 +53,10 @@ def queue(board: str | None, config: Path | None, *, everything: bool, as_json: 
             say(line)
     done, due = sum(one.audits_done for one in boards), sum(one.audits_due for one in boards)
     told = f"{len(found)} wait" if found else "nothing waits"
+    broken = tell_errors(site.findings)
     say(f"{told}; audited {done} of {due} due", err=True)
+    if broken:
+        sys.exit(1)
 
 
 def _boards(site: Site, named: str | None) -> list[Board]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kbsite.cli.options import config_option, settings
+from kbsite.cli.options import config_option, settings, tell_errors
 from kbsite.model.audit import Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def stats(config: Path | None, *, as_json: bool) -> None:
     And what became of alarms: how many runs raised one of a kind, how many of those were audited,
     with which verdicts, and in how many something was wrong. That is how right a detector is, as
     far as somebody looked; what was wrong with runs without alarms is what all of them missed.
+    Exit code 1 where a run could not be read, which is not counted.
 
     \b
     Example:
@@ -40,12 +42,15 @@ def stats(config: Path | None, *, as_json: bool) -> None:
 
     held = settings(config)
     with progress() as tick:
-        found = tallies(read(held, lookout_of(held), tick))
+        site = read(held, lookout_of(held), tick)
+    found = tallies(site)
     if as_json:
         click.echo(json.dumps(_data(found), indent=2))
-        return
-    for line in _lines(found):
-        say(line)
+    else:
+        for line in _lines(found):
+            say(line)
+    if tell_errors(site.findings):
+        sys.exit(1)
 
 
 def _lines(found: Tallies) -> Iterator[str]:

@@ -1,0 +1,123 @@
+"""A folder that this user may not read costs what is in it, and nothing else; it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kbsite.build import Built, build
+from kbsite.check import check
+from kbsite.check.fixes import fix
+from kbsite.check.targets import Kind, target
+from kbsite.model.finding import Severity
+from kbsite.store import rested
+from kbsite.store.settings import Settings
+from tests.cli.audit.calling import called
+from tests.conftest import MakeRun, MakeSettings
+from tests.shut import shut
+from tests.test_incremental import from_nothing
+from tests.trees import tree
+
+MODES = {"nothing": 0o000, "names": 0o444, "way": 0o111}
+"""What others may read of a folder."""
+
+
+@pytest.fixture(name="settings")
+def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Settings:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo", run_id="one")
+    make_run(settings.runs / "other", run_id="two")
+    return settings
+
+
+def errors(built: Built, settings: Settings) -> list[tuple[str, str]]:
+    """Where it is wrong, as seen from the runs, and how."""
+    assert {one.severity for one in built.findings} <= {Severity.ERROR}
+    return [
+        (str(Path(one.path).relative_to(settings.runs)), one.message.partition(";")[0])
+        for one in built.findings
+    ]
+
+
+DENIED = "Permission denied"
+TOLD = {
+    "nothing": [("demo", f"cannot be listed: {DENIED}"),
+                ("demo/floors.json", f"cannot be read: {DENIED}")],
+    "names": [("demo/one", f"cannot be listed: {DENIED}"),
+              ("demo/floors.json", f"cannot be read: {DENIED}")],
+    "way": [("demo", f"cannot be listed: {DENIED}")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("many", [1, rested.MANY])
+def test_a_board_that_cannot_be_read_ends_no_build_of_the_others(
+    settings: Settings, mode: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rested, "MANY", many)
+    before = tree(build(settings).out)
+    with shut(settings.runs / "demo", mode=MODES[mode]):
+        assert errors(build(settings), settings) == TOLD[mode]
+        assert (settings.out / "runs" / "two" / "index.html").is_file()
+        assert not (settings.out / "runs" / "one").exists()
+        assert tree(settings.out) == from_nothing(settings)
+
+        again = build(settings)
+        assert errors(again, settings) == TOLD[mode]
+        assert again.work.written == 0
+    assert errors(build(settings), settings) == []
+    assert tree(settings.out) == before
+
+
+@pytest.mark.parametrize("within", [".", "run.json"])
+@pytest.mark.parametrize("many", [1, rested.MANY])
+def test_what_came_and_cannot_be_read_is_told_by_the_next_build(
+    settings: Settings, make_run: MakeRun, within: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rested, "MANY", many)
+    build(settings)
+    run = make_run(settings.runs / "demo", run_id="three")
+    with shut(run / within):
+        for _ in range(2):
+            ((where, why),) = errors(build(settings), settings)
+            assert (where, DENIED in why) == (str(Path("demo/three") / within), True)
+        assert tree(settings.out) == from_nothing(settings)
+    assert errors(build(settings), settings) == []
+    assert (settings.out / "runs" / "three" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_check_goes_on_beside_a_board_that_cannot_be_read(settings: Settings, mode: str) -> None:
+    settings.path.write_text(f"{settings.path.read_text()}\ndeck: [softmax]\n")
+    (settings.runs / "other" / "two" / "solution.py").write_text("another = 1\n")
+    with shut(settings.runs / "demo", mode=MODES[mode]):
+        found = list(check([], settings))
+        assert list(fix([], settings)) == []
+
+    told = [str(Path(one.path).relative_to(settings.runs)) for one in found
+            if DENIED in one.message and one.severity is Severity.ERROR]  # fmt: skip
+    assert sorted(set(told)) == sorted(where for where, _ in TOLD[mode])
+    assert [one for one in found if "changed after the run was completed" in one.message]
+
+
+@pytest.mark.parametrize("command", ["queue", "stats", "scan"])
+def test_who_counts_runs_says_that_some_could_not_be_read(
+    settings: Settings, tmp_path: Path, command: str
+) -> None:
+    assert called(tmp_path, command).returncode == 0
+    with shut(settings.runs / "demo"):
+        done = called(tmp_path, command)
+
+    assert done.returncode == 1
+    assert f"{settings.runs / 'demo'}: error: cannot be listed: {DENIED}" in done.stderr
+    assert "move it elsewhere" in done.stderr
+
+
+def test_a_run_is_one_though_the_folder_that_it_lies_in_cannot_be_listed(
+    settings: Settings,
+) -> None:
+    run = settings.runs / "demo" / "one"
+    with shut(run.parent, mode=0o111):
+        assert target(run / "solution.py", settings).kind is Kind.RUN
+        assert not [one for one in check([run], settings) if one.severity is Severity.ERROR]
