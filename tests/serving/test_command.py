@@ -120,6 +120,27 @@ def test_another_address_than_this_machine_s_is_told_loudly(
     assert "built in 250 ms: 0 pages rendered, 3 files written, 0 errors, 1 warnings" in told.stderr
 
 
+def test_the_terminal_tells_a_fault_once_and_when_it_is_gone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal = serve.Terminal()
+
+    def told(outcome: Outcome) -> list[str]:
+        terminal.built(outcome)
+        return capsys.readouterr().err.splitlines()
+
+    first = told(Outcome(errors=("a: error: bad",), warnings=("b: warning: odd",) * 2))
+    assert first[:-1] == ["a: error: bad", "b: warning: odd"]
+    assert first[-1].endswith("1 errors, 2 warnings")
+    # What could not be built says nothing of what is wrong otherwise.
+    assert told(Outcome(failed="for a reason")) == ["not built: for a reason"]
+    second = told(Outcome(errors=("c: error: new",), warnings=("b: warning: odd",) * 2))
+    assert second[:-1] == ["c: error: new", "gone: a: error: bad"]
+    assert second[-1].endswith("1 errors, 2 warnings")
+    assert told(Outcome())[:-1] == ["gone: c: error: new", "gone: b: warning: odd"]
+    assert told(Outcome(errors=("a: error: bad",)))[:-1] == ["a: error: bad"]
+
+
 @pytest.mark.parametrize(
     ("host", "own"),
     [("127.0.0.1", True), ("127.8.0.1", True), ("::1", True), ("localhost", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ def serve(  # noqa: PLR0913 - each option is an argument
     """Show the site in a browser of this machine, as a web server would.
 
     With --watch, pages that are open follow what changes: runs, audits, problems, kbsite.yaml,
-    templates. Errors of a build are shown there and here; the last whole site is served meanwhile.
+    templates. Errors of a build are shown there, and here once; the last whole site is served
+    meanwhile.
 
     \b
     Example:
@@ -61,7 +63,7 @@ def serve(  # noqa: PLR0913 - each option is an argument
         warning = f"Everyone who reaches {host} can read this site, and what is not redacted in it."
         click.secho(warning, err=True, fg="red", bold=True)
     serving = Serving(site, host, port, source if watch else None)
-    asyncio.run(serving.serve(Told(ready=_ready, built=_built)))
+    asyncio.run(serving.serve(Told(ready=_ready, built=Terminal().built)))
 
 
 def _path(config: Path | None, runs: Path | None) -> Path | None:
@@ -83,15 +85,30 @@ def _ready(address: str) -> None:
     click.echo("Ctrl-C ends it.", err=True)
 
 
-def _built(outcome: Outcome) -> None:
-    """Tell what came of a build."""
-    if outcome.failed:
-        click.secho(f"not built: {outcome.failed}", err=True, fg="red")
-        return
-    for text in outcome.errors:
-        click.secho(text, err=True, fg="red")
-    for text in outcome.warnings:
-        click.secho(text, err=True, fg="yellow")
+@dataclass(slots=True)
+class Terminal:
+    """Who reads what came of builds: what was told once stands there, until it is mended."""
+
+    _told: Counter[str] = field(default_factory=Counter)
+    """What is wrong, as the last build that came to something said it."""
+
+    def built(self, outcome: Outcome) -> None:
+        """Tell what came of a build: what is wrong since then, and what is no longer."""
+        if outcome.failed:
+            click.secho(f"not built: {outcome.failed}", err=True, fg="red")
+            return
+        held = Counter((*outcome.errors, *outcome.warnings))
+        new, gone = held - self._told, self._told - held
+        self._told = held
+        for texts, colour in ((outcome.errors, "red"), (outcome.warnings, "yellow")):
+            for text in (text for text in dict.fromkeys(texts) if text in new):
+                click.secho(text, err=True, fg=colour)
+        for text in gone:
+            click.secho(f"gone: {text}", err=True, fg="green")
+        click.echo(_summary(outcome), err=True)
+
+
+def _summary(outcome: Outcome) -> str:
     seen = Counter({Severity.ERROR: len(outcome.errors), Severity.WARNING: len(outcome.warnings)})
     done = f"{outcome.rendered} pages rendered, {outcome.written} files written"
-    click.echo(f"built in {outcome.seconds * 1000:.0f} ms: {done}, {tally(seen)}", err=True)
+    return f"built in {outcome.seconds * 1000:.0f} ms: {done}, {tally(seen)}"
