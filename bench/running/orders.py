@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from bench.records import read_json
 from bench.running.form import Order, Places, SessionLimits
 from kbsite.errors import InputError
+from kbsite.model.slugs import SLUG_RULE, is_slug
 
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_MOST = 100
+"""Characters of an id: four of them stand in the name of a run's folder."""
 _NAMES = ("board", "problem", "harness", "provider")
 
 
@@ -53,9 +54,8 @@ def _wrong_order(order: Order) -> list[tuple[str, str]]:
     wrong = []
     for name in _NAMES:
         held = getattr(order, name)
-        if not _SAFE.fullmatch(held):
-            expected = "expected letters, digits and . _ - only, at most 100"
-            wrong.append((f"order.{name}", f"{expected}, got {held!r}"))
+        if not is_slug(held) or len(held) > _MOST:
+            wrong.append((f"order.{name}", f"{SLUG_RULE}, at most {_MOST}, got {held!r}"))
     if not order.model.strip() or not order.model.isprintable():
         wrong.append(("order.model", f"expected the name of a model, got {order.model!r}"))
     if not (math.isfinite(order.budget_seconds) and order.budget_seconds > 0):

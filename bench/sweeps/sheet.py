@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -14,13 +13,12 @@ from bench.records import read_yaml
 from bench.running.form import BUDGET_SECONDS, SessionLimits
 from kbsite.errors import InputError
 from kbsite.model.run import Contender as Row
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.parsing import read_text
 from kbsite.store.places import line_of
 
 CPU = "cpu"
 """The hardware of a sweep that needs no GPU."""
-
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +139,8 @@ def _unsafe(sweep: Sweep) -> Iterator[tuple[str, str]]:
         if not one.model.strip():
             yield f"contenders[{at}].model", "expected the id of a model, got none"
     for key, name in named:
-        if not _SAFE.fullmatch(name):
-            yield key, f"expected letters, digits and . _ - only, got {name!r}"
+        if not is_slug(name):
+            yield key, f"{SLUG_RULE}, got {name!r}"
 
 
 def _twice(sweep: Sweep) -> Iterator[tuple[str, str]]:

@@ -100,7 +100,13 @@ def test_a_board_is_named_like_its_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert board_name(Path()) == "here"
 
 
-@pytest.mark.parametrize("name", ["a b", ".hidden", "../x"])
-def test_a_board_that_cannot_name_a_folder_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="is no id of a board"):
+@pytest.mark.parametrize("name", ["a b", ".hidden", "../x", "Mine", "x" * 201])
+def test_a_board_that_no_kbsite_yaml_could_name_is_refused_with_what_to_do(
+    tmp_path: Path, name: str
+) -> None:
+    cure = f"small letters, digits and . _ - only; call the folder {slug(name)}, say"
+    with pytest.raises(UsageError, match=f"is no id of a board: .*{cure}"):
         board_name(tmp_path / "demo", name)
+    if "/" not in name:
+        with pytest.raises(UsageError, match=f"is no id of a board: .*{cure}"):
+            board_name(tmp_path / name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbsite.check.known import SLUG_RULE, Known, is_slug
+from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding
 from kbsite.model.floor import Floor
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import FLOORS, as_findings, read_floors
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,10 +15,6 @@ from kbsite.store.files import folder_digest
 from kbsite.store.problems import PROBLEM, is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
 from kbsite.store.settings import Settings
-
-_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]*")
-
-SLUG_RULE = "it becomes part of an address; expected small letters, digits and . _ - only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +64,3 @@ def _hash(problem: Path) -> str:
         return folder_digest(problem) if is_problem(problem) else ""
     except InputError:
         return ""  # told where the problem itself is checked
-
-
-def is_slug(name: str) -> bool:
-    """Whether a name can be part of an address of the site, as it is."""
-    return _SLUG.fullmatch(name) is not None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbsite.check.known import SLUG_RULE, Known, is_slug
+from kbsite.check.known import Known
 from kbsite.check.remarks import Remarks
 from kbsite.model.audit import Audit
 from kbsite.model.config import Leak
 from kbsite.model.finding import Finding
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError, yaml_record
 from kbsite.store.runs import AUDIT, is_partial, run_folders
 from kbsite.store.settings import Settings

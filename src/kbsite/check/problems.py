@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbsite.check.known import SLUG_RULE, is_slug
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem import Problem
 from kbsite.model.problem_files import LONGEST
 from kbsite.model.problem_rules import is_to_be_graded, unsound
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.files import contents, not_read
 from kbsite.store.parsing import read_text
 from kbsite.store.problems import (

@@ -11,7 +11,7 @@ from kbsite.check.audits import audit_findings
 from kbsite.check.ceilings import ceilings_findings
 from kbsite.check.floors import floors_findings
 from kbsite.check.grades import metrics_findings
-from kbsite.check.known import SLUG_RULE, Known, is_slug
+from kbsite.check.known import Known
 from kbsite.check.logs import transcript_findings
 from kbsite.check.measured import samples_findings
 from kbsite.check.remarks import Remarks
@@ -19,6 +19,7 @@ from kbsite.harnesses import BY_ID
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.files import contents, within
 from kbsite.store.grades import earlier_grades
 from kbsite.store.records import InvalidFileError

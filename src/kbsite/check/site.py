@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from kbsite.check.config_keys import config_key_remarks
-from kbsite.check.known import SLUG_RULE, Known, is_slug, known
+from kbsite.check.known import Known, known
 from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
 from kbsite.check.remarks import Remarks
@@ -17,6 +17,7 @@ from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.runs import RUN, is_partial, run_folders

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kbsite.errors import UsageError
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.folders import PARTIAL
 
 NO_STAMP = "00000000_000000"
@@ -46,8 +47,12 @@ def free_run_id(
 
 
 def board_name(out: Path, board: str | None = None) -> str:
-    """The board that runs below `out` belong to: the one asked for, or named like the folder."""
+    """The board that runs below `out` belong to: the one asked for, or named like the folder.
+
+    UsageError where no kbsite.yaml could name it.
+    """
     name = board or out.resolve().name
-    if not is_safe(name):
-        raise UsageError(f"{name!r} is no id of a board; use letters, digits, hyphens and dots")
+    if not is_slug(name):
+        cure = f"call the folder {slug(name)}, say"
+        raise UsageError(f"{name!r} is no id of a board: {SLUG_RULE}; {cure}")
     return name

@@ -6,7 +6,6 @@ Only here is a format told from a file's content: everywhere else a run says whi
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from kbsite.importers.run_ids import board_name, free_run_id
 from kbsite.model.event import Finish
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
@@ -121,14 +121,10 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
 
 def _refuse(beside: Beside) -> None:
     """Raise UsageError or InputError where what stands beside a transcript cannot be taken."""
-    if beside.hardware is not None and not _HARDWARE.fullmatch(beside.hardware):
-        expected = "small letters, digits and . _ - only"
-        raise UsageError(f"{beside.hardware!r} is no id of hardware; expected {expected}")
+    if beside.hardware is not None and not is_slug(beside.hardware):
+        raise UsageError(f"{beside.hardware!r} is no id of hardware: {SLUG_RULE}")
     if beside.solution is not None and not beside.solution.is_file():
         raise InputError("expected a regular file", path=beside.solution)
-
-
-_HARDWARE = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 
 
 def told_model(shown: Transcript) -> str:

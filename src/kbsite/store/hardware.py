@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import isfinite
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 
 from kbsite.errors import InputError
 from kbsite.model.hardware import TOLERANCE, Format, Hardware, Peak, implied_mhz
+from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.parsing import (
     LIMIT_YAML_BYTES,
     InvalidFileError,
@@ -27,7 +27,6 @@ LIMIT_MHZ = 3500
 
 LIMIT_FILES = 1000
 
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _SPARSE = "expected dense rates only: halve what a datasheet states with sparsity, and say so"
 
 Wrong = Iterator[tuple[str, str]]
@@ -55,8 +54,8 @@ def read_all_hardware(folder: Path) -> dict[str, Hardware]:
 
 def read_hardware(path: Path) -> Hardware:
     """The hardware in a file, whose name is its id; InvalidFileError names all that is wrong."""
-    if not _ID.fullmatch(path.stem):
-        raise invalid("its name is an id: expected small letters, digits and . _ - only", path)
+    if not is_slug(path.stem):
+        raise invalid(f"its name is an id: {SLUG_RULE}", path)
     text = read_text(path, LIMIT_YAML_BYTES).removeprefix("\ufeff")
     data = yaml_data(path, text)
     hardware = record(data, Hardware, path, text)
