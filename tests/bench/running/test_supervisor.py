@@ -161,7 +161,7 @@ with stopped_by_signals() as stop:
     [
         ({"order": {"harness": "abacus"}}, 2, "'abacus' is no harness; expected one of: claude"),
         ({"order": {"provider": "nobody"}}, 2, "'nobody' is no provider"),
-        ({"order": {"problem": "../add"}}, 1, "order.problem: it becomes part of an address; expected small letters"),
+        ({"order": {"problem": "../add"}}, 1, "order.problem: it becomes part of an address"),
         ({"order": {"budget_seconds": 0.0}}, 1, "order.budget_seconds: expected seconds"),
         ({"limits": {"processes": -1}}, 1, "limits.processes: expected more than 0"),
         ({"clis": "/nowhere"}, 3, "claude is not installed in /nowhere; install it with"),
