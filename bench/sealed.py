@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kbsite.errors import InputError
-from kbsite.regular import read_regular
+from kbsite.regular import LIMIT_BYTES, read_regular
 from kbsite.store.files import contents, digest
 from kbsite.store.folders import PARTIAL, sync
 from kbsite.store.whole import is_left_over, write_bytes
@@ -26,8 +26,8 @@ SOLUTION = "solution.py"
 SIDECARS = "files/"
 SAMPLES = "samples.jsonl"
 
-LIMIT_BYTES = 4_000_000
-"""Bytes of a record at most, as for whoever publishes it."""
+MOST_BYTES = 2_000_000_000
+"""Bytes of a file of a run that is held against its manifest: sessions leave none that is near."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -73,6 +73,9 @@ def check_seal(folder: Path, but: Collection[str]) -> None:
         expected = listed.pop(file.name, None)
         if file.name in (AUDIT, MANIFEST) or file.name in but:
             continue
+        if file.size > MOST_BYTES:
+            message = f"{file.size} bytes; expected at most {MOST_BYTES} in a file of a run"
+            raise InputError(f"{message}; put back what was there", path=file.path)
         if expected is None or digest(file.path) != expected:
             what = "not in the manifest" if expected is None else "not what the manifest has"
             message = f"{what}: it came after the run was completed; put back what was there"

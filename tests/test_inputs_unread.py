@@ -18,9 +18,9 @@ from kbsite.linting import lint
 from kbsite.model.finding import Severity
 from kbsite.model.problem_files import LARGEST
 from kbsite.reading import lookout_of, read
+from kbsite.regular import LIMIT_BYTES
 from kbsite.store import files, inputs, rested
 from kbsite.store.inputs import UNREAD
-from kbsite.store.parsing import LIMIT_BYTES
 from kbsite.store.problems import read_problem
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import read_run

@@ -9,8 +9,8 @@ import pytest
 
 from kbsite.build import build
 from kbsite.model.finding import Severity
+from kbsite.regular import LIMIT_BYTES
 from kbsite.single_file import write
-from kbsite.store.parsing import LIMIT_BYTES
 from kbsite.store.records import InvalidFileError
 from kbsite.store.settings import Settings, read_settings
 from kbsite.verifying import verify

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from kbsite.errors import InputError
 
+LIMIT_BYTES = 4_000_000
+"""No record that a person or a runner writes is larger; a larger file is refused unread."""
+
 
 def read_regular(path: Path, most: int, *, links: bool = False) -> bytes:
     """What a regular file of at most so many bytes holds; InputError for anything else.

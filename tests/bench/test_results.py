@@ -151,6 +151,15 @@ def test_files_that_came_or_went_are_told(run: Path) -> None:
         given(run)
 
 
+def test_no_file_without_an_end_is_held_against_the_manifest(run: Path) -> None:
+    path = run / "files" / "kernel.cu"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 43)
+    for refused in (lambda: given(run), lambda: store(run, grade(), "log")):
+        with pytest.raises(InputError, match=r"8796093022208 bytes.*put back what was there"):
+            refused()
+
+
 def test_an_audit_may_come_at_any_time(run: Path) -> None:
     (run / "audit.yaml").write_text("verdict: clean\nsummary: fine\nauditor: A\n")
 

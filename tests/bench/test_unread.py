@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bench import sealed
 from bench.floor_source import source
 from bench.jobs import find_problem
 from bench.lint import lint_folder
@@ -19,9 +18,8 @@ from bench.results import MOST_BYTES, given, store
 from kbsite.errors import InputError
 from kbsite.model.floor import FloorKind
 from kbsite.model.problem_files import LARGEST, LONGEST
-from kbsite.regular import read_regular
+from kbsite.regular import LIMIT_BYTES, read_regular
 from kbsite.store.files import folder_digest
-from kbsite.store.parsing import LIMIT_BYTES
 from tests.bench.grades import grade
 from tests.bench.toys import TOY
 from tests.conftest import MakeRun
@@ -113,8 +111,7 @@ def test_a_record_may_be_a_link_to_a_file_and_nothing_else(tmp_path: Path) -> No
         read_regular(tmp_path / "held.yaml", 2)
 
 
-def test_a_records_size_is_that_of_the_site() -> None:
-    assert sealed.LIMIT_BYTES == LIMIT_BYTES
+def test_what_a_problem_shows_is_less_than_a_record_and_that_less_than_a_solution() -> None:
     assert LONGEST < LIMIT_BYTES < MOST_BYTES
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.harnesses import lines as lines_of_files
 from kbsite.harnesses.lines import (
     Line,
     Record,
@@ -26,6 +27,7 @@ from kbsite.harnesses.lines import (
     text,
     timestamp,
 )
+from kbsite.harnesses.rows import documents
 from kbsite.model.event import Malformed
 
 
@@ -171,6 +173,34 @@ def test_a_line_of_fifty_megabytes_is_read() -> None:
     (value,) = values(b'{"a": "' + b"x" * size + b'"}\n')
 
     assert len(value["a"]) == size
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_of_a_line_without_an_end_no_more_is_held_than_is_shown(
+    end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines_of_files, "LONGEST", 1_000)
+    monkeypatch.setattr(lines_of_files, "_BEGINNING", 100)
+    just = b'{"a":"' + b"x" * 992 + b'"}\n'
+    data = just + b"\0" * 3_000_000 + end + (b'{"b":2}\n' if end else b"")
+    first, cut, *rest = list(records(split(data), "f"))
+
+    assert isinstance(first, Record)
+    assert isinstance(cut, Malformed)
+    assert (cut.text, cut.source.line) == ("\0" * 100, 2)
+    size = 3_000_000 + len(end)
+    told = f"a line of {size} bytes, of which the first 100 are read; the raw file has all"
+    assert cut.reason == told
+    assert [one.value for one in rest if isinstance(one, Record)] == ([{"b": 2}] if end else [])
+
+
+def test_a_document_with_such_a_line_is_not_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines_of_files, "LONGEST", 10)
+    monkeypatch.setattr(lines_of_files, "_BEGINNING", 8)
+    (held,) = documents(split(b"{\n" + b'"a":"xx"' + b" " * 100 + b"\n}\n"), "f")
+
+    assert isinstance(held, Malformed)
+    assert "the raw file has all" in held.reason
 
 
 def test_a_line_is_read_before_the_next_one_is_there() -> None:

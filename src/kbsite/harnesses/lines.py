@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import IO
 
 import msgspec
@@ -25,6 +26,11 @@ _FAST = msgspec.json.Decoder(dict[str, object])
 """Takes half the time, and refuses some of what the other one reads: NaN, halves of characters."""
 _FAST_OF_ANY = msgspec.json.Decoder()
 _SPACE = " \t\r\n"
+LONGEST = 256_000_000
+"""Bytes of a line that are read: more are no transcript, and take twice or thrice the memory."""
+_BEGINNING = 100_000
+"""Bytes that are shown of a longer one."""
+_AT_ONCE = 1 << 20
 _EXACT = 2**53
 """Counts beyond it are no counts, and no JSON reader agrees on them."""
 
@@ -39,6 +45,8 @@ class Line(Struct, frozen=True):
     asks for the text."""
     whole: bool = True
     """Whether a line end closed it; the last line of a file may be cut."""
+    unread: int = 0
+    """Bytes of it that nobody reads: it is too long, and what is held is its beginning."""
 
     @property
     def text(self) -> str:
@@ -78,14 +86,37 @@ def written(held: str | Line) -> str:
 
 def lines(stream: IO[bytes]) -> Iterator[Line]:
     """The lines of an open file, one in memory at a time; a byte order mark is taken off."""
-    for number, data in enumerate(stream, start=1):
-        yield Line(number, data.removeprefix(_BOM) if number == 1 else data, data.endswith(b"\n"))
+    for number, data in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
+        whole = data.endswith(b"\n")
+        if len(data) > LONGEST and not whole:
+            left = len(data) - _BEGINNING + _rest(stream)
+            yield Line(number, data[:_BEGINNING], whole, left)
+            continue
+        yield Line(number, data.removeprefix(_BOM) if number == 1 else data, whole)
+
+
+def joined(held: Sequence[Line]) -> Line:
+    """Lines that hold one document, as one."""
+    whole = "\n".join(line.text for line in held)
+    return Line(held[0].number, whole, held[-1].whole, sum(line.unread for line in held))
+
+
+def _rest(stream: IO[bytes]) -> int:
+    """Pass over the rest of a line; how many bytes that is."""
+    size = 0
+    while data := stream.readline(_AT_ONCE):
+        size += len(data)
+        if data.endswith(b"\n"):
+            break
+    return size
 
 
 def records(source_lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
     """The JSON objects of a JSON-lines file; whatever else stands there is Malformed, with why."""
     for line in source_lines:
-        if (alone := _alone(line, file)) is not None:
+        if line.unread:
+            yield Malformed(source=Source(file, line.number), text=line.text, reason=_cut(line))
+        elif (alone := _alone(line, file)) is not None:
             yield alone
         elif not line.blank:
             yield from _line(line, file)
@@ -125,6 +156,12 @@ def _other(rest: str) -> str:
     except (ValueError, RecursionError):
         return "a line of text, not JSON"
     return "JSON, but not an object"
+
+
+def _cut(line: Line) -> str:
+    shown = len(line.text.encode("utf-8", "surrogateescape"))
+    size = shown + line.unread
+    return f"a line of {size} bytes, of which the first {shown} are read; the raw file has all"
 
 
 def _reason(line: Line, error: Exception) -> str:

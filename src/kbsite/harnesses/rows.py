@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kbsite.harnesses import tools
-from kbsite.harnesses.lines import Line, dump, records, text, written
+from kbsite.harnesses.lines import Line, dump, joined, records, text, written
 from kbsite.model.event import (
     Event,
     Malformed,
@@ -133,5 +133,4 @@ def documents(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
     """The JSON documents of a file, whether each has a line of its own or spans many."""
     held = [line for line in lines if not line.blank]
     if held:
-        whole = "\n".join(line.text for line in held)
-        yield from rows([Line(held[0].number, whole, held[-1].whole)], file)
+        yield from rows([joined(held)], file)

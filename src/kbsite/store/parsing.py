@@ -20,14 +20,12 @@ import yaml
 from kbsite.errors import InputError, KbsiteError
 from kbsite.late import HALF
 from kbsite.model.finding import one_line, short
+from kbsite.regular import LIMIT_BYTES
 from kbsite.store.at_once import read_at_once
 from kbsite.store.places import deep_line, line_at, token_line, twice_line
 
 if TYPE_CHECKING:
     from kbsite.model.redaction import Span
-
-LIMIT_BYTES: Final = 4_000_000
-"""No record that a person or a runner writes is larger; a larger file is refused unread."""
 
 LIMIT_YAML_BYTES: Final = 1_000_000
 """Persons write YAML, and it is slow to read: a megabyte is a book."""

@@ -30,8 +30,8 @@ import msgspec
 
 from kbsite.errors import InputError
 from kbsite.model.finding import one_line, short
+from kbsite.regular import LIMIT_BYTES
 from kbsite.store.parsing import (
-    LIMIT_BYTES,
     LIMIT_YAML_BYTES,
     InvalidFileError,
     invalid,

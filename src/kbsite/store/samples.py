@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.samples import Samples, Spread
+from kbsite.regular import LIMIT_BYTES
 from kbsite.store.files import Stored
-from kbsite.store.parsing import LIMIT_BYTES, InvalidFileError, invalid, json_data
+from kbsite.store.parsing import InvalidFileError, invalid, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import as_findings
 

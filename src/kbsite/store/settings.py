@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.price import PriceTable
-from kbsite.regular import read_regular
+from kbsite.regular import LIMIT_BYTES, read_regular
 from kbsite.store.locations import Location, cache_folder, place
-from kbsite.store.parsing import LIMIT_BYTES, InvalidFileError, invalid, read_text
+from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.prices import PRICES, read_prices
 from kbsite.store.records import lines_of, yaml_record
 

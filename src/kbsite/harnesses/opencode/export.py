@@ -13,7 +13,17 @@ from itertools import chain
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.lines import Line, Record, dump, mapping, records, sequence, text, timestamp
+from kbsite.harnesses.lines import (
+    Line,
+    Record,
+    dump,
+    joined,
+    mapping,
+    records,
+    sequence,
+    text,
+    timestamp,
+)
 from kbsite.harnesses.opencode.parts import error_notice, part_events
 from kbsite.harnesses.opencode.progress import (
     Progress,
@@ -70,13 +80,9 @@ def _objects(lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
     stream = (line for line in lines if not line.blank)
     first = list(records([line], file)) if (line := next(stream, None)) else []
     if line and any(isinstance(record, Malformed) for record in first):
-        yield from records([_joined([line, *stream])], file)
+        yield from records([joined([line, *stream])], file)
     else:
         yield from chain(first, records(stream, file))
-
-
-def _joined(lines: list[Line]) -> Line:
-    return Line(lines[0].number, "\n".join(line.text for line in lines), lines[-1].whole)
 
 
 class Reader(Struct):
