@@ -27,7 +27,7 @@ from kbsite.store import spares
 from kbsite.store.files import contents, within
 from kbsite.store.inputs import inputs
 from kbsite.store.known_runs import KnownRuns
-from kbsite.store.problems import StoredProblem, linked_problems, problem_folders, read_problem
+from kbsite.store.problems import StoredProblem, folders_and_links, read_problem
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import (
     StoredRun,
@@ -221,8 +221,8 @@ def _run(path: Path, most: int, hiding: Hiding | None, known: KnownRuns | None) 
 def _problems(
     folder: Path, findings: list[Finding], hiding: Hiding | None, known: KnownRuns | None
 ) -> Iterator[StoredProblem]:
-    folders = problem_folders(folder)
-    findings += linked_problems(folder)
+    folders, links = folders_and_links(folder)
+    findings += links
     if known:
         known.keep_problems(folders)
     for path in folders:

@@ -6,7 +6,7 @@ import pytest
 
 from kbsite.model.problem import Bound, Dtype, Role, Tensor
 from kbsite.model.problem_files import LONGEST
-from kbsite.store.problems import linked_problems, problem_folders, read_problem
+from kbsite.store.problems import folders_and_links, problem_folders, read_problem
 from kbsite.store.records import InvalidFileError
 from tests.conftest import MakeProblem
 
@@ -86,10 +86,10 @@ def test_folders_of_problems(tmp_path: Path, make_problem: MakeProblem) -> None:
     (tmp_path / "lost").symlink_to("nowhere")
     assert problem_folders(tmp_path) == expected
     assert problem_folders(tmp_path / "none") == []
-    assert [one.text for one in linked_problems(tmp_path)] == [
+    assert [one.text for one in folders_and_links(tmp_path)[1]] == [
         f"{tmp_path}/link: warning: not read: a symbolic link; move or copy the folder here"
     ]
-    assert not list(linked_problems(tmp_path / "none"))
+    assert folders_and_links(tmp_path / "none") == ([], [])
 
 
 def test_a_file_that_nobody_has_the_time_to_read_is_told_at_once(

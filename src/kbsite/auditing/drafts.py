@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import RawIOBase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,7 +30,7 @@ from kbsite.store.folders import sync
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text, yaml_data
 from kbsite.store.records import record, yaml_record
 from kbsite.store.runs import AUDIT, StoredRun, as_findings
-from kbsite.store.writing import write_text
+from kbsite.store.writing import write_once, write_text
 from kbsite.store.yaml_edits import pair, root, without_key
 
 SUFFIX = ".draft.yaml"
@@ -68,23 +67,11 @@ def begin(folder: Path, text: str) -> Path:
     path = draft_path(folder)
     with writing(path):
         try:
-            stream = path.open("xb", buffering=0)
+            # Half a draft would be gone on with, and nobody would miss what it lacks.
+            write_once(str(path), text.encode())
         except FileExistsError as error:
             raise UsageError(f"{path}: there is a draft already; go on with it") from error
-        try:
-            with stream:
-                _write(stream, text.encode())
-        except BaseException:
-            # Half a draft would be gone on with, and nobody would miss what it lacks.
-            path.unlink(missing_ok=True)
-            raise
     return path
-
-
-def _write(stream: RawIOBase, data: bytes) -> None:
-    """Write all of it; a full disk may take a part, and only then say so."""
-    while data:
-        data = data[stream.write(data) or 0 :]
 
 
 def base_line(text: str) -> str:

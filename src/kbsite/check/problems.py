@@ -17,9 +17,8 @@ from kbsite.store.problems import (
     PROBLEM,
     PROMPT,
     REFERENCE,
+    folders_and_links,
     is_problem,
-    linked_problems,
-    problem_folders,
     read_problem,
 )
 from kbsite.store.records import InvalidFileError
@@ -28,8 +27,9 @@ from kbsite.store.runs import as_findings
 
 def problems_findings(problems: Path) -> Iterator[Finding]:
     """What is wrong with the problems in a folder."""
-    yield from linked_problems(problems)
-    for folder in problem_folders(problems):
+    folders, links = folders_and_links(problems)
+    yield from links
+    for folder in folders:
         yield from problem_findings(folder)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,18 +38,16 @@ class StoredProblem(Struct, frozen=True, kw_only=True):
 
 def problem_folders(problems: Path) -> list[Path]:
     """The folders below `problems`, by name; no links, and none if it is not there."""
-    return [path for path in _shown(problems) if not path.is_symlink()]
+    return folders_and_links(problems)[0]
 
 
-def linked_problems(problems: Path) -> Iterator[Finding]:
-    """The links below `problems` that lead to folders: nobody sees what changes in these."""
-    return (linked(path) for path in _shown(problems) if path.is_symlink())
-
-
-def _shown(problems: Path) -> list[Path]:
+def folders_and_links(problems: Path) -> tuple[list[Path], list[Finding]]:
+    """The folders below `problems`, by name, and links to some: nobody sees what changes there."""
     if not problems.is_dir():
-        return []
-    return sorted(path for path in problems.iterdir() if path.is_dir() and path.name[0] != ".")
+        return [], []
+    shown = sorted(path for path in problems.iterdir() if path.is_dir() and path.name[0] != ".")
+    links = {path for path in shown if path.is_symlink()}
+    return [path for path in shown if path not in links], [linked(p) for p in shown if p in links]
 
 
 def is_problem(folder: Path) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from kbsite.late import HALF
 from kbsite.store.whole import write_bytes
 
-__all__ = ["json_text", "write_bytes", "write_new", "write_pieces", "write_text"]
+__all__ = ["json_text", "write_bytes", "write_new", "write_once", "write_pieces", "write_text"]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -34,9 +34,18 @@ def write_pieces(path: str, pieces: Iterable[str]) -> None:
     _write_all(path, (text.encode("utf-8") for text in _together(pieces)))
 
 
+def write_once(path: str, data: bytes) -> None:
+    """Write a file that is not there yet; FileExistsError where it is."""
+    _fill(os.open(path, _NEW, 0o666), path, [data])
+
+
 def _write_all(path: str, parts: Iterable[bytes]) -> None:
-    """Write a new file, which is gone again unless it becomes whole."""
-    descriptor = _opened(path)
+    """Write a new file, in the place of one that may stand there."""
+    _fill(_opened(path), path, parts)
+
+
+def _fill(descriptor: int, path: str, parts: Iterable[bytes]) -> None:
+    """Write a file that was made for it, which is gone again unless it becomes whole."""
     try:
         for data in parts:
             _write(descriptor, data)
