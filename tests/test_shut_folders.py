@@ -101,6 +101,32 @@ def test_a_check_goes_on_beside_a_board_that_cannot_be_read(settings: Settings, 
     assert [one for one in found if "changed after the run was completed" in one.message]
 
 
+@pytest.mark.parametrize("mode", ["nothing", "way"])
+def test_a_problem_that_cannot_be_read_ends_nothing(settings: Settings, mode: str) -> None:
+    folder = settings.problems / "softmax"
+    with shut(folder, mode=MODES[mode]):
+        told = [one for one in check([], settings) if one.path == str(folder)]
+        build(settings)
+
+    assert [(one.severity, one.message) for one in told] == [
+        (Severity.ERROR, f"not read: cannot be listed: {DENIED}")
+    ]
+    assert (settings.out / "runs" / "one" / "index.html").is_file()
+
+
+def test_a_file_of_a_run_that_cannot_be_read_is_told_with_what_to_do(
+    settings: Settings, make_run: MakeRun
+) -> None:
+    run = make_run(settings.runs / "demo", run_id="three", files={"files/a.py": b"x = 1\n"})
+    with shut(run / "files" / "a.py"):
+        for _ in range(2):
+            told = [one for one in build(settings).findings if one.path.endswith("/a.py")]
+            assert [one.severity for one in told] == [Severity.ERROR]
+            assert told[0].message.startswith(f"not in the site: {DENIED}; let the user who")
+    assert build(settings).findings == ()
+    assert (settings.out / "runs" / "three" / "index.html").is_file()
+
+
 @pytest.mark.parametrize("command", ["queue", "stats", "scan"])
 def test_who_counts_runs_says_that_some_could_not_be_read(
     settings: Settings, tmp_path: Path, command: str

@@ -115,8 +115,12 @@ def do(prepared: Prepared, task: Task) -> Done:
 
 
 def _not_copied(error: OSError) -> Finding:
-    why = f"not in the site: {error.strerror}; it was there when its run was read, build once more"
-    return Finding(Severity.ERROR, str(error.filename), why)
+    cure = (
+        "let the user who builds read it (chmod u+r)" if isinstance(error, PermissionError)
+        else "it was there when its run was read, build once more"
+    )  # fmt: skip
+    message = f"not in the site: {error.strerror}; {cure}"
+    return Finding(Severity.ERROR, str(error.filename), message)
 
 
 def make_page(prepared: Prepared, task: MakePage) -> Done:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kbsite.check.remarks import Remarks
@@ -11,7 +12,7 @@ from kbsite.model.problem import Problem
 from kbsite.model.problem_files import LONGEST
 from kbsite.model.problem_rules import is_to_be_graded, unsound
 from kbsite.model.slugs import SLUG_RULE, is_slug
-from kbsite.store.files import contents, not_read
+from kbsite.store.files import HERE, contents, not_read
 from kbsite.store.parsing import read_text
 from kbsite.store.problems import (
     PROBLEM,
@@ -37,8 +38,14 @@ def problem_findings(folder: Path) -> Iterator[Finding]:
     """What is wrong with the problem in a folder."""
     if not is_slug(folder.name):
         yield Finding(Severity.ERROR, str(folder), f"as a problem's id, {SLUG_RULE}")
+    refused = contents(folder)[1]
+    if any(one.name == HERE for one in refused):
+        # Nothing in it is missing for sure.
+        for one in not_read(folder, refused):
+            yield replace(one, severity=Severity.ERROR)
+        return
     if is_problem(folder):
-        yield from not_read(folder, contents(folder)[1])
+        yield from not_read(folder, refused)
     yield from _missing(folder)
     try:
         stored = read_problem(folder)
