@@ -216,8 +216,10 @@ def _interval(redrawn: Array, value: float) -> tuple[float, float]:
     return min(float(low), value), max(float(high), value)
 
 
-def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
+def disagreeing(clocks: Clocks, agreement: Agreement, least: Clocks | None = None) -> str | None:
     """What is wrong between the clocks of a shape, in one sentence; None where they agree.
+
+    What shows more than another is what `least` says, the usual time where there is none.
 
     They may be apart by the larger part of `agreement`; over single calls also by as much as the
     parent's clock may be late. Beyond it
@@ -238,7 +240,8 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
     time: the slowest clock counts whatever is said here.
     """
     event, wall, slope = clocks.event_ms, clocks.wall_ms, clocks.slope_ms
-    inside = slope if clocks.event_slope_ms is None else clocks.event_slope_ms
+    inside = _inside(clocks)
+    more_of = least or clocks
     overhead, host = max(clocks.overhead_ms, 0.0), max(clocks.host_ms or 0.0, 0.0)
     if not all(isfinite(time) for time in (event, wall, slope, inside, overhead, host)):
         return f"A clock shows no number: {clocks}."
@@ -247,11 +250,11 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
     late = max(slack, agreement.late_ms)
     told = "by the parent's clock", "by the clock in the solution's process"
     limits = [
-        (wall, max(event, host), "A single call takes", told, late),
-        (event, wall, "A single call takes", told[::-1], late + overhead),
-        (slope, max(inside, host), "A call in a batch takes", told, slack),
-        (inside, slope, "A call in a batch takes", told[::-1], slack),
-        (slope, max(single, host), "A call takes", ("in a batch", "alone"),
+        (more_of.wall_ms, max(event, host), "A single call takes", told, late),
+        (more_of.event_ms, wall, "A single call takes", told[::-1], late + overhead),
+        (more_of.slope_ms, max(inside, host), "A call in a batch takes", told, slack),
+        (_inside(more_of), slope, "A call in a batch takes", told[::-1], slack),
+        (more_of.slope_ms, max(single, host), "A call takes", ("in a batch", "alone"),
          slack + agreement.warmer * single),
     ]  # fmt: skip
     for more, less, what, (here, there), most in limits:
@@ -261,3 +264,8 @@ def disagreeing(clocks: Clocks, agreement: Agreement) -> str | None:
                 f"expected at most {most:.3g} ms between them."
             )
     return None
+
+
+def _inside(clocks: Clocks) -> float:
+    """A call in a batch by the clock in the solution's process; the parent's where it has none."""
+    return clocks.slope_ms if clocks.event_slope_ms is None else clocks.event_slope_ms

@@ -94,7 +94,7 @@ class Cpu:
     batch_ms = None
     most_slots = 12
     # A shared machine is disturbed often; what a cheat gains is far more.
-    agreement = Agreement(relative=0.3, absolute_ms=0.5, warmer=1.0)
+    agreement = Agreement(relative=0.3, absolute_ms=0.5, warmer=1.0, every=True)
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or len(os.sched_getaffinity(0))

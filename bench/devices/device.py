@@ -23,6 +23,9 @@ class Agreement:
     late_ms: float = 0.0
     """By how much the grader's clock may be late for a single call more than for an empty one: the
     median over a round's calls was seen 50 microseconds late on a GPU in a virtual machine."""
+    every: bool = False
+    """Whether a clock has to show more in every call, and not in the median one: where other
+    programs may run at any time, they make some calls take longer, and never one quicker."""
     warmer: float = 0.25
     """Share by which a call in a batch may take longer than a single one: GPUs at their power limit
     were seen 5 to 15 % slower back to back."""

@@ -18,7 +18,7 @@ from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import Subject, Told
 from bench.grading.proof import prove
 from bench.grading.rounds import Round, Rounds
-from bench.grading.score import Scored, score
+from bench.grading.score import Scored, doubted, score
 from bench.grading.secret import Secret
 from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
 from bench.grading.stops import Stops
@@ -118,11 +118,7 @@ def _graded(
         raise MachineError(f"{problem.id} has no shapes for {setting.device.name}")
     arena = rounds.arena()
     try:
-        # Another program may have got in the way of a clock; what is done on purpose happens again.
-        scored = _tried(
-            lambda attempt: _measured(run, rounds, attempt, arena, folder),
-            Outcome.CLOCK_MISMATCH,
-        )
+        scored = _scored(run, rounds, arena, folder)
         run.proofs = stops.proofs()
         if setting.trace:
             with run.stage("proofs"):
@@ -133,6 +129,20 @@ def _graded(
     finally:
         arena.close()
     return scored
+
+
+def _scored(run: _Run, rounds: Rounds, arena: Arena, folder: Path) -> Scored:
+    """The score; a clock that another program may have got in the way of gets other tries.
+
+    What is done on purpose happens again.
+    """
+    try:
+        return _tried(
+            lambda attempt: _measured(run, rounds, attempt, arena, folder),
+            Outcome.CLOCK_MISMATCH,
+        )
+    except Failure as failure:
+        raise doubted(failure, run.rounds) from failure
 
 
 @cache

@@ -15,8 +15,11 @@ from bench.grading.times import Times
 from bench.problems import Shape
 from bench.statistics import RoundTimes, ShapeTimes, disagreeing, estimate
 from bench.statistics import Times as Estimate
-from kbsite.model.grade import IMPOSSIBLE, Outcome, OutputError, ShapeMetrics
+from kbsite.model.grade import IMPOSSIBLE, Clocks, Outcome, OutputError, ShapeMetrics
 from kbsite.model.samples import Samples
+
+FEWEST_SINGLE, FEWEST_IN_BATCHES = 8, 6
+"""Calls of a shape, over all rounds, below which clocks that disagree are held against nobody."""
 
 FEWEST_TO_SPREAD = 4
 """Samples below which nothing is said of how they are spread."""
@@ -46,7 +49,8 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
     limits = [subject.ceiling(shape) for shape in shapes]
     for shape, times, limit in zip(shapes, found.shapes, limits, strict=True):
         agreement = _agreement(rounds, shape, subject)
-        _refuse(shape, times, limit, agreement)
+        least = _least(rounds, shape, times.clocks) if agreement.every else None
+        _refuse(shape, times, limit, disagreeing(times.clocks, agreement, least))
     fraction, interval = found.fraction([limit.ceiling_ms for limit in limits])
     metrics = [
         _metrics(shape, times, limit, [one.shapes[shape.id] for one in rounds])
@@ -138,8 +142,35 @@ def _middle_half(times: Sequence[float]) -> float:
     return high - low
 
 
-def _refuse(shape: Shape, times: ShapeTimes, limit: Ceilings, agreement: Agreement) -> None:
-    said = disagreeing(times.clocks, agreement)
+def _least(rounds: Sequence[Round], shape: Shape, clocks: Clocks) -> Clocks:
+    """What each clock showed at least: what is done on purpose is done in every call."""
+    held = [(one.shapes[shape.id], one.empty) for one in rounds]
+    return replace(
+        clocks,
+        event_ms=min(min(times.event) for times, _ in held),
+        wall_ms=min(min(times.wall) - median(empty.wall) for times, empty in held),
+        slope_ms=min(min(times.slopes(empty.late)) for times, empty in held),
+        event_slope_ms=min(min(times.event_slopes) for times, _ in held),
+    )
+
+
+def doubted(failure: Failure, rounds: Sequence[Round]) -> Failure:
+    """A failure as it is told: of a few calls no clock tells whether it was the solution."""
+    shapes = rounds[0].shapes if rounds else {}
+    held = [[one.shapes[name] for one in rounds] for name in shapes]
+    single = min((sum(len(times.wall) for times in one) for one in held), default=0)
+    in_batches = min((sum(b.calls for t in one for b in t.batches) for one in held), default=0)
+    enough = single >= FEWEST_SINGLE and in_batches >= FEWEST_IN_BATCHES
+    if failure.outcome is not Outcome.CLOCK_MISMATCH or enough:
+        return failure
+    return Failure(
+        Outcome.UNSTABLE_CLOCKS,
+        f"{single} single calls and {in_batches} in batches are too few to tell whether that was "
+        f"the solution or another program: grade it with more calls or rounds. {failure.detail}",
+    )
+
+
+def _refuse(shape: Shape, times: ShapeTimes, limit: Ceilings, said: str | None) -> None:
     if said:
         raise Failure(Outcome.CLOCK_MISMATCH, f"{said} (shape {shape.id})")
     if times.ms < IMPOSSIBLE * limit.floor_ms:

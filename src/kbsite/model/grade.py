@@ -77,7 +77,7 @@ _MEANS = {
     Outcome.TIMEOUT: (Status.TIMED_OUT, "A step took longer than it may."),
     Outcome.OOM: (Status.OUT_OF_MEMORY, "The solution took more memory than there is for it."),
     Outcome.UNSTABLE_CLOCKS: (
-        Status.INFRA, "The hardware did not keep its speed while this was measured."),
+        Status.INFRA, "The hardware did not keep its speed, or too little of it was measured."),
     Outcome.INFRA: (Status.INFRA, "The bench failed; that says nothing of the solution."),
 }  # fmt: skip
 

@@ -218,10 +218,21 @@ def test_a_mismatch_has_to_show_in_every_try(
     monkeypatch.setattr(
         "bench.grading.score.disagreeing", lambda *_: None if next(scorings) == clean else disagree
     )
-    found = graded(HONEST, shapes=("square",), held_out=False).metrics
+    found = graded(HONEST, shapes=("square",), held_out=False, calls=16).metrics
 
     assert found.outcome is (Outcome.PASS if clean else Outcome.CLOCK_MISMATCH)
     assert next(scorings) == 1 + (clean or grading.TRIES)
+
+
+def test_clocks_that_disagree_over_a_few_calls_are_the_machines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bench.grading.score.disagreeing", lambda *_: "The clocks disagree.")
+    found = graded(HONEST, shapes=("square",), held_out=False, rounds=1, calls=5).metrics
+
+    assert found.outcome is Outcome.UNSTABLE_CLOCKS
+    assert "too few to tell" in (found.detail or "")
+    assert (found.detail or "").endswith("The clocks disagree. (shape square)")
 
 
 @pytest.mark.parametrize("names", [("square",), ("tall",)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import sqrt
@@ -14,12 +15,13 @@ from bench.ceilings import ceilings
 from bench.grading.failures import Failure
 from bench.grading.on_shape import Subject
 from bench.grading.rounds import Round
-from bench.grading.score import Scored, score
+from bench.grading.score import Scored, doubted, score
 from bench.grading.secret import Secret
 from bench.grading.setting import Setting
 from bench.grading.times import MOST_DELAY_MS, MOST_DRIFT, Batch, Empty, Lateness, Times
 from bench.sandbox import SANDBOXES
 from kbsite.model.grade import Outcome, OutputError
+from kbsite.model.status import Status
 from tests.bench.grading.setups import Quick
 from tests.bench.toys import sound
 
@@ -133,6 +135,55 @@ def test_on_a_busy_machine_clocks_are_as_far_apart_as_its_noise() -> None:
             found.wall = [20.0, 51.0, 51.0, 90.0]
 
     assert score(measured, subject()).ms == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+@pytest.mark.parametrize("clock", ["single", "batch"])
+def test_on_a_machine_of_others_a_clock_is_off_only_if_it_is_in_every_call(
+    clock: str, left: int
+) -> None:
+    measured = rounds(50.0, 50.0, 50.0)
+    for one in measured:
+        for found in one.shapes.values():
+            if clock == "single":
+                found.wall = [51.0] * left + [1051.0] * (8 - left)
+                found.event, found.host = [50.0] * 8, [0.5] * 8
+            else:
+                slow = Batch(9, 51 + 8 * 1050.0, 50 + 8 * 1050.0)
+                found.batches = found.batches * left + [slow] * (4 - left)
+    if left:
+        assert (score(measured, subject()).ms or 0) >= 50.0
+        return
+    with pytest.raises(Failure) as caught:
+        score(measured, subject())
+    assert caught.value.outcome is Outcome.CLOCK_MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("per_round", "single", "calls", "sure"),
+    [((50.0,), 4, 2, False), ((50.0,), 10, 2, False), ((50.0,), 3, 9, False),
+     ((50.0,), 8, 6, True), ((50.0,) * 3, 3, 2, True)],
+)  # fmt: skip
+def test_of_a_few_calls_no_clock_accuses_anybody(
+    per_round: Sequence[float], single: int, calls: int, *, sure: bool
+) -> None:
+    measured = rounds(*per_round)
+    for one in measured:
+        for found in one.shapes.values():
+            found.wall = [51.0] * single
+            found.batches = [Batch(calls, 51.0, 50.0)]
+    failure = Failure(Outcome.CLOCK_MISMATCH, "A single call takes 9 ms.")
+    told = doubted(failure, measured)
+
+    assert (told is failure) == sure
+    if not sure:
+        assert told.outcome is Outcome.UNSTABLE_CLOCKS
+        assert told.outcome.status is Status.INFRA
+        said = f"{single} single calls and {calls} in batches are too few to tell whether"
+        assert told.detail.startswith(said)
+        assert "grade it with more calls or rounds. A single call takes 9 ms." in told.detail
+    other = Failure(Outcome.INCORRECT, "wrong")
+    assert doubted(other, measured) is other
 
 
 def test_to_dawdle_in_single_calls_makes_the_slope_small_and_is_a_mismatch() -> None:
