@@ -13,13 +13,13 @@ from functools import partial
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
 
 from kbsite.cli import kbsite
-from kbsite.errors import InputError, MachineError, UsageError
+from kbsite.errors import InputError, KbsiteError, MachineError, UsageError
 from kbsite.model.finding import Severity
 from kbsite.verifying import remote, verify
 from kbsite.verifying.mirror import Mirror
@@ -169,6 +169,66 @@ def test_a_server_that_is_nobodys_friend_holds_nobody_up(
         with pytest.raises((MachineError, InputError), match=said):
             UrlPlace(url).read(path)
         assert time.monotonic() - begun < 5
+
+
+class Odd(Quiet):
+    """Sends files as few servers do, which the first part of their path says."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        how, _, path = self.path[1:].partition("/")
+        file = Path(self.directory, path)
+        data = file.read_bytes() if file.is_file() else b""
+        self.asked.append(self.path)
+        busy = how == "busy" or (how == "restarts" and self.asked.count(self.path) < 2)
+        if how == "any" and not data:
+            data = b"a start page"
+        self.send_response(503 if busy else 200 if data else 404)
+        packed = {"gzip": gzip.compress(data), "broken": gzip.compress(data)[:-9]}.get(how, data)
+        if how in ("gzip", "broken", "br"):
+            self.send_header("Content-Encoding", how.replace("broken", "gzip"))
+        self.send_header("Content-Length", str(0 if busy else len(packed)))
+        self.end_headers()
+        if not busy:
+            self.wfile.write(packed)
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [("gzip", 0, "0 errors, 0 warnings"), ("restarts", 0, "0 errors, 0 warnings"),
+     ("busy", 3, "data/site.json: the server says 503; try again later"),
+     ("broken", 1, "data/site.json: sent as gzip, and ends before its end, or after it"),
+     ("br", 1, "data/site.json: sent as 'br', which nobody asked for; have the server send it"),
+     ("any", 1, "the server sends something for a file that no site has; have it answer 404")],
+)  # fmt: skip
+def test_servers_that_pack_that_are_busy_and_that_have_everything(
+    how: str, code: int, said: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "WAITS", (0.0, 0.0))
+    monkeypatch.setattr(remote, "MOST_WAITS", 10_000)
+    Odd.asked.clear()
+    with served(partial(Odd, directory=str(site))) as url:
+        done = run(f"{url}/{how}")
+    told = done.stderr if done.exception is None or code == 0 else str(done.exception)
+
+    assert said in told
+    if isinstance(done.exception, KbsiteError):
+        assert done.exception.exit_code == code
+    else:
+        assert done.exit_code == code
+
+
+def test_no_more_is_unpacked_than_a_file_of_a_site_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "MOST_BYTES", 1_000)
+    (tmp_path / "bomb").write_bytes(b"\0" * 100_000)
+    with (
+        served(partial(Odd, directory=str(tmp_path))) as url,
+        pytest.raises(InputError, match="more than 1000 bytes"),
+    ):
+        UrlPlace(f"{url}/gzip").read("bomb")
 
 
 def test_no_more_is_taken_than_a_site_can_hold(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

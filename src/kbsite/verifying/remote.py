@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import time
+import zlib
 from email.message import Message
 from typing import IO
 from urllib.error import HTTPError, URLError
@@ -24,6 +26,15 @@ MOST_BYTES = 300_000_000
 
 MOST_FILES = 2_000_000
 """Files that are asked for."""
+
+WAITS = (0.5, 2.0)
+"""Seconds after which a file is asked for again that a server could not send just now."""
+
+MOST_WAITS = 40
+"""How often that is done for a site."""
+
+_BUSY = (429, 502, 503, 504)
+"""What servers say that may have the file in a moment."""
 
 _PIECE = 1 << 18
 
@@ -77,6 +88,26 @@ def _taken(answer: http.client.HTTPResponse) -> bytes:
     return bytes(held)
 
 
+def _decoded(data: bytes, coding: str, url: str) -> bytes:
+    """What a server sends as it was before it was packed on the way; InputError where it is not.
+
+    Nobody asked for it to be packed, and there are servers that have files in no other way.
+    """
+    if coding in ("", "identity"):
+        return data
+    if coding not in ("gzip", "x-gzip"):
+        message = f"sent as {one_line(short(coding))!r}, which nobody asked for"
+        raise InputError(f"{message}; have the server send it as it is, or as gzip", path=url)
+    unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        held = unpacking.decompress(data, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise InputError(f"sent as gzip, and is none: {error}", path=url) from error
+    if len(held) <= MOST_BYTES and (not unpacking.eof or unpacking.unused_data):
+        raise InputError("sent as gzip, and ends before its end, or after it", path=url)
+    return held
+
+
 def _refused(error: HTTPError) -> str:
     """Why a server gives no file, in words."""
     there = error.headers.get("Location") if 300 <= error.code < 400 else None
@@ -84,6 +115,17 @@ def _refused(error: HTTPError) -> str:
     if not there:
         return says
     return f"{says}: it sends its readers to {one_line(short(there))}; verify that, if it is meant"
+
+
+_FOR_GOOD = (TimeoutError, ConnectionRefusedError, socket.gaierror)
+
+
+class _UnreachableError(MachineError):
+    """A server did not send a file; `for_good` where it will not in a moment either."""
+
+    def __init__(self, message: str, for_good: bool = False) -> None:  # noqa: FBT001, FBT002
+        self.for_good = for_good
+        super().__init__(message)
 
 
 class UrlPlace:
@@ -96,6 +138,7 @@ class UrlPlace:
         self._opener = build_opener(_SameOrigin)
         self._files = 0
         self._bytes = 0
+        self._waits = 0
 
     def read(self, path: str) -> bytes | None:
         """What a file of the site holds; None if the server has none."""
@@ -103,21 +146,44 @@ class UrlPlace:
         self._files += 1
         if self._files > MOST_FILES or self._bytes > ALL_BYTES:
             raise InputError("the site is larger than any that is verified so", path=url)
-        try:
-            with self._opener.open(url, timeout=SECONDS) as answer:
-                data = _taken(answer)
-        except HTTPError as error:
-            error.close()
-            if error.code in (404, 410):
-                return None
-            raise InputError(_refused(error), path=url) from error
-        except (URLError, TimeoutError, http.client.HTTPException, OSError) as error:
-            why = getattr(error, "reason", error)
-            raise MachineError(f"{url}: cannot be fetched: {why}") from error
+        data = self._fetched(url)
+        if data is None:
+            return None
         if len(data) > MOST_BYTES:
             raise InputError(f"more than {MOST_BYTES} bytes, which no file of a site has", path=url)
         self._bytes += len(data)
         return data
+
+    def _fetched(self, url: str) -> bytes | None:
+        """What a server sends, asked for again where it could not send it just now."""
+        for seconds in WAITS:
+            try:
+                return self._asked(url)
+            except _UnreachableError as error:
+                self._waits += 1
+                if error.for_good or self._waits > MOST_WAITS:
+                    raise
+                time.sleep(seconds)
+        return self._asked(url)
+
+    def _asked(self, url: str) -> bytes | None:
+        try:
+            with self._opener.open(url, timeout=SECONDS) as answer:
+                data = _taken(answer)
+                coding = answer.headers.get("Content-Encoding", "").strip().lower()
+        except HTTPError as error:
+            error.close()
+            if error.code in (404, 410):
+                return None
+            if error.code in _BUSY:
+                raise _UnreachableError(f"{url}: {_refused(error)}; try again later") from error
+            raise InputError(_refused(error), path=url) from error
+        except (URLError, TimeoutError, http.client.HTTPException, OSError) as error:
+            why = getattr(error, "reason", error)
+            # Whoever took his time once is not waited for twice.
+            for_good = isinstance(error, TimeoutError) or isinstance(why, _FOR_GOOD)
+            raise _UnreachableError(f"{url}: cannot be fetched: {why}", for_good) from error
+        return _decoded(data, coding, url)
 
     def names(self) -> None:
         """Nobody can list the files of a web server."""

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from kbsite import __version__, assets
 from kbsite.check.runs import run_findings
-from kbsite.errors import InputError
+from kbsite.errors import InputError, MachineError
 from kbsite.feeds import bundles, parquet
 from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
@@ -56,6 +56,8 @@ _OF_SEARCH = re.compile(r"search/([\w.-]+/)?[\w.-]+\.(js|json|pagefind|pf_\w+)")
 _OF_GIT = (".git/", ".github/workflows/")
 """Where a clone of a site that is published by git keeps what is no part of it."""
 
+NOWHERE = "data/what-no-site-has.json"
+
 T = TypeVar("T")
 
 
@@ -69,6 +71,7 @@ def verify(place: Place, tick: Tick | None = None) -> Iterator[Finding]:
     if held is None:
         message = "missing; expected a site that kbsite made, with everything that is under data/"
         raise InputError(message, path=SITE)
+    _refuse_any_answer(place)
     with tempfile.TemporaryDirectory(prefix="kbsite-verify-") as folder:
         yield from _Verifying(place, held, Path(folder)).findings(tick)
 
@@ -86,7 +89,17 @@ def _read(place: Place, path: str, kind: type[T]) -> T | None:
         # Runs and files are called what they are, in bytes that may be no UTF-8.
         return record(json_data(where, text, any_text=True), kind, where, text)
     except InvalidFileError as error:
-        raise InputError(str(error), path=path) from error
+        raise error.errors[0] from error
+
+
+def _refuse_any_answer(place: Place) -> None:
+    """Raise InputError where a server answers whatever it is asked for: nothing would be missing.
+
+    Such a server sends a start page, say, for all that it does not have.
+    """
+    if place.names() is None and place.read(NOWHERE) is not None:
+        message = "the server sends something for a file that no site has; have it answer 404"
+        raise InputError(message, path=NOWHERE)
 
 
 class _Verifying:
@@ -175,6 +188,10 @@ class _Verifying:
         try:
             for file in page.files(templates):
                 yield from self._file(file)
+        except MachineError:
+            raise
+        except InputError as error:
+            yield Finding(Severity.ERROR, page.path, error.message)
         except Exception as error:  # noqa: BLE001 - one bad run never stops the others
             message = f"cannot be made anew: {type(error).__name__}: {error}"
             yield Finding(Severity.ERROR, page.path, message)
