@@ -299,6 +299,11 @@ def test_a_disk_that_is_full_ends_a_build_and_makes_no_page_say_so(
         build(settings)
 
     assert tree(settings.out) == before
+    assert not settings.out.with_name("site.partial").exists()
+    monkeypatch.undo()
+    assert build(settings).findings == ()
+    made = tree(settings.out)
+    assert made == tree(build(settings, fresh=True).out)
 
 
 def test_an_empty_folder_and_an_earlier_site_are_replaced(

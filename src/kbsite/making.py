@@ -15,6 +15,7 @@ from kbsite import __version__
 from kbsite.ahead import Ahead
 from kbsite.beside import beside
 from kbsite.engines import Engine
+from kbsite.errors import FULL
 from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
 from kbsite.lookout import Lookout, Sighting, Tick, found_across
@@ -88,8 +89,9 @@ def make(
         making = PageMaking(
             prepared, before, now, known.raw, engine, _found_again(noticed, seen), stays
         )  # fmt: skip
-        findings = [*site.findings, *making.make(tick)]
-        _publish(making, known.pages if before.code == code else {})
+        with _leaving_room(output):
+            findings = [*site.findings, *making.make(tick)]
+            _publish(making, known.pages if before.code == code else {})
         standing = structs.replace(
             now,
             marker=marker_of(out) or 0,
@@ -102,6 +104,17 @@ def make(
         runs.keep(stored.folder for stored in site.every_run)
         memory.remember(out, _record(making, standing.marker, seen), hiding.looked(settings))
         return output.work, standing, _rest(memory, standing, making)
+
+
+@contextmanager
+def _leaving_room(output: Output) -> Iterator[None]:
+    """Where a disk is full, nothing of what was made for a site stays on it: runs are to come."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            output.abandon()
+        raise
 
 
 def _rest(memory: Memory, standing: Standing, making: PageMaking) -> Callable[[], None]:

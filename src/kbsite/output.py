@@ -343,6 +343,11 @@ class Output:
         """Let the folder take the place of the site that stood; until now that was untouched."""
         put_in_place(self.folder, self.out)
 
+    def abandon(self) -> None:
+        """Take the folder away, which will not take the place of the site that stands."""
+        recover(self.out)
+        remove(self.folder)
+
     def tidy(self) -> spares.Listed | None:
         """Make of the site that stood what the next build starts from; what that has to know."""
         held = self._standing

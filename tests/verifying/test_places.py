@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import json
 import threading
@@ -21,7 +22,7 @@ from click.testing import CliRunner, Result
 from kbsite.cli import kbsite
 from kbsite.errors import InputError, KbsiteError, MachineError, UsageError
 from kbsite.model.finding import Severity
-from kbsite.verifying import remote, verify
+from kbsite.verifying import mirror, remote, verify
 from kbsite.verifying.mirror import Mirror
 from kbsite.verifying.places import FolderPlace
 from kbsite.verifying.remote import UrlPlace
@@ -240,6 +241,15 @@ def test_no_more_is_taken_than_a_site_can_hold(site: Path, monkeypatch: pytest.M
             place.read("index.html")
         with pytest.raises(InputError, match="larger than any"):
             place.read("index.html")
+
+
+def test_a_full_disk_here_makes_no_site_false(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, _: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(mirror, "write_bytes", full)
+    with pytest.raises(MachineError, match=r"No space left on device; set TMPDIR to a folder"):
+        list(verify(FolderPlace(site)))
 
 
 def test_links_in_a_folder_are_not_followed(site: Path, tmp_path: Path) -> None:

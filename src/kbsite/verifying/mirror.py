@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from kbsite.errors import FULL, MachineError
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redacted import Redactions
 from kbsite.pages.page import gzip_path, raw_path
@@ -118,6 +119,10 @@ class Mirror:
         try:
             write_bytes(path, data)
         except OSError as error:
+            if error.errno in FULL:
+                # That says nothing of the site.
+                cure = "set TMPDIR to a folder with room for the raw files of the site"
+                raise MachineError(f"{self.folder}: {error.strerror}; {cure}") from error
             self._say(raw_path(run_id, name), f"cannot be kept here: {error.strerror}")
 
     def _listed(self, own: Path) -> dict[str, str]:
