@@ -426,6 +426,21 @@ def test_a_file_of_the_site_that_is_gone_is_made_again(settings: Settings) -> No
     assert tree(again.out) == from_nothing(settings)
 
 
+@pytest.mark.parametrize("lost", ["index.html", "static/kbsite.css", "runs/index.html"])
+def test_a_file_that_is_gone_is_made_again_though_nothing_changed(
+    settings: Settings, lost: str
+) -> None:
+    first = build(settings)
+    site = tree(first.out)
+    assert build(settings).work.written == 0
+    (first.out / lost).unlink()
+    again = build(settings)
+
+    assert tree(again.out) == site
+    assert again.work.written > 0
+    assert build(settings).work.written == 0
+
+
 def test_the_record_does_not_stand_in_the_site(settings: Settings) -> None:
     built = build(settings)
 

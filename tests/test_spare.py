@@ -40,7 +40,7 @@ def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) ->
 def _pages_for_a_look_beside(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "_MANY", request.param)
+    monkeypatch.setattr(spares, "SMALL", request.param)
 
 
 def note(settings: Settings, text: str) -> None:

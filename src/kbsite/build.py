@@ -18,7 +18,7 @@ from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
 from kbsite.model.work import Work
 from kbsite.standing import Standing, digest, program, read_standing
-from kbsite.store import rested
+from kbsite.store import rested, spares
 from kbsite.store.alone import alone
 from kbsite.store.inputs import Input, changed, inputs
 from kbsite.store.rested import Rested
@@ -76,7 +76,8 @@ def build(
         chosen = engine or engine_of(otherwise=jobs)
         with one_core() if isinstance(chosen, Here) else nullcontext():
             before, now, again, folders = _standings(settings, memory, fresh=fresh)
-        if before.program and _same(before, now) and not again:
+        stands = before.program and _same(before, now) and not again
+        if stands and not _is_torn(settings.out, before, memory):
             work, standing = Work(), before
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
@@ -94,6 +95,14 @@ def build(
         if memory is None:
             _LEFT[1:] = [rest]
         return built
+
+
+def _is_torn(out: Path, before: Standing, memory: Memory | None) -> bool:
+    """Whether files of a site are gone, of which nobody would tell while nothing changes.
+
+    Of a large site that is not asked: it takes as long as to ask whether anything did.
+    """
+    return memory is None and before.pages < spares.SMALL and bool(spares.amiss(out))
 
 
 def _get_ready(memory: Memory, out: Path, standing: Standing) -> None:

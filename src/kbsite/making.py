@@ -139,10 +139,6 @@ def _frame(code: str, settings: Settings, shown: Site) -> str:
     return digest(code, framed, shown.prices, *shown.frame)
 
 
-_MANY = 500
-"""Pages whose files take longer to look at than to make a copy of this process that does."""
-
-
 @contextmanager
 def _amiss(
     out: Path, before: Standing, memory: Memory
@@ -151,7 +147,7 @@ def _amiss(
     if memory.named:
         # Who is told of every change has the site for itself.
         yield tuple
-    elif before.pages < _MANY:
+    elif before.pages < spares.SMALL:
         yield lambda: None
     else:
         amiss = cache(beside(partial(spares.amiss, out)))

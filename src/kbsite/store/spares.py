@@ -95,6 +95,9 @@ def _is_both(path: str, home: int) -> bool:
     return status.st_nlink >= NAMES and stat.S_ISREG(status.st_mode)
 
 
+SMALL = 500
+"""Pages whose files take longer to look at than to make a copy of this process that does."""
+
 NAMES = 2
 """How many a file has at least that is in the site and in the spare."""
 
