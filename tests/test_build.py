@@ -14,6 +14,7 @@ import pytest
 from kbsite import ahead
 from kbsite import making as pipeline
 from kbsite.build import build, override
+from kbsite.check import check
 from kbsite.engines import engine_of
 from kbsite.errors import InputError, UsageError
 from kbsite.exports import markdown
@@ -304,6 +305,23 @@ def test_a_disk_that_is_full_ends_a_build_and_makes_no_page_say_so(
     assert build(settings).findings == ()
     made = tree(settings.out)
     assert made == tree(build(settings, fresh=True).out)
+
+
+def test_a_run_that_is_still_written_is_told_and_is_no_fault(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo", run_id="whole")
+    run = make_run(tmp_path / "runs" / "demo", run_id="begun")
+    written = run.rename(run.with_name("begun.partial"))
+    (found,) = build(settings).findings
+    (checked,) = [one for one in check([], settings) if one.path == str(written)]
+
+    assert found == checked
+    assert (found.severity, found.path) == (Severity.WARNING, str(written))
+    assert "still written, or was broken off; let a sweep or an import go on" in found.message
+    assert (settings.out / "runs" / "whole" / "index.html").is_file()
+    assert not (settings.out / "runs" / "begun").exists()
 
 
 def test_an_empty_folder_and_an_earlier_site_are_replaced(

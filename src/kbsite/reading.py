@@ -38,6 +38,7 @@ from kbsite.store.runs import (
     read_run,
     run_folders,
     told_twice,
+    unfinished,
 )
 from kbsite.store.settings import Settings
 
@@ -180,6 +181,9 @@ def _runs(
     folders = [*run_folders(folder)] if held is None else held
     findings += linked_runs(folder, folders)
     for path in folders:
+        if is_partial(path):
+            findings.append(unfinished(path))
+            continue
         try:
             stored = _run(path, most, hiding, known)
         except InvalidFileError as error:
@@ -197,8 +201,6 @@ def _runs(
 
 def _run(path: Path, most: int, hiding: Hiding | None, known: KnownRuns | None) -> StoredRun:
     """The run in a folder, as it is known or as it is read."""
-    if is_partial(path):
-        return read_run(path)
     if hiding is None:
         return read_run(path, listed=within(most, contents(path)))
     hidden = hiding.of(path)

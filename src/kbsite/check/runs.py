@@ -33,6 +33,7 @@ from kbsite.store.runs import (
     read_run,
     run_folders,
     told_twice,
+    unfinished,
 )
 
 
@@ -59,8 +60,7 @@ def runs_findings(runs: Path, there: Known, boards: Sequence[Path] = ()) -> Iter
 def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
     """What is wrong with the run in a folder."""
     if is_partial(folder):
-        message = "the run was not completed; finish it, or delete the folder"
-        yield Finding(Severity.WARNING, str(folder), message)
+        yield unfinished(folder)
         return
     try:
         every = contents(folder)

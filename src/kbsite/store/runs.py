@@ -186,6 +186,17 @@ def is_partial(folder: Path) -> bool:
     return folder.name.endswith(PARTIAL)
 
 
+_UNFINISHED = (
+    "not completed, and left out: it is still written, or was broken off; let a sweep or"
+    " an import go on with it, or delete the folder if none does"
+)
+
+
+def unfinished(folder: Path) -> Finding:
+    """What there is to say of a folder that holds no whole run yet: nothing is wrong with it."""
+    return Finding(Severity.WARNING, str(folder), _UNFINISHED)
+
+
 def read_run(
     folder: Path,
     hidden: Hidden = Hidden(),  # noqa: B008 - frozen
@@ -200,7 +211,7 @@ def read_run(
     folder's name, and the other ids are safe as parts of a path, whatever run.json says.
     """
     if is_partial(folder):
-        raise invalid("the run was not completed; delete the folder or finish the run", folder)
+        raise invalid(_UNFINISHED, folder)
     held, refused = listed or within(Config().most_file_bytes, contents(folder))
     _refuse_unlisted(folder, refused)
     own = hidden.files
