@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
 
@@ -173,6 +175,20 @@ def test_what_is_too_large_is_left_out_or_refused(storage: Storage, folder: Path
     assert "101 bytes; storage.most_file_bytes of kbsite.yaml allows 100" in finding.text
     with pytest.raises(InputError, match=r"115 bytes; storage\.most_bytes of kbsite\.yaml allows"):
         bring(storage, folder, Limits(most_bytes=114))
+
+
+def test_a_disk_without_room_is_told_with_what_is_left_free_on_it(
+    storage: Storage, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_run(storage, "demo/one")
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100_000_005))
+    told = r"\d+ bytes to fetch, 100000005 are free, of which 100000000 stay so; set storage.cache"
+    with pytest.raises(MachineError, match=told):
+        bring(storage, folder)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(200_000_000))
+    bring(storage, folder)
+    assert copied(folder) == whole("demo/one")
 
 
 def test_what_grows_while_it_is_fetched_is_not_taken(storage: Storage, folder: Path) -> None:

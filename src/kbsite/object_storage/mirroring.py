@@ -155,7 +155,8 @@ class _Mirroring:
         free = shutil.disk_usage(self.folder).free
         if coming and coming + _SPARE > free:
             cure = "set storage.cache in kbsite.yaml to a folder on a larger disk"
-            raise MachineError(f"{self.folder}: {coming} bytes to fetch, {free} are free; {cure}")
+            message = f"{coming} bytes to fetch, {free} are free, of which {_SPARE} stay so"
+            raise MachineError(f"{self.folder}: {message}; {cure}")
 
     def _remove(self, found: Listing) -> None:
         """Delete the files whose objects are gone, but for those of runs that stay as they were."""
