@@ -6,6 +6,17 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
+_MET = datetime.now(UTC), time.monotonic()
+
+
+def time_of_day() -> datetime:
+    """The time of day: as this process met it first, and as it passed since.
+
+    Who sets the machine's time during a session makes no run end before it began, nor take a day.
+    """
+    day, passed = _MET
+    return day + timedelta(seconds=time.monotonic() - passed)
+
 
 class Clock:
     """Time that a run has; can be asked from any thread.
@@ -23,7 +34,7 @@ class Clock:
         """Let the time begin to run; nothing where it runs already."""
         with self._lock:
             if self._started is None:
-                self._started = datetime.now(UTC), time.monotonic()
+                self._started = time_of_day(), time.monotonic()
 
     @property
     def started(self) -> datetime | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from bench.providers import Dialect
+from bench.proxy.clock import time_of_day
 from bench.proxy.form import Exchange, Outcome
 from bench.proxy.hiding import Hiding
 from bench.proxy.told import Told
@@ -29,7 +30,7 @@ class Draft:
     path: str
     hiding: Hiding = field(repr=False)
     """What no text of an exchange may hold is taken out of all of them."""
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started: datetime = field(default_factory=time_of_day)
     begun: float = field(default_factory=time.monotonic)
     first_byte_seconds: float | None = None
     dialect: Dialect | None = None

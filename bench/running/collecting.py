@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from bench.harnesses.form import Kept
+from bench.proxy.clock import time_of_day
 from bench.sandbox.place import Found, Place
 from kbsite.harnesses.form import matches
 from kbsite.store.runs import SOLUTION
@@ -156,7 +156,7 @@ class Snapshots:
         elif self.count >= MOST or self._bytes + len(held) > SNAPSHOTS_BYTES:
             self._notes.add(f"Not every change of {SOLUTION} was copied: there were too many.")
         else:
-            name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.py"
+            name = f"{time_of_day():%Y%m%dT%H%M%S.%fZ}.py"
             write_bytes(self._folder / name, held)
             self.count += 1
             self._bytes += len(held)

@@ -8,7 +8,7 @@ import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from threading import Event
 
@@ -16,7 +16,7 @@ import bench
 import kbsite
 from bench.harnesses.form import HOME, WORKSPACE, Adapter, Asked, Launch, Program
 from bench.providers import Dialect, Provider
-from bench.proxy.clock import Clock
+from bench.proxy.clock import Clock, time_of_day
 from bench.proxy.form import PORT, Account
 from bench.proxy.limits import ProxyLimits
 from bench.proxy.upstream import Upstream
@@ -162,7 +162,7 @@ def _prepared(job: Job) -> _Prepared:
         environment=_environment(job, launch),
         command=(*job.program.command, *launch.command),
         port=port,
-        started=datetime.now(UTC),
+        started=time_of_day(),
     )
 
 

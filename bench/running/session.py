@@ -6,12 +6,12 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from threading import Event
 
 from bench.harnesses.form import HOME, WORKSPACE
-from bench.proxy.clock import Clock
+from bench.proxy.clock import Clock, time_of_day
 from bench.proxy.form import Meter
 from bench.running.collecting import Snapshots, Transcript, solution
 from bench.running.ending import Stop
@@ -93,7 +93,7 @@ class Session:
     def watched(self) -> Over:
         """Watch it to its end; when this returns, no process of it is left."""
         stopped = _Watcher(self).until_over()
-        ended = datetime.now(UTC)
+        ended = time_of_day()
         last = None
         if stopped is not None:
             self.meter.close_door(_DOOR)
