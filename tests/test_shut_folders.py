@@ -10,6 +10,7 @@ from kbsite.build import Built, build
 from kbsite.check import check
 from kbsite.check.fixes import fix
 from kbsite.check.targets import Kind, target
+from kbsite.errors import MachineError
 from kbsite.model.finding import Severity
 from kbsite.store import rested
 from kbsite.store.settings import Settings
@@ -138,6 +139,12 @@ def test_who_counts_runs_says_that_some_could_not_be_read(
     assert done.returncode == 1
     assert f"{settings.runs / 'demo'}: error: cannot be listed: {DENIED}" in done.stderr
     assert "move it elsewhere" in done.stderr
+
+
+def test_a_lock_of_somebody_else_is_named(settings: Settings) -> None:
+    lock = build(settings).out.with_name(".site.build.lock")
+    with shut(lock), pytest.raises(MachineError, match=rf"{lock}: cannot be written: {DENIED}"):
+        build(settings)
 
 
 def test_a_run_is_one_though_the_folder_that_it_lies_in_cannot_be_listed(

@@ -27,6 +27,7 @@ from kbsite.verifying.mirror import Mirror
 from kbsite.verifying.places import FolderPlace
 from kbsite.verifying.remote import UrlPlace
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
+from tests.shut import shut
 from tests.verifying.published import Runs, copy_of, errors, in_json, make_site, replace_in
 
 
@@ -250,6 +251,12 @@ def test_a_full_disk_here_makes_no_site_false(site: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(mirror, "write_bytes", full)
     with pytest.raises(MachineError, match=r"No space left on device; set TMPDIR to a folder"):
         list(verify(FolderPlace(site)))
+
+
+@pytest.mark.parametrize("folder", [".", "runs", "static"])
+def test_a_folder_that_cannot_be_listed_makes_no_site_false(folder: str, site: Path) -> None:
+    with shut(site / folder), pytest.raises(MachineError, match="cannot be listed: Permission"):
+        FolderPlace(site)
 
 
 def test_links_in_a_folder_are_not_followed(site: Path, tmp_path: Path) -> None:

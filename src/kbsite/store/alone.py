@@ -59,4 +59,6 @@ def _opened(out: Path) -> int:
         out.parent.mkdir(parents=True, exist_ok=True)
         return os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise MachineError(f"{out}: cannot be written: {error.strerror}") from error
+        # That somebody else's lock stands there says nothing of where the site is to stand.
+        place = lock if os.path.lexists(lock) else out
+        raise MachineError(f"{place}: cannot be written: {error.strerror}") from error

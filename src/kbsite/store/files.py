@@ -102,6 +102,9 @@ class Refused:
 
 _EXPECTED = "expected a file or a folder"
 
+UNLISTED = "cannot be listed: "
+"""How it begins why a folder is not read."""
+
 HERE = "."
 """What `contents` calls the folder that it was asked about."""
 
@@ -148,7 +151,7 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
             with os.scandir(f"{folder}/{inside}" if inside else folder) as entries:
                 found = list(entries)
         except OSError as error:
-            refused.append(Refused(inside or HERE, f"cannot be listed: {error.strerror}"))
+            refused.append(Refused(inside or HERE, f"{UNLISTED}{error.strerror}"))
             continue
         for entry in found:
             match _held(f"{inside}{entry.name}", entry):

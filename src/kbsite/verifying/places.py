@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from kbsite.errors import InputError
-from kbsite.store.files import Refused, contents
+from kbsite.errors import InputError, MachineError
+from kbsite.store.files import UNLISTED, Refused, contents
 
 MOST_BYTES = 1_000_000_000
 """Bytes of a file that are read."""
@@ -38,6 +38,10 @@ class FolderPlace:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         files, self._others = contents(folder)
+        shut = next((one for one in self._others if one.reason.startswith(UNLISTED)), None)
+        if shut:
+            # Whatever is in it would be missing, which says nothing of the site.
+            raise MachineError(f"{folder / shut.name}: {shut.reason}")
         self._files = {file.name: file for file in files}
 
     def read(self, path: str) -> bytes | None:
