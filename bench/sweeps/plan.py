@@ -130,11 +130,11 @@ def _middle(values: Iterable[float | None]) -> float | None:
 def _runs(runs: Path) -> Iterable[Run]:
     """All complete runs of contenders on any board; those that cannot be read are left out."""
     for folder in run_folders(runs):
-        if not (folder / MANIFEST).is_file():
-            continue
         try:
+            if not (folder / MANIFEST).is_file():
+                continue
             run = json_record(folder / RUN, Run)
-        except InvalidFileError:
+        except (InvalidFileError, OSError):
             continue
         if not run.is_floor:
             yield run

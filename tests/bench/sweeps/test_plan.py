@@ -15,6 +15,7 @@ from bench.sweeps.plan import HEADINGS, as_data, duration, lines, plan, rows
 from bench.sweeps.works import Work
 from kbsite.model.price import Price, PriceTable
 from tests.bench.sweeps.sweeps import contender, put_run, works
+from tests.shut import shut
 
 TABLE = PriceTable(
     prices=(
@@ -133,6 +134,17 @@ def test_surplus_and_what_cannot_be_read_are_told(made: Work) -> None:
 
     assert "1 more runs lie there" in text
     assert f"not counted: {bad / 'run.json'}" in text
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444, 0o111])
+def test_a_board_that_cannot_be_read_ends_no_plan_of_another(made: Work, mode: int) -> None:
+    for cell in cells(made.sweep, made.hashes())[:2]:
+        put_run(made, cell)
+    other = made.places.runs / "other"
+    (other / "20260102_030405_x_y_z").mkdir(parents=True)
+    (other / "20260102_030405_x_y_z" / "run.json").write_text("{}")
+    with shut(other, mode=mode):
+        assert sum(one.there for one in plan(made, TABLE).due) == 2
 
 
 def test_a_plan_is_plain_data_for_scripts(made: Work) -> None:
