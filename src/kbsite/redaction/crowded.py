@@ -8,9 +8,12 @@ hidden as it stands, and nothing of it has to be looked at.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
+
+from kbsite.model.redaction import Span
 
 FREE: Final = 4000
 """Units that looking at some bytes may cost, however few they are."""
@@ -63,6 +66,27 @@ class Past(Struct):
     """Where whoever goes through some bytes goes on."""
 
     at: int = 0
+
+
+Look = Callable[[bytes, int, int, Past], Iterable[Span]]
+"""What finds something in a part of some bytes, in order."""
+
+
+def bounded(
+    look: Look, data: bytes, start: int, end: int, crowded: list[tuple[int, int]]
+) -> Iterator[Span]:
+    """What is found in some bytes, but where there is so much that it is hidden as it stands."""
+    past, hidden, number = Past(), start, 0
+    for span in look(data, start, end, past):
+        if span.start >= hidden:
+            number += 1
+            if number > FREE + (span.start - start) / CHEAP:
+                crowded.append(stretch(data, span.start, end))
+                hidden = crowded[-1][1]
+                # What begins in a stretch may go on behind it.
+                past.at = max(span.start + 1, hidden - AROUND)
+                continue
+        yield span
 
 
 def stretch(data: bytes, at: int, end: int) -> tuple[int, int]:

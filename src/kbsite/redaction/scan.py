@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
-from kbsite.redaction import clients, dumps, library, names, owners, personal
-from kbsite.redaction.crowded import AGAIN, AROUND, CHEAP, FREE, Effort, Past, stretch
+from kbsite.redaction import clients, dumps, library, names, owners, personal, pieces
+from kbsite.redaction.crowded import AGAIN, Effort, Look, Past, bounded, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
 from kbsite.redaction.gates import ALL_TOKENS, RULES, fragment, gate, needed
@@ -78,11 +78,8 @@ def must_not_happen(rule: str) -> bool:
     return rule in (DENIED, SEEN, CROWDED) or any(r.id == rule and r.must_not_happen for r in RULES)
 
 
-Written = View | dumps.Dump | Wrapped
+Written = View | dumps.Dump | Wrapped | pieces.Pieces
 """A stretch that says something else than what stands there, and where it does."""
-
-Look = Callable[[bytes, int, int, Past], Iterable[Span]]
-"""What finds something in a part of some bytes, in order."""
 
 
 class Found(Struct):
@@ -116,7 +113,7 @@ class Looker(Struct, frozen=True):
         """What other files told, in `data` between `start` and `end`."""
         room, found = min(len(data), end + MARGIN // 8), Found()
         for look in self.again:
-            found.spans += _bounded(look, data, start, room, found.crowded)
+            found.spans += bounded(look, data, start, room, found.crowded)
         if self.again_over_lines:
             found.spans += self._over_lines(data, start, end, found.crowded)
         _finish(found, data, start, end)
@@ -126,12 +123,13 @@ class Looker(Struct, frozen=True):
         self, data: bytes, start: int, end: int, crowded: list[tuple[int, int]]
     ) -> Iterator[Span]:
         """What other files told, in what is written over several lines."""
-        for view, effort in over_lines(data, start, end, crowded):
+        for view, effort in over_lines(data, start, end, crowded, pieced=True):
             for look in self.again_over_lines:
                 for span in look(view.data, 0, len(view.data), Past()):
                     effort.spent += PASSED
                     places = view.places(span.start, span.end) if span.end > span.start else ()
-                    yield from (Span(at, until, span.rule, view.form) for at, until in places)
+                    form = view.form or span.form
+                    yield from (Span(at, until, span.rule, form) for at, until in places)
 
     def look(self, data: bytes, start: int = 0, end: int | None = None) -> Found:
         """What is to be hidden of `data`, as far as it begins between `start` and `end`.
@@ -148,26 +146,9 @@ class Looker(Struct, frozen=True):
             found.spans.append(span)
         found.over_lines = own.over_lines
         room = min(len(data), last + 2048)
-        found.spans += _bounded(self.known.looked, data, start, room, found.crowded)
+        found.spans += bounded(self.known.looked, data, start, room, found.crowded)
         _finish(found, data, start, last)
         return found
-
-
-def _bounded(
-    look: Look, data: bytes, start: int, end: int, crowded: list[tuple[int, int]]
-) -> Iterator[Span]:
-    """What is found in some bytes, but where there is so much that it is hidden as it stands."""
-    past, hidden, number = Past(), start, 0
-    for span in look(data, start, end, past):
-        if span.start >= hidden:
-            number += 1
-            if number > FREE + (span.start - start) / CHEAP:
-                crowded.append(stretch(data, span.start, end))
-                hidden = crowded[-1][1]
-                # What begins in a stretch may go on behind it.
-                past.at = max(span.start + 1, hidden - AROUND)
-                continue
-        yield span
 
 
 def _finish(found: Found, data: bytes, start: int, end: int) -> None:
@@ -209,7 +190,7 @@ class _Pass(Struct):
     def hits(self, start: int, end: int) -> Iterator[Hit]:
         found_by, last = gate(), min(len(self.data), end + 256)
         first = max(0, start - 256)
-        homes = _bounded(personal.homes, self.data, first, last, self.crowded)
+        homes = bounded(personal.homes, self.data, first, last, self.crowded)
         for span in personal.homes(self.data, first, last, Past()) if self.depth else homes:
             yield span, self.data[span.start : span.end]
         if self.depth < DEEPEST and last - first > LEAST:
@@ -241,6 +222,8 @@ class _Pass(Struct):
             yield from self._addresses(at, at + len(text), text)
         elif dumps.tells(text):
             yield from self._dumped(at)
+        elif pieces.tells(text):
+            yield from self._pieces(at)
         elif owners.tells(text):
             yield from self._owners(at, text)
         elif clients.names(text):
@@ -363,6 +346,18 @@ class _Pass(Struct):
             self._views_until[Form.SHAPE, 0] = view.end - (0 if whole else dumps.OVERLAP)
             yield from self._within(view)
 
+    def _pieces(self, at: int) -> Iterator[Hit]:
+        """What is found in a text that is printed in pieces."""
+        until = self._views_until.get((Form.PLAIN, 0), -1)
+        if at < until or self.depth >= DEEPEST:
+            return
+        self.effort.spent += 1 - PASSED
+        for view in pieces.pieces(self.data, at, goes_on=at < until + BEFORE):
+            self._views_until[Form.PLAIN, 0] = max(view.end, at + 1)
+            if len(view.starts) > 1:
+                self.over_lines = True
+                yield from self._within(view)
+
     def _over_lines(self, start: int, end: int) -> Iterator[Hit]:
         """What is found in what is written over several lines."""
         inner = self.effort if self.depth else None
@@ -377,12 +372,14 @@ class _Pass(Struct):
         inner = _Pass(view.data, self.looker, self.depth + 1, effort)
         for span, value in inner.hits(0, len(view.data)):
             for start, end in view.places(span.start, span.end):
-                yield Span(start, end, span.rule, view.form), value
+                yield Span(start, end, span.rule, view.form or span.form), value
         for span in self.looker.known.found(view.data, 0, len(view.data)):
             for start, end in view.places(span.start, span.end):
-                yield Span(start, end, span.rule, view.form), b""
+                yield Span(start, end, span.rule, view.form or span.form), b""
 
 
 def _is_passed(text: bytes) -> bool:
     """Whether a match of the automaton is one of many that are passed over at once."""
-    return personal.is_address(text) or dumps.tells(text) or owners.is_row(text)
+    return (
+        personal.is_address(text) or dumps.tells(text) or owners.is_row(text) or pieces.tells(text)
+    )

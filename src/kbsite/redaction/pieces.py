@@ -1,0 +1,159 @@
+"""Texts that are printed in pieces, a line of JSON each: read as what the pieces say together.
+
+A model says a token in several pieces. Whoever reads the stream, a page say, puts them together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from kbsite.late import late
+from kbsite.model.redaction import Form
+from kbsite.redaction.crowded import Past
+
+GATES: Final = (b'delta"', b'"timestamp_ms":')
+"""What such a line says of itself: that it is a piece, or to the millisecond when it came."""
+
+READ: Final = 32_768
+"""Bytes of text that are read at once."""
+
+OVERLAP: Final = 8192
+"""Bytes of it that are read once more, for what goes on there."""
+
+BEFORE: Final = 8192
+"""Bytes before a line in which those stand that it goes on from, if nobody read them yet."""
+
+LONGEST: Final = 65_536
+"""Bytes of a line, at most."""
+
+_TEXT: Final = late(
+    rb"\"(?:text|content|delta|thinking|partial_json|deltaContent)\": ?\""
+    rb"((?:[^\"\\\r\n]++|\\[^\r\n])*+)\""
+)
+
+
+class Pieces(Struct, frozen=True):
+    """Pieces of a text, read as one."""
+
+    data: bytes
+    starts: tuple[int, ...]
+    """Where each piece begins."""
+    before: tuple[int, ...]
+    """How many bytes stand before each."""
+    start: int
+    """Where the first line begins."""
+    end: int
+    """Where the line begins behind the last one."""
+    form: Form | None = None
+    """They say what stands there, and nothing else."""
+
+    def places(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where a part of the text stands: in each piece, what of it is there."""
+        for number in range(bisect_right(self.before, start) - 1, len(self.starts)):
+            first = max(start, self.before[number])
+            last = min(end, self._end(number))
+            if first >= end:
+                return
+            if first < last:
+                away = self.starts[number] - self.before[number]
+                yield first + away, last + away
+
+    def _end(self, number: int) -> int:
+        """How many bytes stand before the piece behind one."""
+        return self.before[number + 1] if number + 1 < len(self.before) else len(self.data)
+
+
+def tells(text: bytes) -> bool:
+    """Whether a match of the automaton is of a piece."""
+    return text in GATES
+
+
+def pieces(data: bytes, at: int, *, goes_on: bool) -> Iterator[Pieces]:
+    """The text of which a piece stands at a place, in parts that overlap.
+
+    Unless it goes on from one that was read, what stands before is read too: the place may be
+    where somebody began to look.
+    """
+    again = _begin(data, at)
+    if again >= 0 and not goes_on:
+        again = _first(data, again)
+    while again >= 0:
+        held, again = _read(data, again)
+        yield held
+
+
+def all_pieces(data: bytes, start: int, end: int, past: Past) -> Iterator[Pieces]:
+    """Texts of at least two pieces in a part of some bytes, in order.
+
+    Whoever goes through them may go on further behind, at `past`.
+    """
+    at = _next(data, start, end)
+    while at >= 0:
+        until = at + 1
+        for held in pieces(data, at, goes_on=False):
+            until = max(until, held.end)
+            if len(held.starts) > 1:
+                yield held
+            if past.at > held.end:
+                break
+        at = _next(data, max(until, past.at), end)
+
+
+def _next(data: bytes, start: int, end: int) -> int:
+    """Where the next line says that it is a piece; -1 where none does."""
+    found = (data.find(gate, start, end) for gate in GATES)
+    return min((at for at in found if at >= 0), default=-1)
+
+
+def _begin(data: bytes, at: int) -> int:
+    """Where the line begins in which a place is; -1 where that is too far away."""
+    first = max(0, at - LONGEST // 16)
+    start = data.rfind(b"\n", first, at) + 1
+    return start if start or not first else -1
+
+
+def _first(data: bytes, start: int) -> int:
+    """Where the first of the lines begins that one goes on from."""
+    least = start - BEFORE
+    while start > max(0, least):
+        before = _begin(data, start - 1)
+        if before < 0 or _piece(data, before) is None:
+            break
+        start = before
+    return start
+
+
+def _read(data: bytes, start: int) -> tuple[Pieces, int]:
+    """The pieces from a line on, as far as each line is one, and where what goes on begins.
+
+    That is -1 where nothing does.
+    """
+    starts, before, held, at, again = list[int](), list[int](), list[bytes](), start, -1
+    size = 0
+    while size < READ and (one := _piece(data, at)):
+        if again < 0 and size >= READ - OVERLAP:
+            again = at
+        first, last, end = one
+        starts.append(first)
+        before.append(size)
+        held.append(data[first:last])
+        size += last - first
+        at = end + 1
+    whole = Pieces(b"".join(held), tuple(starts), tuple(before), start, at)
+    return whole, again if size >= READ else -1
+
+
+def _piece(data: bytes, start: int) -> tuple[int, int, int] | None:
+    """Where the text of a line begins and ends, and where the line ends; None for no piece."""
+    if not data.startswith(b"{", start):
+        return None
+    end = data.find(b"\n", start, start + LONGEST)
+    end = min(len(data), start + LONGEST) if end < 0 else end
+    if all(data.find(gate, start, end) < 0 for gate in GATES):
+        return None
+    one = _TEXT.search(data, start, end)
+    return (*one.span(1), end) if one else None
