@@ -52,10 +52,11 @@ _SIGNS: Final = (b"+", b"-")
 _FEWEST: Final = 8
 """Digits that differ, at least: a line of hyphens says nothing."""
 
-_STEP: Final = 4
+_STEP: Final = 3
 """Of so many bytes one is looked at: where a line of digits stands, each of them is one."""
 _KINDS: Final = bytes(ord("a" if byte in _DIGITS else ".") for byte in range(256))
 _RUN: Final = b"a" * (LEAST // _STEP)
+_WHOLE: Final = b"a" * LEAST
 _BEHIND: Final = 16
 """Bytes behind the last of them that tell how the line ends."""
 
@@ -123,15 +124,20 @@ def _ends(data: bytes, start: int, end: int, past: Past) -> Iterator[int]:
     sampled = data[start:end:_STEP].translate(_KINDS)
     run = sampled.find(_RUN)
     while run >= 0:
-        close = sampled.find(b".", run + len(_RUN))
+        close = sampled.find(b".", run)
         close = len(sampled) if close < 0 else close
-        first = max(start, start + (run - 1) * _STEP, past.at)
-        last = min(end, start + close * _STEP + _BEHIND)
-        if data.find(b"\\", first, last) >= 0 or data.find(b"\n", first, last) >= 0:
+        first, until = max(0, start + (run - 1) * _STEP), start + close * _STEP + 2
+        # Of words some letters are digits, and by chance each that is looked at. What stands behind
+        # the digits ends no line of them.
+        if (data.find(b"\\", first, until) >= 0 or data.find(b"\n", first, until) >= 0) and data[
+            first:until
+        ].translate(_KINDS).find(_WHOLE) >= 0:
+            first, last = max(start, first, past.at), min(end, until - 2 + _BEHIND)
             while found := _gate().next(data, first, last):
                 yield found[0] + LEAST
                 first = max(found[0] + LEAST, past.at)
-        run = sampled.find(_RUN, max(close, (past.at - start) // _STEP))
+            close = max(close, (past.at - start) // _STEP)
+        run = sampled.find(_RUN, close)
 
 
 def _read(data: bytes, lines: Sequence[tuple[int, int]]) -> Wrapped | None:
