@@ -7,12 +7,12 @@ transcripts never say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kbsite.late import late
 from kbsite.redaction.rules import MARK
-from kbsite.redaction.values import is_given, is_told
+from kbsite.redaction.values import is_given, is_key, is_told
 
 _QUOTE: Final = b"(?:" + MARK + b")?"
 _SECRET: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`|;]{3,200})"
@@ -32,13 +32,15 @@ _BEFORE: Final = 300
 _BEHIND: Final = 400
 """Bytes of a command line that are read."""
 
-_LINE: Final = late(rb"(?:[^\r\n\\]|\\{1,4}[\"'/])*")
+_LINE: Final = late(rb"(?:[^\r\n\\]|\\{1,7}[\"'/])*")
 """The rest of a command line, however often it stands in a string."""
 
 _DATABASE: Final = late(rb"[ ](?:-p|--password[ =])" + _QUOTE + _SECRET)
 _LETTER: Final = {
     letter: late(rb"[ ]-(?:" + letter + rb")[ ]?" + _QUOTE + _SECRET)
-    for letter in (b"a|-pass", b"p|-password", b"w|y", b"p", b"P")
+    for letter in (
+        b"a|-pass", b"p|-password", b"w|y", b"p|hp", b"P", b"N", b"passwd", b"a|-auth", b"[kK]",
+    )
 }  # fmt: skip
 _PERCENT: Final = late(rb"[A-Za-z0-9_.\\/-]{1,80}%" + _SECRET)
 _COMMA: Final = late(rb"[ ](?:-u|--user)[ ]?" + _QUOTE + rb"[A-Za-z0-9_.@-]{1,80}," + _SECRET)
@@ -53,6 +55,21 @@ _ALIAS: Final = late(
 _WORD_BEHIND: Final = late(
     rb"(?:requirepass|pass:|_access_key|_session_token|PASS=)[ ]{0,3}" + _QUOTE + _SECRET
 )
+_ANY_PHRASE: Final = late(
+    rb"[ ](?:-p[ ]?|--passphrase[ =])(?:(?:"
+    + MARK
+    + rb")([^\\\"'`$\r\n<>]{4,100})"
+    + MARK
+    + rb"|([^\s\\\"'`$<>-][^\s\\\"'`|;]{3,200}))"
+)
+"""What may have blanks where it stands in quotes."""
+_SLASHED: Final = late(rb"[ ]/p(?:ass)?:" + _QUOTE + _SECRET)
+_QUOTED: Final = late(rb"[ (]{0,2}(?:" + MARK + rb")([^\s\\\"'`$<>%{][^\s\\\"'`]{3,200})" + MARK)
+_KEY_FIELD: Final = late(rb"[ ](?:key|password)=" + _QUOTE + _SECRET)
+_SHOWN: Final = late(rb"[ ]{0,20}:[ ]([^\s\\\"'`<>]{8,63})")
+_TAGGED: Final = late(rb"([^\s\\\"'`<>]{8,63})<")
+_CHANNEL: Final = late(rb"([A-Za-z0-9_-]{20,100})/")
+_INDEX: Final = late(rb"[^\s\\]{1,80} [^\s\\]{1,80} " + _QUOTE + _SECRET)
 _ORACLE_CLIENT: Final = late(
     rb"[ =]" + _QUOTE + rb"[A-Za-z][A-Za-z0-9_$#]{0,60}/" + _QUOTE
     + rb"([^\s\\\"'`@/$&<>.-][^\s\\\"'`@/]{3,100})(?<!\.sql)(?=[@\s\\\"'`]|\Z)"
@@ -63,13 +80,18 @@ _PAIR: Final = late(
     + _SPACE + rb"," + _SPACE + rb"(?:\w{1,20}[ ]?=[ ]?)?[bru]?" + MARK
     + rb"([^\s\\\"'`]{4,200})" + MARK
 )  # fmt: skip
+_LONELY: Final = late(
+    rb"\(" + _SPACE + rb"(?:key[ ]?=[ ]?|token[ ]?=[ ]?)?[bru]?" + MARK
+    + rb"([A-Za-z0-9_-]{20,200}=?)" + MARK + _SPACE + rb"[,)]"
+)  # fmt: skip
+"""A key that a function is given to log in, or to make something of."""
 _PHRASE: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`]{7,63})"
 _WIRELESS: Final = late(
     rb"(?:[ ]password[ ]|\.(?:psk|password|wep-key[0-3])[ ]|--passphrase[ =])[ ]?" + _QUOTE
     + _PHRASE
 )  # fmt: skip
 _NETWORK: Final = late(
-    rb"wpa_passphrase[ ](?:\\{0,4}[\"'][^\"'\\]{1,40}"
+    rb"wpa_passphrase[ ](?:\\{0,7}[\"'][^\"'\\]{1,40}"
     + MARK + rb"|[^\s\\\"']{1,40})[ ]" + _QUOTE + _PHRASE
 )  # fmt: skip
 # |(?!) is of no meaning to a Python without a bug: CONTRIBUTING.md, patterns.
@@ -77,7 +99,7 @@ _GIVEN: Final = _QUOTE + rb"(?:[A-Za-z0-9_.-]{1,64}:|(?!))?+" + _SECRET
 _INPUT: Final = late(rb"<<<[ ]{0,2}" + _GIVEN)
 _PIPED: Final = late(
     rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?" + _GIVEN
-    + rb"(?:\\{1,4}n)?" + _QUOTE + rb"[ ]?\|[ ]?(?:[^\s|;\\]{1,60}[ ]){0,8}\Z"
+    + rb"(?:\\{1,4}n[^\s\\\"'`]{0,200})?" + _QUOTE + rb"[ ]?\|[ ]?(?:[^\s|;\\]{1,60}[ ]){0,8}\Z"
 )  # fmt: skip
 
 _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]] = (
@@ -93,20 +115,35 @@ _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], 
     ((b"lftp ",), (_COMMA,)),
     ((b"htpasswd ",), (_HTPASSWD,)),
     ((b"mc alias set ",), (_ALIAS,)),
-    ((b"7z x ", b"7z a ", b"7z e ", b"7za x ", b"7za a ", b"unrar x "), (_LETTER[b"p"],)),
-    ((b"unzip -", b"zip -", b"sqlcmd ", b"ipmitool "), (_LETTER[b"P"],)),
+    ((b"7z x ", b"7z a ", b"7z e ", b"7za x ", b"7za a ", b"unrar x ", b"rar a "),
+     (_LETTER[b"p|hp"],)),
+    ((b"unzip -", b"zip -", b"sqlcmd ", b"ipmitool ", b"mosquitto_pub ", b"mosquitto_sub "),
+     (_LETTER[b"P"],)),
+    ((b"twine upload ", b"racadm ", b"unlock-keychain ", b"psexec "), (_LETTER[b"p|-password"],)),
+    ((b"openssl enc",), (_LETTER[b"[kK]"],)),
+    ((b"x11vnc ",), (_LETTER[b"passwd"],)),
+    ((b"http -", b"https -", b"xh -"), (_LETTER[b"a|-auth"],)),
+    ((b"cmdkey ", b"xfreerdp "), (_SLASHED,)),
+    ((b"poetry config http-basic.",), (_INDEX,)),
     ((b"oracle:thin:",), (_ORACLE,)),
     ((b"requirepass ", b"SSHPASS=", b"-pass pass:", b"-passin pass:", b"-passout pass:",
       b"set aws_secret_access_key ", b"set aws_session_token "), (_WORD_BEHIND,)),
+    ((b"hostednetwork ",), (_KEY_FIELD,)),
+    ((b"conda.anaconda.org/t/",), (_CHANNEL,)),
 )  # fmt: skip
 """What is looked for on the rest of the line behind the words that name a program."""
 _SURE: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]] = (
-    ((b"sqlplus ",), (_ORACLE_CLIENT,)),
+    ((b"sqlplus ", b"sqlldr ", b"expdp ", b"impdp ", b"rman target "), (_ORACLE_CLIENT,)),
+    ((b"sshpass -p", b"gpg -", b"gpg2 -"), (_ANY_PHRASE,)),
+    ((b"ssh-keygen ",), (_LETTER[b"N"],)),
+    ((b"IDENTIFIED BY", b"identified by", b" PASSWORD", b"ConvertTo-SecureString"), (_QUOTED,)),
+    ((b"Key Content  ",), (_SHOWN,)),
+    ((b"<keyMaterial>",), (_TAGGED,)),
     ((b"nmcli ", b"iwctl "), (_WIRELESS,)),
     ((b"wpa_passphrase ",), (_NETWORK,)),
 )  # fmt: skip
 """The same of programs where any word is a password that stands in its place."""
-_CALLS: Final = (b"auth=(", b"auth = (", b"Auth(", b".login(")
+_CALLS: Final = (b"auth=(", b"auth = (", b"Auth(", b".login(", b"db.auth(")
 """Where code is given a name and a password, over the ends of lines."""
 _FED: Final = (
     b"sudo -S",
@@ -116,6 +153,11 @@ _FED: Final = (
     b"passwd --stdin",
     b"cryptsetup ",
     b"--passphrase-fd 0",
+    b"docker secret create ",
+    b"podman secret create ",
+    b"kinit ",
+    b"openconnect ",
+    b"passwd ",
 )
 """Programs that read a password from what is piped into them."""
 _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
@@ -123,11 +165,15 @@ _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
 _LOOKS: Final = {
     **{word: looks for words, looks in (*_PROGRAMS, *_SURE) for word in words},
     **dict.fromkeys(_CALLS, (_PAIR,)),
+    b".login(": (_PAIR, _LONELY), b"Fernet(": (_LONELY,),
     **dict.fromkeys(_FED, (_INPUT,)),
     **dict.fromkeys(_KEPT, (_PGPASS,)),
 }  # fmt: skip
 
 _ANY_WORD: Final = frozenset((*_CALLS, *(word for words, _ in _SURE for word in words)))
+
+_AT_ONCE: Final = (_PAIR, _LONELY, _QUOTED, _SHOWN, _TAGGED, _CHANNEL, _INDEX)
+"""What stands right behind the words."""
 
 GATES: Final = tuple(_LOOKS)
 """Words that name the programs, for the automaton."""
@@ -140,19 +186,29 @@ def names(text: bytes) -> bool:
 
 def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
     """What a program that is named at a place is given there to know whoever runs it."""
+    behind = at + len(text)
     line = _LINE.match(data, at, at + _BEHIND)
     end = line.end() if line else at
     if text in _KEPT:
         at, end = max(0, at - _BEFORE // 3), at + _BEHIND
-    elif text in _CALLS:
-        at, end = at + len(text) - 1, at + _BEHIND
-    is_one = is_told if text in _ANY_WORD else is_given
+    elif text.endswith(b"("):
+        behind, end = behind - 1, at + _BEHIND
     for pattern in _LOOKS[text]:
-        for one in pattern.finditer(data, at, end):
-            if is_one(one[1]) and (text not in _CALLS or one.start() == at):
-                yield *one.span(1), "flag"
+        ones: Iterable[re.Match[bytes] | None] = pattern.finditer(data, at, end)
+        if pattern in _AT_ONCE:
+            ones = [pattern.match(data, behind, end)]
+        for one in ones:
+            if one and _is_one(pattern, text)(one[one.lastindex or 1]):
+                yield *one.span(one.lastindex or 1), "flag"
     if text in _FED:
         yield from _fed(data, at)
+
+
+def _is_one(pattern: re.Pattern[bytes], text: bytes) -> Callable[[bytes], bool]:
+    """What tells of a value that stands behind words whether it is a secret."""
+    if pattern is _LONELY:
+        return is_key
+    return is_told if text in _ANY_WORD else is_given
 
 
 def _fed(data: bytes, at: int) -> Iterator[Found]:

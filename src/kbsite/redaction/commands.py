@@ -13,6 +13,7 @@ from kbsite.redaction.rules import AFTER, MARK, Rule
 from kbsite.redaction.values import (
     EXAMPLES,
     is_key_in_hex,
+    is_made_up,
     is_password,
     is_placeholder,
     is_random,
@@ -27,54 +28,74 @@ _GAP: Final = (
 _WORD: Final = rb"[^\s\\\"'`]"
 
 _FLAGGED: Final = (
-    rb"--[A-Za-z-]{0,24}(?:key|token|secret|password|passphrase|credential|pat)[ \t]{1,3}(?:"
+    rb"--[A-Za-z_-]{0,24}(?:[Kk]ey|[Tt]oken|[Ss]ecret|[Pp]assword|passwd|passphrase|credential"
+    rb"|pat)[ \t]{1,3}(?:"
     + MARK + b")?"
 )  # fmt: skip
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#%^&*@-]"
+_FLAGGED_GATE: Final = _FLAGGED.replace(b"{0,24}", b"*").replace(b"{0,7}", b"*") + _VALUE + b"{8}"
+"""The same for the automaton, which has a state for each that it counts."""
 _FLAG: Final = late(_FLAGGED + b"(" + _VALUE + b"{8,512})")
 _USER: Final = late(
     AFTER + rb"(?:-[uU]|--(?:proxy-)?user)(?:[ \t=]{1,2})(?:" + MARK
     + rb")?[A-Za-z0-9_.@+-]{1,80}(?:" + MARK + rb")?:(?:" + MARK + rb")?(" + _WORD
     + rb"{4,200})"
 )  # fmt: skip
+_KEY_ALONE: Final = late(
+    rb"-(?:u|-user)(?:[ \t=]{1,2})(?:" + MARK + rb")?([A-Za-z0-9_-]{20,200}):(?=[\s\\\"'])"
+)
+"""A key that stands for a name, without a password."""
 _ASKS: Final = late(
     rb"\b(?:curl|wget|https?|lwp-request)(?:[.]exe)?[ ]"
-    rb"(?:[^\r\n\\]|\\{1,4}[\"']|\\\r?\n|\\{3,8}n|(?!))*+\Z"  # |(?!): CONTRIBUTING.md, patterns
+    rb"(?:[^\r\n\\]|\\{1,7}[\"']|\\\r?\n|\\{3,8}n|(?!))*+\Z"  # |(?!): CONTRIBUTING.md, patterns
 )
 """A command that asks a server, up to a place in it, over lines that go on."""
 _LOGIN: Final = late(
-    rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken)[ ]{1,3}(?:"
-    + MARK + rb")?(" + _WORD + rb"{8,200})"
+    rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken|set api-key|service install)"
+    rb"[ ]{1,3}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
 )  # fmt: skip
-_SSHPASS: Final = late(rb"sshpass -p[ ]{0,3}(?:" + MARK + rb")?([^\s\\\"'`$<-][^\s\\\"'`$]{3,200})")
 _SAID: Final = late(
-    rb"(?i)pass(?:word|phrase) is:?[ ]{1,2}[*]{0,2}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
+    rb"[Pp]ass(?:word|phrase) is:?[ ]{1,2}[*]{0,2}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
 )
+_MENTIONED: Final = late(
+    rb"[Pp]ass(?:word|phrase)[ ](?:"
+    + MARK
+    + rb")?("
+    + _WORD
+    + rb"{8,64}?)[.,;:!?)]{0,3}(?=[\s\\\"'`]|\Z)"
+)
+_LOGGED_IN: Final = (
+    b"login" + _GAP + _WORD + rb"{1,200}" + _GAP + rb"(?:account" + _GAP + _WORD + rb"{1,200}"
+    + _GAP + rb")?"
+)  # fmt: skip
 _NETRC: Final = late(
-    AFTER + rb"(?:machine" + _GAP + rb"[A-Za-z0-9_.:-]{1,200}|default)" + _GAP + rb"login"
-    + _GAP + _WORD + rb"{1,200}" + _GAP + rb"(?:account" + _GAP + _WORD + rb"{1,200}" + _GAP
-    + rb")?password" + _GAP + rb"(" + _WORD + rb"{4,200})"
+    AFTER + rb"(?:machine" + _GAP + rb"[A-Za-z0-9_.:-]{1,200}|default)" + _GAP + rb"(?:"
+    + _LOGGED_IN + rb"|(?=password" + _GAP + _WORD + rb"{4,200}" + _GAP + rb"login))password" + _GAP
+    + rb"(" + _WORD + rb"{4,200})"
 )  # fmt: skip
 _JAR: Final = late(
     rb"(?:TRUE|FALSE)(?:\t|\\{1,4}t)/[^\s\\]{0,100}(?:\t|\\{1,4}t)(?:TRUE|FALSE)(?:\t|\\{1,4}t)"
     rb"[0-9]{1,12}(?:\t|\\{1,4}t)[^\s\\]{1,100}(?:\t|\\{1,4}t)([^\s\\\"']{8,2000})"
 )
-_AUTH: Final = late(rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"([A-Za-z0-9+/]{12,500}={0,2})")
+_AUTH: Final = late(rb"\"auth\\{0,7}\"[ ]{0,3}:[ ]{0,3}\\{0,7}\"([A-Za-z0-9+/]{12,500}={0,2})")
 _PAIR: Final = re.compile(rb"[\x21-\x7e]{1,200}?:([\x21-\x7e]{4,300})")
 
 COMMANDS: Final = (
-    Rule("flag", "secret on a command line", _FLAGGED + _VALUE + b"{8}", pattern=_FLAG),
+    Rule("flag", "secret on a command line", _FLAGGED_GATE, pattern=_FLAG),
     Rule("flag", "secret on a command line",
          rb"-(?:u|U|user)[ \t=]+\\*[\"'`]?[A-Za-z0-9_.@+-]+\\*[\"'`]?:[^ \t\r\n]",
          pattern=_USER),
-    Rule("flag", "secret on a command line", rb"(?:wandb login|authtoken|sshpass -p)[ \"'\\]",
+    Rule("flag", "secret on a command line",
+         rb"(?:wandb login|authtoken|set api-key|service install)[ \"'\\]",
          pattern=_LOGIN),
+    Rule("flag", "secret on a command line", rb"-(?:u|-user)[ =]\\*[\"'`]?[A-Za-z0-9_-]{20,}:",
+         pattern=_KEY_ALONE),
     Rule("netrc", "password of a .netrc", rb"(?:[ \t\r\n]|\\{1,4}[nrt])password(?:[ \t]|\\{1,4}t)",
          pattern=_NETRC),
     Rule("cookie", "cookie",
          rb"(?:TRUE|FALSE)(?:\t|\\{1,4}t)[0-9]{1,12}(?:\t|\\{1,4}t)", pattern=_JAR),
     Rule("basic-auth", "name and password in base64",
-         rb"\"auth\\{0,4}\"[ ]{0,3}:[ ]{0,3}\\{0,4}\"[A-Za-z0-9+/]{12}", pattern=_AUTH,
+         rb"\"auth\\{0,7}\"[ ]{0,3}:[ ]{0,3}\\{0,7}\"[A-Za-z0-9+/]{12}", pattern=_AUTH,
          encoded=(b'{"auths"',)),
 )  # fmt: skip
 
@@ -120,9 +141,15 @@ _LOOKS: Final[
 ] = (
     ((b"--",), "flag", _FLAG, _is_password),
     ((b"-u", b"-U"), "flag", _USER, _is_password),
-    ((b"wandb login", b"authtoken"), "flag", _LOGIN, _is_password),
-    ((b"sshpass",), "flag", _SSHPASS, _is_kept),
+    ((b"-u ", b"--user"), "flag", _KEY_ALONE, _is_password),
+    (
+        (b"wandb login", b"authtoken", b"set api-key", b"service install"),
+        "flag",
+        _LOGIN,
+        _is_password,
+    ),
     ((b"word is", b"phrase is"), "flag", _SAID, is_password),
+    ((b"assword ", b"assphrase "), "flag", _MENTIONED, is_made_up),
     ((b"login",), "netrc", _NETRC, _is_kept),
     ((b"TRUE", b"FALSE"), "cookie", _JAR, _is_kept),
     ((b'"auth',), "basic-auth", _AUTH, is_pair),

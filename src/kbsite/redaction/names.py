@@ -11,6 +11,7 @@ from kbsite.redaction import commands, plain
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.rules import AFTER, Rule
 from kbsite.redaction.values import (
+    entropy,
     is_hash,
     is_key_in_hex,
     is_made_up,
@@ -20,10 +21,12 @@ from kbsite.redaction.values import (
     is_uuid,
 )  # fmt: skip
 
-_ESCAPES: Final = rb"\\{0,4}"
+_ESCAPES: Final = rb"\\{0,7}"
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
-_KINDS: Final = rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?|_pass|_auth"
+_KINDS: Final = (
+    rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?|_pass|_pat|_auth"
+)
 _MARK: Final = rb"(?:[\"'`]|&quot;|&#3[49];|&#x27;)"
 _OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
 _COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB]|\\{1,4}x1[bB]|\\{1,4}033|\\{1,4}e)\[[0-9;]{0,16}m"
@@ -31,20 +34,30 @@ _SPACED: Final = rb"[ \t]{1,3}(?:\|[ ]{1,3}|--body[ =])?"
 """What stands between the name of a variable and its value in a table, or behind `setenv`."""
 
 
+_TYPED: Final = (
+    rb":[ ]?(?:(?:Final|Optional|ClassVar)\[|&)?(?:'static[ ])?[sS]tr(?:ing)?\]?(?:[ ]\|[ ]None)?"
+    rb"[ ]?="
+)
+"""The type of a variable, as Python, Rust and TypeScript have it, and what follows it."""
+_CALLED: Final = rb"(?:Secret(?:Str)?)?\((?:\s|\\{1,4}n){0,16}"
+"""What may be called with a value, or stand around it."""
+
+
 def _between(gap: bytes, colours: bytes = b"") -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
     gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}n){0,16}"
     assigned = (
         _MARK + rb"?\]?" + colours + gaps + rb"(?::=|=>|[:=]\*{0,2})" + colours + gaps + colours
-        + _OPEN + b"?" + colours
+        + b"(?:(?:" + _CALLED + b")?" + _OPEN + b")?" + colours
     )  # fmt: skip
     listed = (
-        _MARK + gaps + rb"," + lines + _OPEN + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps
-        + _OPEN + b")?"
+        _MARK + gaps + rb"," + lines + b"(?:(?:type=str, ?)?default=)?" + _OPEN
+        + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps + _OPEN + b")?"
     )  # fmt: skip
     below = _MARK + rb"?(?:\n|\\{1,4}n)[ \t#+]*value:" + gaps + _OPEN + b"?"
     beside = _MARK + b" value=" + _OPEN
-    forms = b"|".join((assigned, listed, below, beside))
+    typed = _TYPED + gaps + _OPEN
+    forms = b"|".join((assigned, typed, listed, below, beside))
     return _ESCAPES + rb"(?:" + forms + rb"|>|&gt;)"
 
 
@@ -56,7 +69,7 @@ _NAMED: Final = late(
 _NAMED_GATE: Final = (
     rb"(?i:(?:" + _KINDS + rb")(?:" + _between(rb"[ \t]") + _VALUE + rb"{8}|"
     + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[))"
-)  # fmt: skip
+).replace(_ESCAPES, rb"\\*")  # fmt: skip
 _SPACED_GATE: Final = (
     rb"_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)" + _SPACED + _OPEN + b"?" + _VALUE + b"{8}"
 )
@@ -69,28 +82,37 @@ _STRONG: Final = late(
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"
     rb"fernet|preshared)[_. -]?(?:key|token)|\A--|secret|passw|pwd|passphrase|credential"
 )
-_API: Final = late(rb"(?i)(?:api|access|auth)[_-]?(?:key|token)|client[_-]?secret")
-_PUBLIC: Final = late(rb"(?i)pub|cache|trading")
+_API: Final = late(
+    rb"(?i)(?:api|access|auth|refresh|connection|http)[_-]?(?:key|token)|(?:client|secret)[_-]?"
+    rb"(?:secret|key)"
+)
+_PUBLIC: Final = late(rb"(?i)pub|cache|trading|idempot")
+_VARIABLE: Final = late(rb"\A[A-Z0-9_]*(?:TOKEN|SECRET|_PAT)(?![A-Za-z0-9_])")
+"""A name in capitals that says of its value that it is a secret."""
+_NAMED_KEY: Final = late(rb"\A[A-Z][A-Z0-9_]*_KEY(?![A-Za-z0-9_])")
+"""One that may say it of an id."""
+_FIELD: Final = late(rb"[?&](?:[a-z]{1,20}_)?token=\Z")
+"""What stands in an address for a while."""
 _OPENED: Final = late(_MARK + rb"\Z|(?<!=)>\Z|&gt;\Z")
 _PARTS: Final = late(rb"[:=|@&?*]|[_-].*[_-]")
 _IDENTIFIER: Final = late(rb"[:=|?]|&(?=[A-Za-z_&(])|[_.-].*[_.-]")
 _PASSWORD: Final = late(rb"(?i)passw|pwd|passphrase|_pass(?![a-z])|_auth(?![a-z_])")
-_SET: Final = late(rb"(?:\A|[^a-z])[A-Z0-9_]{2,}=\\{0,4}[\"'`]?\Z")
+_SET: Final = late(rb"(?:\A|[^a-z])[A-Z0-9_]{2,}=\\{0,7}[\"'`]?\Z")
 """A variable of the environment, as a shell or a list of them has it."""
 _CAPITALS: Final = late(rb"[A-Z][A-Z0-9_]*\s")
 _NAMES_END: Final = (b"key", b"token", b"ecret", b"sword", b"pwd")
 _NEXT: Final = late(rb"&[A-Za-z_][A-Za-z0-9_.-]{0,40}=")
 """Where the next field of a form or an address begins."""
-_REST: Final = late(rb"[^\s\\\"'`<>]{0,200}+(?=\\{0,4}[\"'`])")
+_REST: Final = late(rb"[^\s\\\"'`<>]{0,200}+(?=\\{0,7}[\"'`])")
 _LOGIN: Final = late(
-    rb"(?:login\(\s{0,3}|username\\{0,4}\"\s?:\s?\\{0,4}\"[^\"\\]{1,64}\\{0,4}\",\s{0,8}\\{0,4}\")\Z"
+    rb"(?:login\(\s{0,3}|username\\{0,7}\"\s?:\s?\\{0,7}\"[^\"\\]{1,64}\\{0,7}\",\s{0,8}\\{0,7}\")\Z"
 )
 """What tells of a `key` that it is one to log in with, as W&B and Kaggle have it."""
 _OF_JUPYTER: Final = late(rb"(?i)token=\Z")
 _BEARER: Final = late(
     rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
-    rb"[\"'`]?(?:bearer|basic|token|api-?key|key|ssws)\s{1,3}|" + AFTER + rb"bearer\s{1,3})"
-    rb"([A-Za-z0-9+/=_.~-]{12,})"
+    rb"[\"'`]?(?:(?:bearer|basic|token|api-?key|key|ssws)\s{1,3}|(?=[A-Za-z0-9+/=_.~-]{24}))|"
+    + AFTER + rb"bearer\s{1,3})([A-Za-z0-9+/=_.~-]{12,})"
 )  # fmt: skip
 _USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})@[A-Za-z0-9\[]")
 _ADDRESS: Final = late(
@@ -101,6 +123,10 @@ _COOKIE: Final = late(
     rb"(?:" + _ESCAPES + rb"[\"'`])?(?=[^\r\n])"
 )
 _COOKIE_END: Final = late(rb"[\r\n\"'`]")
+LEAST_IN_HEX: Final = 30
+"""Digits of a key in hexadecimal that is shorter than most."""
+_PASSWORD_IN_HEX: Final = 16
+"""Digits of a password that was drawn in hexadecimal, as code-server's is, at least."""
 _JUPYTER: Final = 48
 """Digits of a token of Jupyter's, which is as long as no hash."""
 LONGEST_COOKIE: Final = 2000
@@ -125,7 +151,7 @@ NAMES: Final = (
          encoded=(b"password", b"PASSWORD")),
     Rule(
         "bearer", "token of a header",
-        rb"(?i:bearer |authorization\\{0,4}[\"'`]?[ ]{0,3}[:=])", pattern=_BEARER,
+        rb"(?i:bearer |authorization\\{0,7}[\"'`]?[ ]{0,3}[:=])", pattern=_BEARER,
     ),
     Rule(
         "address-password", "password in an address",
@@ -133,7 +159,7 @@ NAMES: Final = (
     ),
     Rule(
         "cookie", "cookie",
-        rb"(?i:cookie\\{0,4}[\"'`]?[ ]{0,3}:|(?:--cookie|-b) \\{0,4}[\"'`][A-Za-z0-9_.-]+=)",
+        rb"(?i:cookie\\{0,7}[\"'`]?[ ]{0,3}:|(?:--cookie|-b) \\{0,7}[\"'`][A-Za-z0-9_.-]+=)",
         pattern=_COOKIE,
     ),
     Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20,}@"),
@@ -238,28 +264,62 @@ def _value(data: bytes, one: re.Match[bytes]) -> tuple[bytes, bool]:
 
 
 def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool) -> bool:
-    found = _NAME.search(data, max(0, one.start() - 40), one.start())
-    before = found[0] if found else b""
-    name = before + one[0][: one.start("value") - one.start()]
     if is_placeholder(value):
         return False
+    name = _called(data, one)
+    public = bool(_PUBLIC.search(name))
+    declared = _is_declared(name, public=public)
     if is_uuid(value):
-        return bool(_API.search(name) or _SET.search(name))
-    strong = bool(_STRONG.search(name))
-    if is_hash(value):
-        return _is_key(data, one, name, value, strong=strong)
+        return declared or _is_id_a_key(name, public=public)
+    strong = declared or bool(_STRONG.search(name))
     digits = value.rstrip(b"=")
+    if is_hash(value):
+        made = _is_password_in_hex(name, value, closed=closed)
+        return made or _is_key(data, one, name, value, strong=strong)
     if _PASSWORD.search(name):
         return _is_password(name, digits, closed=closed, called=bool(one["after"]))
-    if not strong:
-        return not _PUBLIC.search(name) and _is_long(digits)
-    return len(value) >= 12 and is_random(value, 3.2)
+    if strong:
+        return len(value) >= 12 and is_random(value, 3.2)
+    return not public and _is_long(digits)
+
+
+def _is_password_in_hex(name: bytes, value: bytes, *, closed: bool) -> bool:
+    told = len(value) >= _PASSWORD_IN_HEX and _PASSWORD.search(name)
+    return bool(told) and _is_password(name, value, closed=closed, called=False)
+
+
+def _called(data: bytes, one: re.Match[bytes]) -> bytes:
+    """What a value is called, from the beginning of its name."""
+    found = _NAME.search(data, max(0, one.start() - 40), one.start())
+    before = found[0] if found else b""
+    if found and data[found.start() - 1 : found.start()] == b"\\":
+        before = before[1:]  # the letter of an escape
+    return before + one[0][: one.start("value") - one.start()]
+
+
+def _is_declared(name: bytes, *, public: bool) -> bool:
+    """Whether a name is a variable's in capitals that says that its value is a secret."""
+    return not public and bool(_VARIABLE.search(name))
+
+
+def _is_id_a_key(name: bytes, *, public: bool) -> bool:
+    """Whether a name says of an id that it lets somebody in."""
+    told = not public and _NAMED_KEY.search(name)
+    return bool(told or _API.search(name) or _SET.search(name))
 
 
 def _is_key(data: bytes, one: re.Match[bytes], name: bytes, value: bytes, *, strong: bool) -> bool:
     """Whether what reads as a hash is a key; it is more often none."""
     own = len(value) == _JUPYTER and _OF_JUPYTER.search(name)
-    return bool(own) or (is_key_in_hex(value) and (strong or _logs_in(data, one.start())))
+    if own or (strong and len(value) >= LEAST_IN_HEX and entropy(value) >= 3.0):
+        return True
+    told = _logs_in(data, one.start()) or _in_address(data, one)
+    return told and is_key_in_hex(value)
+
+
+def _in_address(data: bytes, one: re.Match[bytes]) -> bool:
+    """Whether a name is that of a field of an address, and says that its value is a token."""
+    return bool(_FIELD.search(data, max(0, one.start() - 24), one.start("value")))
 
 
 def _logs_in(data: bytes, at: int) -> bool:
@@ -313,6 +373,6 @@ _LOOKS: Final = (
     ((b"://",), _addresses),
     ((b"cookie", b"-b "), _cookies),
     ((b"private key", b"private-lines"), _blocks),
-    ((b"passw", b"passphrase", b"_pass", b"psk"), plain.found),
+    ((b"passw", b"passphrase", b"_pass", b"_pwd", b"psk"), plain.found),
 )
 """What is looked for only where one of some words stands, in small letters."""

@@ -23,6 +23,7 @@ _SAID: Final = late(
     rb"(?:uid=[0-9]{1,10}\(|Uid:[ ]\([ ]{0,9}[0-9]{1,10}/[ ]{0,9})" + _NAME + rb"\)"
 )
 _SET: Final = late(AFTER + rb"USER=" + _NAME + rb"(?![A-Za-z0-9_.$(-])")
+_ASKED_AS: Final = late(rb"debug1: Authenticating to [^ \r\n]{1,200} as '" + _NAME + rb"'")
 _TAPE: Final = late(rb"ustar(?:\x0000|  \x00)" + _NAME + rb"\x00")
 _ARCHIVED: Final = late(rb"[r-][w-][xsStT-] (?:" + _NAME + rb"/| 0 " + _NAME + rb"[ ])")
 _ROWS: Final = frozenset(
@@ -30,7 +31,8 @@ _ROWS: Final = frozenset(
 )
 """How the last letters of a mode begin a match."""
 _LOOKS: Final = {
-    b"uid=": _SAID, b"Uid:": _SAID, b"USER": _SET, b"usta": _TAPE, b"tota": _LISTED,
+    b"uid=": _SAID, b"Uid:": _SAID, b"USER": _SET,
+    b"debu": _ASKED_AS, b"usta": _TAPE, b"tota": _LISTED,
     **dict.fromkeys(_ROWS, _ARCHIVED),
 }  # fmt: skip
 
@@ -38,12 +40,12 @@ OWNERS: Final = tuple(
     Rule("home", "home folder of a person", gate, must_not_happen=False)
     for gate in (
         rb"total [0-9]+(?:\.[0-9])?[KMGT]?(?:\n|\\{1,4}n)[dl-][r-]", rb"uid=[0-9]+\(",
-        b"Uid:", b"USER=", b"ustar",
+        b"Uid:", b"USER=", b"ustar", b"debug1: Authenticating to ",
         rb"[r-][w-][xsStT-] [A-Za-z_][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+ +[0-9]+ [0-9]{4}-[01][0-9]-",
         rb"[r-][w-][xsStT-]  0 [A-Za-z_][A-Za-z0-9_.-]* +[A-Za-z0-9_.-]+ +[0-9]+ [A-Z0-9]",
     )
 )  # fmt: skip
-"""What `ls -l`, `id`, `stat`, `env`, the heads of an archive of tar and `tar -tv` say."""
+"""What `ls -l`, `id`, `stat`, `env`, `ssh -v`, the heads of an archive of tar and `tar -tv` say."""
 
 _SERVICES: Final = frozenset(
     b"adm airflow apache avahi backup bin centos daemon dbus dhcpcd elasticsearch fedora ftp games"

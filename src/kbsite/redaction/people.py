@@ -18,7 +18,7 @@ MOST: Final = 200
 _WORD: Final = rb"(?:\b|" + ESCAPED + b")"
 _BEFORE: Final = re.compile(
     rb"(?i)(?:-(?:home|Users)-|~|" + _WORD + rb"(?:user|username|user_name|login|logname"
-    rb"|owner|author|account)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?|"
+    rb"|owner|author|account)\\{0,7}[\"']?\s{0,3}[:=]\s{0,3}\\{0,7}[\"']?|"
     + _WORD + rb"[ug]id=[0-9]+\(|" + _WORD + rb"groups=[0-9]+\(|,[0-9]+\(|[ug]id: \( *[0-9]+/ *|"
     rb"whoami(?:\s{1,2}|\\{1,4}n)|ustar(?:\x0000|  \x00)(?:[^\x00]{1,32}\x00{1,31})?)\Z"
 )  # fmt: skip
@@ -37,9 +37,9 @@ _CALLED: Final = re.compile(
 )
 """Programs that are told whom to ask for."""
 _ANSWER: Final = re.compile(
-    rb"\"(?:stdout|content|text|output|aggregated_output|result)\\{0,4}\": ?\\{0,4}\"\Z"
+    rb"\"(?:stdout|content|text|output|aggregated_output|result)\\{0,7}\": ?\\{0,7}\"\Z"
 )
-_ANSWERED: Final = re.compile(rb"(?:\\{1,4}[nr]){0,2}\\{0,4}\"")
+_ANSWERED: Final = re.compile(rb"(?:\\{1,4}[nr]){0,2}\\{0,7}\"")
 """Before and behind what is all that a program said: `whoami`, most of the time."""
 # Nearly all that is asked about are owners and groups of files in a listing: it is asked first.
 _LISTED: Final = re.compile(
@@ -55,7 +55,7 @@ _AFTER: Final = re.compile(
 )
 _SHARED: Final = (
     rb"/(?:u|homes|nethome|scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
-    rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,4}/"
+    rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,7}/"
 )
 """Folders of machines that many use, in which each has one of their name."""
 _APART: Final = rb"[^/\\A-Za-z0-9_]"

@@ -38,7 +38,7 @@ _EXAMPLE: Final = late(
     rb"\.(?:com|org|net|edu|io|dev|co)"
 )
 _HOME: Final = late(
-    rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,4}/|%2[Ff])|(?<=\\)Users\\{1,4})"
+    rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,7}/|%2[Ff])|(?<=\\)Users\\{1,4})"
     rb"([A-Za-z0-9_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,63})"
     rb"|(?:(?<=/-)|(?<=[A-Z]--))(?:home|Users)-([A-Za-z0-9_\x80-\xff]{1,64})(?=-)"
 )

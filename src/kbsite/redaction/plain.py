@@ -19,25 +19,29 @@ _SIGN: Final = rb"[ \t]{0,3}(?::|=>?)[ \t]{0,3}"
 _LETTER: Final = rb"[^\x00-\x20\x7f\\\"'`,;(){}\[\]<>$|&]"
 
 GATE: Final = (
-    rb"(?i:(?:passw(?:or)?d|passphrase|_pass|psk)\\*[\"'`]?\]? *[:=]>? *\\*[\"'`]?"
+    rb"(?i:(?:passw(?:or)?d|passphrase|_pass|_pwd|psk)\\*[\"'`]?\]? *[:=]>? *\\*[\"'`]?"
     rb"[A-Za-z0-9+/_.~!#%^*@-])"
 )
 """What the automaton looks for: such a key, and how a value may begin."""
 
+_KEY: Final = rb"(?i)(?:passw(?:or)?d|passphrase|_pass|_pwd|" + AFTER + rb"psk)"
 _ASSIGNED: Final = late(
-    rb"(?i)(?:passw(?:or)?d|passphrase|_pass|" + AFTER + rb"psk)(?:" + MARK
+    _KEY + rb"(?:" + MARK
     + rb")?\]?(?P<sign>" + _SIGN + rb")(?P<open>" + MARK + rb")?(?P<value>" + _LETTER
-    + rb"{4,100})"
+    + rb"{1,100})"
 )  # fmt: skip
 _NAME: Final = late(rb"[A-Za-z0-9_.-]*\Z")
 _CAPITALS: Final = late(rb"[A-Z][A-Z0-9_]*\Z")
-_FIELD: Final = late(rb"(?:[?&]|(?:\A|[\s\"'`])--)[A-Za-z0-9_.-]*\Z")
-"""A field of a form or an address, or a flag of a command."""
+_FIELD: Final = late(
+    rb"(?:[?&]|(?:\A|[\s\"'`])--|(?i:host|user|dbname|port|sslmode|user[ ]id|uid|server|database)"
+    rb"=[^\s;=\"'`\\]{1,60}(?:[ ]|;[ ]?))[A-Za-z0-9_.-]*\Z"
+)
+"""A field of a form, an address or a connection to a database, or a flag of a command."""
 _BEGIN: Final = (
     rb"(?:\A|[\r\n]|\\{1,4}[rnt]|[0-9]\t|\xe2\x86\x92|\\{1,4}u2192|\")[+-]?[ ]{0,40}(?:- )?[\"']?"
 )
 _LINE: Final = late(_BEGIN + rb"[A-Za-z0-9_.-]{0,60}\Z")
-_LINE_ENDS: Final = late(rb"[ \t]{0,8}(?:[\r\n]|\\{1,4}[rn]|\\{0,4}\"|#|;|\Z)")
+_LINE_ENDS: Final = late(rb"[ \t]{0,8}(?:[\r\n]|\\{1,4}[rn]|\\{0,7}\"|#|;|\Z)")
 _WORD_ENDS: Final = late(rb"[\s\\\"'`&;]|\Z")
 _SECTION: Final = late(_BEGIN + rb"\[[A-Za-z0-9_.: -]{1,60}\](?:[\r\n]|\\{1,4}[rn])")
 _BESIDE: Final = late(
@@ -45,6 +49,9 @@ _BESIDE: Final = late(
     rb"|dbname|db|server|e?mail|ssid))(?:" + MARK + rb")?" + _SIGN + rb"(?:" + MARK
     + rb")?(" + _LETTER + rb"{2,80})" + rb"(?=[ \t]{0,8}(?:[\r\n]|\\{1,4}[rn]|[\"',#;]|\Z))"
 )  # fmt: skip
+SHORTEST: Final = 4
+"""Letters of a password, at least."""
+
 _NEAR: Final = 300
 """Bytes around a line of a file of settings in which others of it may stand."""
 
@@ -69,12 +76,38 @@ _EXAMPLE: Final = late(
 Found = tuple[int, int, str]
 
 
+_MORE: Final = late(rb"(?:[ ]" + _LETTER + rb"{1,40}){1,11}")
+"""The other words of a password with blanks."""
+_SAYS: Final = late(
+    rb"(?i)\b(?:must|your?|least|characters?|letters?|enter|please|should|cannot|can|not|no|is|are"
+    rb"|was|for|to|of|with|this|that|here|if|or|use|used|set|repeat|again|forgot|reset|change"
+    rb"|choose|new|old|missing|incorrect|empty|the)\b|pass|secret|hash|valid|string|require|error"
+    rb"|example|[.!?]\Z"
+)
+"""What a text says that tells of passwords and is none."""
+
+
 def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     """Words that are passwords for where they stand, within a part of some bytes."""
     for one in _ASSIGNED.finditer(data, start, end):
-        last = _last(data, one)
-        if last and _is_one(data[one.start("value") : last]):
+        more = _MORE.match(data, one.end()) if one["open"] else None
+        last = more.end() if more else _last(data, one)
+        value = data[one.start("value") : last]
+        if _is_phrase(data, one, value) if more else len(value) >= SHORTEST and _is_one(value):
             yield one.start("value"), last, "named-secret"
+
+
+def _is_phrase(data: bytes, one: re.Match[bytes], value: bytes) -> bool:
+    """Whether words in quotes are a password: a variable's, or made up with a digit or of many."""
+    if not data.startswith(one["open"], one.start("value") + len(value)):
+        return False
+    if _SAYS.search(value) or is_placeholder(value):
+        return False
+    before = data[max(0, one.start() - 60) : one.start()]
+    many = value.count(b" ") > 1 and (
+        value.islower() or any(map(value.__contains__, b"0123456789"))
+    )
+    return _is_set(before, one) or many
 
 
 def _is_one(value: bytes) -> bool:

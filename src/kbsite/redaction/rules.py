@@ -24,7 +24,7 @@ ESCAPES: Final = (
 """Escapes that end in what may begin a word: of JSON, of addresses, and of a terminal, which
 colours what it shows, clears lines, and moves and hides its cursor."""
 
-MARK: Final = rb"\\{0,4}[\"'`]"
+MARK: Final = rb"\\{0,7}[\"'`]"
 """A quotation mark, also one within strings of JSON."""
 
 ESCAPED: Final = b"|".join(b"(?<=" + escape + b")" for escape in ESCAPES)
@@ -97,6 +97,11 @@ TOKENS: Final = (
         late(_ALONE + rb"(sk-[A-Za-z0-9_-]{20,})"),
         varied=True,
     ),
+    # Those of SiliconFlow are small letters alone.
+    Rule(
+        "model-key", "key of a provider of models", BEGINS + rb"3?sk-[A-Za-z0-9_-]{20}", (b"sk-",),
+        late(_ALONE + rb"(sk-[a-z]{48})(?![A-Za-z0-9_-])"),
+    ),
     token("google-key", "key of Google", b"AIza", ANY + b"{30,}"),
     token("google-token", "token of Google", rb"ya29\.", ANY + b"{20,}"),
     token("google-secret", "client secret of Google", b"GOCSPX-", ANY + b"{20,}"),
@@ -131,6 +136,14 @@ TOKENS: Final = (
     Rule(
         "aws-key", "access key of AWS", rb"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}",
         (b"AKIA", b"ASIA", b"ABIA", b"ACCA", b"A3T"), library="aws", encoded=(b"AKIA", b"ASIA"),
+    ),
+    Rule(
+        "aws-key", "access key of AWS", rb"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}",
+        (b"AKIA", b"ASIA"),
+        late(
+            rb"(?:(?:AKIA|ASIA)[0-9A-Z]{16}" + MARK + rb"?[ \t]{0,3}[:,;| \t][ \t]{0,3}(?:" + MARK
+            + rb")?|Secret Access Key \[None\]: )([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+        ),
     ),
     Rule(
         "azure-key", "key of an Azure storage account", rb"AccountKey=[A-Za-z0-9+/=]{40}",

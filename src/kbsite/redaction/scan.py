@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
-from kbsite.redaction import clients, dumps, library, names, owners, personal, pieces
+from kbsite.redaction import clients, dumps, library, names, owners, personal, pieces, said
 from kbsite.redaction.crowded import AGAIN, Effort, Look, Past, bounded, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
@@ -228,6 +228,8 @@ class _Pass(Struct):
             yield from self._owners(at, text)
         elif clients.names(text):
             yield from self._client(at, text)
+        elif said.tells(text):
+            yield from self._said(at, text)
         else:
             yield from self._near(at, at + len(text), text)
 
@@ -245,6 +247,10 @@ class _Pass(Struct):
     def _client(self, at: int, text: bytes) -> Iterator[Hit]:
         self.effort.read(clients.READ)
         for start, end, rule_id in clients.found(self.data, at, text):
+            yield self._hit(start, end, rule_id)
+
+    def _said(self, at: int, text: bytes) -> Iterator[Hit]:
+        for start, end, rule_id in said.found(self.data, at, text):
             yield self._hit(start, end, rule_id)
 
     def _near(self, start: int, end: int, text: bytes) -> Iterator[Hit]:

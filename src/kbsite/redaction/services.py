@@ -147,6 +147,15 @@ SERVICES: Final = (
         ),
     ),
     Rule(
+        "hook", "address of a hook", rb"hooks\.slack\.com/(?:workflows|triggers)/",
+        (b"hooks.slack.com/",),
+        late(rb"hooks\.slack\.com/(?:workflows|triggers)/([A-Za-z0-9/]{20,200})"),
+    ),
+    Rule(
+        "copilot-token", "token of GitHub Copilot", rb"tid=[0-9a-f]{32};", (b"tid=",),
+        late(rb"(tid=[0-9a-f]{32};[A-Za-z0-9=;:./_-]{20,2000})"),
+    ),
+    Rule(
         "hook", "address of a hook", rb"webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/",
         (b"webhook.office.com/", b"hooks.zapier.com/"),
         late(

@@ -107,6 +107,11 @@ def is_random(value: bytes, least: float) -> bool:
     return is_varied(value) and entropy(value) >= least
 
 
+def is_key(value: bytes) -> bool:
+    """Whether a value is a key that a machine drew, in whatever digits."""
+    return is_random(value, 3.2) or is_key_in_hex(value)
+
+
 def is_key_in_hex(value: bytes) -> bool:
     """Whether a value of hexadecimal digits is as long as keys are."""
     return len(value.removeprefix(b"0x")) in _HASH_LENGTHS and entropy(value) >= 3.0
