@@ -21,7 +21,7 @@ from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.pages.page import INDEX, Site, attempt_of
 from kbsite.record import Memory
-from kbsite.redaction.scan import title
+from kbsite.redaction.titles import title
 from kbsite.standing import program, read_standing
 from kbsite.store import spares
 from kbsite.store.files import contents, within

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kbsite.hiding.files import Seen
-from kbsite.redaction.scan import ARCHIVE, Looker, must_not_happen
+from kbsite.redaction.scan import Looker
+from kbsite.redaction.titles import ARCHIVE, must_not_happen
 from kbsite.store.files import contents
 from tests.harnesses.reading import BESIDE, beside
 

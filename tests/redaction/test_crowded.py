@@ -19,7 +19,8 @@ from kbsite.model.redaction import Form, Hidden, Span
 from kbsite.redaction import crowded, scan
 from kbsite.redaction.known import Known, Value
 from kbsite.redaction.people import People
-from kbsite.redaction.scan import CROWDED, SEEN, Looker, must_not_happen, title
+from kbsite.redaction.scan import Looker
+from kbsite.redaction.titles import CROWDED, SEEN, must_not_happen, title
 from kbsite.store.files import Stored
 from tests.redaction.secrets import KINDS, escaped, planted
 

@@ -13,7 +13,8 @@ import pytest
 from kbsite.hiding.files import Seen
 from kbsite.model.redaction import covered
 from kbsite.redaction.known import Known, Value
-from kbsite.redaction.scan import DENIED, SEEN, Looker
+from kbsite.redaction.scan import Looker
+from kbsite.redaction.titles import DENIED, SEEN
 from kbsite.store.files import Stored
 from tests.hanging import hanging
 from tests.redaction.secrets import KINDS, planted

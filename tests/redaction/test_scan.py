@@ -18,8 +18,9 @@ from kbsite.model.redaction import Form, Span, cover, covered
 from kbsite.redaction.gates import RULES
 from kbsite.redaction.known import Known, Value, forms
 from kbsite.redaction.people import People
-from kbsite.redaction.scan import DENIED, SEEN, Looker, must_not_happen, title
+from kbsite.redaction.scan import Looker
 from kbsite.redaction.spans import merged
+from kbsite.redaction.titles import DENIED, SEEN, must_not_happen, title
 from kbsite.store.files import Stored
 from tests.redaction.secrets import BEGIN_WITH_LETTERS, KINDS, Planted, escaped, percent, planted
 

@@ -23,7 +23,7 @@ from kbsite.model.audit import Audit, Quote
 from kbsite.model.config import Config, Redact
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redaction import Span
-from kbsite.redaction.scan import CROWDED, title
+from kbsite.redaction.titles import CROWDED, title
 from kbsite.store.files import contents
 from kbsite.store.problems import is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record

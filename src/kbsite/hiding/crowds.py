@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
-from kbsite.redaction.scan import CROWDED
+from kbsite.redaction.titles import CROWDED
 from kbsite.store.files import Stored
 
 MOST: Final = 2000

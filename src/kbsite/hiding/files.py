@@ -13,8 +13,9 @@ from kbsite.hiding.crowds import Stretch, over, widened
 from kbsite.model.redaction import Span, covered
 from kbsite.redaction.known import MOST, Known, Value
 from kbsite.redaction.people import People
-from kbsite.redaction.scan import ARCHIVE, MARGIN, SEEN, Found, Looker
+from kbsite.redaction.scan import MARGIN, Found, Looker
 from kbsite.redaction.spans import merged
+from kbsite.redaction.titles import ARCHIVE, SEEN
 from kbsite.store.at_once import read_at_once
 from kbsite.store.files import Stored
 

@@ -14,7 +14,8 @@ from kbsite.hiding.files import Seen
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Hidden, Span
 from kbsite.redaction.known import Known, Value
-from kbsite.redaction.scan import DENIED, Found, Looker, must_not_happen
+from kbsite.redaction.scan import Found, Looker
+from kbsite.redaction.titles import DENIED, must_not_happen
 from kbsite.store.files import Stored, arrived
 
 

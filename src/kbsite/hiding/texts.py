@@ -8,7 +8,8 @@ from kbsite.hiding.allowed import allowed
 from kbsite.model.config import Redact
 from kbsite.model.redaction import Span
 from kbsite.redaction.known import Known, Value
-from kbsite.redaction.scan import DENIED, Looker
+from kbsite.redaction.scan import Looker
+from kbsite.redaction.titles import DENIED
 
 
 def told_by(data: bytes, place: str, rules: Redact, denied: tuple[bytes, ...]) -> Iterator[Span]:

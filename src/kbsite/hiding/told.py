@@ -10,7 +10,7 @@ from typing import Final
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.redacted import RedactedFile, Redactions
 from kbsite.model.redaction import Hidden, Span
-from kbsite.redaction.scan import must_not_happen, title
+from kbsite.redaction.titles import must_not_happen, title
 
 MOST_LINES: Final = 20
 """Lines of a file that are told for each rule."""

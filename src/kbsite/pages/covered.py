@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kbsite.model.redacted import Redactions
-from kbsite.redaction.scan import title
+from kbsite.redaction.titles import title
 
 FILES = 20
 """Files that are named for a rule; the rest is counted, and stands in data/redaction.json."""

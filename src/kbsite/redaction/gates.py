@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Final
 
 from kbsite.model.redaction import Form
-from kbsite.redaction import clients, dumps, names, owners, personal, pieces, said
+from kbsite.redaction import clients, dumps, names, owners, packed, personal, pieces, said
 from kbsite.redaction.automaton import Automaton
 from kbsite.redaction.encoded import COLOUR_GATE, JSON_GATE, URL_GATE, fragments
 from kbsite.redaction.rules import NEAR, TOKENS, Rule
@@ -52,7 +52,9 @@ def gate() -> Automaton:
     gates.append(dumps.GATE)
     short = [piece + _GOES_ON for piece in _fragments() if len(piece) == _SHORT]
     long = (piece for piece in _fragments() if len(piece) > _SHORT)
-    return _automaton([*gates, *short], [*long, *clients.GATES, *pieces.GATES, *said.GATES])
+    return _automaton(
+        [*gates, *short], [*long, *clients.GATES, *pieces.GATES, *said.GATES, *packed.GATES]
+    )
 
 
 @cache

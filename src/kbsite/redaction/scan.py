@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct, field
 
 from kbsite.model.redaction import Form, Span
-from kbsite.redaction import clients, dumps, library, names, owners, personal, pieces, said
+from kbsite.redaction import clients, dumps, library, names, owners, packed, personal, pieces, said
 from kbsite.redaction.crowded import AGAIN, Effort, Look, Past, bounded, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
@@ -17,6 +18,7 @@ from kbsite.redaction.known import Known
 from kbsite.redaction.over import LEAST, over_lines
 from kbsite.redaction.rules import Rule
 from kbsite.redaction.spans import merged, whole
+from kbsite.redaction.titles import ARCHIVE, CROWDED
 from kbsite.redaction.values import is_drawn, is_word
 from kbsite.redaction.wrapped import Wrapped
 
@@ -47,35 +49,10 @@ _RULES_OF: Final = {
 }
 """Rules of tokens, by what a match of the automaton begins with that they are asked for."""
 
-ARCHIVE: Final = "archive"
-"""The rule that withholds an archive in which something is to be hidden."""
-
-CROWDED: Final = "crowded"
-"""The rule that hides what is made to fit the rules everywhere."""
-
-DENIED: Final = "denied"
-SEEN: Final = "seen-elsewhere"
 _SHAPED: Final = frozenset({"email", "ip", "home", "host", "address-password", "private-key"})
 _LEARNT: Final = frozenset(
     rule.id for rule in RULES if rule.must_not_happen and rule.id != "private-key"
 )
-
-
-def title(rule: str) -> str:
-    """What a rule hides, in words."""
-    own = {
-        DENIED: "value of the list of the site",
-        SEEN: "what a rule found elsewhere in the run",
-        CROWDED: "lines and strings so full of what rules find that they are hidden whole",
-        ARCHIVE: "archive, or text in UTF-16, that holds something to be hidden, or that nobody "
-        "can look into",
-    }
-    return own.get(rule) or next((one.title for one in RULES if one.id == rule), rule)
-
-
-def must_not_happen(rule: str) -> bool:
-    """Whether a strict build fails on what a rule finds."""
-    return rule in (DENIED, SEEN, CROWDED) or any(r.id == rule and r.must_not_happen for r in RULES)
 
 
 Written = View | dumps.Dump | Wrapped | pieces.Pieces
@@ -224,6 +201,8 @@ class _Pass(Struct):
             yield from self._dumped(at)
         elif pieces.tells(text):
             yield from self._pieces(at)
+        elif packed.tells(text):
+            yield from self._packed(at, text)
         elif owners.tells(text):
             yield from self._owners(at, text)
         elif clients.names(text):
@@ -351,6 +330,25 @@ class _Pass(Struct):
             whole = view.end - view.start < dumps.READ
             self._views_until[Form.SHAPE, 0] = view.end - (0 if whole else dumps.OVERLAP)
             yield from self._within(view)
+
+    def _packed(self, at: int, text: bytes) -> Iterator[Hit]:
+        """Something packed, where anything is in it that has to be hidden."""
+        if self.depth >= DEEPEST:
+            return
+        if text == packed.IN_BASE64:
+            yield from self._within(decoded(self.data, at, Form.BASE64, 0, (at, at + packed.READ)))
+            return
+        held, end = packed.unpacked(self.data, at)
+        self.effort.read(len(held))
+        if held and (self.effort.spent > packed.MOST or self._holds(held)):
+            yield Span(at, end, ARCHIVE), b""
+
+    def _holds(self, data: bytes) -> bool:
+        """Whether some bytes hold something that is to be hidden."""
+        inner = _Pass(data, self.looker, self.depth + 1, self.effort)
+        told = (span for span, _ in inner.hits(0, len(data)))
+        known = self.looker.known.found(data, 0, len(data))
+        return any(span.start < span.end for span in chain(told, known))
 
     def _pieces(self, at: int) -> Iterator[Hit]:
         """What is found in a text that is printed in pieces."""
