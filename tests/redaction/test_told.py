@@ -147,6 +147,7 @@ HONEST = [
     '{"username": "The name", "password": "The password of the user"}',
     'DB_PASSWORD="change it please"', '"password": "Must be 12 characters"',
     "cat /etc/passwd | grep x; kinit user; ssh-keygen -N '' -f k; gpg --verify a; http -v a",
+    'DISABLE_SESSION_AUTH = (\n    "AWS::S3::DisableS3ExpressSessionAuth"\n)',
     "docker run -u 1000: image", "exp scott file", "SELECT x FROM y WHERE PASSWORD IS NULL",
 ]  # fmt: skip
 

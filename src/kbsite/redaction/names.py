@@ -277,7 +277,9 @@ def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool)
         made = _is_password_in_hex(name, value, closed=closed)
         return made or _is_key(data, one, name, value, strong=strong)
     if _PASSWORD.search(name):
-        return _is_password(name, digits, closed=closed, called=bool(one["after"]))
+        # A name of something in a program is none.
+        own = b"::" not in value
+        return own and _is_password(name, digits, closed=closed, called=bool(one["after"]))
     if strong:
         return len(value) >= 12 and is_random(value, 3.2)
     return not public and _is_long(digits)
