@@ -104,9 +104,10 @@ class _Plot(Struct, frozen=True):
     budget: float | None
 
     @property
-    def is_beyond(self) -> bool:
-        """Whether the budget ends where nothing is drawn any more."""
-        return self.budget is not None and self.budget > self.x.high
+    def beyond(self) -> str:
+        """The budget, in words, where it ends where nothing is drawn any more; else empty."""
+        budget = self.budget or 0.0
+        return clock(budget) if budget > self.x.high else ""
 
 
 def _plot(trajectory: Trajectory) -> _Plot:
@@ -115,9 +116,7 @@ def _plot(trajectory: Trajectory) -> _Plot:
     timed = len(times) == len(points)
     budget = _budget_shown(trajectory) if timed else None
     if timed:
-        last = max(times, default=0.0)
-        near = budget if budget and (budget <= _FAR * last or not last) else 0
-        width, count = steps_of_time(max(last, near))
+        width, count = steps_of_time(_shown(max(times, default=0.0), budget or 0.0))
         names = [clock(width * n) for n in range(count + 1)]
     else:
         # Without times the points stand in their order.
@@ -129,6 +128,11 @@ def _plot(trajectory: Trajectory) -> _Plot:
     y = Scale(height * number, HEIGHT - BOTTOM, TOP)
     scores = [f"{height * n:.6g}" for n in range(number + 1)]
     return _Plot(points, [x.at(t) for t in times], x, y, (names, scores), timed, budget)
+
+
+def _shown(last: float, budget: float) -> float:
+    """Until when the picture goes: the budget's end, or the session's where that is far off."""
+    return max(last, budget if budget <= _FAR * last or not last else 0.0)
 
 
 def _budget_shown(trajectory: Trajectory) -> float | None:
@@ -182,9 +186,8 @@ def _tokens(plot: _Plot, cost: str) -> Iterator[Markup]:
 
 
 def _budget(plot: _Plot) -> Iterator[Markup]:
-    if plot.budget is not None and plot.is_beyond:
-        told = f"budget: {clock(plot.budget)} →"
-        yield label(told, plot.x.end - 4, plot.y.end + 10, anchor="end")
+    if plot.beyond:
+        yield label(f"budget: {plot.beyond} →", plot.x.end - 4, plot.y.end + 10, anchor="end")
     elif plot.budget is not None:
         x = plot.x.at(plot.budget)
         yield line((x, x), (plot.y.start, plot.y.end), "chart-budget")
@@ -253,11 +256,15 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
         told.append(f"The main agent sent and got {amount(sent)} tokens.")
     if plot.points[-1].score is not None:
         told.append(f"The grade is {plot.points[-1].score:.4g}.")
-    if plot.budget is not None and plot.is_beyond:
-        told.append(f"The budget of {clock(plot.budget)} ends far to the right of it.")
+    return " ".join([*told, *_asides(plot)])
+
+
+def _asides(plot: _Plot) -> Iterator[str]:
+    """What is told of the axis of time, where it is not as one would expect."""
+    if plot.beyond:
+        yield f"The budget of {plot.beyond} ends far to the right of it."
     if not plot.timed:
-        told.append("The transcript tells no times: the points stand in their order.")
-    return " ".join(told)
+        yield "The transcript tells no times: the points stand in their order."
 
 
 def _table(

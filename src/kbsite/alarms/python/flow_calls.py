@@ -247,15 +247,21 @@ class Calls:
             self._written_by_graph(node)
             return owner
         kept = next((label for label in owner if label.startswith("state:")), "")
-        if kept and name in _STORES and (len(node.args) < 2 or name not in _OF_ONE):
+        if kept and _is_store(node, name):
             return self._stored(node, called, kept, given)
         if name in _STORES and name not in ("add", "push", "send"):
             flow.write(owner, flow.data(*given), node)
-        if kept and given and name in _LOOKS:
-            flow.done.keyed.append((node, flow.data(given[0])))
-        elif kept and any(mark.startswith(GIVEN) for value in given for mark in value):
-            flow.done.unknown.append(node)  # whatever its name, it may be a library of its own
+        if kept and given:
+            self._asked(node, name, given)
         return frozenset()
+
+    def _asked(self, node: ast.Call, name: str, given: list[Value]) -> None:
+        """Note by what something is looked up in what is kept, or that it gets hold of an input."""
+        flow = self._flow
+        if name in _LOOKS:
+            flow.done.keyed.append((node, flow.data(given[0])))
+        elif any(mark.startswith(GIVEN) for value in given for mark in value):
+            flow.done.unknown.append(node)  # whatever its name, it may be a library of its own
 
     def _stored(
         self, node: ast.Call, called: ast.Attribute, label: str, given: list[Value]
@@ -369,6 +375,10 @@ class Calls:
         for mark, labels in self._flow.done.memory.items():
             if mark.startswith("@state:"):
                 labels.add(f"own:{node.lineno}")
+
+
+def _is_store(node: ast.Call, name: str) -> bool:
+    return name in _STORES and (len(node.args) < 2 or name not in _OF_ONE)
 
 
 def _placed(node: ast.Call) -> int:

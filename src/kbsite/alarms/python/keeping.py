@@ -120,20 +120,22 @@ def _result(calls: Calls, place: str, node: ast.AST) -> Alarm | None:
 
 def _skipped(calls: Calls) -> Iterator[Alarm]:
     """Outputs that a first call writes, and a later one that finds what it left does not."""
-    first, later = calls.first, calls.later
-    works = later.changed or later.launched or later.replayed or later.unknown
-    if not first.changed or works or any(value for _, value in later.returned):
+    place = next(iter(sorted(calls.kept - set(calls.first.counted))), None)
+    if place is None or not calls.first.changed or _does_something(calls.later):
         return
-    places = sorted(place for place in calls.kept if place not in first.counted)
-    if places:
-        says = (
-            f"A call that finds what an earlier one left in `{shown(places[0])}` writes"
-            f" nothing{_looked_up_by(calls)}."
-        )
-        ends = [node for node, _ in later.returned]
-        at = first.stores[places[0]]
-        node = _wider(ends[0], at) if ends else at
-        yield calls.reading.raised("output-cache", ALARM, says, node)
+    says = (
+        f"A call that finds what an earlier one left in `{shown(place)}` writes"
+        f" nothing{_looked_up_by(calls)}."
+    )
+    at = calls.first.stores[place]
+    node = next((_wider(node, at) for node, _ in calls.later.returned), at)
+    yield calls.reading.raised("output-cache", ALARM, says, node)
+
+
+def _does_something(call: Happened) -> bool:
+    """Whether a call writes, may write, or gives something back."""
+    given = any(value for _, value in call.returned)
+    return bool(call.changed or call.launched or call.replayed or call.unknown or given)
 
 
 def _buffers(calls: Calls) -> Iterator[Alarm]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Final
 
 from kbsite.alarms.kinds import shown
@@ -182,6 +183,13 @@ def _drawn(reading: Reading, call: ast.Call) -> Iterator[Alarm]:
         yield reading.raised("fake-result", _at(reading, call, ALARM), says, call)
 
 
+def _is_aside(reading: Reading) -> bool:
+    """Whether no other source names this one: a script that the agent ran by itself, if anybody."""
+    stem = PurePosixPath(reading.file).stem
+    others = (one.text for one in reading.evidence.sources if one.name != reading.file)
+    return not reading.is_entry and not any(stem in text for text in others)
+
+
 def _printed(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
     written = " ".join(texts(reading, call))
     yield from _drawn(reading, call)
@@ -190,7 +198,7 @@ def _printed(reading: Reading, call: ast.Call, origin: str) -> Iterator[Alarm]:
         told = spelled if _GRADE.search(spelled) else written
         says = f"`{shown(told)}` is printed, {reading.phase(call).value}."
         # Whoever measures prints figures: nobody reads those of a script that stands by itself.
-        level = NOTE if reading.is_aside else _at(reading, call, ALARM)
+        level = NOTE if _is_aside(reading) else _at(reading, call, ALARM)
         yield reading.raised("fake-result", level, says, call)
     elif origin == "os.write" and call.args:
         number = reading.names.value(call.args[0])

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import Final, cast
 
 from msgspec import Struct
@@ -76,13 +75,6 @@ class Reading(Struct, dict=True):
     def file(self) -> str:
         """The name of the source within the run."""
         return self.module.file
-
-    @cached_property
-    def is_aside(self) -> bool:
-        """Whether no other source names it: a script that the agent ran by itself, if anybody."""
-        stem = PurePosixPath(self.file).stem
-        others = (one.text for one in self.evidence.sources if one.name != self.file)
-        return not self.is_entry and not any(stem in text for text in others)
 
     def raised(self, kind: str, level: Level, saw: str, node: ast.AST | None = None) -> Alarm:
         """An alarm of a kind about a node of the source; about all of it without one."""
