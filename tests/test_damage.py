@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,11 @@ def test_a_run_of_a_harness_without_a_parser_keeps_its_files(
     assert "raw/transcript/stdout.jsonl" in page
 
 
+def whole(page: str) -> str:
+    """A page without the stretches that a browser lays out its long lines in."""
+    return re.sub("</?span[^>]*>", "", page)
+
+
 def test_a_line_of_50_mb_is_read_whole(settings: Settings, make_run: MakeRun) -> None:
     text = "".join(f"{number:010d}" for number in range(5_000_000))
     row = {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": text}]}}
@@ -108,7 +114,7 @@ def test_a_line_of_50_mb_is_read_whole(settings: Settings, make_run: MakeRun) ->
     page = page_of(settings, run)
 
     assert len(data) > 50_000_000
-    assert text in page
+    assert text in whole(page)
 
 
 def test_a_last_line_of_50_mb_that_is_cut_is_kept(settings: Settings, make_run: MakeRun) -> None:
@@ -116,5 +122,5 @@ def test_a_last_line_of_50_mb_that_is_cut_is_kept(settings: Settings, make_run: 
     run = make_run(settings.runs / "demo", transcript={"stdout.jsonl": data})
     page = page_of(settings, run)
 
-    assert "y" * 50_000_000 in page
+    assert "y" * 50_000_000 in whole(page)
     assert "stdout.jsonl line 1: the file ends in the middle of this line" in page
