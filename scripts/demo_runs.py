@@ -82,7 +82,7 @@ class Session:
     @property
     def name(self) -> str:
         """What --only calls it."""
-        parts = (self.harness, self.problem if self.board == KERNELS else None, self.variant)
+        parts = (self.harness, self.problem if self.needs_gpu else None, self.variant)
         return "/".join(part for part in parts if part)
 
     @property
@@ -160,9 +160,10 @@ def main(words: Sequence[str] | None = None) -> int:
     told.print(table(held))
     for said in failed.values():
         told.print(said, style="red", markup=False)
-    for board, size in sizes(held).items():
+    weights = sizes(held)
+    for board, size in weights.items():
         told.print(f"{board}: {size / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g}")
-    return 1 if failed or max(sizes(held).values(), default=0) > MOST_BYTES else 0
+    return 1 if failed or max(weights.values(), default=0) > MOST_BYTES else 0
 
 
 def sizes(held: Mapping[str, StoredRun]) -> dict[str, int]:

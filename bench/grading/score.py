@@ -156,12 +156,13 @@ def _least(rounds: Sequence[Round], shape: Shape, clocks: Clocks) -> Clocks:
 
 def doubted(failure: Failure, rounds: Sequence[Round]) -> Failure:
     """A failure as it is told: of a few calls no clock tells whether it was the solution."""
+    if failure.outcome is not Outcome.CLOCK_MISMATCH:
+        return failure
     shapes = rounds[0].shapes if rounds else {}
     held = [[one.shapes[name] for one in rounds] for name in shapes]
     single = min((sum(len(times.wall) for times in one) for one in held), default=0)
     in_batches = min((sum(b.calls for t in one for b in t.batches) for one in held), default=0)
-    enough = single >= FEWEST_SINGLE and in_batches >= FEWEST_IN_BATCHES
-    if failure.outcome is not Outcome.CLOCK_MISMATCH or enough:
+    if single >= FEWEST_SINGLE and in_batches >= FEWEST_IN_BATCHES:
         return failure
     return Failure(
         Outcome.UNSTABLE_CLOCKS,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from kbsite.errors import UsageError
 from kbsite.model.finding import one_line
-from kbsite.store.runs import is_partial, is_run, run_folders
+from kbsite.store.runs import finished_folders, is_run
 
 SHOWN = 8
 """Ids that are told where a name is that of several runs."""
@@ -18,7 +17,7 @@ def named_run(named: str, runs: Path) -> Path:
 
     UsageError where that is no run, or could be several.
     """
-    folders = list(_complete(runs))
+    folders = list(finished_folders(runs))
     exact = [folder for folder in folders if folder.name == named]
     if exact:
         return _only(exact, named)
@@ -30,10 +29,6 @@ def named_run(named: str, runs: Path) -> Path:
         return _only(parts, named)
     told = one_line(named)
     raise UsageError(f"{told}: no run in {runs} has this in its id, and it is no run's folder")
-
-
-def _complete(runs: Path) -> Iterator[Path]:
-    return (folder for folder in run_folders(runs) if not is_partial(folder))
 
 
 def _as_listed(here: Path, folders: list[Path]) -> Path:

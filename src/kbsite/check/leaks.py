@@ -12,7 +12,7 @@ from kbsite.model.config import Leak
 from kbsite.model.finding import Finding
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError, yaml_record
-from kbsite.store.runs import AUDIT, is_partial, run_folders
+from kbsite.store.runs import AUDIT, finished_folders
 from kbsite.store.settings import Settings
 
 
@@ -44,9 +44,7 @@ def _leak(remarks: Remarks, key: str, leak: Leak, there: Known) -> None:
 
 def _named(runs: Path) -> Iterator[str]:
     """The leaks that audits name; an audit that cannot be read names none."""
-    for folder in run_folders(runs):
-        if is_partial(folder):
-            continue
+    for folder in finished_folders(runs):
         try:
             yield yaml_record(folder / AUDIT, Audit).leak
         except InvalidFileError:

@@ -27,7 +27,7 @@ from kbsite.redaction.titles import CROWDED, title
 from kbsite.store.files import contents
 from kbsite.store.problems import is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
-from kbsite.store.runs import AUDIT, FLOORS, is_partial, run_folders
+from kbsite.store.runs import AUDIT, FLOORS, finished_folders, is_partial
 from kbsite.store.settings import Settings
 
 MOST = 8 << 20
@@ -78,7 +78,7 @@ class _Look:
 
     def runs(self, folder: Path) -> Iterator[Finding]:
         """What there is in runs, and in the floors beside them."""
-        held = [one for one in run_folders(folder) if not is_partial(one)]
+        held = [*finished_folders(folder)]
         for board in dict.fromkeys([folder, *(one.parent for one in held)]):
             yield from self._text(board / FLOORS, f"{board.name}/{FLOORS}")
         for one in held:

@@ -20,7 +20,7 @@ from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
-from kbsite.store.runs import RUN, is_partial, run_folders
+from kbsite.store.runs import RUN, finished_folders
 from kbsite.store.settings import Settings
 from kbsite.unmet import left_out, unread
 
@@ -159,6 +159,6 @@ def _worked_on(held: list[Path]) -> set[str]:
 def _runs_in(board: Path) -> list[Path]:
     """The folders of the runs in a board's folder; none where that cannot be listed."""
     try:
-        return [folder for folder in run_folders(board) if not is_partial(folder)]
+        return [*finished_folders(board)]
     except OSError:
         return []  # told when all runs are checked

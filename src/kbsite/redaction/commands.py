@@ -50,6 +50,7 @@ _ASKS: Final = late(
     rb"(?:[^\r\n\\]|\\{1,7}[\"']|\\\r?\n|\\{3,8}n|(?!))*+\Z"  # |(?!): CONTRIBUTING.md, patterns
 )
 """A command that asks a server, up to a place in it, over lines that go on."""
+_LOGINS: Final = (b"wandb login", b"authtoken", b"set api-key", b"service install")
 _LOGIN: Final = late(
     rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken|set api-key|service install)"
     rb"[ ]{1,3}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
@@ -86,7 +87,7 @@ COMMANDS: Final = (
          rb"-(?:u|U|user)[ \t=]+\\*[\"'`]?[A-Za-z0-9_.@+-]+\\*[\"'`]?:[^ \t\r\n]",
          pattern=_USER),
     Rule("flag", "secret on a command line",
-         rb"(?:wandb login|authtoken|set api-key|service install)[ \"'\\]",
+         b"(?:" + b"|".join(_LOGINS) + rb")[ \"'\\]",
          pattern=_LOGIN),
     Rule("flag", "secret on a command line", rb"-(?:u|-user)[ =]\\*[\"'`]?[A-Za-z0-9_-]{20,}:",
          pattern=_KEY_ALONE),
@@ -142,12 +143,7 @@ _LOOKS: Final[
     ((b"--",), "flag", _FLAG, _is_password),
     ((b"-u", b"-U"), "flag", _USER, _is_password),
     ((b"-u ", b"--user"), "flag", _KEY_ALONE, _is_password),
-    (
-        (b"wandb login", b"authtoken", b"set api-key", b"service install"),
-        "flag",
-        _LOGIN,
-        _is_password,
-    ),
+    (_LOGINS, "flag", _LOGIN, _is_password),
     ((b"word is", b"phrase is"), "flag", _SAID, is_password),
     ((b"assword ", b"assphrase "), "flag", _MENTIONED, is_made_up),
     ((b"login",), "netrc", _NETRC, _is_kept),

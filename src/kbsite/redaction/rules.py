@@ -87,19 +87,22 @@ def token(
 ANY: Final = rb"[A-Za-z0-9_-]"
 ALNUM: Final = rb"[A-Za-z0-9]"
 
+_SK: Final = BEGINS + rb"3?sk-[A-Za-z0-9_-]{20}"
+_ACCESS_KEY: Final = rb"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}"
+
 TOKENS: Final = (
     token("anthropic-key", "key of Anthropic", b"sk-ant-", ANY + b"{16,}"),
     token("openai-key", "key of OpenAI", b"sk-proj-", ANY + b"{16,}"),
     token("openai-key", "key of OpenAI", b"sk-svcacct-", ANY + b"{16,}"),
     token("openrouter-key", "key of OpenRouter", b"sk-or-v1-", ANY + b"{16,}"),
     Rule(
-        "model-key", "key of a provider of models", BEGINS + rb"3?sk-[A-Za-z0-9_-]{20}", (b"sk-",),
+        "model-key", "key of a provider of models", _SK, (b"sk-",),
         late(_ALONE + rb"(sk-[A-Za-z0-9_-]{20,})"),
         varied=True,
     ),
     # Those of SiliconFlow are small letters alone.
     Rule(
-        "model-key", "key of a provider of models", BEGINS + rb"3?sk-[A-Za-z0-9_-]{20}", (b"sk-",),
+        "model-key", "key of a provider of models", _SK, (b"sk-",),
         late(_ALONE + rb"(sk-[a-z]{48})(?![A-Za-z0-9_-])"),
     ),
     token("google-key", "key of Google", b"AIza", ANY + b"{30,}"),
@@ -134,11 +137,11 @@ TOKENS: Final = (
         (b"hooks.slack.com",), library="slack", encoded=(b"hooks.slack.com",),
     ),
     Rule(
-        "aws-key", "access key of AWS", rb"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}",
+        "aws-key", "access key of AWS", _ACCESS_KEY,
         (b"AKIA", b"ASIA", b"ABIA", b"ACCA", b"A3T"), library="aws", encoded=(b"AKIA", b"ASIA"),
     ),
     Rule(
-        "aws-key", "access key of AWS", rb"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}",
+        "aws-key", "access key of AWS", _ACCESS_KEY,
         (b"AKIA", b"ASIA"),
         late(
             rb"(?:(?:AKIA|ASIA)[0-9A-Z]{16}" + MARK + rb"?[ \t]{0,3}[:,;| \t][ \t]{0,3}(?:" + MARK

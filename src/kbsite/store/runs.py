@@ -134,6 +134,11 @@ def run_folders(runs: Path, still: Container[str] = frozenset()) -> Iterator[Pat
             waiting += _folders(folder, names)
 
 
+def finished_folders(runs: Path) -> Iterator[Path]:
+    """Those of `run_folders` that nobody writes any more; OSError as there."""
+    return (folder for folder in run_folders(runs) if not is_partial(folder))
+
+
 OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
