@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
 from kbsite.build import build, override
 from kbsite.store.settings import CONFIG, read_settings
@@ -28,6 +35,9 @@ VEILED_FIRST = """
   }).observe(document, { subtree: true, attributes: true, attributeFilter: ["class"] });
 """
 """A script for a new page: whether nothing of it could be drawn when it was veiled."""
+
+LATEST = 20_000
+"""Milliseconds until what is waited for is taken not to come."""
 
 CHILD = "home/.claude/projects/-w/s/subagents/agent-a1.jsonl"
 
@@ -63,6 +73,8 @@ def _served(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session", name="playwright")
 def _playwright() -> Iterator[Playwright]:
+    # Nothing here is about time: what comes late on a busy machine comes nevertheless.
+    expect.set_options(timeout=LATEST)
     with sync_playwright() as started:
         yield started
 

@@ -218,6 +218,26 @@ def test_the_best_line_never_falls() -> None:
     assert len(heights) == 2
 
 
+def test_a_score_after_a_check_that_failed_is_marked_and_raises_no_line() -> None:
+    work = Work().run("bench", "peak_fraction: 0.2", at=(1, 5))
+    for number, peak in enumerate((0.7, 0.9), start=1):
+        work.run("both", f"FAIL: no\npeak_fraction: {peak}", at=(number * 900, number * 900 + 5))
+    chart = score(work.trajectory())
+    (best,) = shapes(chart, "chart-best")
+    rejected = [dot for dot in shapes(chart, "chart-dot") if "chart-fail" in dot.get("class", "")]
+
+    assert "V" not in best.get("d", "")
+    assert [str(dot.findtext("title")).partition(" ")[2] for dot in rejected] == [
+        "peak_fraction: 0.7, after a check that failed",
+        "peak_fraction: 0.9, after a check that failed",
+    ]
+    assert [row[2] for row in rows(chart)] == [
+        "benchmark", "check ✗", "benchmark, after a check that failed",
+        "check ✗", "benchmark, after a check that failed", "end",
+    ]  # fmt: skip
+    assert "The best score that the agent saw is 0.2." in str(parsed(chart.svg).findtext("desc"))
+
+
 def test_without_times_the_points_stand_in_their_order_and_no_budget_is_drawn() -> None:
     work = Work(cwd=None).run("a", "FAIL: x").run("b", "PASS")
     chart = score(work.trajectory(budget=60))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbsite.model.event import ToolKind, Topic
+from kbsite.model.event import Edit, ToolKind, Topic
 from kbsite.model.status import Status
 from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.store.runs import SOLUTION, read_run
@@ -63,6 +63,23 @@ def test_the_best_score_is_the_first_of_the_highest() -> None:
     assert (best := work.trajectory().best) is not None
     assert best.anchor == "L2"
     assert Work().trajectory().best is None
+
+
+def test_what_is_timed_after_a_check_that_failed_is_no_best_score() -> None:
+    work = Work().edit(Edit("solution.py", None, "a = 1\n")).run("a", "peak_fraction: 0.2")
+    found = work.run("b", "FAIL: off by one").run("c", "peak_fraction: 0.9").trajectory()
+    assert [p.rejected for p in found.points] == [False, False, False, True, False]
+    assert found.best is not None
+    assert found.best.score == 0.2
+
+    work.edit(Edit("solution.py", None, "a = 2\n")).run("d", "peak_fraction: 0.4")
+    changed = work.trajectory()
+    assert changed.best is not None
+    assert changed.best.score == 0.4, "nobody checked what it is now"
+
+    passed = work.run("e", "FAIL: flaky\nPASS\npeak_fraction: 0.6").trajectory()
+    assert passed.best is not None
+    assert passed.best.score == 0.6
 
 
 def test_the_first_check_that_passed_is_found() -> None:

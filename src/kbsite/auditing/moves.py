@@ -74,7 +74,7 @@ def _new(points: Sequence[Point]) -> Iterator[tuple[Point, float | None]]:
         if turned or _tells(point, figure, gain):
             yield point, gain
         passed = passed if point.passed is None else point.passed
-        if figure is not None:
+        if figure is not None and not point.rejected:
             before[unit] = figure
 
 

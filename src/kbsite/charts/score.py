@@ -144,7 +144,9 @@ def _best(plot: _Plot) -> Iterator[str]:
     """The best score so far, as the steps of a path."""
     best = -1.0
     for point, x in zip(plot.points, plot.at, strict=True):
-        if point.kind is PointKind.BENCHMARK and point.score is not None and point.score > best:
+        if point.kind is not PointKind.BENCHMARK or point.score is None or point.rejected:
+            continue
+        if point.score > best:
             y = coordinate(plot.y.at(point.score))
             yield f"M{coordinate(x)} {y}" if best < 0 else f"H{coordinate(x)} V{y}"
             best = point.score
@@ -226,7 +228,8 @@ def _shape(plot: _Plot, point: Point, x: float) -> tuple[str, str]:
     match point.kind:
         case PointKind.BENCHMARK if point.score is not None:
             y = coordinate(plot.y.at(point.score))
-            return "chart-dot", f"M{at} {y} m-4 0 a4 4 0 1 0 8 0 a4 4 0 1 0 -8 0"
+            style = "chart-dot chart-fail" if point.rejected else "chart-dot"
+            return style, f"M{at} {y} m-4 0 a4 4 0 1 0 8 0 a4 4 0 1 0 -8 0"
         case PointKind.CHECK if point.passed:
             return "chart-pass", f"M{at} {coordinate(_lane(0))} m-5 0 l4 4 l6 -9"
         case PointKind.CHECK:
@@ -239,7 +242,7 @@ def _shape(plot: _Plot, point: Point, x: float) -> tuple[str, str]:
 
 def _mark(point: Point, shape: str, style: str) -> Markup:
     when = f"{clock(point.elapsed)} " if point.elapsed is not None else ""
-    told = element("title", plain(f"{when}{point.text[:200]}"))
+    told = element("title", plain(f"{when}{point.text[:200]}{_REJECTED[point.rejected]}"))
     return element("path", told, d=shape, class_=style, data_anchor=point.anchor)
 
 
@@ -306,7 +309,7 @@ def _row(points: list[Point], href: Href) -> list[Markup]:
     return [
         plain("" if last.elapsed is None else clock(last.elapsed)),
         plain("" if last.tokens is None else amount(last.tokens)),
-        plain(_WORDS[last.kind] + {True: " ✓", False: " ✗", None: ""}[last.passed]),
+        plain(_WORDS[last.kind] + _MARKS[last.passed] + _REJECTED[last.rejected]),
         plain("" if score is None else f"{score:.4g}{sign}"),
         plain(text[:200]),
         link(last.anchor, href(last.anchor)),
@@ -320,6 +323,8 @@ def _solution(address: str | None) -> Markup:
     return link(f"state {address.rpartition('-')[2]}", address)
 
 
+_MARKS = {True: " ✓", False: " ✗", None: ""}
+_REJECTED = {True: ", after a check that failed", False: ""}
 _WORDS = {
     PointKind.CHECK: "check",
     PointKind.BENCHMARK: "benchmark",

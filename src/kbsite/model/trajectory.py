@@ -47,6 +47,8 @@ class Point(Struct, frozen=True, kw_only=True):
     """peak_fraction, as the benchmark printed it, or the graded one at the end of the session."""
     speedup: float | None = None
     """Speed-up over a baseline, as the benchmark printed it."""
+    rejected: bool = False
+    """Whether a benchmark timed what the last check of the same solution had found to be wrong."""
     text: str
     """The line that was recognised; for an edit, what changed."""
     state: int | None = None
@@ -130,6 +132,13 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Point | None:
-        """The highest score that the agent itself saw; the first one of equals."""
-        seen = [p for p in self.points if p.kind is PointKind.BENCHMARK and p.score is not None]
+        """The highest score that the agent itself saw; the first one of equals.
+
+        How fast a solution is that its check rejected says nothing.
+        """
+        seen = [
+            point
+            for point in self.points
+            if point.kind is PointKind.BENCHMARK and point.score is not None and not point.rejected
+        ]
         return max(seen, key=lambda point: point.score or 0, default=None)

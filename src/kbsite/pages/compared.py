@@ -214,11 +214,14 @@ def _line(text: str, length: int) -> str:
 
 
 def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
-    """Values over time: [seconds, value], for scores [seconds, score, anchor, 1 if graded]."""
+    """Values over time: [seconds, value], for scores [seconds, score, anchor, 1 if graded].
+
+    Scores of solutions that their check rejected are none to compare.
+    """
     timed = [point for point in told.points if point.elapsed is not None]
     tokens: list[Row] = [[_number(p.elapsed), p.tokens] for p in timed if p.tokens is not None]
     return {
-        "score": _scores([point for point in timed if point.score is not None], most),
+        "score": _scores([p for p in timed if p.score is not None and not p.rejected], most),
         "tokens": _thinned(tokens, most),
         "edits": _thinned(_counts(timed, PointKind.EDIT), most),
         "checks": _thinned(_counts(timed, PointKind.CHECK), most),

@@ -51,14 +51,18 @@ def _points(steps: Sequence[Moment], states: Sequence[SolutionState]) -> Iterato
     for number, state in enumerate(states):
         changed.setdefault(state.anchor, []).append(number)
     current: int | None = None
+    failed = False
     for moment in steps:
         for number in changed.get(moment.step.anchor, ()):
-            current = number
+            current, failed = number, False
             yield replace(
                 _point(moment, PointKind.EDIT, states[number].text, current), at=states[number].at
             )
         for point in _scored(moment):
-            yield replace(point, state=current)
+            if point.kind is PointKind.CHECK:
+                failed = point.passed is False
+            rejected = failed and point.kind is PointKind.BENCHMARK
+            yield replace(point, state=current, rejected=rejected)
 
 
 def _point(moment: Moment, kind: PointKind, text: str, state: int | None = None) -> Point:

@@ -242,10 +242,11 @@ def safe_line(head: str, text: str) -> str:
 
 
 def _told(point: Point) -> str:
+    after = " ✗" if point.rejected else ""
     if point.score is not None:
-        return score(point.score)
+        return f"{score(point.score)}{after}"
     if point.speedup is not None:
-        return f"{point.speedup:g}x"
+        return f"{point.speedup:g}x{after}"
     return {None: "", True: "passed", False: "failed"}[point.passed]
 
 
