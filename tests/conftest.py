@@ -42,7 +42,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        # As a build has it, and as often for what tests themselves make: hardly any of it is a cycle.
+        # Hardly anything that tests make is a cycle: they are looked for as seldom as in a build.
         gc.set_threshold(50_000)
         gc.enable()
 
