@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-HANGS = 20
+HANGS = 20.0
 """Seconds of processor time after which something hangs: far beyond what any machine needs."""
 
 
 @contextmanager
-def hanging() -> Iterator[None]:
-    """Whatever hangs within raises TimeoutError."""
+def hanging(seconds: float = HANGS) -> Iterator[None]:
+    """Whatever hangs within raises TimeoutError, after so many seconds of processor time."""
 
     def strike(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"nothing came back within {HANGS} s of processor time")
+        raise TimeoutError(f"nothing came back within {seconds} s of processor time")
 
     before = signal.signal(signal.SIGPROF, strike)
-    signal.setitimer(signal.ITIMER_PROF, HANGS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:

@@ -447,13 +447,17 @@ def test_a_very_long_line_stands_in_stretches_and_loses_nothing(sign: str, end: 
     html = breakable(text)
     stretches = re.findall("<span class=wide>(.*?)</span>", html, re.DOTALL)
 
-    assert text_of(html) == text_of(Markup(inner_terminal(text, len(text))))
+    assert _untagged(html) == _untagged(inner_terminal(text, len(text)))
     assert len(stretches) >= 20
     assert max(len(one.replace("<wbr>", "")) for one in stretches) <= 10_100
     for one in stretches:
         assert one.count("<i") == one.count("</i")
         assert not re.search("&[a-z]*$|<[^>]*$", one)
         assert "\n" not in one[:-5]
+
+
+def _untagged(html: str) -> str:
+    return re.sub("<[^>]*>", "", html)
 
 
 def test_a_very_long_line_is_cut_after_a_word_where_it_has_some() -> None:

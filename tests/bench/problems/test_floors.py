@@ -1,4 +1,7 @@
-"""Floors of the Hard deck are right with room to spare, and what its bounds refuse is refused."""
+"""Floors of the Hard deck are right, and what its bounds refuse is refused.
+
+How much room they have to spare is a rule of lint, which the deck passes at all of its shapes.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,6 @@ def test_floors_are_right_for_the_least_sizes(name: str, floor: str) -> None:
     for case in problem(name).problem.cases:
         outputs = call(name, baselines(name)[floor], case, least(name))
         assert share(name, outputs, case, least(name)) <= 1, case
-
-
-@pytest.mark.parametrize(("name", "floor"), FLOORS)
-def test_floors_use_up_at_most_half_of_the_bound(name: str, floor: str) -> None:
-    for case in problem(name).problem.cases:
-        outputs = call(name, baselines(name)[floor], case, smallest(name))
-        assert share(name, outputs, case, smallest(name)) <= 0.5, case
 
 
 @pytest.mark.parametrize("name", IDS)
