@@ -177,8 +177,8 @@ class Worker:
     def __init__(self, channel: int, told: Mapping[str, Any]) -> None:
         import torch
 
-        gc.freeze()
-        self.torch, self.channel = torch, channel
+        self.torch = torch
+        self.channel = channel
         torch.set_grad_enabled(False)
         if told["threads"]:
             torch.set_num_threads(told["threads"])
@@ -388,7 +388,7 @@ def main() -> None:
     head = receive(channel, DOWN.size)
     _, _, _, _, size, nonce, _ = DOWN.unpack(head)
     told = json.loads(receive(channel, size))
-    # Nothing that an import makes is garbage: to look for some, then or later, costs two fifths.
+    # Nothing of what an import makes is garbage, and to look for some takes a sixth of it.
     gc.disable()
     worker = Worker(channel, told)
     gc.enable()
