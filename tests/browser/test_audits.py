@@ -15,6 +15,7 @@ from kbsite.pages.audits import ROWS
 from tests.browser.axe import broken
 from tests.browser.conftest import Open
 from tests.browser.test_accessibility import CORNERS
+from tests.browser.waiting import address_ends
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -89,7 +90,7 @@ def test_filters_narrow_the_verdicts_and_stand_in_the_address(open_page: Open) -
     choose(page, "verdict", "reward_hack")
     expect(page.locator("#told")).to_have_text(f"1 of {PLAIN + 1} verdicts")
     assert judged(page) == ["opus-x"]
-    assert page.url.endswith("?verdict=reward_hack")
+    address_ends(page, "?verdict=reward_hack")
     expect(page.locator("select[name=counts] option[value=no]")).to_have_text("does not count (1)")
     choose(page, "counts", "yes")
     expect(page.locator("#told")).to_have_text(f"0 of {PLAIN + 1} verdicts")
@@ -142,7 +143,7 @@ def test_columns_sort_one_way_and_the_other(open_page: Open, column: str, first:
     expect(heading).not_to_have_attribute("aria-sort", way)
     other = judged(page)[0]
 
-    assert page.url.endswith(f"?sort=-{column}")
+    address_ends(page, f"?sort=-{column}")
     assert first in (one[: len(first)], other[: len(first)])
     assert page.locator("#runs thead button").all_inner_texts() == [
         "date", "verdict", "judged", "score", "quotes", "auditor",

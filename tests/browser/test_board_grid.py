@@ -16,6 +16,7 @@ from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK
+from tests.browser.waiting import address_ends
 from tests.conftest import MakeProblem, MakeRun, MakeSettings
 from tests.serving.running import until
 
@@ -129,7 +130,7 @@ def test_contenders_are_narrowed_with_what_is_left_of_each_choice(open_board: Op
     page.get_by_role("button", name="clear").click()
     assert rows(page) == RANKED
     expect(page.locator("tbody.totals")).to_be_visible()
-    assert page.url.endswith("index.html")
+    address_ends(page, "index.html")
 
 
 def test_runs_are_narrowed_and_so_are_the_verdicts_below(open_board: Open) -> None:
@@ -163,7 +164,7 @@ def test_an_address_that_asks_for_what_there_is_not_shows_all(open_board: Open) 
     page = open_board("?harness=nobody&sort=nothing&status=")
 
     assert rows(page) == RANKED
-    assert page.url.endswith("index.html")
+    address_ends(page, "index.html")
 
 
 def test_without_a_script_nothing_offers_what_would_not_happen(open_board: Open) -> None:

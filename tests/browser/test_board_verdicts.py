@@ -15,6 +15,7 @@ from kbsite.store.settings import Settings
 from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
 from tests.browser.test_accessibility import CORNERS
+from tests.browser.waiting import address_holds
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -101,7 +102,7 @@ def test_a_verdict_is_read_at_once_and_its_quote_followed_to_its_lines_by_keyboa
     marked = line.evaluate("held => getComputedStyle(held).backgroundColor")
     other = page.locator("#solution-L7").evaluate("held => getComputedStyle(held).backgroundColor")
     assert marked != other
-    assert "#solution-L4" in page.url
+    address_holds(page, "#solution-L4")
 
 
 @pytest.mark.parametrize("how", [READS[0], READS[-1]])

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import VEILED_FIRST, Open
 from tests.browser.long_session import ROUNDS, line_of
+from tests.browser.waiting import address_ends
 
 pytestmark = pytest.mark.browser
 
@@ -115,7 +116,7 @@ def test_a_link_to_a_step_of_another_part_brings_it_here(held: Held) -> None:
     held.route().continue_()
 
     expect(held.page.locator(f"#{anchor}")).to_be_in_viewport()
-    assert held.page.url.endswith(f"index.html#{anchor}")
+    address_ends(held.page, f"index.html#{anchor}")
 
 
 def test_where_the_script_cannot_be_had_links_lead_to_pages(held: Held) -> None:

@@ -18,6 +18,7 @@ from kbsite.pages.page import run_key
 from kbsite.store.settings import CONFIG, read_settings
 from tests.browser.conftest import Open, opening
 from tests.browser.test_hostile import ATTACK, ATTACKS, stream
+from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.contest_runs import HASTY, LOG, LOST, READ, STEADY, Call, line_of, session
@@ -88,7 +89,7 @@ def test_a_run_leads_to_itself_beside_the_best_other_one(open_page: Open) -> Non
     page.get_by_role("link", name="compare", exact=True).last.click()
 
     expect(page.locator("#facts")).to_be_visible()
-    assert page.url.endswith("compare/index.html?runs=steady,hasty")
+    address_ends(page, "compare/index.html?runs=steady,hasty")
     assert cells(page, "score") == [".420", ".500"]
     assert cells(page, "verdict") == ["★ clean", "not audited"]
     assert cells(page, "first correct") == ["00:41", "00:26"]
@@ -146,7 +147,7 @@ def test_steps_stand_in_phases_and_lead_to_their_place_in_the_run(open_page: Ope
     assert only.locator("th").inner_text().endswith("B only")
     first_row.locator("td a").first.click()
     expect(page.locator(f"#L{line_of(1)}")).to_be_in_viewport()
-    assert page.url.endswith(f"runs/steady/index.html#L{line_of(1)}")
+    address_ends(page, f"runs/steady/index.html#L{line_of(1)}")
 
 
 def test_what_a_run_never_came_to_is_said(open_page: Open) -> None:
@@ -194,7 +195,7 @@ def test_runs_are_chosen_by_keyboard_and_stand_in_the_address(open_page: Open) -
     page.keyboard.press("Enter")
 
     expect(page.locator("#facts")).to_be_focused()
-    assert page.url.endswith("?runs=hasty,steady")
+    address_ends(page, "?runs=hasty,steady")
     page.go_back()
     expect(page.locator("#facts")).to_have_count(0)
     page.go_forward()
@@ -378,7 +379,7 @@ def test_without_javascript_the_runs_are_listed_and_lead_to_their_pages(open_pag
     expect(page.get_by_text("compare the ")).to_have_count(3)
     expect(page.get_by_text("compare the ").filter(visible=True)).to_have_count(0)
     page.get_by_role("link", name="claude · hasty [max]").click()
-    assert page.url.endswith("runs/hasty/index.html")
+    address_ends(page, "runs/hasty/index.html")
 
 
 @pytest.mark.parametrize("runs", ["direct,looking", "looking,direct"])

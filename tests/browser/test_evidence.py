@@ -14,6 +14,7 @@ from playwright.sync_api import BrowserContext, expect
 from kbsite.build import build
 from tests.browser.axe import broken, open_all
 from tests.browser.test_accessibility import CORNERS, CUT
+from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version
@@ -120,7 +121,7 @@ def test_a_quote_is_followed_to_its_highlighted_lines_by_keyboard_alone(
     shades = [one.evaluate("held => getComputedStyle(held).backgroundColor")
               for one in (line, plain)]  # fmt: skip
     assert shades[0] != shades[1]
-    assert page.url.endswith(f"#{place}")
+    address_ends(page, f"#{place}")
 
 
 def test_an_unproven_quote_is_seen_to_be_one(

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, ROUNDS, WINDOWS_ROUND, line_of
+from tests.browser.waiting import address_ends
 
 pytestmark = pytest.mark.browser
 
@@ -101,7 +102,7 @@ def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
     found, here = page.locator("#found"), page.locator(".steps > li.here")
     expect(found).to_have_text(f"101 of {ROUNDS}", timeout=15000)
     page.wait_for_timeout(900)
-    assert page.url.endswith(f"#L{hit}")
+    address_ends(page, f"#L{hit}")
     expect(here).to_be_in_viewport()
     assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "Round"
     page.keyboard.press("n")

@@ -16,7 +16,7 @@ from tests.browser.long_session import (
     ROUNDS,
     line_of,
 )
-from tests.browser.waiting import wait_until
+from tests.browser.waiting import address_holds, at_end, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -67,14 +67,14 @@ def test_who_goes_to_the_end_at_once_is_at_the_end_of_the_page(open_run: Open) -
 def test_behind_all_steps_keys_lead_to_the_last_one_and_to_no_lines(open_run: Open) -> None:
     page = open_run()
     page.keyboard.press("End")
-    page.wait_for_timeout(300)
+    wait_until(page, functools.partial(at_end, page))
     page.keyboard.press("j")
     expect(page.locator("#said")).to_have_text("no next step")
     page.keyboard.press("k")
     expect(page.locator(".steps > li.here")).to_be_in_viewport()
     assert page.locator(".steps > li").last.evaluate("step => step.classList.contains('here')")
     page.keyboard.press("End")
-    page.wait_for_timeout(300)
+    wait_until(page, functools.partial(at_end, page))
     page.locator(".steps > li.here").evaluate("step => step.blur()")
     page.evaluate("document.querySelector('.steps > li.here').classList.remove('here')")
     page.keyboard.press("l")
@@ -145,7 +145,7 @@ def test_the_map_has_axes_that_the_address_keeps(open_run: Open) -> None:
     expect(page.locator("#axis-ends")).to_have_text(f"{3 * ROUNDS + 6} steps")
     page.keyboard.press("m")
     expect(page.locator("#axis-ends")).to_have_text("20:01")
-    assert "axis=time" in page.url
+    address_holds(page, "axis=time")
     assert page.locator("#minimap path.m-pause").count() == 1
     assert [mark.get_attribute("d") for mark in marks.all()] != by_steps
     page.reload()
@@ -238,7 +238,7 @@ def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
     tool.focus()
     page.keyboard.type("Write")
     expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED), timeout=10000)
-    assert "tool=Write" in page.url
+    address_holds(page, "tool=Write")
     page.reload()
     expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED), timeout=10000)
     tool.focus()
@@ -364,7 +364,7 @@ def test_what_stands_for_a_reader_s_hands_is_heard_at_its_first_act(
             " field.dispatchEvent(new Event('change', { bubbles: true })); }"
         )
         expect(page.locator("main.narrowed")).to_have_count(1)
-        assert "tool=" in page.url
+        address_holds(page, "tool=")
 
     expect(page.locator("#minimap a")).to_have_count(1)
 
@@ -386,8 +386,8 @@ def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
     held[1].continue_()
 
     expect(page.locator("#found")).to_have_text(re.compile("^1 of "), timeout=15000)
-    assert "show=is-error" in page.url
-    assert "axis=time" in page.url
+    address_holds(page, "show=is-error")
+    address_holds(page, "axis=time")
     assert len(held) == 2
 
 

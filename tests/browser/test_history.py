@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, ROUNDS, line_of
-from tests.browser.waiting import wait_until
+from tests.browser.waiting import address_ends, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +42,7 @@ def test_back_from_a_search_leads_to_the_permalink_and_forth_to_the_hit(open_run
     page.go_back()
 
     at(page, PLACE)
-    assert page.url.endswith(f"html#{PLACE}")
+    address_ends(page, f"html#{PLACE}")
     expect(page.locator("#query")).to_have_value("")
     expect(found).to_have_text("")
     page.go_forward()
@@ -99,7 +99,7 @@ def test_a_key_that_waits_for_steps_leads_nowhere_once_the_reader_went_elsewhere
     at(page, PLACE)
     page.wait_for_timeout(300)
     at(page, PLACE)
-    assert page.url.endswith(f"#{PLACE}")
+    address_ends(page, f"#{PLACE}")
 
 
 def test_back_takes_filters_and_the_axis_back_that_were_chosen_at_a_permalink(
@@ -130,12 +130,12 @@ def test_an_address_that_is_opened_stays_as_it_was_written(open_run: Open) -> No
     page = open_run(rest)
     expect(page.locator("#found")).to_have_text(f"2 of {len(EDITED)}", timeout=15000)
 
-    assert page.url.endswith(rest)
+    address_ends(page, rest)
     page.keyboard.press("p")
     expect(page.locator("#found")).to_have_text(f"1 of {len(EDITED)}")
     page.go_back()
     at(page, f"L{line_of(EDITED[1]) + 1}")
-    assert page.url.endswith(rest)
+    address_ends(page, rest)
 
 
 def test_a_browser_that_takes_no_more_addresses_goes_on_all_the_same(open_run: Open) -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from kbsite.build import build
 from tests.browser.conftest import Open
 from tests.browser.long_session import LONG_ROUND, line_of
-from tests.browser.waiting import reached, wait_until
+from tests.browser.waiting import at_end, reached, to_end, wait_until
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -31,10 +31,6 @@ DRAWN = """(held) => {
 }"""
 """Whether it has its own height, and not the one that it is taken to have."""
 HEIGHT = "(held) => held.offsetHeight"
-TO_END = """() => {
-  const { scrollHeight, scrollTop, clientHeight } = document.documentElement;
-  return scrollHeight - scrollTop - clientHeight;
-}"""
 COPIED = """(held) => {
   const range = document.createRange();
   range.selectNodeContents(held);
@@ -83,11 +79,11 @@ def _opened(open_site: Open) -> Page:
 
 def _wait_for_end(page: Page) -> None:
     wait_until(page, lambda: bool(page.evaluate("scrollY") > 10_000))
-    wait_until(page, partial(_at_end, page))
+    wait_until(page, partial(at_end, page))
 
 
-def _at_end(page: Page) -> bool:
-    return bool(page.evaluate(TO_END) < 2)
+def _left_end(page: Page) -> bool:
+    return to_end(page) > 400
 
 
 def test_lines_that_are_out_of_sight_are_not_laid_out(open_site: Open) -> None:
@@ -120,22 +116,25 @@ def test_without_scripts_the_end_is_come_to_by_going_there_again(
         page = open_site(f"runs/r/text-{text}-1.html", viewport=window, java_script_enabled=False)
         for _ in range(5):
             page.keyboard.press("End")
-            if reached(page, partial(_at_end, page)):
+            if reached(page, partial(at_end, page)):
                 break
 
         assert page.evaluate("scrollY") > 10_000
-        assert _at_end(page)
+        assert at_end(page)
 
 
 def test_who_leaves_the_end_again_is_not_brought_back(open_site: Open) -> None:
     page = _opened(open_site)
     page.keyboard.press("End")
     _wait_for_end(page)
-    page.keyboard.press("PageUp")
-    wait_until(page, lambda: bool(page.evaluate(TO_END) > 400))
+    for _ in range(5):
+        # Chromium drops a key that comes in the very moment in which a glide ends.
+        page.keyboard.press("PageUp")
+        if reached(page, partial(_left_end, page)):
+            break
     page.wait_for_timeout(500)
 
-    assert page.evaluate(TO_END) > 400
+    assert _left_end(page)
 
 
 def test_they_are_copied_and_found_by_the_browser(open_site: Open) -> None:

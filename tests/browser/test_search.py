@@ -20,6 +20,7 @@ from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK, stream
+from tests.browser.waiting import address_ends, address_holds
 from tests.browser.witness import Opened, Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.serving.running import running
@@ -119,7 +120,7 @@ def test_filters_narrow_the_list_and_stand_in_the_address(index: Opened, witness
     expect(page.locator("#told")).to_have_text(f"2 of {PLAIN + 3} runs")
 
     assert names(page) == ["again", "long"]
-    assert page.url.endswith("?board=other&model=opus-x")
+    address_ends(page, "?board=other&model=opus-x")
     page.reload()
     expect(page.locator("#told")).to_have_text(f"2 of {PLAIN + 3} runs")
     assert names(page) == ["again", "long"]
@@ -161,7 +162,7 @@ def test_headings_sort_one_way_and_the_other(index: Opened) -> None:
     expect(heading).to_have_attribute("aria-sort", "ascending")
     expect(first(page)).to_have_text("again")
     assert names(page)[:2] == ["again", "r000"]
-    assert page.url.endswith("?sort=-result")
+    address_ends(page, "?sort=-result")
     page.keyboard.press("Enter")
     expect(heading).not_to_have_attribute("aria-sort", re.compile(".*"))
     expect(first(page)).to_have_text("r000")
@@ -187,7 +188,7 @@ def test_words_narrow_the_list_to_runs_whose_names_hold_them_all(index: Opened) 
     expect(page.locator("#told")).to_have_text(f"5 of {PLAIN + 3} runs")
 
     assert names(page) == ["r001", "r003", "r005", "r007", "r009"]
-    assert page.url.endswith("?q=R00+Claude+k2")
+    address_ends(page, "?q=R00+Claude+k2")
 
 
 def test_from_disk_the_page_says_why_texts_are_not_searched(searched: Path, page: Page) -> None:
@@ -279,7 +280,7 @@ def test_a_hit_opens_the_run_at_its_step(found_at: str, page: Page, witness: Wit
     expect(step).to_contain_text(f"Round {LATE} begins")
     expect(step).to_be_in_viewport()
 
-    assert "/runs/long/index.html?q=" in page.url
+    address_holds(page, "/runs/long/index.html?q=")
     expect(page.locator("#query")).to_have_value(f"Round {LATE} begins")
     assert witness.errors == []
     assert witness.foreign(found_at) == set()

@@ -21,6 +21,7 @@ from tests.browser.long_session import LONG, LONG_ROUND, QUOTED, ROUNDS, line_of
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACKS, _hostile
+from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
 from tests.unpacking import carried
 
@@ -126,7 +127,7 @@ def test_a_long_text_lies_over_the_page_whole_and_escape_leads_to_its_step(open_
     assert page.locator(".steps > li.here").get_attribute("id") == here
     page.keyboard.press("Escape")
     expect(over).not_to_be_visible()
-    assert page.url.endswith(f"#{anchor}")
+    address_ends(page, f"#{anchor}")
     expect(page.locator(f"#{anchor}")).to_be_in_viewport()
 
 

@@ -16,6 +16,7 @@ from kbsite.build import build
 from tests.browser.axe import broken, open_all
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
+from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
 from tests.pages.changing import LOG, changing, version
@@ -81,7 +82,7 @@ def test_back_leads_to_the_state_that_was_gone_to_and_the_slider_goes_along_in_o
     page.go_back()
     expect(told).to_contain_text("from state 99 to state 100")
     expect(state).to_have_value("100")
-    assert page.url.endswith("snapshots.html#state-100")
+    address_ends(page, "snapshots.html#state-100")
     page.go_forward()
     expect(told).to_contain_text("state 103, ")
     page.go_back()
@@ -115,7 +116,7 @@ def test_a_page_that_is_opened_at_no_state_starts_at_its_top(
     expect(page.locator("#shown-told")).to_contain_text("from state")
     page.wait_for_timeout(200)
 
-    assert page.url.endswith("snapshots.html")
+    address_ends(page, "snapshots.html")
     assert page.evaluate("scrollY") == 0
 
 
@@ -139,7 +140,7 @@ def test_any_two_states_can_be_compared_with_the_keyboard_alone(
     page.locator("#since").focus()
     page.keyboard.press("Home")
     expect(page.locator("#shown-told")).to_contain_text(f"from state 1 to state {MANY}")
-    assert page.url.endswith(f"?since=1#state-{MANY}")
+    address_ends(page, f"?since=1#state-{MANY}")
     shown = page.locator("#shown")
     expect(shown.locator("del")).to_contain_text("x = x + -1")
 

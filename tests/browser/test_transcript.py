@@ -19,6 +19,7 @@ from tests.browser.long_session import (
     ROUNDS,
     line_of,
 )
+from tests.browser.waiting import address_ends, address_holds
 
 pytestmark = pytest.mark.browser
 
@@ -223,8 +224,8 @@ def test_the_address_brings_back_what_was_looked_for_and_shown(open_run: Open) -
 
     expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
     expect(page.locator('.chip[data-mark="thought"]')).to_have_attribute("aria-pressed", "true")
-    assert "q=secret+thought+149" in page.url
-    assert "show=thought" in page.url
+    address_holds(page, "q=secret+thought+149")
+    address_holds(page, "show=thought")
 
 
 def test_filters_leave_only_what_they_say_and_count_it(open_run: Open) -> None:
@@ -387,7 +388,7 @@ def test_without_a_script_marks_are_links_and_what_is_folded_away_is_there(open_
     anchor = (link.get_attribute("href") or "").partition("#")[2]
     link.click()
 
-    assert page.url.endswith(f"#{anchor}")
+    address_ends(page, f"#{anchor}")
     expect(page.locator(f"#{anchor}")).to_contain_text(f"Round {QUOTED} begins.")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 
 def reached(page: Page, holds: Callable[[], bool], seconds: float = 2) -> bool:
@@ -19,3 +20,24 @@ def reached(page: Page, holds: Callable[[], bool], seconds: float = 2) -> bool:
 def wait_until(page: Page, holds: Callable[[], bool]) -> None:
     """Let the page go on until something holds; it fails where it does not within ten seconds."""
     assert reached(page, holds, seconds=10)
+
+
+def to_end(page: Page) -> float:
+    """Pixels from the end of the window to that of the page."""
+    left = "({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight"
+    return float(page.evaluate(f"({left})(document.documentElement)"))
+
+
+def at_end(page: Page) -> bool:
+    """Whether the window shows the end of the page."""
+    return to_end(page) < 2
+
+
+def address_ends(page: Page, end: str) -> None:
+    """Wait until the address of the page ends so: it follows what a key or a click does."""
+    expect(page).to_have_url(re.compile(f"{re.escape(end)}$"))
+
+
+def address_holds(page: Page, part: str) -> None:
+    """Wait until the page's address holds a part."""
+    expect(page).to_have_url(re.compile(re.escape(part)))
