@@ -18,7 +18,7 @@ from bench.grading.failures import Failure, printable
 from bench.grading.on_shape import Subject, Told
 from bench.grading.proof import prove
 from bench.grading.rounds import Round, Rounds
-from bench.grading.score import Scored, doubted, score
+from bench.grading.score import Scored, doubted, raw_samples, score
 from bench.grading.secret import Secret
 from bench.grading.setting import SOLUTION, Grade, Setting, Solution, Step
 from bench.grading.stops import Stops
@@ -29,6 +29,7 @@ from kbsite import __version__
 from kbsite.errors import MachineError
 from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
 from kbsite.model.run import FORMAT
+from kbsite.model.samples import Samples
 
 LOG_BYTES = 200_000
 """Of what a solution prints in a grading, so much is kept."""
@@ -50,6 +51,7 @@ class _Run:
 
     secret: Secret
     rounds: list[Round] = field(default_factory=list)
+    samples: tuple[Samples, ...] = ()
     proven: Proven | None = None
     proofs: tuple[Proof, ...] = ()
     stages: dict[str, float] = field(default_factory=dict)
@@ -78,7 +80,8 @@ def grade(
             scored = _graded(run, solution, problem, setting, told, Path(folder))
             outcome, detail = Outcome.PASS, scored.sentence
         except Failure as failure:
-            scored = Scored()
+            # What was measured tells a reader more than that it was refused.
+            scored = Scored(samples=run.samples)
             outcome, detail = failure.outcome, failure.detail
         except (MachineError, OSError, MemoryError, RuntimeError) as error:
             scored = Scored()
@@ -174,6 +177,7 @@ def _measured(run: _Run, rounds: Rounds, attempt: int, arena: Arena, folder: Pat
     built = sum(one.building for one in run.rounds)
     run.stages["rounds"] -= built
     run.stages["build"] = run.stages.get("build", 0.0) + built
+    run.samples = raw_samples(run.rounds, rounds.subject)
     with run.stage("score"):
         return score(run.rounds, rounds.subject)
 

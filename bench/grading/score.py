@@ -62,7 +62,7 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         achievable_fraction=_achievable(metrics),
         ms=found.ms,
         shapes=tuple(metrics),
-        samples=tuple(_samples(one, shape, late) for shape in shapes for one in rounds),
+        samples=raw_samples(rounds, subject),
         alarms=tuple(alarms(metrics, subject.setting.library_fraction)),
         bootstrap_seed=seed,
         sentence=_sentence(rounds, fraction, interval),
@@ -223,6 +223,16 @@ def _worst_of(name: str, errors: Sequence[OutputError]) -> OutputError:
         typical=max(typical, default=None),
         quantiles={key: max(error.quantiles.get(key, 0.0) for error in errors) for key in keys},
     )
+
+
+def raw_samples(rounds: Sequence[Round], subject: Subject) -> tuple[Samples, ...]:
+    """What was measured of each shape in each round, whatever it comes to.
+
+    Without what shows no time: of a solution that does nothing, a clock may be behind.
+    """
+    late = subject.setting.device.agreement.late_ms
+    held = [_samples(one, shape, late) for shape in _measured(rounds, subject) for one in rounds]
+    return tuple(one for one in held if one.time_ms > 0)
 
 
 def _samples(one: Round, shape: Shape, late: float) -> Samples:

@@ -44,13 +44,18 @@ class Program(Struct, frozen=True):
         }
 
 
+_SEEN: dict[str, Input] = {}
+"""The files of the program as this process saw them last: it may build many sites."""
+
+
 def program(before: Mapping[str, Input], heard: Collection[str] | None = None) -> Program:
     """The program as it is now; `before` spares reading files that did not change.
 
     With `heard`, files that did not are not even looked at: `kbsite.store.inputs.inputs`.
     """
     places = [assets.PACKAGE, assets.folder("templates"), assets.folder("static")]
-    held = inputs(places, before, heard, apart=COMPILED)
+    held = inputs(places, before or _SEEN, heard if before else None, apart=COMPILED)
+    _SEEN.update(held)
     return Program({path: file for path, file in held.items() if COMPILED not in path})
 
 

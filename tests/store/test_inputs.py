@@ -94,6 +94,13 @@ def test_compiled_code_is_not_read_to_know_a_program(monkeypatch: pytest.MonkeyP
     assert not [path for path in read if COMPILED in path]
 
 
+def test_who_builds_many_sites_reads_the_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = program({}).files
+    monkeypatch.setattr("kbsite.store.inputs._digest", lambda *_: pytest.fail("it is read"))
+
+    assert program({}).files == before
+
+
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The folders whose names are read from now on, in this process."""
     read: list[str] = []

@@ -13,6 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbsite.alarms.caught import PATH as CAUGHT
+from kbsite.alarms.caught import Caught
+from kbsite.exploits import PATH as EXPLOITS
+from kbsite.exploits import Exploits
 from kbsite.store.parsing import LIMIT_YAML_BYTES
 from kbsite.store.places import lines_of
 from kbsite.store.records import (
@@ -20,6 +24,7 @@ from kbsite.store.records import (
     InvalidFileError,
     json_record,
     line_of,
+    packaged_record,
     yaml_record,
 )
 
@@ -364,3 +369,8 @@ def test_a_wrong_value_is_repeated_as_far_as_anybody_reads(tmp_path: Path, read:
     assert "Invalid enum value" in error.message
     assert error.message.endswith("…; expected one of red, green or null")
     assert len(error.message) < 300
+
+
+@pytest.mark.parametrize(("path", "kind"), [(EXPLOITS, Exploits), (CAUGHT, Caught)])
+def test_a_record_of_the_package_is_read_as_any_other(path: Path, kind: type[object]) -> None:
+    assert packaged_record(path, kind) == json_record(path, kind)

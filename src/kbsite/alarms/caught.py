@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kbsite.model.alarm import Level
-from kbsite.store.records import json_record
+from kbsite.store.records import packaged_record
 
 PATH = Path(__file__).with_name("caught.json")
 
@@ -67,4 +67,4 @@ class Caught(Struct, frozen=True, kw_only=True):
 
 def read_caught(path: Path = PATH) -> Caught | None:
     """The table; None where it was not made yet, InvalidFileError where it is none."""
-    return json_record(path, Caught) if path.exists() else None
+    return packaged_record(path, Caught) if path.exists() else None

@@ -309,7 +309,7 @@ def _row(points: list[Point], href: Href) -> list[Markup]:
     return [
         plain("" if last.elapsed is None else clock(last.elapsed)),
         plain("" if last.tokens is None else amount(last.tokens)),
-        plain(_WORDS[last.kind] + _MARKS[last.passed] + _REJECTED[last.rejected]),
+        plain(_WORDS[last.kind] + _SIGNS[last.passed] + _REJECTED[last.rejected]),
         plain("" if score is None else f"{score:.4g}{sign}"),
         plain(text[:200]),
         link(last.anchor, href(last.anchor)),
@@ -323,7 +323,7 @@ def _solution(address: str | None) -> Markup:
     return link(f"state {address.rpartition('-')[2]}", address)
 
 
-_MARKS = {True: " ✓", False: " ✗", None: ""}
+_SIGNS = {True: " ✓", False: " ✗", None: ""}
 _REJECTED = {True: ", after a check that failed", False: ""}
 _WORDS = {
     PointKind.CHECK: "check",

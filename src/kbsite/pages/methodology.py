@@ -10,7 +10,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -91,7 +91,7 @@ def values(site: Site, table: Path, graded: Path = exploits.PATH) -> dict[str, o
         "threshold": attribute_docs(BoardConfig)["audit_threshold"],
         "boards": site.boards,
         "standing": docstring(standings).partition("\n\n")[2],
-        "constants": list(_constants(standings)),
+        "constants": _constants(standings),
         "methods": [_method(f) for f in _METHODS],
         "levels": list(reversed(Level)),
         "kinds": KINDS,
@@ -158,8 +158,13 @@ def _method(function: Callable[..., object]) -> Rule:
     )
 
 
-def _constants(module: ModuleType) -> Iterator[Rule]:
+@cache
+def _constants(module: ModuleType) -> tuple[Rule, ...]:
     """The public constants of a module that say what they are."""
+    return tuple(_stated(module))
+
+
+def _stated(module: ModuleType) -> Iterator[Rule]:
     for stated, doc in pairwise(ast.parse(inspect.getsource(module)).body):
         match stated, doc:
             case (

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LIMIT_BYTES", "InvalidFileError", "hints_of", "json_record", "line_of", "lines_of",
-    "read_text", "record", "yaml_record",
+    "packaged_record", "read_text", "record", "yaml_record",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -62,6 +62,18 @@ _WORDS = {
     "array": "a list", "object": "keys and values", "list": "a list", "dict": "keys and values",
     "NoneType": "nothing", "Decimal": "a number",
 }  # fmt: skip
+
+
+def packaged_record(path: Path, kind: type[T]) -> T:
+    """The record in a JSON file of the package itself, in a tenth of the time of `json_record`.
+
+    It raises what that one does, which is asked where the file is wrong; of a key that stands there
+    twice nothing is said.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.MsgspecError:
+        return json_record(path, kind)
 
 
 def json_record(

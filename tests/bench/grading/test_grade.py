@@ -218,10 +218,13 @@ def test_a_mismatch_has_to_show_in_every_try(
     monkeypatch.setattr(
         "bench.grading.score.disagreeing", lambda *_: None if next(scorings) == clean else disagree
     )
-    found = graded(HONEST, shapes=("square",), held_out=False, calls=16).metrics
+    grade = graded(HONEST, shapes=("square",), held_out=False, calls=16)
+    rounds = len({one.round for one in grade.samples})
 
-    assert found.outcome is (Outcome.PASS if clean else Outcome.CLOCK_MISMATCH)
+    assert grade.metrics.outcome is (Outcome.PASS if clean else Outcome.CLOCK_MISMATCH)
     assert next(scorings) == 1 + (clean or grading.TRIES)
+    # What was measured is kept whatever it came to: of the last try, as the outcome is.
+    assert rounds == len(grade.samples) == grade.metrics.rounds
 
 
 def test_clocks_that_disagree_over_a_few_calls_are_the_machines(
