@@ -144,7 +144,7 @@ def test_the_raw_samples_open_to_strips_and_a_table_without_javascript(
     page.goto((run / "index.html").as_uri())
     grade = page.locator("section.grade")
     expect(grade.locator(".chart-sample").first).to_be_hidden()
-    grade.locator("summary", has_text="raw samples: 1,000 times of 10 rounds").click()
+    grade.locator("summary", has_text="raw samples: 1,000 times in 5 rounds of 2 shapes").click()
 
     expect(grade.locator(".chart-sample")).to_have_count(10)
     grade.locator("summary", has_text="as a table").click()

@@ -69,7 +69,7 @@ def test_raw_samples_lead_to_the_file_and_what_is_wrong_is_told(section: Any) ->
     wrong = {"round": 2, "shape": HOSTILE}
     held = section(lines(row("n=1024", 1, 1.0, 1.1, 0.9), row(HOSTILE, 1, 2.0), wrong))
 
-    assert "raw samples: 4 times of 2 rounds" in text_of(held)
+    assert "raw samples: 4 times in 1 round of 2 shapes" in text_of(held)
     assert "samples.jsonl line 3: ms: missing; expected a list" in text_of(held)
     assert HOSTILE in text_of(held)
     assert not list(held.iter("script"))

@@ -50,6 +50,16 @@ class ReadSamples(Struct, frozen=True):
     findings: tuple[Finding, ...]
     """Lines that could not be read, and what was left out."""
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were, of whatever shape."""
+        return len({spread.round for spread in self.spreads})
+
+    @property
+    def shapes(self) -> int:
+        """How many shapes were measured."""
+        return len({spread.shape for spread in self.spreads})
+
 
 def read_samples(file: Stored) -> ReadSamples:
     """The samples of a run's file; what is wrong with it is named, and never stops a build."""
