@@ -235,7 +235,9 @@ def test_a_score_after_a_check_that_failed_is_marked_and_raises_no_line() -> Non
         "benchmark", "check ✗", "benchmark, after a check that failed",
         "check ✗", "benchmark, after a check that failed", "end",
     ]  # fmt: skip
-    assert "The best score that the agent saw is 0.2." in str(parsed(chart.svg).findtext("desc"))
+    told = str(parsed(chart.svg).findtext("desc"))
+    assert "The best score that the agent saw is 0.2." in told
+    assert "Scores after a check that failed, 2 of them, are drawn in red." in told
 
 
 def test_without_times_the_points_stand_in_their_order_and_no_budget_is_drawn() -> None:
