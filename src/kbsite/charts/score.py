@@ -254,9 +254,6 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
     told = [f"{len(checks)} checks, {passed} of them passed, {edits} changes of the solution."]
     if best is not None and best.score is not None:
         told.append(f"The best score that the agent saw is {best.score:.4g}.")
-    rejected = sum(point.rejected for point in plot.points)
-    if rejected:
-        told.append(f"Scores after a check that failed, {rejected} of them, are drawn in red.")
     sent = max((point.tokens or 0 for point in plot.points), default=0)
     if sent:
         told.append(f"The main agent sent and got {amount(sent)} tokens.")
@@ -266,7 +263,10 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
 
 
 def _asides(plot: _Plot) -> Iterator[str]:
-    """What is told of the axis of time, where it is not as one would expect."""
+    """What is told of marks and of the axis of time, where they are not as one would expect."""
+    rejected = sum(point.rejected for point in plot.points)
+    if rejected:
+        yield f"Scores after a check that failed, {rejected} of them, are drawn in red."
     if plot.beyond:
         yield f"The budget of {plot.beyond} ends far to the right of it."
     if not plot.timed:
