@@ -80,11 +80,10 @@ def grade(
             scored = _graded(run, solution, problem, setting, told, Path(folder))
             outcome, detail = Outcome.PASS, scored.sentence
         except Failure as failure:
-            # What was measured tells a reader more than that it was refused.
-            scored = Scored(samples=run.samples)
+            scored = Scored()
             outcome, detail = failure.outcome, failure.detail
         except (MachineError, OSError, MemoryError, RuntimeError) as error:
-            scored = Scored()
+            scored, run.samples = Scored(), ()
             outcome, detail = _blamed(error), printable(f"{type(error).__name__}: {error}"[:500])
             (Path(folder) / "grader.log").write_text(traceback.format_exc(), "utf-8")
             run.logs.append(Path(folder) / "grader.log")
@@ -92,7 +91,7 @@ def grade(
     metrics = _metrics(run, solution, problem, setting, scored)
     return Grade(
         metrics=replace(metrics, outcome=outcome, status=outcome.status, detail=detail),
-        samples=scored.samples,
+        samples=run.samples,
         log=log,
     )
 
@@ -177,8 +176,9 @@ def _measured(run: _Run, rounds: Rounds, attempt: int, arena: Arena, folder: Pat
     built = sum(one.building for one in run.rounds)
     run.stages["rounds"] -= built
     run.stages["build"] = run.stages.get("build", 0.0) + built
-    run.samples = raw_samples(run.rounds, rounds.subject)
     with run.stage("score"):
+        # What was measured tells a reader more than that it was refused.
+        run.samples = raw_samples(run.rounds, rounds.subject)
         return score(run.rounds, rounds.subject)
 
 

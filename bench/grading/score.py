@@ -34,7 +34,6 @@ class Scored:
     achievable_fraction: float | None = None
     ms: float | None = None
     shapes: tuple[ShapeMetrics, ...] = ()
-    samples: tuple[Samples, ...] = ()
     alarms: tuple[str, ...] = ()
     bootstrap_seed: int | None = None
     sentence: str = ""
@@ -62,7 +61,6 @@ def score(rounds: Sequence[Round], subject: Subject) -> Scored:
         achievable_fraction=_achievable(metrics),
         ms=found.ms,
         shapes=tuple(metrics),
-        samples=raw_samples(rounds, subject),
         alarms=tuple(alarms(metrics, subject.setting.library_fraction)),
         bootstrap_seed=seed,
         sentence=_sentence(rounds, fraction, interval),

@@ -41,14 +41,11 @@ def test_a_score_says_how_far_it_is_from_the_one_before() -> None:
 
 
 def test_no_score_is_held_against_that_of_a_solution_that_failed_its_check() -> None:
-    told = found(benchmarks("peak_fraction: 0.2", "FAIL: no\npeak_fraction: 0.9"))
-    graded_at = moves(
-        benchmarks("peak_fraction: 0.2", "FAIL: no\npeak_fraction: 0.9").trajectory(graded(0.3)),
-        benchmarks().transcript,
-    ).held[-1]
+    work = benchmarks("peak_fraction: 0.2", "FAIL: no\npeak_fraction: 0.9")
+    told = moves(work.trajectory(graded(0.3)), work.transcript).held
 
     assert [move.point.rejected for move in told] == [False, False, True, False]
-    assert graded_at.gain == pytest.approx(0.1)
+    assert told[-1].gain == pytest.approx(0.1)
 
 
 def test_a_grade_is_held_against_the_last_score_that_the_agent_saw() -> None:

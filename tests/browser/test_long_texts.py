@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from kbsite.build import build
 from tests.browser.conftest import Open
 from tests.browser.long_session import LONG_ROUND, line_of
-from tests.browser.waiting import at_end, reached, to_end, wait_until
+from tests.browser.waiting import at_end, press_until, to_end, wait_until
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -114,10 +114,7 @@ def test_without_scripts_the_end_is_come_to_by_going_there_again(
     for text in ("L3", "L5"):
         window = {"width": width, "height": 800}
         page = open_site(f"runs/r/text-{text}-1.html", viewport=window, java_script_enabled=False)
-        for _ in range(5):
-            page.keyboard.press("End")
-            if reached(page, partial(at_end, page)):
-                break
+        press_until(page, "End", partial(at_end, page))
 
         assert page.evaluate("scrollY") > 10_000
         assert at_end(page)
@@ -127,11 +124,8 @@ def test_who_leaves_the_end_again_is_not_brought_back(open_site: Open) -> None:
     page = _opened(open_site)
     page.keyboard.press("End")
     _wait_for_end(page)
-    for _ in range(5):
-        # Chromium drops a key that comes in the very moment in which a glide ends.
-        page.keyboard.press("PageUp")
-        if reached(page, partial(_left_end, page)):
-            break
+    # Chromium drops a key that comes in the very moment in which a glide ends.
+    press_until(page, "PageUp", partial(_left_end, page))
     page.wait_for_timeout(500)
 
     assert _left_end(page)

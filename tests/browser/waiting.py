@@ -17,6 +17,17 @@ def reached(page: Page, holds: Callable[[], bool], seconds: float = 2) -> bool:
     return holds()
 
 
+def press_until(page: Page, key: str, holds: Callable[[], bool]) -> None:
+    """Press a key until something holds, as a reader does whom the browser did not take far enough;
+    it fails where five times do not.
+    """
+    for _ in range(5):
+        page.keyboard.press(key)
+        if reached(page, holds):
+            return
+    assert holds()
+
+
 def wait_until(page: Page, holds: Callable[[], bool]) -> None:
     """Let the page go on until something holds; it fails where it does not within ten seconds."""
     assert reached(page, holds, seconds=10)

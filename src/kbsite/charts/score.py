@@ -144,12 +144,11 @@ def _best(plot: _Plot) -> Iterator[str]:
     """The best score so far, as the steps of a path."""
     best = -1.0
     for point, x in zip(plot.points, plot.at, strict=True):
-        if point.kind is not PointKind.BENCHMARK or point.score is None or point.rejected:
-            continue
-        if point.score > best:
-            y = coordinate(plot.y.at(point.score))
+        score = point.valid_score
+        if score is not None and score > best:
+            y = coordinate(plot.y.at(score))
             yield f"M{coordinate(x)} {y}" if best < 0 else f"H{coordinate(x)} V{y}"
-            best = point.score
+            best = score
     if best >= 0:
         yield f"H{coordinate(plot.at[-1])}"
 

@@ -54,6 +54,11 @@ class Point(Struct, frozen=True, kw_only=True):
     state: int | None = None
     """Index of the solution as it stood then; None before the first that is known of."""
 
+    @property
+    def valid_score(self) -> float | None:
+        """The score of a benchmark; None where its solution was rejected, which says nothing."""
+        return self.score if self.kind is PointKind.BENCHMARK and not self.rejected else None
+
 
 class SolutionState(Struct, frozen=True, kw_only=True):
     """solution.py after one change."""
@@ -132,13 +137,6 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Point | None:
-        """The highest score that the agent itself saw; the first one of equals.
-
-        How fast a solution is that its check rejected says nothing.
-        """
-        seen = [
-            point
-            for point in self.points
-            if point.kind is PointKind.BENCHMARK and point.score is not None and not point.rejected
-        ]
+        """The highest score that the agent itself saw; the first one of equals."""
+        seen = [point for point in self.points if point.valid_score is not None]
         return max(seen, key=lambda point: point.score or 0, default=None)

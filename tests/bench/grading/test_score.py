@@ -15,7 +15,7 @@ from bench.ceilings import ceilings
 from bench.grading.failures import Failure
 from bench.grading.on_shape import Subject
 from bench.grading.rounds import Round
-from bench.grading.score import Scored, doubted, score
+from bench.grading.score import Scored, doubted, raw_samples, score
 from bench.grading.secret import Secret
 from bench.grading.setting import Setting
 from bench.grading.times import MOST_DELAY_MS, MOST_DRIFT, Batch, Empty, Lateness, Times
@@ -109,8 +109,9 @@ def test_errors_are_the_worst_of_all_calls() -> None:
 
 
 def test_samples_say_what_the_metrics_follow_from() -> None:
-    found = scored(50.0, 52.0, 51.0)
-    of_first = [one for one in found.samples if one.shape == SHAPES[0].id]
+    measured = rounds(50.0, 52.0, 51.0)
+    found = score(measured, subject())
+    of_first = [one for one in raw_samples(measured, subject()) if one.shape == SHAPES[0].id]
 
     assert [one.round for one in of_first] == [1, 2, 3]
     assert median(median(one.ms) for one in of_first) == pytest.approx(found.shapes[0].ms)
@@ -214,11 +215,12 @@ def test_what_the_parents_clock_may_be_late_by_is_no_time(late: float, ms: float
             found.batches = [replace(batch, wall=batch.wall + late) for batch in found.batches]
 
     made = score(measured, subject(device=Late()))
+    samples = raw_samples(measured, subject(device=Late()))
 
     assert made.ms == pytest.approx(ms)
-    assert {one.late_ms for one in made.samples} == {2.0}
-    assert all(one.time_ms == pytest.approx(ms) for one in made.samples)
-    assert all(median(one.ms) == pytest.approx(ms) for one in made.samples)
+    assert {one.late_ms for one in samples} == {2.0}
+    assert all(one.time_ms == pytest.approx(ms) for one in samples)
+    assert all(median(one.ms) == pytest.approx(ms) for one in samples)
 
 
 def test_what_the_parents_clock_is_later_for_after_a_batch_is_no_time_either() -> None:
@@ -237,7 +239,8 @@ def test_what_the_parents_clock_is_later_for_after_a_batch_is_no_time_either() -
     assert [shape.clocks and shape.clocks.slope_ms for shape in made.shapes] == pytest.approx(
         [50.0, 50.0]
     )
-    assert {(one.delay_ms, one.drift) for one in made.samples} == {(0.5, 0.005)}
+    samples = raw_samples(measured, subject())
+    assert {(one.delay_ms, one.drift) for one in samples} == {(0.5, 0.005)}
 
 
 @pytest.mark.parametrize(
