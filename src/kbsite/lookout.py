@@ -21,7 +21,7 @@ from kbsite.engines import Engine, Errand, Here, Lost, Parcel
 from kbsite.harnesses import module_of
 from kbsite.model.alarm import Alarm
 from kbsite.model.event import Event
-from kbsite.model.finding import Finding, Severity, one_line
+from kbsite.model.finding import Finding, Severity, failure_of
 from kbsite.model.proof import Proof
 from kbsite.proofs import proofs
 from kbsite.store.inputs import Input, digest_of
@@ -380,7 +380,7 @@ def _read(stored: StoredRun, made_of: str) -> Reading:
     try:
         return Reading(made_of, proofs(stored))
     except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
-        return Reading(made_of, failures=(one_line(f"{type(error).__name__}: {error}"),))
+        return Reading(made_of, failures=(failure_of(error),))
 
 
 def _heaviest(found: Sequence[Alarm]) -> tuple[Alarm, ...]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kbsite.ahead import Ahead
 from kbsite.errors import FULL
-from kbsite.model.finding import Finding, Severity
+from kbsite.model.finding import Finding, Severity, failure_of
 from kbsite.output import Copy, Destination, Output, Placed
 from kbsite.pages.coloured import Made
 from kbsite.pages.page import File, Page, Site
@@ -23,6 +23,7 @@ from kbsite.pages.stretches import Cut, with_other
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Templates, environment
 from kbsite.standing import digest
+from kbsite.store.files import READABLE
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 
@@ -116,7 +117,7 @@ def do(prepared: Prepared, task: Task) -> Done:
 
 def _not_copied(error: OSError) -> Finding:
     cure = (
-        "let the user who builds read it (chmod u+r)" if isinstance(error, PermissionError)
+        READABLE if isinstance(error, PermissionError)
         else "it was there when its run was read, build once more"
     )  # fmt: skip
     message = f"not in the site: {error.strerror}; {cure}"
@@ -174,7 +175,7 @@ def page_made(page: Page, templates: Templates, output: Destination) -> PageMade
         # One bad run never stops a build of a thousand.
         with suppress(Exception):
             output.settle()
-        return making.broken(f"{type(error).__name__}: {error}")
+        return making.broken(failure_of(error))
     return making.done()
 
 

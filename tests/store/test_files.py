@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kbsite.model.finding import Severity
 from kbsite.store import writing
 from kbsite.store.files import Refused, contents, digest, folder_digest
 from kbsite.store.writing import json_text, write_bytes, write_text
@@ -81,10 +82,8 @@ def test_a_folder_that_is_too_deep_is_told_of(
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    assert contents(tmp_path / "no") == (
-        [],
-        [Refused(".", "cannot be listed: No such file or directory")],
-    )
+    why = "cannot be listed: No such file or directory"
+    assert contents(tmp_path / "no") == ([], [Refused(".", why, severity=Severity.ERROR)])
 
 
 def test_the_order_is_that_of_the_names(tmp_path: Path) -> None:

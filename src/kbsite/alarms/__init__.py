@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kbsite.model.alarm import Alarm
-from kbsite.model.finding import one_line
+from kbsite.model.finding import failure_of
 
 if TYPE_CHECKING:
     from kbsite.alarms.evidence import Evidence
@@ -195,7 +195,9 @@ def _told(failures: list[str] | None) -> Iterator[None]:
     except Exception as error:
         if failures is None:
             raise
-        failures.append(one_line(f"{type(error).__name__}: {error}"))
+        # Detectors that read the same file fail alike.
+        if (said := failure_of(error)) not in failures:
+            failures.append(said)
 
 
 def _order(alarm: Alarm) -> tuple[int, str, tuple[int, ...], str, str]:

@@ -36,7 +36,7 @@ class ScannedRuns:
 
     runs: tuple[Scanned, ...]
     findings: tuple[Finding, ...]
-    """Runs that could not be read, and why."""
+    """Runs, and files of runs, that could not be read, and why."""
     seconds: float
     """How long looking took, without reading the folders of the runs."""
 
@@ -73,9 +73,12 @@ def _runs(site: Site, folders: Sequence[Path], findings: list[Finding]) -> Itera
     known = {stored.folder: stored for stored in site.runs}
     for folder in dict.fromkeys(folders):
         try:
-            yield known.get(folder) or read_run(folder)
+            stored = known.get(folder) or read_run(folder)
         except InvalidFileError as error:
             findings += as_findings(error)
+            continue
+        findings += stored.findings
+        yield stored
 
 
 def _scanned(site: Site, stored: StoredRun, taken: dict[str, tuple[Fingerprint, ...]]) -> Scanned:

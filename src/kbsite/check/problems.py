@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from kbsite.check.remarks import Remarks
@@ -41,8 +40,7 @@ def problem_findings(folder: Path) -> Iterator[Finding]:
     refused = contents(folder)[1]
     if any(one.name == HERE for one in refused):
         # Nothing in it is missing for sure.
-        for one in not_read(folder, refused):
-            yield replace(one, severity=Severity.ERROR)
+        yield from not_read(folder, refused)
         return
     if is_problem(folder):
         yield from not_read(folder, refused)

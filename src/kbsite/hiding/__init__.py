@@ -23,7 +23,7 @@ from kbsite.errors import MachineError
 from kbsite.hiding.looking import Looking
 from kbsite.model.config import Config, Redact
 from kbsite.model.redaction import Hidden, Span, covered
-from kbsite.store.files import Refused, Stored, contents, numbered, within
+from kbsite.store.files import Refused, Stored, contents, numbered, unread, within
 from kbsite.store.folders import PARTIAL
 from kbsite.store.inputs import COMPILED, Below, Changes, Input, digest_of, inputs
 from kbsite.store.runs import AUDIT, OWN, TRANSCRIPT, StoredRun, is_partial, run_folders
@@ -100,7 +100,13 @@ class Hiding(Struct, dict=True):
 
     def contents(self, folder: Path) -> tuple[list[Stored], list[Refused]]:
         """The files of a run that may be shown, and what else is there."""
-        return within(self.most, contents(folder))
+        return within(self.most, contents(folder), self._unread)
+
+    def _unread(self, file: Stored) -> str:
+        """Why a file cannot be read: as whoever read all files found, or now."""
+        held = self.inputs.get(_absolute(file.at))
+        # What is known by its size and time may have been shut since it was read.
+        return (held.unread if held else "") or unread(file)
 
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""

@@ -45,3 +45,10 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def failure_of(error: Exception) -> str:
+    """What went wrong, on one line that a site may show: it tells no path of this machine."""
+    # What a system says of a file names it by where it lies.
+    what = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return one_line(f"{type(error).__name__}: {what}")

@@ -28,8 +28,12 @@ def line_place(stored: StoredRun, quote: Quote) -> tuple[str, str] | None:
 
 
 def _count(file: Stored) -> int:
-    """How many lines of a file there are to show; 0 for one that is only named."""
+    """How many lines of a file there are to show; 0 for one that is only named, or is gone."""
     if not 0 < file.size <= LONGEST:
         return 0
-    data = file.read()
+    try:
+        data = file.read()
+    except OSError:
+        # Its run's page says so; that of a board is about others too.
+        return 0
     return 0 if data.count(b"\0") * 20 > len(data) else len(data.removesuffix(b"\n").split(b"\n"))

@@ -8,7 +8,7 @@ import os
 import stat
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,8 @@ class Refused:
     name: str
     reason: str
     expected: str = ""
-    """What should stand there, where there is anything to expect."""
+    """What should stand there, where there is anything to expect, or what to do."""
+    severity: Severity = Severity.WARNING
 
     @property
     def told(self) -> str:
@@ -115,7 +116,7 @@ NOT_READ = "not read: "
 def not_read(folder: Path, refused: Iterable[Refused]) -> tuple[Finding, ...]:
     """What there is to say of what is not read in a folder."""
     return tuple(
-        Finding(Severity.WARNING, str(folder / item.name), f"{NOT_READ}{item.told}")
+        Finding(item.severity, str(folder / item.name), f"{NOT_READ}{item.told}")
         for item in refused
     )
 
@@ -126,15 +127,42 @@ def linked(path: Path) -> Finding:
     return Finding(Severity.WARNING, str(path), message)
 
 
+def unread(file: Stored) -> str:
+    """Why a file cannot be opened now, as the system says; empty where it can."""
+    try:
+        # No stream is made of it: that takes longer than all else here.
+        os.close(_itself(file.at, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return str(error.strerror)
+    return ""
+
+
 def within(
-    most: int, found: tuple[list[Stored], list[Refused]]
+    most: int,
+    found: tuple[list[Stored], list[Refused]],
+    why_not: Callable[[Stored], str] = unread,
 ) -> tuple[list[Stored], list[Refused]]:
-    """What `contents` gave of a run, without files of more than `most` bytes: those are refused."""
-    why = f"of more bytes than most_file_bytes of kbsite.yaml allows, {most}"
-    large = [Refused(file.name, why) for file in found[0] if file.size > most]
-    if not large:
-        return found
-    return [file for file in found[0] if file.size <= most], [*found[1], *large]
+    """What `contents` gave of a run, without files that no site can show: those are refused.
+
+    They hold more than `most` bytes, or cannot be read, as `why_not` tells.
+    """
+    large = f"of more bytes than most_file_bytes of kbsite.yaml allows, {most}"
+    kept: list[Stored] = []
+    refused: list[Refused] = []
+    for file in found[0]:
+        if file.size > most:
+            refused.append(Refused(file.name, large))
+        elif why := why_not(file):
+            refused.append(Refused(file.name, why, READABLE, Severity.ERROR))
+        else:
+            kept.append(file)
+    return kept, [*found[1], *refused]
+
+
+_UNREAD = "cannot be read: "
+
+READABLE = "let the user who builds read it (chmod u+r)"
+"""What to do about a file that cannot be read."""
 
 
 def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
@@ -151,7 +179,8 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
             with os.scandir(f"{folder}/{inside}" if inside else folder) as entries:
                 found = list(entries)
         except OSError as error:
-            refused.append(Refused(inside or HERE, f"{UNLISTED}{error.strerror}"))
+            why = f"{UNLISTED}{error.strerror}"
+            refused.append(Refused(inside or HERE, why, severity=Severity.ERROR))
             continue
         for entry in found:
             match _held(f"{inside}{entry.name}", entry):
@@ -171,7 +200,7 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
         if stat.S_ISLNK(status.st_mode):
             return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})", _EXPECTED)
     except OSError as error:
-        return Refused(name, f"cannot be read: {error.strerror}")
+        return Refused(name, f"{_UNREAD}{error.strerror}", severity=Severity.ERROR)
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):
@@ -207,7 +236,7 @@ def _digest(file: Stored) -> str:
         with file.stream() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=file.path) from error
+        raise InputError(f"{_UNREAD}{error.strerror}", path=file.path) from error
 
 
 class Covered(io.RawIOBase):

@@ -45,13 +45,32 @@ class Input(Struct, frozen=True):
         """The same for two of which the site shows the same."""
         return f"{self.digest}{self.hidden}"
 
+    @property
+    def unread(self) -> str:
+        """Why it could not be read, as the system says; empty where it could, or is too large."""
+        shut = self.changed == UNREAD and self.digest.startswith(_CANNOT)
+        return self.digest.removeprefix(_CANNOT) if shut else ""
+
     def is_shut(self, path: str) -> bool:
         """Whether it is a folder that could not be listed."""
         return self.changed == UNREAD and path.endswith("/")
 
-    def fits(self, status: os.stat_result) -> bool:
-        """Whether a file of which the system says this is taken to hold the same."""
-        return self.changed == status.st_mtime_ns and self.size == status.st_size
+    def fits(self, path: str, status: os.stat_result) -> bool:
+        """Whether a file of which the system says this is taken to hold the same, as before.
+
+        One that was shut since then holds it for nobody.
+        """
+        return (
+            self.changed == status.st_mtime_ns
+            and self.size == status.st_size
+            and (status.st_mode & _ANYBODY == _ANYBODY or os.access(path, os.R_OK, **_AS_WE_ARE))
+        )
+
+
+_ANYBODY = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
+"""The mode of a file that anybody may read: nobody has to ask the system for its own rights."""
+
+_AS_WE_ARE = {"effective_ids": os.access in os.supports_effective_ids}
 
 
 def inputs(
@@ -215,7 +234,7 @@ def input_of(
     path: str, status: os.stat_result, known: Input | None, most: MostBytes = any_bytes
 ) -> Input | None:
     """A file as it is: what is known of it where that fits. None where it is gone."""
-    if known and known.fits(status):
+    if known and known.fits(path, status):
         return known
     if status.st_size >= _SMALL and status.st_size > most(path):
         return Input(status.st_size, UNREAD, f"{status.st_size} bytes, which nobody reads")
@@ -228,13 +247,15 @@ def input_of(
     return Input(status.st_size, status.st_mtime_ns, digest)
 
 
+_CANNOT = "cannot be read: "
+
 GONE = (FileNotFoundError, NotADirectoryError)
 """What is raised where something is not there any more."""
 
 
 def unread(error: OSError, size: int = 0) -> Input:
     """What is there and cannot be read: whoever does something with it tells of it."""
-    return Input(size, UNREAD, f"cannot be read: {error.strerror}")
+    return Input(size, UNREAD, f"{_CANNOT}{error.strerror}")
 
 
 def _digest(path: str, status: os.stat_result) -> str:

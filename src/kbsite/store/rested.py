@@ -161,7 +161,7 @@ class _Look:
                 self.gone.add(path)
                 self.folders[path.rpartition("/")[0]] = RESTLESS
                 continue
-            if not self._before[path].fits(status):
+            if not self._before[path].fits(path, status):
                 self.gone.add(path)
                 if not stat.S_ISDIR(status.st_mode):
                     self._see(path, status)

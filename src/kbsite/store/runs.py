@@ -230,7 +230,7 @@ def read_run(
         findings.append(Finding(Severity.ERROR, str(folder / RUN), message, line, "id"))
         run = replace(run, id=folder.name)
     names = {file.name for file in files}
-    if MANIFEST not in names:
+    if MANIFEST not in names and not _is_shut(MANIFEST, refused):
         message = "missing; the run is incomplete"
         findings.append(Finding(Severity.ERROR, str(folder / MANIFEST), message))
     metrics, audit = UNGRADED, None
@@ -259,6 +259,11 @@ def _shown(file: Stored, hidden: Hidden) -> Stored:
         return file
     size = hidden.sizes.get(file.name, file.size)
     return replace(file, name=name, hidden=spans, size=size)
+
+
+def _is_shut(name: str, refused: Iterable[Refused]) -> bool:
+    """Whether a file is there, and nobody can read it."""
+    return any(one.name == name and one.severity is Severity.ERROR for one in refused)
 
 
 def _refuse_unlisted(folder: Path, refused: Iterable[Refused]) -> None:
@@ -336,8 +341,8 @@ def _changed(path: Path, expected: str | None) -> str:
         return "not in the manifest; it was added after the run was completed"
     try:
         found = digest(path)
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
+    except OSError:
+        return ""  # it is told with the run that it cannot be read
     if found != expected:
         return f"changed after the run was completed; expected SHA-256 {expected}, got {found}"
     return ""

@@ -156,7 +156,7 @@ class SharedLook(Generic[T]):
     def _look_at_files(self, begin: int, end: int, seen: _Seen) -> None:
         for at, (path, known) in enumerate(self._files[begin:end], begin):
             try:
-                odd = not known.fits(os.lstat(path))
+                odd = not known.fits(path, os.lstat(path))
             except OSError:
                 odd = True
             # An empty folder is among the folders.

@@ -1,7 +1,8 @@
-"""A folder that this user may not read costs what is in it, and nothing else; it is told."""
+"""What this user may not read costs what it holds, and nothing else; it is told."""
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from kbsite.check.fixes import fix
 from kbsite.check.targets import Kind, target
 from kbsite.errors import MachineError
 from kbsite.model.finding import Severity
-from kbsite.store import rested
+from kbsite.store import files, rested
 from kbsite.store.settings import Settings
 from tests.cli.audit.calling import called
 from tests.conftest import MakeRun, MakeSettings
@@ -115,17 +116,91 @@ def test_a_problem_that_cannot_be_read_ends_nothing(settings: Settings, mode: st
     assert (settings.out / "runs" / "one" / "index.html").is_file()
 
 
-def test_a_file_of_a_run_that_cannot_be_read_is_told_with_what_to_do(
-    settings: Settings, make_run: MakeRun
+FILES = {
+    "audit.yaml": b"",
+    "check.log": b"PASS\n",
+    "files/a.py": b"x = 1\n",
+    "manifest.json": b"",
+    "metrics.json": b"",
+    "samples.jsonl": b'{"round": 1, "shape": "n=1", "ms": [1.5]}\n',
+    "snapshots/20260102T030405Z.py": b"y = 2\n",
+    "solution.py": b"def solve(x):\n    return x\n",
+    "transcript/stderr.log": b"odd\n",
+    "transcript/stdout.jsonl": b'{"type":"assistant","message":{"content":[]}}\n',
+}  # fmt: skip
+"""What a run may lack; what it then holds where a test's run has none of its own."""
+
+
+@pytest.fixture(name="whole")
+def _whole(settings: Settings, make_run: MakeRun) -> Path:
+    """A run of which every file is there, and one is quoted by its audit."""
+    quote = {"label": "The call.", "file": "solution.py", "lines": [1, 1], "text": "def solve(x):"}
+    given = {name: data for name, data in FILES.items() if data}
+    return make_run(settings.runs / "demo", run_id="three", files=given, audit={"quotes": [quote]})
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_cannot_be_read_costs_no_page_but_what_it_says(
+    settings: Settings, whole: Path, name: str
 ) -> None:
-    run = make_run(settings.runs / "demo", run_id="three", files={"files/a.py": b"x = 1\n"})
-    with shut(run / "files" / "a.py"):
+    with shut(whole / name):
         for _ in range(2):
-            told = [one for one in build(settings).findings if one.path.endswith("/a.py")]
-            assert [one.severity for one in told] == [Severity.ERROR]
-            assert told[0].message.startswith(f"not in the site: {DENIED}; let the user who")
-    assert build(settings).findings == ()
-    assert (settings.out / "runs" / "three" / "index.html").is_file()
+            found = [one for one in build(settings).findings if one.severity is Severity.ERROR]
+            assert [(one.path, one.message) for one in found] == [
+                (
+                    str(whole / name),
+                    f"not read: {DENIED}; let the user who builds read it (chmod u+r)",
+                )
+            ]
+            pages = [path.read_text() for path in settings.out.rglob("*.html")]
+            assert not [page for page in pages if "could not be made" in page]
+            assert not [page for page in pages if str(settings.runs) in page]
+        assert tree(settings.out) == from_nothing(settings)
+        checked = [one for one in check([], settings) if DENIED in one.message]
+        assert [(one.path, one.severity) for one in checked] == [
+            (str(whole / name), Severity.ERROR)
+        ]
+    assert not build(settings).findings
+    assert tree(settings.out) == from_nothing(settings)
+
+
+@pytest.mark.parametrize("many", [1, rested.MANY])
+def test_a_file_that_is_shut_later_costs_no_page_of_what_changes_then(
+    settings: Settings, whole: Path, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rested, "MANY", many)
+    assert not build(settings).findings
+    (whole / "check.log").write_text("PASS, again\n")
+    with shut(whole / "solution.py"):
+        ((where, _),) = [
+            (one.path, one.message) for one in build(settings).findings
+            if one.severity is Severity.ERROR
+        ]  # fmt: skip
+        assert where == str(whole / "solution.py")
+        page = (settings.out / "runs" / "three" / "index.html").read_text()
+        assert "PASS, again" in page
+    build(settings)
+    assert tree(settings.out) == from_nothing(settings)
+
+
+def test_a_file_that_fails_while_it_is_read_costs_its_run_s_page_and_tells_no_path(
+    settings: Settings, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = files.read_at_once
+
+    def failing(path: str, size: int) -> bytes:
+        if path == str(whole / "solution.py"):
+            raise OSError(errno.EIO, "Input/output error", path)
+        return read(path, size)
+
+    monkeypatch.setattr(files, "read_at_once", failing)
+    found = {one.path: one.message for one in build(settings).findings}
+
+    why = "the page cannot be made: OSError: Input/output error"
+    assert found["runs/three/index.html"] == why
+    assert "demo/index.html" not in found
+    for path in settings.out.rglob("*.html"):
+        assert str(settings.runs) not in path.read_text()
 
 
 @pytest.mark.parametrize("command", ["queue", "stats", "scan"])
