@@ -225,6 +225,20 @@ def test_a_key_of_a_hostile_name_stays_on_one_line(tmp_path: Path) -> None:
     assert (line, key) == (2, r"a\n\x1b")
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [("format", "1"), ("colour", "one of red, green or null"), ("facts", "keys and values")],
+)
+def test_halves_of_characters_are_no_value_where_they_may_name_files(
+    tmp_path: Path, key: str, expected: str
+) -> None:
+    told = {"format": 1, "title": "\ud800", key: "\ud800"}
+    with pytest.raises(InvalidFileError) as raised:
+        json_record(file(tmp_path, json.dumps(told)), Thing, any_text=True)
+    (error,) = raised.value.errors
+    assert (error.key, error.message) == (key, f"expected {expected}, got half of a character")
+
+
 def test_pairs_of_surrogates_are_text(tmp_path: Path) -> None:
     path = file(tmp_path, '{"format": 1, "title": "\\ud83d\\ude00"}')
     assert json_record(path, Thing).title == "😀"

@@ -107,7 +107,7 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
                 wrong.append((name, f"missing; expected {_expected(hint)}"))
             continue
         try:
-            values[name] = msgspec.convert(data[name], hint)
+            values[name] = _converted(data[name], hint)
         except msgspec.ValidationError as error:
             item = _explained_item(data[name], name, hint)
             wrong.append(item or _explained(error, name, hint))
@@ -121,6 +121,15 @@ def record(data: object, kind: type[T], path: Path, text: str) -> T:
             [InputError(what, path=path, line=line, key=key) for (key, what), line in places]
         )
     return kind(**values)
+
+
+def _converted(value: object, hint: Any) -> Any:
+    """`value` as its type; ValidationError where it is none."""
+    try:
+        return msgspec.convert(value, hint)
+    except UnicodeEncodeError as error:
+        # What names bytes of file names is no text that could be looked up.
+        raise msgspec.ValidationError("Expected text, got half of a character") from error
 
 
 @cache
@@ -172,7 +181,7 @@ def _explained_item(data: object, name: str, hint: Any) -> tuple[str, str] | Non
     if isinstance(data, dict) and _is_mapping(hint) and get_args(hint):
         for key, value in data.items():
             try:
-                msgspec.convert(value, get_args(hint)[-1])
+                _converted(value, get_args(hint)[-1])
             except msgspec.ValidationError as error:
                 return _explained(error, f"{name}.{key}", get_args(hint)[-1])
     return None
