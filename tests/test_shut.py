@@ -13,7 +13,7 @@ from kbsite.check.fixes import fix
 from kbsite.check.targets import Kind, target
 from kbsite.errors import MachineError
 from kbsite.model.finding import Severity
-from kbsite.store import files, rested
+from kbsite.store import at_once, files, rested
 from kbsite.store.settings import Settings
 from tests.cli.audit.calling import called
 from tests.conftest import MakeRun, MakeSettings
@@ -186,7 +186,7 @@ def test_a_file_that_is_shut_later_costs_no_page_of_what_changes_then(
 def test_a_file_that_fails_while_it_is_read_costs_its_run_s_page_and_tells_no_path(
     settings: Settings, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = files.read_at_once
+    read = at_once.read_at_once
 
     def failing(path: str, size: int) -> bytes:
         if path == str(whole / "solution.py"):

@@ -24,6 +24,7 @@ from kbsite.store.inputs import Input, changed, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
+from kbsite.store.steady import moment
 
 if TYPE_CHECKING:
     from kbsite.lookout import Tick
@@ -130,6 +131,7 @@ def _standings(
     settings: Settings, memory: Memory | None, *, fresh: bool
 ) -> tuple[Standing, Standing, bool, Rested]:
     """What stands, what is to stand, whether to go over it though it is the same, and folders."""
+    begun = moment()
     if memory and fresh:
         memory.hear(None)
     since = memory.since(settings.out, _places(settings)) if memory else None
@@ -144,7 +146,7 @@ def _standings(
         else inputs(places, before.inputs, heard, most=most)
     )  # fmt: skip
     again = memory is not None and memory.owes_a_look and heard is None
-    return before, structs.replace(now, inputs=held), again, folders
+    return before, structs.replace(now, inputs=held, begun=begun), again, folders
 
 
 def _meanwhile(

@@ -27,9 +27,10 @@ from kbsite.reading import MARKER, read_noticing
 from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of
 from kbsite.store import spares
-from kbsite.store.inputs import changes
-from kbsite.store.runs import StoredRun
+from kbsite.store.inputs import Input, changes
+from kbsite.store.runs import FLOORS, StoredRun, vanished
 from kbsite.store.settings import Settings
+from kbsite.store.steady import in_doubt
 from kbsite.store.writing import write_text
 from kbsite.unmet import unmet
 
@@ -95,7 +96,7 @@ def make(
         standing = structs.replace(
             now,
             marker=marker_of(out) or 0,
-            inputs=held,
+            inputs=_seen(settings, site, hiding, making, now.begun),
             pages=len(making.pages),
             findings=tuple(findings),
             unmet=(*unmet(site, settings), *unwanted(hiding.found)),
@@ -104,6 +105,20 @@ def make(
         runs.keep(stored.folder for stored in site.every_run)
         memory.remember(out, _record(making, standing.marker, seen), hiding.looked(settings))
         return output.work, standing, _rest(memory, standing, making)
+
+
+def _seen(
+    settings: Settings, site: Site, hiding: Hiding, making: PageMaking, since: int
+) -> dict[str, Input]:
+    """The files as this build saw them since a moment, for the next one."""
+    held, folders = making.prepared.inputs, hiding.folders or ()
+    read = {*hiding.anew, *making.read}
+    homes = {settings.runs / board.config.id for board in site.boards}
+    floors = (home / FLOORS for home in homes.union(folder.parent for folder in folders))
+    read.update(path for path in floors if str(path.absolute()) in held)
+    if settings.problems.is_dir():
+        read.add(settings.problems)
+    return in_doubt(held, read, vanished(held, settings.runs, folders), since)
 
 
 @contextmanager

@@ -75,6 +75,8 @@ class PageMaking(Struct, dict=True):
     of them then."""
     pages: dict[str, PageRecord] = field(default_factory=dict)
     raw: dict[str, Raw] = field(default_factory=dict)
+    read: set[Path] = field(default_factory=set)
+    """The folders of the runs of which something was read to make pages, or copied."""
     astray: bool = False
     """Whether somebody was killed who wrote files that nobody has counted."""
 
@@ -180,6 +182,7 @@ class PageMaking(Struct, dict=True):
             output.work.rendered += done.rendered
             told(task, done)
 
+        self.read.update(task.run.folder for task in tasks if task.run)
         weights = [self.prepared.weight(task) for task in tasks]
         engine.each(errand(self.prepared), tasks, weights, given)
 

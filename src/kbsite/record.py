@@ -118,7 +118,9 @@ class Memory(Struct):
     def looked(self, out: Path, places: list[Path], standing: Standing) -> None:
         """Know what stands now, since the build that looked has ended well."""
         self._out, self._places, self._standing = out, places, standing
-        self._heard, self._told, self.owes_a_look = set(), False, self.named
+        # Of what changed while it was read nobody else may tell in full.
+        self._heard = {path for path, one in standing.inputs.items() if one.is_in_doubt}
+        self._told, self.owes_a_look = False, self.named
 
     def recall(self, out: Path, standing: Standing, code: str) -> None:
         """Know what stands in `out`, and what of it was read by the code that is now at work."""

@@ -68,6 +68,8 @@ class Standing(Struct, frozen=True):
     """Digest of the settings."""
     marker: int = 0
     """When the site's marker was written, nanoseconds since 1970: another site has another."""
+    begun: int = 0
+    """When somebody began to look at the inputs, by the clock of `kbsite.store.steady`."""
     inputs: dict[str, Input] = field(default_factory=dict)
     pages: int = 0
     findings: tuple[Finding, ...] = ()

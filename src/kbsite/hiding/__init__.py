@@ -73,12 +73,15 @@ class Hiding(Struct, dict=True):
     """Who looks."""
     meanwhile: Callable[[], None] | None = None
     """What there is to do while others look."""
+    anew: list[Path] = field(default_factory=list)
+    """The folders of the runs that were looked at, since nobody knew what to hide of them."""
 
     def look(self, folders: Iterable[Path]) -> None:
         """Look at runs; MachineError where that could not be done."""
         anew = [folder for folder in folders if not self._is_known(folder)]
         if not anew:
             return
+        self.anew += anew
         listed = {folder: self.contents(folder) for folder in anew}
         files = {folder: held for folder, (held, _) in listed.items()}
         self.listed |= {str(folder): listed[folder] for folder in anew}
@@ -206,7 +209,7 @@ class Hiding(Struct, dict=True):
             return ""
         whole = hashlib.sha256(self._own.encode("utf-8", "surrogateescape"))
         for name, one in held.items():
-            whole.update(f"{one.digest}  {name}\0".encode("utf-8", "surrogateescape"))
+            whole.update(f"{one.holds}  {name}\0".encode("utf-8", "surrogateescape"))
         return whole.hexdigest()
 
     def _digest(self, file: Stored) -> str:

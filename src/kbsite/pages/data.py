@@ -100,7 +100,7 @@ def _bundle(stored: StoredRun, renderer: Renderer) -> Iterator[File]:  # noqa: A
 def _bundled(stored: StoredRun, inputs: Mapping[str, Input]) -> object:
     """What a bundle depends on: names and contents of its files, and what is hidden of them."""
     held = [(file, inputs.get(str(file.path.absolute()))) for file in stored.files]
-    return [(file.name, file.hidden, known.digest if known else "") for file, known in held]
+    return [(file.name, file.hidden, known.holds if known else "") for file, known in held]
 
 
 def _files(site: Site, renderer: Renderer) -> Iterator[File]:

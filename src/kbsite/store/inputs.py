@@ -39,17 +39,29 @@ class Input(Struct, frozen=True):
     """Its SHA-256, in hexadecimal."""
     hidden: str = ""
     """Digest of what is hidden of it on the site; empty where nothing is."""
+    again: str = ""
+    """What tells it from the same file as a build saw it that changed while it was read."""
+
+    @property
+    def holds(self) -> str:
+        """The same for two that hold the same, as far as anybody knows."""
+        return f"{self.digest}{self.again}"
 
     @property
     def says(self) -> str:
         """The same for two of which the site shows the same."""
-        return f"{self.digest}{self.hidden}"
+        return f"{self.holds}{self.hidden}"
 
     @property
     def unread(self) -> str:
         """Why it could not be read, as the system says; empty where it could, or is too large."""
         shut = self.changed == UNREAD and self.digest.startswith(_CANNOT)
         return self.digest.removeprefix(_CANNOT) if shut else ""
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it changed while a build read it, and nobody has looked at it since."""
+        return self.changed == UNREAD and bool(self.again)
 
     def is_shut(self, path: str) -> bool:
         """Whether it is a folder that could not be listed."""
@@ -244,7 +256,8 @@ def input_of(
         return None
     except OSError as error:
         return unread(error, status.st_size)
-    return Input(status.st_size, status.st_mtime_ns, digest)
+    again = known.again if known else ""
+    return Input(status.st_size, status.st_mtime_ns, digest, again=again)
 
 
 _CANNOT = "cannot be read: "
@@ -282,7 +295,7 @@ def changed(before: Mapping[str, Input], now: Mapping[str, Input]) -> list[str]:
     """The files that came, and those that hold something else than they did."""
     # Of many thousands most are the very same object: no line of Python is run for these.
     others = compress(now, map(is_not, now.values(), map(before.get, now)))
-    return [p for p in others if (old := before.get(p)) is None or old.digest != now[p].digest]
+    return [p for p in others if (old := before.get(p)) is None or old.holds != now[p].holds]
 
 
 def changes(before: Mapping[str, Input], now: Mapping[str, Input]) -> Changes:

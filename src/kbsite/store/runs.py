@@ -143,6 +143,17 @@ OWN = {RUN, MANIFEST, METRICS, AUDIT}
 """What a folder is a run's by."""
 
 
+def vanished(seen: Iterable[str], runs: Path, folders: Iterable[Path]) -> set[Path]:
+    """The folders below `runs` in which files of runs were `seen`, and that are none of `folders`.
+
+    Those within one of these are among them.
+    """
+    home, own = f"{runs.absolute()}/", tuple(f"/{name}" for name in OWN)
+    there = {path.rpartition("/")[0] for path in seen if path.endswith(own)}
+    others = there.difference(str(folder.absolute()) for folder in folders)
+    return {Path(path) for path in others if path.startswith(home)}
+
+
 def _names(folder: Path) -> dict[str, bool]:
     """What is in a folder, by name, with whether it is a folder itself and no link."""
     try:
