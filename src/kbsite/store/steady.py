@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -35,32 +36,43 @@ def in_doubt(
     the next build reads them anew, and tells what it makes of them from what was made before. Of a
     folder that was `lost`, seen and then not found, nothing was seen.
     """
-    away, moved = _moved_of(lost, since), _moved_of(read, since)
+    away, moved = ([place for place in some if _moved(place, since)] for some in (lost, read))
     if not away and not moved:
         return dict(inputs)
     mark = str(time.time_ns())
-    changed = partial(
+    doubt = partial(
         replace, changed=UNREAD, digest=f"changed while it was read: {mark}", again=mark
     )
-    held = {path: one for path, one in inputs.items() if not path.startswith(away)}
-    told = {path: changed(one) for path, one in held.items() if f"{path}/".startswith(moved)}
-    # What was not there when all was looked at has come for the next build.
-    new = {home for home in moved if not any(f"{path}/".startswith(home) for path in told)}
-    return held | told | {home: changed(Input(0, UNREAD, "")) for home in new}
+    held, paths = dict(inputs), sorted(inputs)
+    for place in moved:
+        at = str(place.absolute())
+        # What was not there when all was looked at has come for the next build.
+        for path in _within(at, paths) or [f"{at}/"]:
+            held[path] = doubt(inputs.get(path, _NOTHING))
+    for place in away:
+        for path in _within(str(place.absolute()), paths):
+            held.pop(path, None)
+    return held
 
 
-def _moved_of(places: Iterable[Path], since: int) -> tuple[str, ...]:
-    """Those places in which anything changed after a moment, with a slash behind each."""
-    return tuple(f"{place.absolute()}/" for place in places if _moved(str(place), since))
+_NOTHING = Input(0, UNREAD, "")
 
 
-def _moved(place: str, since: int) -> bool:
+def _within(place: str, paths: Sequence[str]) -> Sequence[str]:
+    """Those of some sorted paths that are a place, or below it."""
+    first, last = bisect_left(paths, f"{place}/"), bisect_left(paths, f"{place}0")
+    own = bisect_left(paths, place)
+    itself = [path for path in paths[own : own + 1] if path == place]
+    return [*itself, *paths[first:last]]
+
+
+def _moved(place: Path, since: int) -> bool:
     """Whether a file, or a folder with all in it, came, went or was changed after a moment.
 
     A file system that tells times in whole seconds hides what happens within one of them; on one
     of a machine whose clock is ahead, all that is new has moved for as long as that is.
     """
-    below = [place]
+    below = [str(place)]
     try:
         status = os.lstat(place)
         if status.st_ctime_ns > since or not stat.S_ISDIR(status.st_mode):
