@@ -110,25 +110,32 @@ def meanwhile(moment: str, way: Way, path: Path) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("many", [1, rested.MANY])
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("way", [other, missing, more])
 @pytest.mark.parametrize("place", PLACES)
 def test_what_changed_while_it_was_read_is_right_in_the_next_build(
-    settings: Settings,
-    place: str,
-    way: Way,
-    moment: str,
-    many: int,
-    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings, place: str, way: Way, moment: str
 ) -> None:
-    monkeypatch.setattr(rested, "MANY", many)
     with meanwhile(moment, way, settings.runs.parent / place):
         build(settings)
     assert build(settings).findings == ()
     assert tree(settings.out) == from_nothing(settings)
     again = build(settings)
     assert again.work.written == again.work.parsed == again.work.rendered == 0
+
+
+@pytest.mark.parametrize("way", [other, missing, more])
+@pytest.mark.parametrize("place", PLACES[:2])
+def test_it_is_so_where_nobody_reads_the_names_in_folders_that_rest(
+    settings: Settings, place: str, way: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rested, "MANY", 1)
+    build(settings)
+    (settings.runs / "demo" / "one" / "check.log").write_text("PASS, again\n")
+    with meanwhile("runs are read", way, settings.runs.parent / place):
+        build(settings)
+    assert build(settings).findings == ()
+    assert tree(settings.out) == from_nothing(settings)
 
 
 @pytest.mark.parametrize("way", [other, missing, more])
