@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kbsite.importers.hard_notes import AUDITORS, Note, read_notes
-from kbsite.importers.kernelbench_hard import audit_text
 from kbsite.model.audit import Audit, Quote, Verdict
+from kbsite.store.audits import audit_text
 from kbsite.store.records import yaml_record
 from tests.importers.published_board import ALPHA_1, BROKEN, NOTE
 
@@ -215,6 +215,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(summary=WORDS, label=WORDS, text=WORDS, implication=WORDS)
+@example(summary="0E0", label="1e3", text="~", implication="1e-9")
 def test_every_audit_reads_back_as_it_was(
     tmp_path: Path, summary: str, label: str, text: str, implication: str
 ) -> None:

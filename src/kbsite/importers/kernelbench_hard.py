@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import msgspec
-import yaml
-
 from kbsite.importers.hard_board import LEADERBOARD, Cell, Leaderboard, Row, read_leaderboard
 from kbsite.importers.hard_checks import board_oddities, note_oddities
 from kbsite.importers.hard_floors import read_floors
@@ -21,11 +18,11 @@ from kbsite.importers.hard_notes import Note, read_notes
 from kbsite.importers.hard_proofs import checked
 from kbsite.importers.report import Oddity, Report
 from kbsite.importers.run_ids import board_name, is_safe
-from kbsite.model.audit import Audit
 from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
+from kbsite.store.audits import audit_text
 from kbsite.store.folders import PARTIAL, filled, new_run_folder
 from kbsite.store.runs import AUDIT, FLOORS, MANIFEST, METRICS, RUN, complete
 from kbsite.store.writing import json_text, write_text
@@ -190,13 +187,6 @@ def _metrics(cell: Cell, note: Note | None) -> Metrics:
     forbidden = note.forbidden if note else None
     status = Status.FORBIDDEN if forbidden else Status.WRONG
     return replace(graded, status=status, detail=forbidden or NO_REASON)
-
-
-def audit_text(audit: Audit) -> str:
-    """audit.yaml, in the order of the record's fields and without those that say nothing."""
-    plain = msgspec.json.decode(msgspec.json.encode(audit))
-    said = {key: value for key, value in plain.items() if value not in (None, "", [])}
-    return yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _placed(out: Path, made: _Import, tally: _Tally) -> bool:
