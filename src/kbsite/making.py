@@ -96,7 +96,7 @@ def make(
         standing = structs.replace(
             now,
             marker=marker_of(out) or 0,
-            inputs=_seen(settings, site, hiding, making, now.begun),
+            inputs=_seen(settings, hiding, making, now.begun),
             pages=len(making.pages),
             findings=tuple(findings),
             unmet=(*unmet(site, settings), *unwanted(hiding.found)),
@@ -107,18 +107,14 @@ def make(
         return output.work, standing, _rest(memory, standing, making)
 
 
-def _seen(
-    settings: Settings, site: Site, hiding: Hiding, making: PageMaking, since: int
-) -> dict[str, Input]:
+def _seen(settings: Settings, hiding: Hiding, making: PageMaking, since: int) -> dict[str, Input]:
     """The files as this build saw them since a moment, for the next one."""
-    held, folders = making.prepared.inputs, hiding.folders or ()
+    held = making.prepared.inputs
     read = {*hiding.anew, *making.read}
-    homes = {settings.runs / board.config.id for board in site.boards}
-    floors = (home / FLOORS for home in homes.union(folder.parent for folder in folders))
-    read.update(path for path in floors if str(path.absolute()) in held)
+    read.update(Path(path) for path in held if path.endswith(f"/{FLOORS}"))
     if settings.problems.is_dir():
         read.add(settings.problems)
-    return in_doubt(held, read, vanished(held, settings.runs, folders), since)
+    return in_doubt(held, read, vanished(held, settings.runs, hiding.folders or ()), since)
 
 
 @contextmanager

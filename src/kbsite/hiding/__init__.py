@@ -106,10 +106,9 @@ class Hiding(Struct, dict=True):
         return within(self.most, contents(folder), self._unread)
 
     def _unread(self, file: Stored) -> str:
-        """Why a file cannot be read: as whoever read all files found, or now."""
+        """Why a file cannot be read: as whoever looked at all files found, else now."""
         held = self.inputs.get(_absolute(file.at))
-        # What is known by its size and time may have been shut since it was read.
-        return (held.unread if held else "") or unread(file)
+        return held.unread if held else unread(file)
 
     def _is_known(self, folder: Path) -> bool:
         """Whether it was told the last time what is hidden of a run; then that holds."""

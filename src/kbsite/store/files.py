@@ -159,8 +159,6 @@ def within(
     return kept, [*found[1], *refused]
 
 
-_UNREAD = "cannot be read: "
-
 READABLE = "let the user who builds read it (chmod u+r)"
 """What to do about a file that cannot be read."""
 
@@ -200,7 +198,7 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
         if stat.S_ISLNK(status.st_mode):
             return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})", _EXPECTED)
     except OSError as error:
-        return Refused(name, f"{_UNREAD}{error.strerror}", severity=Severity.ERROR)
+        return Refused(name, f"cannot be read: {error.strerror}", severity=Severity.ERROR)
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):
@@ -236,7 +234,7 @@ def _digest(file: Stored) -> str:
         with file.stream() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{_UNREAD}{error.strerror}", path=file.path) from error
+        raise InputError(f"cannot be read: {error.strerror}", path=file.path) from error
 
 
 class Covered(io.RawIOBase):

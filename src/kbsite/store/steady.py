@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from kbsite.store.inputs import GONE, UNREAD, Input
+from kbsite.store.inputs import GONE, UNREAD, Below, Input
 
 
 def moment() -> int:
@@ -43,27 +42,24 @@ def in_doubt(
     doubt = partial(
         replace, changed=UNREAD, digest=f"changed while it was read: {mark}", again=mark
     )
-    held, paths = dict(inputs), sorted(inputs)
+    held, below = dict(inputs), Below(inputs)
     for place in moved:
-        at = str(place.absolute())
         # What was not there when all was looked at has come for the next build.
-        for path in _within(at, paths) or [f"{at}/"]:
+        for path in _paths(place, inputs, below) or [f"{place.absolute()}/"]:
             held[path] = doubt(inputs.get(path, _NOTHING))
     for place in away:
-        for path in _within(str(place.absolute()), paths):
+        for path in _paths(place, inputs, below):
             held.pop(path, None)
     return held
 
 
+def _paths(place: Path, inputs: Mapping[str, Input], below: Below) -> list[str]:
+    """The files that are at or below a place."""
+    at = str(place.absolute())
+    return [at] if at in inputs else [f"{at}/{name}" for name in below.of(place)]
+
+
 _NOTHING = Input(0, UNREAD, "")
-
-
-def _within(place: str, paths: Sequence[str]) -> Sequence[str]:
-    """Those of some sorted paths that are a place, or below it."""
-    first, last = bisect_left(paths, f"{place}/"), bisect_left(paths, f"{place}0")
-    own = bisect_left(paths, place)
-    itself = [path for path in paths[own : own + 1] if path == place]
-    return [*itself, *paths[first:last]]
 
 
 def _moved(place: Path, since: int) -> bool:
