@@ -20,7 +20,8 @@ def serving(folder: Path) -> Iterator[str]:
     """The address at which a folder is served until the end of the block."""
     handler = functools.partial(_Quiet, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks for its end so often, in seconds, and not twice a second: each test waits for that.
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"
