@@ -109,9 +109,9 @@ def make(
 
 def _seen(settings: Settings, hiding: Hiding, making: PageMaking, since: int) -> dict[str, Input]:
     """The files as this build saw them since a moment, for the next one."""
-    held = making.prepared.inputs
+    held, floors = making.prepared.inputs, f"/{FLOORS}"
     read = {*hiding.anew, *making.read}
-    read.update(Path(path) for path in held if path.endswith(f"/{FLOORS}"))
+    read.update([Path(path) for path in held if path.endswith(floors)])
     if settings.problems.is_dir():
         read.add(settings.problems)
     return in_doubt(held, read, vanished(held, settings.runs, hiding.folders or ()), since)
