@@ -14,6 +14,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
   let back = null; // where the keyboard was before
 
   const isFirst = (pre) => !pre.previousElementSibling?.matches(".left-out");
+  const isWhole = (pre) => isFirst(pre) && !pre.nextElementSibling?.matches(".left-out");
   const textsIn = (element) => [...element.querySelectorAll("pre")].filter(
     (pre) => isFirst(pre) && pre.closest("[id]") === element);
   const lineCount = (text) => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
@@ -84,9 +85,13 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
   }
   guides.push(leadToFile, leadToText);
 
+  function told({ name, count }) {
+    return Number.isFinite(count) ? `${name}, ${count} line${count === 1 ? "" : "s"}` : name;
+  }
+
   function offer(held, text, low, high) {
     offered = held;
-    choice.replaceChildren(...held.map(({ name, count }) => new Option(`${name}, ${count} lines`)));
+    choice.replaceChildren(...held.map((one) => new Option(told(one))));
     choice.selectedIndex = Math.max(0, held.indexOf(text));
     [from.value, to.value] = [low, high];
     bar.hidden = false;
@@ -152,7 +157,8 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const skipped = await leftOut(pre).catch(() => null);
     if (!skipped) return;
     const low = skipped.lines + before.toString().split("\n").length;
-    const text = { ...textAt(skipped.head), count: Infinity };
+    // How many lines a text has that is not all here, nobody has counted.
+    const text = isWhole(pre) ? textAt(pre) : { ...textAt(skipped.head), count: Infinity };
     offer([text], text, low, low + lineCount(range.toString()) - 1);
   }
 

@@ -14,6 +14,7 @@ from tests.browser.long_session import (
     LONG_ROUND,
     PAUSED,
     ROUNDS,
+    WINDOWS_ROUND,
     line_of,
 )
 from tests.browser.waiting import address_holds, at_end, wait_until
@@ -133,9 +134,22 @@ def test_selected_lines_are_offered_as_a_link_counted_from_the_whole_text(open_r
     link = page.locator("#lines-link")
     page.evaluate(SELECT, [f"L{NEEDLE}", 0, "needle-00004", "needle-00006"])
     expect(link).to_have_text(f"#L{NEEDLE}:5-7")
+    expect(page.locator("#lines-text option")).to_have_text(f"L{NEEDLE}")
     page.evaluate(SELECT, [f"L{NEEDLE}", 1, "needle-03990", "needle-03999"])
 
     expect(link).to_have_text(f"#L{NEEDLE}:3991-4000")
+
+
+def test_selected_lines_of_a_whole_text_are_some_of_as_many_as_it_has(open_run: Open) -> None:
+    at = line_of(WINDOWS_ROUND) + 2
+    page = open_run(f"#L{at}")
+    expect(page.locator(".steps > li.here")).to_contain_text("of two lines")
+    page.evaluate(SELECT, [f"L{at}", 0, "result", "round"])
+    expect(page.locator("#lines-text option")).to_have_text(f"L{at}, 2 lines")
+    page.fill("#lines-to", "9")
+
+    expect(page.locator("#lines-link")).to_have_text(f"#L{at}:1-2")
+    marked(page, f"result of round {WINDOWS_ROUND}\nof two lines")
 
 
 def test_the_map_has_axes_that_the_address_keeps(open_run: Open) -> None:
