@@ -39,7 +39,7 @@ LOST: Sequence[Call] = (READ, ("run", "ls", "x"), ("run", "ls -la", "x"))
 """Never edits nor checks anything."""
 
 
-def session(calls: Sequence[Call], pause: int = 10) -> bytes:
+def session(calls: Sequence[Call], pause: float = 10) -> bytes:
     """The session log: call n, from 0, stands in line 2 n + 1, `pause` seconds after the last."""
     return "".join(f"{line}\n" for line in _lines(calls, pause)).encode()
 
@@ -49,7 +49,7 @@ def line_of(call: int) -> int:
     return 2 * call + 1
 
 
-def _lines(calls: Sequence[Call], pause: int) -> Iterator[str]:
+def _lines(calls: Sequence[Call], pause: float) -> Iterator[str]:
     for number, (kind, about, output) in enumerate(calls):
         usage = {"input_tokens": 100, "output_tokens": 10}
         message = {"id": f"m{number}", "model": "opus-x", "usage": usage}
@@ -67,7 +67,7 @@ def _use(number: int, kind: str, about: str) -> dict[str, object]:
     return {"type": "tool_use", "id": f"c{number}", "name": name, "input": given}
 
 
-def _row(second: int, kind: str, message: dict[str, object]) -> str:
+def _row(second: float, kind: str, message: dict[str, object]) -> str:
     at = (START + timedelta(seconds=second)).isoformat().replace("+00:00", "Z")
     return json.dumps(
         {"type": kind, "timestamp": at, "uuid": f"u{second}", "parentUuid": None,

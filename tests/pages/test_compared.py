@@ -76,6 +76,20 @@ def test_the_data_say_what_the_session_did(
     assert [amount for _, amount in held["curves"]["checks"]] == [1, 2]
 
 
+@pytest.mark.parametrize(("pause", "told"), [(2.4, "00:10"), (1.2, "00:05")])
+def test_a_moment_is_told_as_on_the_run_s_own_page(
+    pause: float, told: str, board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    """As a length of time it was rounded: the same step stood at two moments of one page."""
+    make_run(board)
+    run = make_run(board, transcript={LOG: session(STEADY, pause)})
+    page = built(board, make_settings) / "runs" / run.name
+    held = handed_over(page / "compare.js")
+
+    assert dict(held["facts"])["first correct"] == told
+    assert f"{told}</a>" in (page / "index.html").read_text()
+
+
 def test_runs_tell_the_same_facts_in_the_same_order(
     board: Path, make_run: MakeRun, make_settings: MakeSettings
 ) -> None:

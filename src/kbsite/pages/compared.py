@@ -149,7 +149,8 @@ def _seen(told: Trajectory | None) -> Iterator[tuple[str, str]]:
     correct = told.signs.correct if told else None
     yield "best score that the agent saw", facts.score(best.score) if best else "none"
     at = correct.elapsed if correct else None
-    yield "first correct", "not seen" if correct is None else facts.duration(at)
+    unknown = "not seen" if correct is None else "unknown"
+    yield "first correct", unknown if at is None else facts.elapsed(at)
 
 
 def _solution(stored: StoredRun) -> str | None:
