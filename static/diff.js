@@ -1,7 +1,8 @@
 // The lines in which two texts differ. For the pages that compare texts in the browser.
 //
 // lineDiff.changes(before, after): every line of both lists, in order, as { sign, text, old, now },
-//   with the sign " ", "-" or "+" and the line's numbers, from 1, in each list.
+//   with the sign " ", "-" or "+" and the line's numbers, from 1, in each list. A list that ends with
+//   an empty text is one whose last line ends.
 // lineDiff.hunks(changes, context): the same without lines far from a change; where some are left
 //   out stands { sign: "@", text }.
 // lineDiff.show(element, before, after, context): that as the children of an element, as the
@@ -60,7 +61,10 @@ const lineDiff = (() => {
     return same.reverse();
   }
 
-  function changes(before, after) {
+  function changes(one, other) {
+    // What stands behind the last line end of both is no line.
+    const isEnded = one.at(-1) === "" && other.at(-1) === "";
+    const [before, after] = isEnded ? [one.slice(0, -1), other.slice(0, -1)] : [one, other];
     const [start, end] = ends(before, after);
     const numbers = new Map();
     const known = (line) => numbers.get(line) ?? numbers.set(line, numbers.size).get(line);

@@ -137,7 +137,8 @@
     shown.replaceChildren();
     if (!after) told.textContent = `state ${now}: its text is not known`;
     else if (text) {
-      told.textContent = `state ${now}, ${after.length} lines`;
+      const count = after.length - Number(after.at(-1) === "");
+      told.textContent = `state ${now}, ${count} line${count === 1 ? "" : "s"}`;
       shown.textContent = after.join("\n");
     } else if (!earlier) told.textContent = `state ${then}: its text is not known`;
     else {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -59,7 +60,7 @@ def _start(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 def text(page: Page) -> str:
     """The whole text that is shown, once it is."""
     page.locator("#as-text").click()
-    expect(page.locator("#shown-told")).to_contain_text("lines")
+    expect(page.locator("#shown-told")).to_contain_text(re.compile("lines?$"))
     return str(page.locator("#shown").text_content())
 
 
@@ -229,6 +230,26 @@ def test_the_browser_finds_the_shortest_difference(
         assert [c["text"] for c in changes if c["sign"] != "+"] == before
         assert [c["text"] for c in changes if c["sign"] != "-"] == after
         assert sum(c["sign"] == " " for c in changes) == longest_common(before, after)
+
+
+def test_what_follows_the_last_line_end_is_no_line(
+    start: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    """A text of n lines was told to have n + 1, and its difference ended with an empty one."""
+    page = context_of(bypass_csp=True).new_page()
+    page.goto(f"{start}runs/many/snapshots.html#state-{MANY}")
+    count = len(text(page).splitlines())
+    expect(page.locator("#shown-told")).to_have_text(f"state {MANY}, {count} lines")
+    found = page.evaluate(
+        """[["a\\nb\\n", "a\\nc\\n"], ["a\\n", "a"], ["", "a\\n"]].map(([one, other]) =>
+          lineDiff.hunks(lineDiff.changes(one.split("\\n"), other.split("\\n"))).map(
+            ({ sign, text }) => sign + text))"""
+    )
+
+    assert found == [
+        ["@@@ -1,2 +1,2 @@", " a", "-b", "+c"], ["@@@ -1,2 +1 @@", " a", "-"],
+        ["@@@ -0,0 +1 @@", "+a"],
+    ]  # fmt: skip
 
 
 def longest_common(one: list[str], other: list[str]) -> int:
