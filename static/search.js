@@ -13,6 +13,7 @@
   const BEFORE = 8;
   const WORDS = 32;
   const LINE = /^(.*?)L(\d+)(?:-\d+)?$/;
+  const FILES = { "solution-": "solution.py", "reference-": "reference.py" };
   // As src/kbsite/search.py takes the words of code apart.
   const JOINT = /(?<=[\p{L}\p{N}_])(?=['-]*[^\p{L}\p{N}_\s'-])[^\p{L}\p{N}_\s]+(?=[\p{L}\p{N}_])/gu;
   const JOINER = "\u2060";
@@ -225,7 +226,7 @@
   function named(id) {
     const [, before, line] = id.match(LINE) ?? [];
     if (!line) return id.replace(/-title$/, "") || "the page";
-    return before ? `${before === "solution-" ? "solution.py" : "another file"}, line ${line}` : `line ${line}`;
+    return before ? `${FILES[before] ?? "another file"}, line ${line}` : `line ${line}`;
   }
 
   function looked() {

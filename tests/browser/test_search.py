@@ -346,6 +346,22 @@ def test_words_of_code_are_found_and_shown_as_they_stand(
     expect(hits.first).to_be_visible()
 
 
+def test_hits_on_boards_and_problems_are_called_by_where_they_stand(
+    found_at: str, page: Page
+) -> None:
+    """A board's figures were "clear", and a problem's results the last line of another file."""
+    page.goto(f"{found_at}runs/index.html")
+    page.fill("#query", "attempted")
+    board = page.locator('#texts-found > [data-at="demo/index.html"]')
+    problem = page.locator('#texts-found > [data-at="problems/softmax/index.html"]')
+    expect(board.locator(".hits a")).to_have_text(["the page", "grid", "legend"])
+    expect(problem.locator(".hits a")).to_have_text(["results-demo"])
+    page.fill("#query", "return x.softmax(-1)")
+    problem.get_by_role("link", name="reference.py, line 2").click()
+
+    address_ends(page, "/problems/softmax/index.html#reference-L2")
+
+
 def test_more_pages_of_hits_come_when_asked_for(found_at: str, page: Page) -> None:
     page.goto(f"{found_at}runs/index.html?q=softmax&board=demo")
     expect(page.locator("#texts-found > li")).to_have_count(10)

@@ -32,7 +32,7 @@ _NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.
 _UNQUOTED = "!'()*"
 """What encodeURIComponent leaves as it is, beside what `quote` does."""
 
-_NO_TEXT = "nav, svg, .drawn, .tools, .minimap, .steps > * > a, .alarms"
+_NO_TEXT = "nav, svg, .drawn, .asking, .switch, .tools, .minimap, .steps > * > a, .alarms"
 """What stands on pages to get around, or says of a run what its own text shows further down."""
 
 _BLOCK = re.compile(
