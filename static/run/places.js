@@ -4,6 +4,7 @@
 kbsite.places = (parts) => {
   const SETTLED = 700; // milliseconds that parts may still come in
   const GAP = 4; // pixels between the bars and what is gone to
+  const REACH = 12; // pixels beside a mark of a chart that still mean it: marks are thin lines
 
   const { steps, LINE, elementOf } = parts;
   const header = document.querySelector("header.top");
@@ -99,10 +100,22 @@ kbsite.places = (parts) => {
     return target;
   }
 
+  // The mark of a chart that is pointed at: else the nearest one beside it.
+  function markOf({ target, clientX: x, clientY: y }) {
+    const own = target.closest("[data-anchor]");
+    let [best, least] = [own, own ? 0 : REACH];
+    for (const mark of target.closest("#trajectory svg")?.querySelectorAll("[data-anchor]") ?? []) {
+      const { left, top, right, bottom } = mark.getBoundingClientRect();
+      const off = Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
+      if (off < least) [best, least] = [mark, off];
+    }
+    return best;
+  }
+
   function follow(event) {
     const link = event.target.closest("a")?.getAttribute("href") ?? "";
     const [page, place] = link.split("#");
-    const anchor = event.target.closest("[data-anchor]")?.dataset.anchor ?? place;
+    const anchor = markOf(event)?.dataset.anchor ?? place;
     if (!LINE.test(decodeURIComponent(anchor ?? ""))) return;
     if (page && !parts.all.some((part) => part.page === page)) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a window of its own

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 
+from tests.browser.waiting import address_ends
 from tests.browser.witness import Opened, Witness
 
 pytestmark = pytest.mark.browser
@@ -146,6 +147,25 @@ def test_the_chart_of_a_grade_is_read_on_a_phone_without_scrolling_and_others_sh
     wide = page.locator(".samples > .chart-frame")
 
     assert_scrolls_with_an_edge(wide)
+
+
+@pytest.mark.parametrize(
+    ("mark", "beside"), [(".chart-pass", 0), (".chart-dot.chart-fail", 0), (".chart-edit", 8)]
+)
+def test_a_finger_on_a_thin_mark_of_the_trajectory_or_beside_it_leads_to_its_step(
+    mark: str, beside: int, served: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    """What is drawn by a line alone was hit where the line is: not within a circle, nor a tick."""
+    page = context_of(viewport={"width": 390, "height": 800}, has_touch=True).new_page()
+    run = next(site.glob("runs/*_claude_scripted_kahan_softmax")).name
+    page.goto(f"{served}runs/{run}/index.html")
+    meant = page.locator(f"#trajectory {mark}").first
+    meant.scroll_into_view_if_needed()
+    box = meant.bounding_box()
+    assert box
+    page.touchscreen.tap(box["x"] + box["width"] / 2 + beside, box["y"] + box["height"] / 2)
+
+    address_ends(page, f"#{meant.get_attribute('data-anchor')}")
 
 
 def test_figures_of_all_runs_are_read_on_a_tablet_or_show_their_edge(
