@@ -118,6 +118,17 @@ def test_tokens_stand_with_the_step_that_ends_their_message() -> None:
     assert "<small>1,205 in, 30 out</small>" in shown(events)[0]
 
 
+def test_tokens_of_a_sub_agent_stand_apart_from_its_steps() -> None:
+    usage = Usage(input=5, output=30)
+    agent = call(1, tool="Task", tool_kind=ToolKind.AGENT, summary="look")
+    start = AgentStart(source=at(2), child="kid", call_id="c", title="Look")
+    said = [Message(source=at(n), role=Role.ASSISTANT, text="done", agent="kid") for n in (3, 4)]
+    told = TokenUse(source=at(5), usage=usage, scope=Scope.MESSAGE, agent="kid")
+    _, head, *_ = shown([agent, start, *said, told])
+
+    assert text(head).rstrip().endswith("Look kid · 2 steps 5 in, 30 out")
+
+
 def test_bookkeeping_rows_are_one_line_with_a_place_for_each() -> None:
     rows = [Trace(source=at(n), type=f"t<{n % 2}>", raw="{}") for n in (1, 2, 3)]
     (html,) = shown(rows)
@@ -134,7 +145,7 @@ def test_sub_agents_follow_the_call_that_started_them_one_level_deeper() -> None
 
     assert "class=agent " in first
     assert 'class="agent is-sub depth-1 opens"' in head
-    assert "<Look> kid · 1 steps" in text(head)
+    assert text(head).rstrip().endswith("<Look> kid · 1 step")
     assert 'class="message is-sub depth-1"' in inner
 
 

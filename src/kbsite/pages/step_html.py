@@ -87,8 +87,9 @@ def _opening(held: Item) -> str:
     agent = held.opens
     assert agent is not None
     title = texts.inner(agent.title) or "sub-agent"
-    told = f"{texts.inner(agent.id)} · {count(len(agent.steps))} steps"
-    return f"<b>agent</b> {title} <span class=dim>{told}</span>{_usage(agent.usage)}"
+    steps = "1 step" if len(agent.steps) == 1 else f"{count(len(agent.steps))} steps"
+    told = f"<span class=dim>{texts.inner(agent.id)} · {steps}</span>"
+    return f"<b>agent</b> {title} {told} {_usage(agent.usage)}".rstrip()
 
 
 def _rows(held: Item) -> str:
