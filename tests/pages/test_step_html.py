@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable
 
 import html5lib
@@ -14,6 +15,7 @@ from kbsite.model.event import (
     Edit,
     Event,
     Finish,
+    Image,
     Malformed,
     Message,
     Notice,
@@ -109,6 +111,17 @@ def test_a_result_without_output_says_so_at_its_own_line() -> None:
     (html,) = shown([call(3), ToolResult(source=at(4), call_id="c", output="", exit_code=0)])
 
     assert "<p class=dim id=L4>no output, <span class=tone-good>exit 0</span></p>" in html
+
+
+@pytest.mark.parametrize(("number", "told"), [(1, "1 image"), (2, "2 images")])
+def test_a_result_of_images_alone_is_not_said_to_be_none(number: int, told: str) -> None:
+    shot = Image(media_type="image/gif", data=b64encode(b"GIF89a" + bytes(9)).decode())
+    result = ToolResult(source=at(4), call_id="c", output="", images=(shot,) * number)
+    (html,) = shown([call(3), result])
+
+    assert f"<p class=dim id=L4>{told}</p>" in html
+    assert html.count("<img") == number
+    assert "no output" not in html
 
 
 def test_tokens_stand_with_the_step_that_ends_their_message() -> None:

@@ -155,7 +155,9 @@ def result(
 def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
     text, head = held.output, _head(held)
     if not text:
-        return f"<p class=dim{place}>no output{head}</p>"
+        number = len(held.images)
+        pictures = "1 image" if number == 1 else f"{count(number)} images"
+        return f"<p class=dim{place}>{pictures if number else 'no output'}{head}</p>"
     body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
     short = len(text) <= OPEN_CHARACTERS and text.count("\n") < OPEN_LINES
     unfolded = " open" if short else ""
