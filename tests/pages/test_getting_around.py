@@ -48,7 +48,7 @@ def item(step: Step, depth: int = 0, pause: float = 0.0) -> Item:
 
 
 def opening(anchor: str, title: str, depth: int) -> Item:
-    log = AgentLog(id=title, title=title, steps=(), usage=Usage())
+    log = AgentLog(id=anchor.removeprefix("agent-"), title=title, steps=(), usage=Usage())
     return Item(anchor=anchor, depth=depth, agent=title, opens=log)
 
 
@@ -111,6 +111,16 @@ def test_tools_and_agents_are_counted_for_all_and_for_each_part() -> None:
         InPart("2:1", "agent-L7:2 agent-L8:2", ""),
         InPart("", "agent-L8:1 agent-L7:1 main:1", "agent-L7 agent-L8"),
     )
+
+
+def test_agents_with_one_title_are_told_apart_by_their_ids() -> None:
+    part = Part(1, 1, [
+        item(said(1)), opening("agent-L7", "", 1), opening("agent-L8", "", 1),
+        opening("agent-L9", "look", 1),
+    ])  # fmt: skip
+    titles = [one.title for one in filters([part]).agents]
+
+    assert titles == ["main", "sub-agent L7", "sub-agent L8", "look"]
 
 
 def test_a_transcript_without_calls_has_no_tools() -> None:

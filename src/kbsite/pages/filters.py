@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -76,7 +76,7 @@ class Filters(Struct, frozen=True):
 def filters(parts: Sequence[Part]) -> Filters:
     """What the parts of a transcript can be narrowed by; a tool's key is its place from 1."""
     keys: dict[str, str] = {}
-    titles: dict[str, str] = {MAIN: MAIN}
+    named: dict[str, tuple[str, str]] = {MAIN: (MAIN, "")}
     tools: Counter[str] = Counter()
     agents: Counter[str] = Counter()
     inside: list[str] = []
@@ -86,7 +86,7 @@ def filters(parts: Sequence[Part]) -> Filters:
         own_tools: Counter[str] = Counter()
         own_agents: Counter[str] = Counter()
         for item in part.items:
-            own_agents[_agent(item, inside, titles)] += 1
+            own_agents[_agent(item, inside, named)] += 1
             if tool := _tool(item):
                 own_tools[keys.setdefault(tool, str(len(keys) + 1))] += 1
         tools += own_tools
@@ -94,17 +94,24 @@ def filters(parts: Sequence[Part]) -> Filters:
         held.append(InPart(_counts(own_tools), _counts(own_agents), before))
     return Filters(
         tuple(Named(key, tool, tools[key]) for tool, key in keys.items()),
-        tuple(Named(key, title, agents[key]) for key, title in titles.items()),
+        tuple(Named(key, title, agents[key]) for key, title in _apart(named)),
         tuple(held),
     )
 
 
-def _agent(item: Item, inside: list[str], titles: dict[str, str]) -> str:
-    """The agent of an item; keeps `inside` and `titles` up to date."""
+def _apart(named: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Each key with its title, and with the id of its agent where several have that title."""
+    shared = Counter(title for title, _ in named.values())
+    for key, (title, agent) in named.items():
+        yield key, f"{title} {agent}" if agent and shared[title] > 1 else title
+
+
+def _agent(item: Item, inside: list[str], named: dict[str, tuple[str, str]]) -> str:
+    """The agent of an item; keeps `inside` and `named`, titles and ids, up to date."""
     if item.opens is not None:
         del inside[max(0, item.depth - 1) :]
         inside.append(item.anchor)
-        titles.setdefault(item.anchor, item.opens.title or "sub-agent")
+        named.setdefault(item.anchor, (item.opens.title or "sub-agent", item.opens.id))
     del inside[item.depth :]
     return inside[-1] if inside else MAIN
 
