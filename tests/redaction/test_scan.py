@@ -341,7 +341,7 @@ def test_what_stands_instead_says_so_and_keeps_its_shape() -> None:
     assert hidden("cd /home/maria/x") == "cd /home/xxxxx/x"
 
 
-@pytest.mark.parametrize("between", ["\n", "\n+", "\n   12\t", "\r\n", "\n> "])
+@pytest.mark.parametrize("between", ["\n", "\n+", "\n   12\t", "\r\n", "\n> ", "^M$\n"])
 @pytest.mark.parametrize("deep", [0, 1, 2])
 def test_the_end_of_a_private_key_is_hidden_whose_beginning_was_left_out(
     between: str, deep: int

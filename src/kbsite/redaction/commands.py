@@ -42,7 +42,7 @@ _USER: Final = late(
     + rb"{4,200})"
 )  # fmt: skip
 _KEY_ALONE: Final = late(
-    rb"-(?:u|-user)(?:[ \t=]{1,2})(?:" + MARK + rb")?([A-Za-z0-9_-]{20,200}):(?=[\s\\\"'])"
+    rb"-(?:u|-user)(?:[ \t=]{1,2})(?:" + MARK + rb")?([A-Za-z0-9_.-]{20,200}):(?=[\s\\\"'])"
 )
 """A key that stands for a name, without a password."""
 _ASKS: Final = late(
@@ -52,9 +52,13 @@ _ASKS: Final = late(
 """A command that asks a server, up to a place in it, over lines that go on."""
 _LOGINS: Final = (b"wandb login", b"authtoken", b"set api-key", b"service install")
 _LOGIN: Final = late(
-    rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}){0,3}|authtoken|set api-key|service install)"
-    rb"[ ]{1,3}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
+    rb"(?:wandb login(?:[ ]-{1,2}[a-z-]{1,20}(?:[ =]https?://[^\s\\]{1,200})?){0,3}|authtoken"
+    rb"|set api-key|service install)[ ]{1,3}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
 )  # fmt: skip
+_ECHOED: Final = late(
+    rb"(?:echo|printf)[ ](?:-[neE]{1,3}[ ])?(?:" + MARK + rb")?(" + _WORD + rb"{8,200}?)(?:"
+    rb"\\{1,4}n)?(?:" + MARK + rb")?[ ]?\|[ ]?wandb login"
+)
 _SAID: Final = late(
     rb"[Pp]ass(?:word|phrase) is:?[ ]{1,2}[*]{0,2}(?:" + MARK + rb")?(" + _WORD + rb"{8,200})"
 )
@@ -87,9 +91,9 @@ COMMANDS: Final = (
          rb"-(?:u|U|user)[ \t=]+\\*[\"'`]?[A-Za-z0-9_.@+-]+\\*[\"'`]?:[^ \t\r\n]",
          pattern=_USER),
     Rule("flag", "secret on a command line",
-         b"(?:" + b"|".join(_LOGINS) + rb")[ \"'\\]",
+         b"(?:" + b"|".join(_LOGINS) + rb")[ \"'\\\r\n]",
          pattern=_LOGIN),
-    Rule("flag", "secret on a command line", rb"-(?:u|-user)[ =]\\*[\"'`]?[A-Za-z0-9_-]{20,}:",
+    Rule("flag", "secret on a command line", rb"-(?:u|-user)[ =]\\*[\"'`]?[A-Za-z0-9_.-]{20,}:",
          pattern=_KEY_ALONE),
     Rule("netrc", "password of a .netrc", rb"(?:[ \t\r\n]|\\{1,4}[nrt])password(?:[ \t]|\\{1,4}t)",
          pattern=_NETRC),
@@ -144,6 +148,7 @@ _LOOKS: Final[
     ((b"-u", b"-U"), "flag", _USER, _is_password),
     ((b"-u ", b"--user"), "flag", _KEY_ALONE, _is_password),
     (_LOGINS, "flag", _LOGIN, _is_password),
+    ((b"| wandb", b"|wandb"), "flag", _ECHOED, _is_password),
     ((b"word is", b"phrase is"), "flag", _SAID, is_password),
     ((b"assword ", b"assphrase "), "flag", _MENTIONED, is_made_up),
     ((b"login",), "netrc", _NETRC, _is_kept),

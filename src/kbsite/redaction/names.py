@@ -18,6 +18,7 @@ from kbsite.redaction.values import (
     is_password,
     is_placeholder,
     is_random,
+    is_text_in_base64,
     is_uuid,
 )  # fmt: skip
 
@@ -45,7 +46,7 @@ _CALLED: Final = rb"(?:Secret(?:Str)?)?\((?:\s|\\{1,4}n){0,16}"
 
 def _between(gap: bytes, colours: bytes = b"") -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
-    gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}n){0,16}"
+    gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}n){0,32}"
     assigned = (
         _MARK + rb"?\]?" + colours + gaps + rb"(?::=|=>|[:=]\*{0,2})" + colours + gaps + colours
         + b"(?:(?:" + _CALLED + b")?" + _OPEN + b")?" + colours
@@ -69,7 +70,7 @@ _NAMED: Final = late(
 _NAMED_GATE: Final = (
     rb"(?i:(?:" + _KINDS + rb")(?:" + _between(rb"[ \t]") + _VALUE + rb"{8}|"
     + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[))"
-).replace(_ESCAPES, rb"\\*")  # fmt: skip
+).replace(_ESCAPES, rb"\\*").replace(b"{0,32}", b"*")  # fmt: skip
 _SPACED_GATE: Final = (
     rb"_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)" + _SPACED + _OPEN + b"?" + _VALUE + b"{8}"
 )
@@ -80,13 +81,15 @@ _NAME: Final = late(rb"(?:(?i:api|access|auth|secret|private)[ ])?[A-Za-z0-9_.-]
 _STRONG: Final = late(
     rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"
-    rb"fernet|preshared)[_. -]?(?:key|token)|\A--|secret|passw|pwd|passphrase|credential"
+    rb"fernet|preshared|hmac|app|subscription|openai|azure|fal|together|mistral|vast|runpod)"
+    rb"[_. -]?(?:key|token)|(?:identity|registry|job)[_-]?token|\A--|secret|passw|pwd|passphrase"
+    rb"|credential"
 )
 _API: Final = late(
     rb"(?i)(?:api|access|auth|refresh|connection|http)[_-]?(?:key|token)|(?:client|secret)[_-]?"
     rb"(?:secret|key)"
 )
-_PUBLIC: Final = late(rb"(?i)pub|cache|trading|idempot")
+_PUBLIC: Final = late(rb"(?i)pub|cache|trading|idempot|(?:page|next)_?token")
 _VARIABLE: Final = late(rb"\A[A-Z0-9_]*(?:TOKEN|SECRET|_PAT)(?![A-Za-z0-9_])")
 """A name in capitals that says of its value that it is a secret."""
 _NAMED_KEY: Final = late(rb"\A[A-Z][A-Z0-9_]*_KEY(?![A-Za-z0-9_])")
@@ -105,18 +108,19 @@ _NEXT: Final = late(rb"&[A-Za-z_][A-Za-z0-9_.-]{0,40}=")
 """Where the next field of a form or an address begins."""
 _REST: Final = late(rb"[^\s\\\"'`<>]{0,200}+(?=\\{0,7}[\"'`])")
 _LOGIN: Final = late(
-    rb"(?:login\(\s{0,3}|username\\{0,7}\"\s?:\s?\\{0,7}\"[^\"\\]{1,64}\\{0,7}\",\s{0,8}\\{0,7}\")\Z"
+    rb"(?:login\(\s{0,3}|(?:username\\{0,7}\"\s?:\s?\\{0,7}\"[^\"\\]{1,64}|type\\{0,7}\"\s?:\s?\\{0,7}\"api)"
+    rb"\\{0,7}\",(?:\s|\\{1,4}n){0,12}\\{0,7}\")\Z"
 )
-"""What tells of a `key` that it is one to log in with, as W&B and Kaggle have it."""
+"""What tells of a `key` that it is one to log in with, as W&B, Kaggle and opencode have it."""
 _OF_JUPYTER: Final = late(rb"(?i)token=\Z")
 _BEARER: Final = late(
     rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
     rb"[\"'`]?(?:(?:bearer|basic|token|api-?key|key|ssws)\s{1,3}|(?=[A-Za-z0-9+/=_.~-]{24}))|"
-    + AFTER + rb"bearer\s{1,3})([A-Za-z0-9+/=_.~-]{12,})"
+    + AFTER + rb"bearer\s{1,3})([A-Za-z0-9+/=_.~-]{12,}(?::[0-9a-f]{32})?)"
 )  # fmt: skip
-_USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})@[A-Za-z0-9\[]")
+_USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})(?::(?:x-oauth-basic)?)?@[A-Za-z0-9\[]")
 _ADDRESS: Final = late(
-    rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,200})@[A-Za-z0-9\[]"
+    rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,500})@[A-Za-z0-9\[]"
 )
 _COOKIE: Final = late(
     b"(?i)" + AFTER + rb"(?:(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]|--cookie|-b)\s{0,3}"
@@ -137,7 +141,7 @@ _BLOCK: Final = late(
     rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: [0-9]{1,3}"
 )
 _TAIL: Final = late(rb"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
-_BREAK: Final = late(rb"(?:[\s>+|\"',]|\\{1,4}[nr\"]|[0-9]{1,6}(?:\t|\\{1,4}t)){1,24}")
+_BREAK: Final = late(rb"(?:[\s>+|\"',$]|\^M|\\{1,4}[nr\"]|[0-9]{1,6}(?:\t|\\{1,4}t)){1,24}")
 """What stands between two lines of a private key."""
 _BLOCK_END: Final = late(rb"-----END |Private-MAC")
 _LINE: Final = late(rb"[A-Za-z0-9+/=]{4,}")
@@ -162,7 +166,7 @@ NAMES: Final = (
         rb"(?i:cookie\\{0,7}[\"'`]?[ ]{0,3}:|(?:--cookie|-b) \\{0,7}[\"'`][A-Za-z0-9_.-]+=)",
         pattern=_COOKIE,
     ),
-    Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20,}@"),
+    Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20,}:?@"),
     *commands.COMMANDS,
     Rule("private-key", "private key", rb"Private-Lines: ", pattern=_BLOCK),
     Rule(
@@ -281,8 +285,12 @@ def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool)
         own = b"::" not in value
         return own and _is_password(name, digits, closed=closed, called=bool(one["after"]))
     if strong:
-        return len(value) >= 12 and is_random(value, 3.2)
-    return not public and _is_long(digits)
+        return _is_drawn(value) or is_text_in_base64(value)
+    return not public and (_is_long(digits) or _is_field(data, one, value))
+
+
+def _is_drawn(value: bytes) -> bool:
+    return len(value) >= 12 and is_random(value, 3.2)
 
 
 def _is_password_in_hex(name: bytes, value: bytes, *, closed: bool) -> bool:
@@ -322,6 +330,11 @@ def _is_key(data: bytes, one: re.Match[bytes], name: bytes, value: bytes, *, str
 def _in_address(data: bytes, one: re.Match[bytes]) -> bool:
     """Whether a name is that of a field of an address, and says that its value is a token."""
     return bool(_FIELD.search(data, max(0, one.start() - 24), one.start("value")))
+
+
+def _is_field(data: bytes, one: re.Match[bytes], value: bytes) -> bool:
+    """Whether a value is a token that an address has for a while, however short."""
+    return _is_drawn(value) and _in_address(data, one)
 
 
 def _logs_in(data: bytes, at: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from kbsite.late import late
-from kbsite.redaction.rules import AFTER, ALNUM, ANY, Rule, token
+from kbsite.redaction.rules import AFTER, ALNUM, ANY, NEAR, Rule, token
 
 _HEX: Final = rb"[0-9a-f]"
 _ENDS: Final = rb"(?![A-Za-z0-9_-])"
@@ -71,6 +71,8 @@ _BEGINNINGS: Final[tuple[tuple[str, str, tuple[bytes, ...], bytes], ...]] = (
     ("kaggle-token", "token of Kaggle", (b"KGAT_",), _HEX + b"{32}"),
     ("jina-key", "key of Jina", (b"jina_",), rb"[A-Za-z0-9_-]{50,}"),
     ("sonar-token", "token of Sonar", (b"sqp_", b"squ_", b"sqa_"), _HEX + b"{40}"),
+    ("context7-key", "key of Context7", (b"ctx7sk-",), rb"[0-9a-f-]{36}"),
+    ("amp-key", "key of Amp", (b"sgamp_user_",), rb"[A-Za-z0-9_]{40,}"),
     ("alibaba-key", "key of Alibaba Cloud", (b"LTAI5t",), ALNUM + b"{14,24}"),
     ("tencent-key", "key of Tencent Cloud", (b"AKID",), ALNUM + b"{32}"),
     ("dynatrace-token", "token of Dynatrace", (rb"dt0c01\.", rb"dt0s16\."),
@@ -92,6 +94,13 @@ _LIKE_WORDS: Final[tuple[tuple[str, str, bytes, bytes, bytes], ...]] = (
     ("bitbucket-token", "token of Bitbucket", b"ATBB", ALNUM + b"{32}", _ENDS),
     ("airtable-token", "token of Airtable", b"pat", ALNUM + rb"{14}\.", _HEX + b"{64}"),
     ("resend-key", "key of Resend", b"re_", ALNUM + b"{8}_" + ALNUM + b"{24}", _ENDS),
+    ("openai-token", "token of OpenAI", b"rt_", rb"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{20}", ANY + b"*"),
+    ("prime-key", "key of Prime Intellect", b"pit_", NEAR, ALNUM + b"{20,}" + _ENDS),
+    ("devin-key", "key of Devin", b"cog_", NEAR, ALNUM + b"{20,}" + _ENDS),
+    ("circleci-token", "token of CircleCI", b"CCIPAT_", NEAR, ALNUM + b"{8,}_" + _HEX + b"{40}"),
+    ("qianfan-key", "key of Qianfan", b"bce-v3/ALTAK-", NEAR, ALNUM + b"{4,12}/" + _HEX + b"{40}"),
+    ("apify-token", "token of Apify", b"apify_api_", NEAR, ALNUM + b"{20,}"),
+    ("eks-token", "token of EKS", rb"k8s-aws-v1\.", NEAR, ANY + b"{48,}"),
     ("crates-token", "token of crates.io", b"cio", ALNUM + b"{32}", _ENDS),
     ("firecrawl-key", "key of Firecrawl", b"fc-", _HEX + b"{32}", _ENDS),
     ("mailgun-key", "key of Mailgun", b"key-", _HEX + b"{32}", _ENDS),
@@ -127,9 +136,14 @@ SERVICES: Final = (
     ),
     Rule(
         "signed-address", "signed address of a store",
-        rb"(?:Signature|Security-Token)=[A-Za-z0-9%+/_~-]{12}", (b"Signature=", b"Security-Token="),
-        late(rb"[?&](?:X-Amz-|X-Goog-)?(?:Signature|Security-Token)=([A-Za-z0-9%+/_~.-]{20,2000}=*)"),
+        rb"(?:[Ss]ignature|Security-Token)=[A-Za-z0-9%+/_~-]{12}",
+        (b"ignature=", b"Security-Token="),
+        late(rb"[?&](?:X-Amz-|X-Goog-|q-)?(?:[Ss]ignature|Security-Token)=([A-Za-z0-9%+/_~.-]{20,2000}=*)"),
         varied=True, must_not_happen=False, told=2200,
+    ),
+    Rule(
+        "vscode-token", "token of VS Code in a browser", rb"[?&]tkn=[0-9a-f]", (b"tkn=",),
+        late(rb"[?&]tkn=([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"),
     ),
     Rule(
         "password-hash", "hash of a password",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from functools import lru_cache
@@ -17,6 +18,7 @@ _PLACEHOLDER = Automaton(
     ]
 )
 _HEX = re.compile(rb"(?:0x)?[0-9a-fA-F]+")
+_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _UUID = re.compile(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _WORDS = re.compile(rb"[A-Za-z]{2,}[0-9]{0,4}(?:[_./:-]+[A-Za-z]*[0-9]{0,4})*")
 _KINDS = bytes(
@@ -110,6 +112,14 @@ def is_random(value: bytes, least: float) -> bool:
 def is_key(value: bytes) -> bool:
     """Whether a value is a key that a machine drew, in whatever digits."""
     return is_random(value, 3.2) or is_key_in_hex(value)
+
+
+def is_text_in_base64(value: bytes) -> bool:
+    """Whether a value is a text in base64, as Kubernetes shows its secrets, and no place-holder."""
+    if len(value) < 24 or not _BASE64.fullmatch(value):
+        return False
+    held = base64.b64decode(value)
+    return held.isascii() and held.decode().isprintable() and not is_placeholder(held)
 
 
 def is_key_in_hex(value: bytes) -> bool:
