@@ -285,12 +285,17 @@ def _is_secret(data: bytes, one: re.Match[bytes], value: bytes, *, closed: bool)
         own = b"::" not in value
         return own and _is_password(name, digits, closed=closed, called=bool(one["after"]))
     if strong:
-        return _is_drawn(value) or is_text_in_base64(value)
+        return _is_drawn_or_text(value)
     return not public and (_is_long(digits) or _is_field(data, one, value))
 
 
 def _is_drawn(value: bytes) -> bool:
     return len(value) >= 12 and is_random(value, 3.2)
+
+
+def _is_drawn_or_text(value: bytes) -> bool:
+    """Whether a value that is told to be a key is one, as it is or in base64."""
+    return _is_drawn(value) or is_text_in_base64(value)
 
 
 def _is_password_in_hex(name: bytes, value: bytes, *, closed: bool) -> bool:
