@@ -204,8 +204,6 @@ KINDS: Mapping[str, Draw] = {
     "amp": lambda draw: (f"sgamp_user_01{_of(24, LOWER)(draw).upper()}_{_of(64, HEX)(draw)}", "{}"),
     "openai refresh": lambda draw: (f"rt_{_of(43)(draw)}.{_of(43)(draw)}", '{"refresh": "{}"}'),
     "prime": _token("pit_", 43),
-    "circleci": lambda draw: (f"CCIPAT_{_of(22)(draw)}_{_of(40, HEX)(draw)}", "{}"),
-    "eks": _token("k8s-aws-v1.", 120),
     "of VS Code": lambda draw: (_uuid(draw), "http://0.0.0.0:8000?tkn={}"),
     "kept by opencode": lambda draw: (
         _of(64, HEX)(draw),

@@ -85,8 +85,25 @@ def _hex(text: str, draw: random.Random) -> str:
     return f"0000 {(b'it is ' + text.encode() + b'.').hex()}"
 
 
+def _hex_of_code(text: str, draw: random.Random) -> str:
+    row = f"printf '{''.join(f'{chr(92)}x{ord(one):02x}' for one in text)}\\n'"
+    return draw.choice([row, json.dumps(row), json.dumps(json.dumps(row))])
+
+
+def _octal_of_code(text: str, draw: random.Random) -> str:
+    row = f"printf '{''.join(f'{chr(92)}{ord(one):03o}' for one in text)}\\n'"
+    return draw.choice([row, json.dumps(row)])
+
+
+def _html(text: str, draw: random.Random) -> str:
+    kind = draw.choice(["&#{};", "&#x{:x};"])
+    return json.dumps(f"<b>{''.join(kind.format(ord(one)) for one in text)}</b>")
+
+
 @pytest.mark.parametrize("kind", sorted(BEGIN_WITH_LETTERS))
-@pytest.mark.parametrize("write", [_json_twice, _base64, _hex, percent])
+@pytest.mark.parametrize(
+    "write", [_json_twice, _base64, _hex, percent, _hex_of_code, _octal_of_code, _html]
+)
 def test_a_token_is_hidden_in_other_writing(
     kind: str, write: Callable[[str, random.Random], str]
 ) -> None:
@@ -130,7 +147,10 @@ CLEAN = [
     "password is required; the token is invalid; USER=postgres USER=$USER; 12:34:56:789 done",
     "total 12\n-rw-r--r-- 1 root root 5 Jan 1 12:00 a\ndrwxr-xr-x 2 postgres staff 4 Jan 1 b",
     '{"Action":"pass","Test":"TestA1b2C3d4E5f6"} localhost:5432:5432 a.py:12:5:error:E501',
+    "rt_kernel_v2a8.some_long_function_name_v3b9 app_key=key_of_App2 ?page_token=CAoQAA2Bq7Vd2mK9",
     "uses GH_TOKEN --submit-everything, awk '{print $1$2}', $2b$12$ is bcrypt, as-is, key-value",
+    "".join(rf"\x{one:02x}" for one in random.Random(2).randbytes(9000)),
+    r"C:\101\102 [\x20-\x7e] \303\251 &#39;a&#39; &#x27;&#x27; \033[1m \x41\x42\x43",
     "data:image/png;base64," + base64.b64encode(random.Random(1).randbytes(9000)).decode(),
 ]
 

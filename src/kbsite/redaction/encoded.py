@@ -23,6 +23,11 @@ JSON_GATE: Final = (
     rb"\\u00(?:[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9AaDd]|2[27Dd]|5[Ff]|40)|\\/(?:home|Users)\\/|:\\/\\/"
     rb"|[A-Za-z0-9]\\/[A-Za-z0-9]"
 )
+CODE_GATE: Final = (
+    rb"\\x[2-7][0-9A-Fa-f]\\+x[2-7]|\\(?:0[4-7]|1[0-7])[0-7]\\+[01][0-7]"
+    rb"|&#(?:x[2-7][0-9A-Fa-f]|1[0-2][0-9]|[3-9][0-9]);&#"
+)
+"""Two letters as `printf` and strings of code may have them, or as HTML may: one says nothing."""
 _COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB])\["
 COLOUR_GATE: Final = (
     rb"[_-]" + _COLOUR + rb"[0-9;]*[mK]|\[0?m(?:" + _COLOUR + rb"K)?[_-][A-Za-z0-9]{8}"
@@ -34,7 +39,12 @@ _JSON_MATCH: Final = 6
 _URL_MATCH: Final = 4
 """Bytes of a match that tells an escape; one that goes on is a token behind it."""
 
-_ESCAPE: Final = re.compile(rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|/)")
+_ESCAPE: Final = re.compile(
+    rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|/|x([2-7][0-9A-Fa-f])|([01][0-7]{2}))"
+    rb"|&#(?:x([2-7][0-9A-Fa-f])|(1[0-2][0-9]|[3-9][0-9]));"
+)
+_BASES: Final = (0, 16, 16, 8, 16, 10)
+"""What each of its groups counts in."""
 _COLOURED: Final = re.compile(rb"(?:" + _COLOUR + rb"[0-9;]{0,16}[mK]){1,4}([\x21-\x7e])")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _PATTERNS: Final = {Form.JSON: _ESCAPE, Form.URL: _PERCENT, Form.COLOUR: _COLOURED}
@@ -88,11 +98,19 @@ def escape(text: bytes) -> Form | None:
     if text[:1] in b"_-[" and text[1:2] in b"\x1b\\0m":
         return Form.COLOUR
     is_json = (text[:2] == b"\\u" and len(text) == _JSON_MATCH) or b"\\/" in text
-    return Form.JSON if is_json else None
+    return Form.JSON if is_json or is_code(text) else None
+
+
+def is_code(text: bytes) -> bool:
+    """Whether a match of the automaton is of two letters that code has as numbers."""
+    return text[:2] in (b"\\x", b"\\0", b"\\1", b"&#")
 
 
 def unescaped(data: bytes, start: int, end: int, form: Form) -> View:
-    """A stretch with the escapes of JSON, however often they are escaped, or of URLs resolved."""
+    """A stretch with the escapes of JSON, however often they are escaped, or of URLs resolved.
+
+    With those of JSON go the numbers that code and HTML have for letters.
+    """
     before = data[max(0, start - 64) : start]
     start -= len(before) - len(before.rstrip(b"\\%"))
     pattern = _PATTERNS[form]
@@ -101,17 +119,18 @@ def unescaped(data: bytes, start: int, end: int, form: Form) -> View:
         first, last = one.span()
         held += data[at:first]
         escapes.append((len(held), first, last))
-        held.append(_byte(one[1], form))
+        held.append(_byte(one, form))
         at = last
     held += data[at:end]
     return View(form, bytes(held), start, end, tuple(escapes))
 
 
-def _byte(text: bytes, form: Form) -> int:
+def _byte(one: re.Match[bytes], form: Form) -> int:
     """The byte that an escape stands for; behind colours it is itself."""
     if form is Form.COLOUR:
-        return text[0]
-    return int(text, 16) if text else ord("/")
+        return int(one[1][0])
+    group = one.lastindex
+    return int(one[group], _BASES[group]) if group else ord("/")
 
 
 def fragments(literal: bytes) -> Iterator[tuple[bytes, Form, int]]:

@@ -81,7 +81,7 @@ _NAME: Final = late(rb"(?:(?i:api|access|auth|secret|private)[ ])?[A-Za-z0-9_.-]
 _STRONG: Final = late(
     rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"
-    rb"fernet|preshared|hmac|app|subscription|openai|azure|fal|together|mistral|vast|runpod)"
+    rb"fernet|preshared|hmac|app|subscription|openai|azure|fal|together|vast)"
     rb"[_. -]?(?:key|token)|(?:identity|registry|job)[_-]?token|\A--|secret|passw|pwd|passphrase"
     rb"|credential"
 )
@@ -339,7 +339,7 @@ def _in_address(data: bytes, one: re.Match[bytes]) -> bool:
 
 def _is_field(data: bytes, one: re.Match[bytes], value: bytes) -> bool:
     """Whether a value is a token that an address has for a while, however short."""
-    return _is_drawn(value) and _in_address(data, one)
+    return _in_address(data, one) and _is_drawn(value)
 
 
 def _logs_in(data: bytes, at: int) -> bool:

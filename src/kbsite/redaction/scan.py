@@ -12,7 +12,7 @@ from kbsite.model.redaction import Form, Span
 from kbsite.redaction import clients, dumps, library, names, owners, packed, personal, pieces, said
 from kbsite.redaction.crowded import AGAIN, Effort, Look, Past, bounded, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
-from kbsite.redaction.encoded import GROUP, View, decoded, escape, unescaped
+from kbsite.redaction.encoded import GROUP, View, decoded, escape, is_code, unescaped
 from kbsite.redaction.gates import ALL_TOKENS, RULES, fragment, gate, needed
 from kbsite.redaction.known import Known
 from kbsite.redaction.over import LEAST, over_lines
@@ -385,5 +385,9 @@ class _Pass(Struct):
 def _is_passed(text: bytes) -> bool:
     """Whether a match of the automaton is one of many that are passed over at once."""
     return (
-        personal.is_address(text) or dumps.tells(text) or owners.is_row(text) or pieces.tells(text)
+        personal.is_address(text)
+        or dumps.tells(text)
+        or owners.is_row(text)
+        or pieces.tells(text)
+        or is_code(text)
     )

@@ -94,13 +94,7 @@ _LIKE_WORDS: Final[tuple[tuple[str, str, bytes, bytes, bytes], ...]] = (
     ("bitbucket-token", "token of Bitbucket", b"ATBB", ALNUM + b"{32}", _ENDS),
     ("airtable-token", "token of Airtable", b"pat", ALNUM + rb"{14}\.", _HEX + b"{64}"),
     ("resend-key", "key of Resend", b"re_", ALNUM + b"{8}_" + ALNUM + b"{24}", _ENDS),
-    ("openai-token", "token of OpenAI", b"rt_", rb"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{20}", ANY + b"*"),
     ("prime-key", "key of Prime Intellect", b"pit_", NEAR, ALNUM + b"{20,}" + _ENDS),
-    ("devin-key", "key of Devin", b"cog_", NEAR, ALNUM + b"{20,}" + _ENDS),
-    ("circleci-token", "token of CircleCI", b"CCIPAT_", NEAR, ALNUM + b"{8,}_" + _HEX + b"{40}"),
-    ("qianfan-key", "key of Qianfan", b"bce-v3/ALTAK-", NEAR, ALNUM + b"{4,12}/" + _HEX + b"{40}"),
-    ("apify-token", "token of Apify", b"apify_api_", NEAR, ALNUM + b"{20,}"),
-    ("eks-token", "token of EKS", rb"k8s-aws-v1\.", NEAR, ANY + b"{48,}"),
     ("crates-token", "token of crates.io", b"cio", ALNUM + b"{32}", _ENDS),
     ("firecrawl-key", "key of Firecrawl", b"fc-", _HEX + b"{32}", _ENDS),
     ("mailgun-key", "key of Mailgun", b"key-", _HEX + b"{32}", _ENDS),
@@ -114,6 +108,10 @@ SERVICES: Final = (
       for start in starts),
     *(token(name, what, start, near + rest, varied=True, gate=start + near)
       for name, what, start, near, rest in _LIKE_WORDS),
+    Rule(
+        "openai-token", "token of OpenAI", rb"[\"'=]rt_" + NEAR, (b"rt_",),
+        late(AFTER + rb"(rt_[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,})"), varied=True,
+    ),
     Rule(
         "terraform-token", "token of Terraform", rb"\.atlasv1\.", (b".atlasv1.",),
         late(AFTER + rb"([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,})"),
