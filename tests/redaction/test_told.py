@@ -23,6 +23,8 @@ NAMED = [
     'wandb.login("{}")', 'hub.login(\n    token="{}",\n)', '{"Authorization": "{}"}',
     "https://a.example.org/v1?token={}&b=1", "Your API key is {}.", "the API key `{}` of the user",
     "my wandb key is {}", "Incorrect API key provided: {}.", "the access token {} is valid",
+    "WANDB_API_KEY is {}", "`WANDB_API_KEY` is `{}`.", "MY_API_KEY -> {}", "wandb key: {}",
+    "I found an API key in .env: `{}`",
 ]  # fmt: skip
 """What tells a key that a machine drew, in whatever digits."""
 
@@ -136,6 +138,8 @@ def test_ssh_tells_who_somebody_is() -> None:
 HONEST = [
     "the token embeddings_of_the_model_v2 and the key `attention_mask_for_decoding`",
     f"key is {HEX}", f"the token {HEX} of the cache", f"commit key {HEX}", f"the key is {UUID}",
+    "MY_API_KEY is needed_by_the_client_v2; MAX_TOKEN is 2048; an API key in conf: `see_a_b.yaml`",
+    f"CACHE_KEY is {HEX}, JOB_ID={HEX} job_key={HEX} map_key={HEX}",
     "API key is required; the access token expired; token is invalid, password is wrong",
     f'{{"cache_key": "{UUID}", "idempotency_key": "{UUID}", "page_token": "{HEX}"}}',
     f"PROMPT_CACHE_KEY={HEX}\nSORT_KEY={HEX}", "PAD_TOKEN=<pad> EOS_TOKEN=</s> MAX_TOKEN=2048",

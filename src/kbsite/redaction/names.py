@@ -77,7 +77,7 @@ _SPACED_GATE: Final = (
 _NAMED_GATES: Final = (_NAMED_GATE, _SPACED_GATE)
 _NAMED_AT: Final = Automaton(_NAMED_GATES)
 _ENTITY: Final = late(rb"&(?:[lg]t|quot|amp|#x?[0-9A-Fa-f]{2})\Z")
-_NAME: Final = late(rb"(?:(?i:api|access|auth|secret|private)[ ])?[A-Za-z0-9_.-]*\Z")
+_NAME: Final = late(rb"(?:(?i:api|access|auth|secret|private|wandb)[ ])?[A-Za-z0-9_.-]*\Z")
 _STRONG: Final = late(
     rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"

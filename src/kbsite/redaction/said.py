@@ -14,7 +14,7 @@ from kbsite.late import late
 from kbsite.redaction.rules import MARK
 from kbsite.redaction.values import is_key, is_made_up, is_random
 
-_OPEN: Final = rb"(?:is:? |provided: )?[*]{0,2}(?:" + MARK + b")?"
+_OPEN: Final = rb"(?:is:? |provided: |(?:in|from) [^\s:]{1,60}: )?[*]{0,2}(?:" + MARK + b")?"
 _KEY: Final = late(_OPEN + rb"([A-Za-z0-9_.~+/=-]{20,200})")
 _TOKEN: Final = late(_OPEN + rb"([A-Za-z0-9]{24,200})(?![A-Za-z0-9_/.-][A-Za-z0-9])")
 _PASSWORD: Final = late(_OPEN + rb"([^\s\\\"'`]{8,64})")
@@ -28,6 +28,12 @@ _CALLED: Final = tuple(
     b"%b %b " % (one, kind) for one in _OWNERS for kind in (b"key", b"Key", b"token")
 )
 _TOLD: Final = (b"key is ", b"token is ", b"the token ", b"with token ", b"my token ", b"token `")
+_VARIABLES: Final = tuple(
+    kind + mark + says
+    for kind in (b"_API_KEY", b"_TOKEN")
+    for mark, says in ((b"", b" is "), (b"`", b" is "), (b"", b" -> "), (b"", b" \xe2\x86\x92 "))
+)
+"""Variables of the environment, as a sentence has them."""
 _MADE_UP: Final = (b" pw: ", b"\npw: ", b"npw: ", b" pass: ", b"\npass: ", b"npass: ")
 
 
@@ -37,7 +43,7 @@ def _is_token(value: bytes) -> bool:
 
 _LOOKS: Final[dict[bytes, tuple[re.Pattern[bytes], Callable[[bytes], bool]]]] = {
     **dict.fromkeys(_TOLD, (_TOKEN, _is_token)),
-    **dict.fromkeys(_CALLED, (_KEY, is_key)),
+    **dict.fromkeys((*_CALLED, *_VARIABLES), (_KEY, is_key)),
     **dict.fromkeys(_MADE_UP, (_PASSWORD, is_made_up)),
 }  # fmt: skip
 
