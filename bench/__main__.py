@@ -12,6 +12,7 @@ from typing import Any
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns
 from kbsite.errors import KbsiteError
+from kbsite.streams import open_closed
 
 
 class Plain:
@@ -84,6 +85,7 @@ def _add_option(made: argparse.ArgumentParser, one: Option) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; the exit code. An error that a person can mend is told in one message."""
+    open_closed()
     given = vars(parser().parse_args(words))
     name = given.pop("command")
     command = next(one for one in COMMANDS if one.name == name)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import sys
 
+from kbsite.streams import open_closed
+
 
 def main() -> None:
     """Run the command line."""
     # All that is loaded stays: to look for cycles in it, again and again, takes as long as a tenth
     # of it. The command that is asked for has them looked for again.
     gc.disable()
+    open_closed()
     try:
         from kbsite.cli import main as run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,25 @@ def test_ctrl_c_before_the_command_line_is_there_is_no_traceback() -> None:
     )
 
     assert (done.returncode, done.stderr) == (1, "Aborted!\n")
+
+
+def test_streams_that_are_closed_stop_no_command_and_take_no_file(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path)
+    make_run(tmp_path / "runs" / "demo", run_id="one")
+    (tmp_path / "runs" / "demo" / "one" / "manifest.json").unlink()
+    kbsite = f"{shlex.quote(sys.executable)} -m kbsite"
+    commands = f"{kbsite} build 0<&- 1>&- 2>&-", f"{kbsite} audit show --no-pager one 1>&-"
+    asked = "; ".join(f"{one}; echo $?" for one in commands)
+    done = subprocess.run(
+        ["sh", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+
+    # What is told is another matter: that it is no traceback shows in the exit codes.
+    assert done.stdout.split() == ["11", "0"]
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert not (tmp_path / ".site.build.lock").read_bytes()
 
 
 def test_help_imports_nothing_heavy() -> None:
