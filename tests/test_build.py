@@ -240,6 +240,16 @@ def test_a_site_is_never_made_within_the_folder_of_its_runs(
     assert list(settings.runs.iterdir()) == [settings.runs / "demo"]
 
 
+def test_a_site_is_never_made_within_the_folder_of_the_problems(
+    tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    """The next build would take it for a problem, and find no problem.yaml in it."""
+    settings = make_settings(tmp_path)
+
+    with pytest.raises(UsageError, match="within the folder of the problems"):
+        build(override(settings, None, None, settings.problems / "site"))
+
+
 @pytest.mark.parametrize(
     ("out", "why"), [("/", "take the place of"), ("kbsite.yaml", "a file; expected a folder")]
 )

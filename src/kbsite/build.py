@@ -71,7 +71,7 @@ def build(
     jobs = settings.config.jobs
     # A site is the same whoever builds it.
     settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
-    _refuse_within_runs(settings)
+    _refuse_within_input(settings)
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
@@ -191,11 +191,12 @@ def _load_while(under_way: Callable[[], bool]) -> None:
         import_module(name)
 
 
-def _refuse_within_runs(settings: Settings) -> None:
-    """Raise UsageError where the next build would take the site for runs."""
-    if settings.out.resolve().is_relative_to(settings.runs.resolve()):
-        message = f"within the folder of the runs, {settings.runs}; choose --out outside it"
-        raise UsageError(f"{settings.out}: {message}")
+def _refuse_within_input(settings: Settings) -> None:
+    """Raise UsageError where the next build would take the site for a run, or for a problem."""
+    for what, folder in (("runs", settings.runs), ("problems", settings.problems)):
+        if settings.out.resolve().is_relative_to(folder.resolve()):
+            message = f"within the folder of the {what}, {folder}; choose --out outside it"
+            raise UsageError(f"{settings.out}: {message}")
 
 
 def _refuse_foreign(out: Path) -> None:

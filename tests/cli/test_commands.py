@@ -197,6 +197,29 @@ def test_a_disk_that_is_full_is_told_and_what_no_system_does_is_traced(
         assert capsys.readouterr().err == "kbsite: /there: Refused\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "hf", "s3://bench/data"),
+        ("import", "transcript", "s.jsonl", "--out", "s3://bench/runs/mine"),
+        ("import", "harbor", ".", "--out", "file:///srv/runs/mine"),
+    ],
+)
+def test_a_url_where_only_a_folder_can_be_makes_no_folder_called_like_it(
+    tmp_path: Path, make_settings: MakeSettings, words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    make_settings(tmp_path)
+    (tmp_path / "s.jsonl").write_bytes(STREAM)
+    before = set(tmp_path.iterdir())
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(kbsite, words)
+
+    assert done.exit_code == 2
+    assert "is a URL; expected a folder of this machine" in done.stderr
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_build_finds_kbsite_yaml_in_a_parent(tmp_path: Path, make_settings: MakeSettings) -> None:
     make_settings(tmp_path)
     deep = tmp_path / "runs" / "demo"
@@ -385,11 +408,12 @@ def test_a_lone_transcript_becomes_a_run_that_the_site_shows(tmp_path: Path) -> 
 def test_an_imported_run_with_its_problem_and_solution_is_on_the_board(
     tmp_path: Path, make_settings: MakeSettings
 ) -> None:
-    make_settings(tmp_path)
+    make_settings(tmp_path, budget_seconds=2700)
     (tmp_path / "session.jsonl").write_bytes(STREAM)
     (tmp_path / "kernel.py").write_text("def solve(x): return x\n")
     command = ("import", "transcript", "session.jsonl", "--out", "runs/demo", "--problems")
-    said = ("problems", "--solution", "kernel.py", "--hardware", "cpu", "--problem")
+    said = ("problems", "--solution", "kernel.py", "--hardware", "cpu",
+            "--budget-seconds", "2700", "--problem")  # fmt: skip
     lost = run(*command, *said, "sotfmax", cwd=tmp_path)
     made = run(*command, *said, "softmax", cwd=tmp_path)
     checked = run("check", cwd=tmp_path)

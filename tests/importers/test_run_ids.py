@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kbsite.errors import UsageError
 from kbsite.importers.run_ids import board_name, free_run_id, is_safe, slug
+from tests.conftest import MakeRun
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -98,6 +99,14 @@ def test_a_board_is_named_like_its_folder(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert board_name(Path()) == "here"
+
+
+@pytest.mark.parametrize("within", ["", "deeper/still"])
+def test_no_run_is_put_into_a_run(tmp_path: Path, make_run: MakeRun, within: str) -> None:
+    """Its manifest would not list what came into it, and it could not be graded any more."""
+    make_run(tmp_path / "demo", run_id="one")
+    with pytest.raises(UsageError, match="demo/one is a run; name the folder of a board"):
+        board_name(tmp_path / "demo" / "one" / within)
 
 
 @pytest.mark.parametrize("name", ["a b", ".hidden", "../x", "Mine", "x" * 201])

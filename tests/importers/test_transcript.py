@@ -114,9 +114,10 @@ def test_what_is_asked_for_wins(tmp_path: Path) -> None:
 
 def test_what_stands_beside_a_transcript_is_taken_down(tmp_path: Path) -> None:
     left = written(tmp_path / "work" / "kernel.py", b"def solve(): ...\n")
-    beside = Beside(solution=left, problem_hash="c0ffee", hardware="cpu")
+    beside = Beside(solution=left, problem_hash="c0ffee", hardware="cpu", budget_seconds=90)
     run = imported(written(tmp_path / "log.jsonl"), beside=beside)
     assert (run.run.problem_hash, run.run.hardware) == ("c0ffee", "cpu")
+    assert run.run.budget_seconds == 90
     assert run.run.notes == (WITH_SOLUTION,)
     assert (run.folder / "solution.py").read_bytes() == left.read_bytes()
     assert manifest_findings(run) == []
@@ -265,6 +266,16 @@ def test_files_of_different_clis_are_refused(tmp_path: Path) -> None:
 def test_a_harness_without_parser_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="known are toy, twin"):
         imported(written(tmp_path / "log.jsonl"), harness="other")
+
+
+@pytest.mark.parametrize("harness", ["kimi", "kimi-code"])
+def test_a_program_whose_name_others_share_can_be_named(tmp_path: Path, harness: str) -> None:
+    captured = Path(__file__).parents[1] / "harnesses/captures/kimi/kimi-code-quick"
+    (wire,) = captured.rglob("agents/main/wire.jsonl")
+    with pytest.MonkeyPatch.context() as real:
+        real.setattr(harnesses, "ALL", [harnesses.BY_ID["kimi"]])
+        log = written(tmp_path / "wire.jsonl", wire.read_bytes())
+        assert imported(log, harness=harness).run.harness == harness
 
 
 def test_the_wrong_harness_recognises_nothing(tmp_path: Path) -> None:

@@ -156,6 +156,13 @@ def test_a_port_that_is_taken_is_told_with_what_to_do(tmp_path: Path) -> None:
         run_apart(Serving(tmp_path, port=server.address[1]).serve(Told(ready=lambda _: None)))
 
 
+@pytest.mark.parametrize("port", ["65536", "-1"])
+def test_a_port_that_no_system_has_is_wrong_use(port: str) -> None:
+    done = CliRunner().invoke(serve.serve, ["--port", port])
+
+    assert (done.exit_code, "0<=x<=65535" in done.stderr) == (2, True)
+
+
 def test_who_is_let_in_from_elsewhere_may_use_any_name(tmp_path: Path) -> None:
     with running(tmp_path, host="0.0.0.0") as server:
         assert server.get("/", Host="my-machine.example").status == 404

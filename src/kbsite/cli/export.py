@@ -22,7 +22,7 @@ def export() -> None:
 
 
 @export.command()
-@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("out", metavar="DIR", type=FOLDER)
 @config_option
 @click.option("--runs", type=FOLDER, help="Folder of the runs.")
 def hf(out: Path, config: Path | None, runs: Path | None) -> None:

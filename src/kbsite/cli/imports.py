@@ -37,15 +37,23 @@ def imports() -> None:
 )
 @click.option("--solution", type=FILE, help="The solution.py that the session left.")
 @click.option("--hardware", metavar="ID", help="What it was made on, as boards name it.")
+@click.option(
+    "--budget-seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="The time that it had, as boards tell it.",
+)
 def transcript(  # noqa: PLR0913 - each option is an argument
     files: tuple[Path, ...], out: Path, harness: str | None, model: str | None, problem: str,
     problems: Path | None, solution: Path | None, hardware: str | None,
+    budget_seconds: float | None,
 ) -> None:  # fmt: skip
     """Make a run directory of the transcript FILES of one session: a log and those of sub-agents.
 
     The format is told from the content. The run is ungraded; its page says what is known of it.
     With --solution it can be graded. A board of a problem that lies in problems/ takes it only
-    with --problems, and one of some hardware only with --hardware: what nobody says is not guessed.
+    with --problems, one of some hardware only with --hardware, and one with a budget only with
+    --budget-seconds: what nobody says is not guessed.
 
     \b
     Example:
@@ -55,7 +63,8 @@ def transcript(  # noqa: PLR0913 - each option is an argument
     """
     from kbsite.importers.transcript import Beside, import_transcripts
 
-    beside = Beside(solution, _hash(problems, problem) if problems else None, hardware)
+    version = _hash(problems, problem) if problems else None
+    beside = Beside(solution, version, hardware, budget_seconds)
     folder = import_transcripts(
         files, out, harness=harness, model=model, problem=problem, beside=beside
     )

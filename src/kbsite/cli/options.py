@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,20 @@ from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.settings import Settings, config_path, read_settings
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
+
+class Folder(click.Path):
+    """A folder of this machine: a URL would be taken for a folder that is called `s3:`."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # whatever click's own has
+        """The path; BadParameter for a URL."""
+        if "://" in str(value):
+            self.fail(f"{value} is a URL; expected a folder of this machine", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = Folder(file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 config_option = click.option(

@@ -27,7 +27,13 @@ PORT = 8417
 @click.option("--out", type=FOLDER, help="Folder of the site.")
 @click.option("--watch", is_flag=True, help="Build it, and again whenever something changes.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=PORT, show_default=True, help="Port; 0 for any that is free.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port; 0 for any that is free.",
+)
 def serve(  # noqa: PLR0913 - each option is an argument
     config: Path | None,
     runs: Path | None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from kbsite.errors import UsageError
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.folders import PARTIAL
+from kbsite.store.runs import MANIFEST, RUN
 
 NO_STAMP = "00000000_000000"
 """Where nothing tells when a run started."""
@@ -49,9 +50,13 @@ def free_run_id(
 def board_name(out: Path, board: str | None = None) -> str:
     """The board that runs below `out` belong to: the one asked for, or named like the folder.
 
-    UsageError where no kbsite.yaml could name it.
+    UsageError where no kbsite.yaml could name it, and within a run, which is whole as it is.
     """
-    name = board or out.resolve().name
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        if (folder / MANIFEST).exists() and (folder / RUN).exists():
+            raise UsageError(f"{out}: {folder} is a run; name the folder of a board, as runs/mine")
+    name = board or place.name
     if not is_slug(name):
         cure = f"call the folder {slug(name)}, say"
         raise UsageError(f"{name!r} is no id of a board: {SLUG_RULE}; {cure}")

@@ -50,6 +50,8 @@ class Beside:
     """The version of the problem that it worked on."""
     hardware: str | None = None
     """What it was made on."""
+    budget_seconds: float | None = None
+    """The time that it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
         model=model,
         effort=(shown.session.effort if shown.session else "") or None,
         hardware=beside.hardware,
-        budget_seconds=None,
+        budget_seconds=beside.budget_seconds,
         started=shown.first,
         ended=shown.last,
         seconds=told_seconds(shown),
@@ -207,9 +209,13 @@ def _whole(files: Sequence[Path]) -> list[Path]:
 
 def _modules(harness: str | None) -> list[HarnessModule]:
     """All CLIs, or the one asked for."""
-    found = [one for one in harnesses.ALL if harness in (None, one.HARNESS.id)]
+    if harness is None:
+        return harnesses.ALL
+    if harness in harnesses.APART:
+        return [harnesses.BY_ID[harness]]
+    found = [one for one in harnesses.ALL if one.HARNESS.id == harness]
     if not found:
-        known = ", ".join(one.HARNESS.id for one in harnesses.ALL)
+        known = ", ".join((*(one.HARNESS.id for one in harnesses.ALL), *harnesses.APART))
         raise UsageError(f"no transcripts of {harness!r} can be read; known are {known}")
     return found
 
