@@ -401,7 +401,7 @@ def test_a_deck_may_name_a_problem_that_only_runs_know(
     assert {key for *_, key in found(settings.path)} == {"problem"}
 
 
-@pytest.mark.parametrize("out", [".", "runs", "runs/site", "problems", ".."])
+@pytest.mark.parametrize("out", [".", "runs", "runs/site", "problems", "problems/site", ".."])
 def test_a_site_is_not_written_over_what_it_is_made_from(
     tmp_path: Path, make_settings: MakeSettings, out: str
 ) -> None:

@@ -152,6 +152,20 @@ def test_what_is_covered_on_the_site_is_covered_here(settings: Settings, tmp_pat
     assert len(text) == (first.folder / "solution.py").stat().st_size
 
 
+@pytest.mark.parametrize("folder", ["runs", "problems", "site"])
+def test_a_dataset_is_no_part_of_what_it_is_made_of_and_none_of_a_site(
+    settings: Settings, folder: str
+) -> None:
+    """The next build of a site throws away what it did not make."""
+    out = settings.path.parent / folder / "dataset"
+    with pytest.raises(UsageError, match=f"within the folder of the {folder}"):
+        CliRunner().invoke(
+            kbsite, ["export", "hf", str(out), "--config", str(settings.path)],
+            catch_exceptions=False,
+        )  # fmt: skip
+    assert not out.exists()
+
+
 def test_the_same_runs_make_the_same_files_and_replace_them(
     settings: Settings, tmp_path: Path
 ) -> None:

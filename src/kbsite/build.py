@@ -193,7 +193,7 @@ def _load_while(under_way: Callable[[], bool]) -> None:
 
 def _refuse_within_input(settings: Settings) -> None:
     """Raise UsageError where the next build would take the site for a run, or for a problem."""
-    for what, folder in (("runs", settings.runs), ("problems", settings.problems)):
+    for what, folder in settings.input_folders.items():
         if settings.out.resolve().is_relative_to(folder.resolve()):
             message = f"within the folder of the {what}, {folder}; choose --out outside it"
             raise UsageError(f"{settings.out}: {message}")

@@ -89,8 +89,9 @@ def _out_remarks(remarks: Remarks, settings: Settings) -> None:
             remarks.error("out", f"the site would be written over {source}")
     if out.exists() and not out.is_dir():
         remarks.error("out", f"{out} is a file; expected a folder, or a place for one")
-    if out.is_relative_to(settings.runs.resolve()):
-        remarks.error("out", f"within {settings.runs}: the site would be taken for runs")
+    for what, folder in settings.input_folders.items():
+        if out.is_relative_to(folder.resolve()):
+            remarks.error("out", f"within {folder}: the site would be taken for {what}")
 
 
 def _title_remarks(remarks: Remarks, boards: Sequence[BoardConfig]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -42,6 +43,7 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     from kbsite.reading import read
 
     chosen = override(settings(config, runs), runs, None, None)
+    _refuse_within(out, {**chosen.input_folders, "site": chosen.out})
     site = read(chosen, hiding=hiding_of(chosen, {}))
     for finding in site.findings:
         tell(finding)
@@ -50,3 +52,13 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     click.echo(out)
     if any(finding.severity is Severity.ERROR for finding in site.findings):
         sys.exit(1)
+
+
+def _refuse_within(out: Path, folders: Mapping[str, Path]) -> None:
+    """Raise UsageError where a dataset would be taken for a run, or go with the next build."""
+    from kbsite.errors import UsageError
+
+    for what, folder in folders.items():
+        if out.resolve().is_relative_to(folder.resolve()):
+            message = f"within the folder of the {what}, {folder}; name one outside it"
+            raise UsageError(f"{out}: {message}")

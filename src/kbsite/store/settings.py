@@ -48,6 +48,11 @@ class Settings(Struct, frozen=True):
     out_at: Location | None = None
     """The bucket that the site is published to; `out` is where it is built then."""
 
+    @property
+    def input_folders(self) -> dict[str, Path]:
+        """Folders in which all that lies is taken for what they hold, by what that is."""
+        return {"runs": self.runs, "problems": self.problems}
+
     def most_bytes(self, path: str) -> int:
         """How many bytes the file at a path may have that a build reads.
 
