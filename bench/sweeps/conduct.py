@@ -13,6 +13,7 @@ from types import FrameType
 
 from bench.providers import Provider, load_providers
 from bench.running.form import Places
+from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, Driver, Wish
 from bench.sweeps.executors import executor
 from bench.sweeps.ledger import Ledger
@@ -158,8 +159,10 @@ def ask_to_stop(work: Work, *, at_once: bool) -> str:
         if driver_of(ledger) is not None:
             ledger.tell(WISH, wish.value)
             return f"told its driver to {wish.value}; {len(running)} under way"
+        # The ledger tells what a driver that died knew: some may have ended with it, or since.
+        left = sum(claimed(work.board, one.cell) for one in running)
         if not at_once:
-            return f"nobody drives it; {len(running)} under way, which `--now` ends"
+            return f"nobody drives it; {left} under way, which `--now` ends"
         for one in running:
             end(work.tries / one.id, signal.SIGTERM)
-        return f"nobody drives it; ended {len(running)} that an earlier driver had left"
+        return f"nobody drives it; ended {left} that an earlier driver had left"

@@ -298,6 +298,8 @@ def test_what_a_dead_driver_left_goes_on_and_can_be_ended(long: Work, start: Sta
     assert "1 under way, which `--now` ends" in conduct.ask_to_stop(long, at_once=False)
     assert conduct.ask_to_stop(long, at_once=True).startswith("nobody drives it; ended 1")
     until(lambda: not at_work(long.tries / left))
+    assert conduct.ask_to_stop(long, at_once=False).startswith("nobody drives it; 0 under way")
+    assert conduct.ask_to_stop(long, at_once=True).startswith("nobody drives it; ended 0")
     with opened(long) as ledger:
         assert driver_of(ledger) is None
 
