@@ -176,7 +176,8 @@ SWEEP = Command(
         "says what to do, and starts nothing; --without-missing starts the others, and leaves its "
         "cells open.\n\n"
         "Exit codes: 0 all cells are done, 1 some are not, 2 wrong use, 3 the machine failed, or a "
-        "contender cannot start."
+        "contender cannot start. `plan`, `status` and `stop` end with 0 however far the sweep is: "
+        "scripts ask `status --json`. A file that is wrong is 1."
     ),
     examples=("sweep plan night.yaml", "sweep run night.yaml", "sweep stop night.yaml --now"),
     arguments=(Argument(name="action", choices=ACTIONS), Argument(name="sweep", kind=Path)),
