@@ -168,6 +168,23 @@ def test_what_somebody_took_from_the_site_or_put_in_its_place_is_made_again(
     assert tree(build(settings).out) == held
 
 
+def test_what_somebody_put_into_the_site_goes_with_the_next_build_and_stays_away(
+    settings: Settings,
+) -> None:
+    """It stood in the spare then, and so in the site again after one build more."""
+    site = build(settings).out
+    deep = next(site.glob("runs/*_b_*/raw"))
+    for path in (site / "_headers", site / "private" / "keys.txt", deep / "notes.txt"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("Not ours.")
+    (deep / "empty").mkdir()
+    for round_ in range(3):
+        note(settings, f"Read, {round_}.")
+        assert tree(build(settings).out) == from_nothing(settings)
+        assert not (deep / "empty").exists()
+        assert tree(spare_path(site)) == tree(site)
+
+
 def test_a_build_that_fails_leaves_nobody_behind(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

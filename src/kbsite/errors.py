@@ -52,8 +52,22 @@ class MachineError(KbsiteError):
     exit_code = 3
 
 
+def _is_lost() -> bool:
+    """Whether the folder that this process stands in has been deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def of_machine(error: OSError) -> MachineError | None:
     """What a person is told where a system refuses to read or write; None for other errors."""
+    if error.errno == errno.ENOENT and _is_lost():
+        return MachineError(
+            "the folder that this was started in is gone, as a site is that was built anew; enter "
+            'it again: cd "$PWD"'
+        )
     if error.errno not in _OF_MACHINE:
         return None
     place = f"{error.filename}: " if error.filename else ""

@@ -220,6 +220,21 @@ def test_a_url_where_only_a_folder_can_be_makes_no_folder_called_like_it(
     assert set(tmp_path.iterdir()) == before
 
 
+def test_whoever_stands_in_a_folder_that_is_gone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["kbsite", "check"])
+    (tmp_path / "site").mkdir()
+    monkeypatch.chdir(tmp_path / "site")
+    (tmp_path / "site").rmdir()
+    with pytest.raises(SystemExit) as raised:
+        main()
+
+    assert raised.value.code == 3
+    assert "the folder that this was started in is gone" in capsys.readouterr().err
+
+
 def test_build_finds_kbsite_yaml_in_a_parent(tmp_path: Path, make_settings: MakeSettings) -> None:
     make_settings(tmp_path)
     deep = tmp_path / "runs" / "demo"

@@ -126,6 +126,8 @@ def lay_aside(
     """
     try:
         folder.mkdir(exist_ok=True)
+        if held:
+            _drop_strangers(folder, held.files)
         earlier = held or _found(folder, files)
         new = fresh & files if held else (fresh & files) | (files - earlier.files)
         drop(folder, earlier.gone)
@@ -151,6 +153,41 @@ def lay_aside(
 def _found(folder: Path, files: Files) -> Earlier:
     there = files_below(folder)
     return Earlier(there, there - files)
+
+
+def _drop_strangers(folder: Path, files: Files) -> None:
+    """Take away what somebody has put into a site: it would be there again with the next build.
+
+    A folder is read only where a name came or went since the site was made, by the time that nobody
+    can set; that of the site itself changes with its own name.
+    """
+    made = os.lstat(folder / MARKER).st_mtime_ns
+    folders = {path.rpartition("/")[0] for path in files}
+    above = folders
+    while above := {path.rpartition("/")[0] for path in above} - folders:
+        folders |= above
+    for inside in ["", *_changed(folder, folders - {""}, made)]:
+        for at in (folder / inside).iterdir():
+            path = f"{inside}/{at.name}" if inside else at.name
+            if path not in files and path not in folders:
+                remove(at)
+
+
+def _changed(folder: Path, inside: Iterable[str], since: int) -> list[str]:
+    """The folders of a folder, of those that are named, in which names came or went."""
+    home = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    found = []
+    try:
+        for path in inside:
+            try:
+                status = os.stat(path, dir_fd=home, follow_symlinks=False)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            if status.st_ctime_ns >= since and stat.S_ISDIR(status.st_mode):
+                found.append(path)
+    finally:
+        os.close(home)
+    return found
 
 
 def drop(folder: Path, paths: Iterable[str]) -> None:
