@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.commands import COMMANDS, SUMMARY, Argument, Command, Option, Told
 from bench.lines import Lines, columns
-from kbsite.errors import KbsiteError
+from kbsite.errors import KbsiteError, of_machine
 from kbsite.streams import open_closed
 
 
@@ -95,6 +95,12 @@ def main(words: Sequence[str] | None = None) -> int:
     except KbsiteError as error:
         front.say(f"bench: {error}")
         return error.exit_code
+    except OSError as error:
+        machine = of_machine(error)
+        if machine is None:
+            raise
+        front.say(f"bench: {machine}")
+        return machine.exit_code
 
 
 if __name__ == "__main__":

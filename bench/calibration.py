@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.anchors import Anchors, calibrate, read_anchors, silent, write_anchors
 from bench.devices import Device
+from bench.results import make_ready
 from kbsite.errors import InputError
 
 KEPT = timedelta(days=30)
@@ -45,8 +46,8 @@ def anchors_here(device: Device, path: Path | None = None, told: Told = silent) 
 
 def measure(device: Device, place: Path, told: Told = silent) -> Anchors:
     """The anchors of a device, measured now and written into a file."""
+    make_ready(place.parent)
     anchors = calibrate(device, told)
-    place.parent.mkdir(parents=True, exist_ok=True)
     write_anchors(place, anchors)
     return anchors
 

@@ -17,7 +17,7 @@ from bench.problems import BASELINES, PROBLEM, GradedProblem, read_problem
 from bench.progress import Told
 from bench.records import read_yaml
 from bench.report import lines
-from bench.results import Given, alarms, given, store, with_alarms, write_grade
+from bench.results import Given, alarms, given, make_ready, store, with_alarms, write_grade
 from bench.sandbox import best, named
 from bench.sandbox.box import Limits, Sandbox
 from kbsite.errors import MachineError, UsageError
@@ -204,6 +204,8 @@ def grade_path(
         raise UsageError(f"{path} does not say which problem it solves; name it with --problem")
     problem = find_problem(name, choice.problems)
     _refuse_other(solution, problem)
+    if out is not None:
+        make_ready(out)
     how = setting(choice, problem, told)
     made = grade(Solution(solution.files), problem, how, told)
     made = with_alarms(made, alarms(solution, problem.folder, problem.hash, hardware_named(how)))

@@ -25,7 +25,7 @@ from bench.sealed import (
     seal,
     write_whole,
 )
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.grade import Metrics
 from kbsite.model.problem_files import counts
 from kbsite.regular import read_regular
@@ -172,6 +172,19 @@ def store(run: Path, grade: Grade, log: str) -> Path | None:
         write_whole(run / name, data)
     seal(run)
     return earlier
+
+
+def make_ready(folder: Path) -> None:
+    """Make a folder that is written into later; UsageError or MachineError where that cannot be.
+
+    Whoever measures for minutes hears of it before, not after.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"{folder}: a file stands there, or above; name a folder") from error
+    except OSError as error:
+        raise MachineError(f"{folder}: cannot be made: {error.strerror}") from error
 
 
 def write_grade(folder: Path, grade: Grade, log: str) -> None:

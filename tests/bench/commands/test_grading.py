@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import parser
+from bench.__main__ import main, parser
 from bench.commands import COMMANDS
 from bench.problems import folder_hash
 from kbsite.check import check
@@ -49,6 +50,28 @@ def test_a_file_is_graded_and_told_on_one_screen(shell: Shell, grader: Graded) -
     assert max(map(len, out.splitlines())) <= 160
     assert "round 2 of 2: calling, square" in err
     assert not list(Path().glob("**/metrics.json"))
+
+
+@pytest.mark.parametrize(("out", "code"), [("mine.py", 2), ("mine.py/deep", 2), ("/proc/x", 3)])
+def test_where_a_grade_cannot_be_written_nothing_is_graded(
+    shell: Shell, grader: Graded, out: str, code: int
+) -> None:
+    told, _, err = shell("grade", "mine.py", "--problem", "toy", "--out", out)
+
+    assert (told, grader.asked) == (code, [])
+    assert f"{out}: " in err
+
+
+def test_a_disk_that_is_full_is_told_where_there_is_no_click_either(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/there")
+
+    monkeypatch.setattr("bench.jobs.grade_path", refuse)
+
+    assert main(["grade", "mine.py"]) == 3
+    assert capsys.readouterr().err.splitlines()[-1] == "bench: /there: No space left on device"
 
 
 def test_a_grade_as_json_is_metrics_json(shell: Shell, grader: Graded) -> None:
