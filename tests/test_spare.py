@@ -185,6 +185,24 @@ def test_what_somebody_put_into_the_site_goes_with_the_next_build_and_stays_away
         assert tree(spare_path(site)) == tree(site)
 
 
+def test_what_keeps_the_versions_of_a_site_stays_with_it(settings: Settings) -> None:
+    site = build(settings).out
+    (site / ".git").mkdir()
+    (site / ".git" / "HEAD").write_text("ref: refs/heads/pages")
+    for round_ in range(3):
+        note(settings, f"Read, {round_}.")
+        build(settings, fresh=round_ == 1)
+        assert (site / ".git" / "HEAD").read_text() == "ref: refs/heads/pages"
+    # Somebody was killed before that, once the site stood.
+    site.with_name("site.partial").mkdir()
+    (site / ".git").rename(site.with_name("site.partial") / ".git")
+    note(settings, "Read once more.")
+    build(settings)
+
+    assert (site / ".git" / "HEAD").exists()
+    assert not (spare_path(site) / ".git").exists()
+
+
 def test_a_build_that_fails_leaves_nobody_behind(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from kbsite.beside import beside
 from kbsite.model.work import Work
 from kbsite.store import spares
 from kbsite.store.files import AT_ONCE, Stored, digest, gzipped
-from kbsite.store.swapping import put_in_place, recover, remove
+from kbsite.store.swapping import bring_along, put_in_place, recover, remove
 from kbsite.store.writing import write_new, write_pieces
 
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ class Output:
         # Asked before the spare has another name.
         others = amiss()
         recover(out)
+        # Who was killed once the site stood has not done that.
+        bring_along(self.folder, out)
         remove(self.folder)
         self._standing = spares.taken_up(out, self.folder, known)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
@@ -342,6 +344,7 @@ class Output:
     def replace(self) -> None:
         """Let the folder take the place of the site that stood; until now that was untouched."""
         put_in_place(self.folder, self.out)
+        bring_along(self.folder, self.out)
 
     def abandon(self) -> None:
         """Take the folder away, which will not take the place of the site that stands."""

@@ -360,7 +360,8 @@ PLANTED: dict[str, Planted] = {
         RUN, "bytes compressed of scripts; expected at most 30,720", warning=True,
     ),
     "a file that no page leads to": Planted(
-        "orphans", {"notes.txt": "mine"}, "notes.txt", "no page leads here", warning=True
+        "orphans", {"notes.txt": "mine", ".git/HEAD": "ref: refs/heads/pages"}, "notes.txt",
+        "no page leads here", warning=True,
     ),
     "a page that only itself leads to": Planted(
         "orphans", {"a/index.html": page('<a href="index.html">x</a>')}, "a/index.html",

@@ -1,8 +1,8 @@
 """Every file of the site is led to from its first page: what nobody finds, nobody meant to publish.
 
 A browser asks for some by itself (404.html, robots.txt), scripts for others (compare.js of a run
-that is listed, the search index, data/audits.js once there are verdicts), and static/ is copied
-whole into each site.
+that is listed, the search index, data/audits.js once there are verdicts), static/ is copied
+whole into each site, and who keeps its versions has them there.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.pages.page import INDEX, compared_path
 from kbsite.search import FOLDER as SEARCH
 from kbsite.store.spares import MARKER
+from kbsite.store.swapping import VERSIONS
 
 _ASKED_FOR = re.compile(
     r"404\.html|robots\.txt|sitemap(-\d+)?\.xml|_headers|\.nojekyll|CNAME|\.htaccess"
     r"|static/.*|data/audits\.js|data/boards/[^/]+/card\.(svg|png)|runs/[^/]+/card\.(svg|png)|"
-    + re.escape(MARKER),
+    + "|".join(map(re.escape, (MARKER, *VERSIONS)))
+    + rf"|(?:{'|'.join(map(re.escape, VERSIONS))})/.*",
     re.DOTALL,
 )
 

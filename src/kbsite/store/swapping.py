@@ -42,6 +42,20 @@ def recover(place: Path) -> None:
         old.rename(place)
 
 
+VERSIONS = (".git", ".hg", ".svn")
+"""What stands at the top of a folder whose versions somebody keeps, as of a branch of pages."""
+
+
+def bring_along(old: Path, place: Path) -> None:
+    """Let what keeps the versions of a folder stay with what took its place.
+
+    Nobody may have another copy of it.
+    """
+    for name in VERSIONS:
+        if os.path.lexists(old / name) and not os.path.lexists(place / name):
+            (old / name).rename(place / name)
+
+
 def remove(path: Path) -> None:
     """Take a folder or a file away, if it is there; what cannot be taken away stays."""
     if path.is_symlink() or not path.is_dir():
