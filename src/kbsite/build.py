@@ -103,7 +103,7 @@ def _is_torn(out: Path, before: Standing, memory: Memory | None) -> bool:
 
     Of a large site that is not asked: it takes as long as to ask whether anything did.
     """
-    return memory is None and before.pages < spares.SMALL and bool(spares.amiss(out))
+    return memory is None and before.pages < spares.SMALL and spares.is_torn(out)
 
 
 def _get_ready(memory: Memory, out: Path, standing: Standing) -> None:

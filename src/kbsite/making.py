@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -153,11 +153,11 @@ def _frame(code: str, settings: Settings, shown: Site) -> str:
 @contextmanager
 def _amiss(
     out: Path, before: Standing, memory: Memory
-) -> Iterator[Callable[[], Collection[str] | None]]:
-    """Who tells which files of the site are not as the last build left them, meanwhile."""
+) -> Iterator[Callable[[], spares.Amiss | None]]:
+    """Who tells where the site is not as the last build left it, meanwhile."""
     if memory.named:
-        # Who is told of every change has the site for itself.
-        yield tuple
+        # Who is told of every change has the site for itself, but for what is put into it.
+        yield spares.Amiss
     elif before.pages < spares.SMALL:
         yield lambda: None
     else:

@@ -124,7 +124,7 @@ class Output:
         self,
         out: Path,
         work: Work,
-        amiss: Callable[[], Collection[str] | None] = lambda: None,
+        amiss: Callable[[], spares.Amiss | None] = lambda: None,
         known: spares.Listed | None = None,
     ) -> None:
         self.out = out
@@ -151,8 +151,9 @@ class Output:
         """The files of the site that stands, which are in the folder too; None if it is empty."""
         both: spares.Files = self._standing or frozenset()
         # Of many thousands none is left out where nothing is amiss.
-        kept = both - set(others) if others else both
+        kept = both - set(others.gone) if others and others.gone else both
         self._trusted: spares.Files = frozenset() if others is None else kept
+        self._strange = others.strange if others else None
 
     def apart(self) -> Output:
         """The same folder, to put files in with an account of its own: `placed` and `work`."""
@@ -355,7 +356,9 @@ class Output:
         """Make of the site that stood what the next build starts from; what that has to know."""
         held = self._standing
         # The marker was dropped as well, and is there again.
-        earlier = None if held is None else spares.Earlier(held, self._gone - self._placed)
+        earlier = (
+            None if held is None else spares.Earlier(held, self._gone - self._placed, self._strange)
+        )
         return spares.lay_aside(self.out, self.folder, earlier, self._placed, self._fresh)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -74,17 +74,35 @@ def _listed(out: Path, known: Listed | None = None) -> Files | None:
         return None
 
 
-def amiss(out: Path) -> list[str] | None:
-    """The files of the spare that are not the site's too, as one; None where none fits the site."""
-    files = _listed(out)
-    if files is None:
-        return None
+class Amiss(Struct, frozen=True):
+    """Where a site is not as the last build left it."""
+
+    gone: Collection[str] = ()
+    """The files of the spare that are not the site's too, as one."""
+    strange: Collection[str] | None = None
+    """What somebody has put into the site; None where nobody looked."""
+
+
+def gone(out: Path, files: Files) -> list[str]:
+    """Those of the spare's files that are not the site's too, as one."""
     # Seen from the folder, the system has half as many names to go through for each.
     home = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
     try:
         return [path for path in files if not _is_both(path, home)]
     finally:
         os.close(home)
+
+
+def is_torn(out: Path) -> bool:
+    """Whether files of a site that has a spare are gone."""
+    files = _listed(out)
+    return files is not None and bool(gone(out, files))
+
+
+def amiss(out: Path) -> Amiss | None:
+    """Where the site is not as it was left; None where no spare fits it."""
+    files = _listed(out)
+    return None if files is None else Amiss(gone(out, files), strangers(out, files))
 
 
 def _is_both(path: str, home: int) -> bool:
@@ -113,6 +131,8 @@ class Earlier(Struct, frozen=True):
     """What it holds, and what is listed."""
     gone: Files
     """Of these what is no part of the site any more."""
+    strange: Collection[str] | None = None
+    """What else it holds; None where nobody looked."""
 
 
 def lay_aside(
@@ -126,8 +146,8 @@ def lay_aside(
     """
     try:
         folder.mkdir(exist_ok=True)
-        if held:
-            _drop_strangers(folder, held.files)
+        for path in _strange(folder, held):
+            remove(folder / path)
         earlier = held or _found(folder, files)
         new = fresh & files if held else (fresh & files) | (files - earlier.files)
         drop(folder, earlier.gone)
@@ -150,27 +170,36 @@ def lay_aside(
     return Listed(written, files)
 
 
+def _strange(folder: Path, held: Earlier | None) -> Collection[str]:
+    # Where nobody knows what the folder holds, all of it is looked at.
+    if held is None:
+        return ()
+    return strangers(folder, held.files) if held.strange is None else held.strange
+
+
 def _found(folder: Path, files: Files) -> Earlier:
     there = files_below(folder)
     return Earlier(there, there - files)
 
 
-def _drop_strangers(folder: Path, files: Files) -> None:
-    """Take away what somebody has put into a site: it would be there again with the next build.
+def strangers(site: Path, files: Files) -> list[str]:
+    """What somebody has put into a site of these files: the next one but one would have it too.
 
     A folder is read only where a name came or went since the site was made, by the time that nobody
     can set; that of the site itself changes with its own name.
     """
-    made = os.lstat(folder / MARKER).st_mtime_ns
+    made = os.lstat(site / MARKER).st_mtime_ns
     folders = {path.rpartition("/")[0] for path in files}
     above = folders
     while above := {path.rpartition("/")[0] for path in above} - folders:
         folders |= above
-    for inside in ["", *_changed(folder, folders - {""}, made)]:
-        for at in (folder / inside).iterdir():
+    found = []
+    for inside in ["", *_changed(site, folders - {""}, made)]:
+        for at in (site / inside).iterdir():
             path = f"{inside}/{at.name}" if inside else at.name
             if path not in files and path not in folders:
-                remove(at)
+                found.append(path)
+    return found
 
 
 def _changed(folder: Path, inside: Iterable[str], since: int) -> list[str]:
