@@ -46,6 +46,10 @@ there() {
 
 release=$(date -u +%Y%m%dT%H%M%SZ)-$$
 there "$folder" <<'SH'
+if [ -e "$1/current" ] && [ ! -L "$1/current" ]; then
+  echo "$1/current: a file or a folder; expected nothing, or the link of an earlier release" >&2
+  exit 2
+fi
 mkdir -p "$1/releases"
 SH
 
@@ -61,8 +65,10 @@ marker() { ls -i "$site/.kbsite" 2>&1 || true; }
 before=$(marker)
 
 # Neither links nor owners nor modes travel; files of a site need none of them. Times are held
-# against each other by nanoseconds: two builds may write a file within a second.
-rsync --recursive --times --modify-window=-1 --chmod=D755,F644 --exclude=/.kbsite \
+# against each other by nanoseconds: two builds may write a file within a second. Versions of a site
+# are nobody's to read there.
+rsync --recursive --times --modify-window=-1 --chmod=D755,F644 \
+  --exclude=/.kbsite --exclude=/.git --exclude=/.hg --exclude=/.svn \
   --link-dest="../../current/" "$site/" "$place/releases/$release.partial/" || {
   status=$?
   withdraw || true

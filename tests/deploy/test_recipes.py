@@ -173,6 +173,8 @@ def test_each_release_is_whole_and_takes_the_place_of_the_last(
     (site / "runs").mkdir(parents=True)
     (site / "runs" / "same.txt").write_text("same")
     (site / ".kbsite").write_text("1")
+    (site / ".git").mkdir()
+    (site / ".git" / "config").write_text("where it is pushed to")
     seen = []
     for number in range(3):
         (site / "index.html").write_text(f"page {'x' * number}")
@@ -183,7 +185,7 @@ def test_each_release_is_whole_and_takes_the_place_of_the_last(
     assert len(set(seen)) == 3
     assert set((there / "releases").iterdir()) == set(seen[1:])
     assert len({(one / "runs" / "same.txt").stat().st_ino for one in seen[1:]}) == 1
-    assert not (there / "current" / ".kbsite").exists()
+    assert {path.name for path in (there / "current").iterdir()} == {"index.html", "runs"}
     assert [path.name for path in there.iterdir() if path.is_symlink()] == ["current"]
 
 
@@ -194,6 +196,20 @@ def _made(folder: Path, text: str, second: int) -> Path:
         (folder / name).write_text(held)
         os.utime(folder / name, ns=(second * 10**9 + len(text), second * 10**9 + ord(text[0])))
     return folder
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_stands_in_the_place_of_the_link_stays(tmp_path: Path, *, is_folder: bool) -> None:
+    site, there = _made(tmp_path / "site", "page", 1), tmp_path / "there"
+    other = there / "current" / "index.html" if is_folder else there / "current"
+    other.parent.mkdir(parents=True)
+    other.write_text("not ours")
+    done = published(site, there)
+
+    assert done.returncode == 2
+    assert "expected nothing, or the link" in done.stderr
+    assert other.read_text() == "not ours"
+    assert [path.name for path in there.iterdir()] == ["current"]
 
 
 @needs_rsync

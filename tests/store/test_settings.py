@@ -40,6 +40,16 @@ def test_an_empty_file_is_told_of(tmp_path: Path) -> None:
         read_settings(path)
 
 
+@pytest.mark.parametrize(("key", "told"), [("prices", "file"), ("hardware", "folder")])
+def test_a_place_where_nothing_is_is_told_with_the_line_that_names_it(
+    key: str, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"title: A\n{key}: gone\n")
+    with pytest.raises(InvalidFileError, match=rf"kbsite\.yaml:2: {key}: .*gone: no such {told};"):
+        read_settings(path)
+
+
 @pytest.mark.parametrize(
     "url",
     ["bench.example", "javascript:alert(1)", "ftp://a.example/", "https://", "https://[::1",

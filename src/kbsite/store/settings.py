@@ -88,8 +88,8 @@ def read_settings(path: Path) -> Settings:
         problems=_within(home, config.problems),
         out=home,
         path=path,
-        prices=_prices(config, home),
-        hardware=_hardware(config, home),
+        prices=_prices(config, path),
+        hardware=_hardware(config, path),
     )
     for key in ("runs", "problems"):
         if _is_systems(_within(home, getattr(config, key))):
@@ -251,19 +251,23 @@ def read_own_prices(path: Path) -> PriceTable:
 
     InvalidFileError names everything that is wrong.
     """
-    return _prices(yaml_record(path, Config), path.parent)
+    return _prices(yaml_record(path, Config), path)
 
 
-def _prices(config: Config, home: Path) -> PriceTable:
+def _prices(config: Config, own: Path) -> PriceTable:
     """The table that kbsite.yaml names; else the one beside it, which need not be there."""
-    path = _within(home, config.prices or PRICES)
-    return read_prices(path) if config.prices or path.exists() else PriceTable()
+    path = _within(own.parent, config.prices or PRICES)
+    if config.prices and not path.exists():
+        raise _wrong(own, "prices", f"{path}: no such file; expected a table of prices")
+    return read_prices(path) if path.exists() else PriceTable()
 
 
-def _hardware(config: Config, home: Path) -> dict[str, Hardware]:
+def _hardware(config: Config, own: Path) -> dict[str, Hardware]:
     """What the folder holds that kbsite.yaml names; else bench/hardware, if it is there."""
-    folder = _within(home, config.hardware or HARDWARE)
-    if not config.hardware and not folder.is_dir():
+    folder = _within(own.parent, config.hardware or HARDWARE)
+    if not folder.is_dir():
+        if config.hardware:
+            raise _wrong(own, "hardware", f"{folder}: no such folder; expected one of hardware")
         return {}
     from kbsite.store.hardware import read_all_hardware
 
