@@ -100,6 +100,7 @@ RUN_RULES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"hardware": "GPU-A"}, "error", "hardware", "small letters"),
     ({"harness": "Claude"}, "error", "harness", "small letters"),
     ({"harness": "nobody"}, "warning", "harness", "transcripts cannot be read"),
+    ({"model": " ", "run_id": "20260102_030405_claude_x_softmax"}, "warning", "model", "is blank"),
     ({"run_id": "first-try"}, "warning", "id", "<YYYYMMDD_HHMMSS>_claude_<model>_softmax"),
     ({"ended": "2026-01-02T03:04:04Z"}, "error", "ended", "2026-01-02T03:04:05"),
     ({"ended": "2026-01-02T03:04:05+05:00"}, "error", "ended", "or later"),
