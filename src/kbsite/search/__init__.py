@@ -12,12 +12,15 @@ from kbsite.pages.page import Site, run_key, run_path
 from kbsite.search import pagefind
 from kbsite.search.blocks import FOLDER, LIST
 from kbsite.search.index import Files, Text, write_index
-from kbsite.store.writing import write_text
+from kbsite.store.writing import write_bytes
 
-__all__ = ["FOLDER", "Files", "check", "index_texts"]
+__all__ = ["FOLDER", "PAGEFIND", "Files", "check", "index_texts"]
 
 MOST_BYTES = 24_000_000
 """Transcripts that Pagefind is given, in bytes: pages of them take it 37 times as much memory."""
+
+PAGEFIND = b'kbsiteIndex({"kind":"pagefind"});\n'
+"""What LIST holds where Pagefind made the index."""
 
 
 def by_word(site: Site) -> bool:
@@ -46,7 +49,7 @@ def index_texts(
     output.drop(astray=astray)
     output.empty(FOLDER)
     pagefind.index(site, output.folder)
-    write_text(output.folder / LIST, 'kbsiteIndex({"kind":"pagefind"});\n')
+    write_bytes(output.folder / LIST, PAGEFIND)
     output.filled(FOLDER)
 
 

@@ -26,8 +26,14 @@ from kbsite.store.runs import StoredRun
 from kbsite.store.writing import write_bytes, write_text
 from kbsite.text import plain, visible
 
-_NEEDED = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "wasm.en.pagefind")
+ENTRY = "pagefind-entry.json"
+"""The file of an index that tells which version of Pagefind made it."""
+
+_NEEDED = ("pagefind.js", "pagefind-worker.js", ENTRY, "wasm.en.pagefind")
 """The files of Pagefind that a page needs beside the index; its own user interfaces it does not."""
+
+SCRIPTS = ("pagefind.js", "pagefind-worker.js")
+"""Those of them that are code of pages: the same beside every index of a version of Pagefind."""
 
 _UNQUOTED = "!'()*"
 """What encodeURIComponent leaves as it is, beside what `quote` does."""
@@ -107,9 +113,20 @@ def index(site: Site, out: Path) -> int:
     return count
 
 
+def scripts(folder: Path) -> tuple[str, Mapping[str, bytes]]:
+    """The version of the Pagefind that is here, and its SCRIPTS; `folder` is an empty one for it.
+
+    MachineError if Pagefind cannot be run.
+    """
+    write_text(folder / "pages" / INDEX, '<!doctype html><html lang="en"><body>word')
+    _run(executable(), folder / "pages", folder / "index")
+    held = {name: (folder / "index" / name).read_bytes() for name in SCRIPTS}
+    return str(json.loads((folder / "index" / ENTRY).read_bytes())["version"]), held
+
+
 def _settle(folder: Path) -> None:
     """Put the filters that an index names in order: Pagefind writes them in one that changes."""
-    entry_path = folder / "pagefind-entry.json"
+    entry_path = folder / ENTRY
     entry = json.loads(entry_path.read_text("utf-8"))
     for held in entry["languages"].values():
         path = folder / f"pagefind.{held['hash']}.pf_meta"

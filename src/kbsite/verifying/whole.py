@@ -34,6 +34,7 @@ from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
 from kbsite.verifying.mirror import REDACTION, Mirror, is_copy
 from kbsite.verifying.places import Place
+from kbsite.verifying.search_scripts import search_scripts
 
 _DRAWN = (".png",)
 """Files whose bytes depend on the fonts of a machine; what they are drawn from is compared."""
@@ -234,6 +235,8 @@ class _Verifying:
         for name in SCHEMAS:
             text = schema_text(name)
             yield from self._compared(f"data/schema/{name}.schema.json", text.encode("utf-8"))
+        if self._held.config.search and self._held.kbsite == __version__:
+            yield from search_scripts(self._place, self._folder / "search")
 
     def _added(self, name: str) -> Iterator[Finding]:
         if name.endswith(".html"):
