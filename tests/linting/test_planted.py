@@ -399,6 +399,14 @@ PLANTED: dict[str, Planted] = {
         "listed", {"data/runs.json": listing(page="runs/gone/index.html")},
         "data/runs.json", "does not have",
     ),
+    "a board's own table with a page that is gone": Planted(
+        "listed", {"data/boards/b/leaderboard.json": '{"page": "runs/gone/index.html"}'},
+        "data/boards/b/leaderboard.json", "does not have", more=("orphans", "tables"),
+    ),
+    "a row of the table of runs with a page that is gone": Planted(
+        "listed", {"data/runs.csv": f'id,page\r\n"{"a" * 140_000}",runs/gone/\r\nc,runs/r/\r\n'},
+        "data/runs.csv", "does not have", more=("orphans",),
+    ),
     "data that are no JSON": Planted(
         "tables", {"data/site.json": "{"}, "data/site.json", "not valid JSON", 1,
         more=("links", "listed"),

@@ -84,6 +84,10 @@ TABLE = b"id,score\r\none,1\r\ntwo,2\r\n"
         (TABLE[:-7], [("two", "the row is missing")]),
         (TABLE + b"three,3\r\n", [("three", "nothing of the raw data says so")]),
         (TABLE.replace(b"two,2", b"two"), [("two.score", "'2' follows from the raw data, not ''")]),
+        (
+            TABLE.replace(b"2", b"2" * 140_000),
+            [("two.score", f"'2' follows from the raw data, not '{'2' * 99}…")],
+        ),
         (TABLE.replace(b"\r\n", b"\n"), [(None, "not written as kbsite writes it")]),
     ],
 )

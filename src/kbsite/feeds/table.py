@@ -85,6 +85,13 @@ def csv_line(row: Row) -> str:
     return _line(_written(row[name]) for name in COLUMNS)
 
 
+def csv_rows(text: str) -> list[list[str]]:
+    """The lines of a table of CSV, the names of its columns first; no text is ever no CSV."""
+    # A text of a run may be longer than what the library takes for the most.
+    csv.field_size_limit(max(len(text), csv.field_size_limit()))
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
 def _line(values: Iterable[str]) -> str:
     out = io.StringIO()
     csv.writer(out).writerow(values)

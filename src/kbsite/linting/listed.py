@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree
 
+from kbsite.feeds.table import csv_rows
 from kbsite.linting.addresses import Inside, Outside, resolved
 from kbsite.linting.site import BuiltSite
+from kbsite.linting.tables import BOARD
 from kbsite.model.finding import Finding, Severity
-from kbsite.pages.data import FEED, LEADERBOARD, SITE
+from kbsite.pages.data import CSV, FEED, LEADERBOARD, SITE
 from kbsite.pages.page import INDEX
 
 SITEMAP = "sitemap.xml"
@@ -27,8 +29,10 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
     """Addresses in lists that lead nowhere, and lists that cannot be read."""
     yield from _feed(site)
     yield from _sitemaps(site)
-    for path in _PLACES:
-        yield from _table(site, path)
+    for path in site.files:
+        if path in _PLACES or BOARD.fullmatch(path):
+            yield from _table(site, path)
+    yield from _rows(site)
 
 
 def is_listed(path: str) -> bool:
@@ -127,8 +131,6 @@ def _data(site: BuiltSite, path: str) -> object:
 
 
 def _table(site: BuiltSite, path: str) -> Iterator[Finding]:
-    if path not in site.files:
-        return
     told: set[str] = set()
     ahead = [_data(site, path)]
     while ahead:
@@ -138,6 +140,18 @@ def _table(site: BuiltSite, path: str) -> Iterator[Finding]:
             ahead.extend(one.values())
         elif isinstance(one, list):
             ahead.extend(one)
+    yield from _files(site, path, told)
+
+
+def _rows(site: BuiltSite) -> Iterator[Finding]:
+    """The pages of the table of runs, where there is one."""
+    head, *rows = csv_rows(site.text(CSV)) or [[]]
+    told = (dict(zip(head, row, strict=False)).get("page", "") for row in rows)
+    yield from _files(site, CSV, {page for page in told if page})
+
+
+def _files(site: BuiltSite, path: str, told: Iterable[str]) -> Iterator[Finding]:
+    """Which files of the site that a table names are not there."""
     for raw in sorted(told):
         held = resolved(raw, INDEX)
         if not isinstance(held, Inside) or held.path not in site.files:

@@ -20,13 +20,14 @@ from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 
 _KINDS = {LEADERBOARD: Leaderboard, LISTING: Listing, SITE: Published, REDACTION: Redactions}
-_BOARD = re.compile(r"data/boards/[^/]+/leaderboard\.json")
+BOARD = re.compile(r"data/boards/[^/]+/leaderboard\.json")
+"""Where the table of one board stands."""
 
 
 def findings(site: BuiltSite) -> Iterator[Finding]:
     """Where such a file is no JSON, or a key of it is missing or has another kind of value."""
     for path, file in site.files.items():
-        kind = Leaderboard if _BOARD.fullmatch(path) else _KINDS.get(path)
+        kind = Leaderboard if BOARD.fullmatch(path) else _KINDS.get(path)
         if kind is None:
             continue
         if file.size > MOST_BYTES:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +9,7 @@ from itertools import islice, zip_longest
 
 from kbsite.check.audits import around
 from kbsite.feeds import bundles
+from kbsite.feeds.table import csv_rows
 from kbsite.model.finding import Finding, Severity
 from kbsite.verifying import tables
 
@@ -124,15 +123,15 @@ def _items(key: str, wanted: Sequence[object], got: Sequence[object]) -> Iterato
 
 
 def _said(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    return _begun(json.dumps(value, ensure_ascii=False))
+
+
+def _begun(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def _in_table(wanted: bytes, got: bytes) -> Iterator[Difference]:
-    first, second = (
-        list(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
-        for data in (wanted, got)
-    )
+    first, second = (csv_rows(data.decode("utf-8", "replace")) for data in (wanted, got))
     for number, (row, other) in enumerate(zip_longest(first, second), start=1):
         if row is None or other is None:
             held = row or other or [""]
@@ -141,7 +140,8 @@ def _in_table(wanted: bytes, got: bytes) -> Iterator[Difference]:
             continue
         for name, one, two in zip_longest(first[0], row, other, fillvalue=""):
             if one != two:
-                yield f"{row[0]}.{name}", f"{one!r} follows from the raw data, not {two!r}", number
+                told = f"{_begun(repr(one))} follows from the raw data, not {_begun(repr(two))}"
+                yield f"{row[0]}.{name}", told, number
 
 
 def _in_lines(wanted: bytes, got: bytes) -> Iterator[Difference]:
