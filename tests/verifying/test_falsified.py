@@ -15,6 +15,7 @@ from tests.verifying.published import Runs, copy_of, errors, in_json, replace_in
 BOARD = "demo/index.html"
 BOARDS = "data/leaderboard.json"
 LISTED = "data/runs.json"
+SITE = "data/site.json"
 FIRST, LEAKY = f"runs/{Runs.first}", f"runs/{Runs.leaky}"
 
 
@@ -60,8 +61,13 @@ def row(board: Any, number: int = 0) -> Any:
 
 
 def _hide_run(site: Path) -> None:
-    in_json(site, "data/site.json", lambda held: held["runs"].remove(Runs.again))
-    in_json(site, "data/site.json", lambda held: held["boards"][0]["runs"].remove(Runs.again))
+    in_json(site, SITE, lambda held: held["runs"].remove(Runs.again))
+    in_json(site, SITE, lambda held: held["boards"][0]["runs"].remove(Runs.again))
+
+
+def _call_floor(held: Any) -> None:
+    held["runs"].remove(Runs.failed)
+    held["floor_runs"].append(Runs.failed)
 
 
 def _faster(site: Path) -> None:
@@ -153,6 +159,16 @@ PLANTED = [
     Planted("a run left out of the list", data(LISTED, lambda b: b["runs"].pop(0)), LISTED,
             "runs[", "missing"),
     Planted("a run hidden everywhere", _hide_run, f"runs/{Runs.again}", says="hidden"),
+    Planted("a run of a contender called a floor", data(SITE, _call_floor), SITE,
+            f"floor_runs[{Runs.failed}]", "is no floor"),
+    Planted("a floor called a contender's run", data(SITE, lambda held: held["runs"].append(
+                held["floor_runs"].pop())), SITE, f"runs[{Runs.floor}]", "is a floor"),
+    Planted("an attempt counted twice", data(SITE, lambda held: held["runs"].append(Runs.first)),
+            SITE, f"runs[{Runs.first}]", "2 times"),
+    Planted("a run that is a floor as well", data(SITE, lambda held: held["floor_runs"].append(
+                Runs.first)), SITE, f"runs[{Runs.first}]", "2 times"),
+    Planted("a board shown twice", data(SITE, lambda held: held["boards"].append(
+                held["boards"][0])), SITE, "boards[demo]", "2 times"),
     Planted("a figure in the table", words("data/runs.csv", "0.42", "0.99"), "data/runs.csv",
             f"{Runs.first}.peak_fraction", "'0.42'"),
     Planted("a row of the table", _no_table, "data/runs.csv"),
@@ -171,9 +187,9 @@ PLANTED = [
             words("static/runs.js", "function", "function  "), "static/runs.js"),
     Planted("a page of its own", lambda site: (site / "demo/better.html").write_text("<p>"),  # type: ignore[arg-type]
             "demo/better.html", says="no page that follows"),
-    Planted("what kbsite.yaml says of a board", data("data/site.json", lambda held: held["config"][
+    Planted("what kbsite.yaml says of a board", data(SITE, lambda held: held["config"][
                 "boards"][0].update(audit_threshold=0.9)),
-            "data/site.json", "config.boards[demo]"),
+            SITE, "config.boards[demo]"),
     Planted("the parquet", lambda site: (site / "data/runs.parquet").write_bytes(b"PAR1"),  # type: ignore[arg-type]
             "data/runs.parquet"),
     Planted("a page in place of a page", _packed("demo/index.html.gz"), "demo/index.html.gz",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -144,9 +145,33 @@ class _Verifying:
                 )
         yield from self._mirror.findings
         yield from self._mirror.strange(ids)
+        yield from self._kinds(runs)
         extras = made_with(self._place, self._held)
         site = replace(site_anew(self._held, runs), redactions=self._redactions, extras=extras)
         yield from self._pages(site, tick)
+
+    def _kinds(self, runs: Mapping[str, StoredRun]) -> Iterator[Finding]:
+        """Where site.json lists something twice, or a run as what its own run.json says it is not.
+
+        A run that is called a floor would stand on no board, and one that is listed twice count
+        as two attempts, on pages that agree with that.
+        """
+        held = self._held
+        lists = {
+            "runs": [*held.runs, *held.floor_runs],
+            "boards": [one.config.id for one in held.boards],
+            "problems": [one.id for one in held.problems],
+        }
+        for name, ids in lists.items():
+            for one, times in Counter(ids).items():
+                if times > 1:
+                    message = f"is listed {times} times; expected once"
+                    yield Finding(Severity.ERROR, SITE, message, key=f"{name}[{one}]")
+        for name, told, floor in (("runs", held.runs, False), ("floor_runs", held.floor_runs, True)):
+            for one in told:
+                if one in runs and runs[one].run.is_floor is not floor:
+                    message = f"is {'no' if floor else 'a'} floor, as its run.json says"
+                    yield Finding(Severity.ERROR, SITE, message, key=f"{name}[{one}]")
 
     def _unread(self, run_id: str) -> dict[str, Finding]:
         """What of a run the site says that it does not hold, by name within the run."""
