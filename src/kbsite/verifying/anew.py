@@ -11,6 +11,7 @@ from kbsite.check.known import Known
 from kbsite.lookout import Lookout, Sighting
 from kbsite.model.board import Board
 from kbsite.model.published import Published, PublishedBoard
+from kbsite.model.run import Run
 from kbsite.pages.page import Site, attempt_of
 from kbsite.reading import evidence, graded_floors
 from kbsite.store.problems import PROBLEM, StoredProblem
@@ -51,14 +52,30 @@ def _boards(site: Site, held: Sequence[PublishedBoard], seen: Sighting) -> tuple
     graded = graded_floors(site.floor_runs)
     made = []
     for one in held:
-        named = {folder.rpartition("/")[2] for folder in one.config.runs} or {one.config.id}
         mine = [
             attempt_of(stored, seen.alarms.get(stored.run.id, ()))
             for stored in site.runs
-            if stored.run.id in one.runs or stored.run.board in named
+            if _on(one, stored.run, held)
         ]
         made.append(board(one.config, mine, [*one.told_floors, *graded], hashes))
     return tuple(made)
+
+
+def _on(one: PublishedBoard, run: Run, every: Sequence[PublishedBoard]) -> bool:
+    """Whether a run stands on a board, by its own account; by that of the site, where that is all.
+
+    A run tells the last folder that it lies in, and boards may name others of the same name.
+    """
+    if not one.config.runs:
+        return run.board == one.config.id
+    own = _folders(one, run)
+    elsewhere = any(run.id in other.runs and _folders(other, run) - own for other in every)
+    return run.id in one.runs or (bool(own) and not elsewhere)
+
+
+def _folders(one: PublishedBoard, run: Run) -> set[str]:
+    """The folders of a board that a run may lie in."""
+    return {folder for folder in one.config.runs if folder.rpartition("/")[2] == run.board}
 
 
 def known_of(held: Published, problems: Path) -> Known:

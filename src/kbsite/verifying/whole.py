@@ -23,7 +23,7 @@ from kbsite.model.redacted import Redactions
 from kbsite.pages.data import SITE
 from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site
-from kbsite.reading import MARKER
+from kbsite.reading import MARKER, board_configs
 from kbsite.rendering import Templates, environment
 from kbsite.store.files import NOT_READ
 from kbsite.store.parsing import InvalidFileError, json_data
@@ -167,7 +167,10 @@ class _Verifying:
                 if times > 1:
                     message = f"is listed {times} times; expected once"
                     yield Finding(Severity.ERROR, SITE, message, key=f"{name}[{one}]")
-        for name, told, floor in (("runs", held.runs, False), ("floor_runs", held.floor_runs, True)):
+        for name, told, floor in (
+            ("runs", held.runs, False),
+            ("floor_runs", held.floor_runs, True),
+        ):
             for one in told:
                 if one in runs and runs[one].run.is_floor is not floor:
                     message = f"is {'no' if floor else 'a'} floor, as its run.json says"
@@ -194,7 +197,7 @@ class _Verifying:
                 " compared, only its data; install that version to compare all"
             )
             yield Finding(Severity.ERROR, SITE, message, key="kbsite")
-        yield from self._boards()
+        yield from self._boards(site)
         templates = Templates(environment(site))
         pages = list(every(site))
         for done, page in enumerate(pages, start=1):
@@ -270,13 +273,22 @@ class _Verifying:
             message = "no file that follows from the raw data, and a server may show it"
             yield Finding(Severity.ERROR, name, message)
 
-    def _boards(self) -> Iterator[Finding]:
-        """Where what a site says of its kbsite.yaml is not what its boards are made by."""
+    def _boards(self, site: Site) -> Iterator[Finding]:
+        """Where the site's boards are not those that kbsite.yaml, by its account, and runs name."""
         made = [one.config for one in self._held.boards]
-        for one in self._held.config.boards:
-            if one not in made:
+        wanted = board_configs(self._held.config, site.runs)
+        declared = {one.id for one in self._held.config.boards}
+        for one in wanted:
+            if one.id in declared and one not in made:
                 message = "is not what the board is made by, which boards says"
                 yield Finding(Severity.ERROR, SITE, message, key=f"config.boards[{one.id}]")
+            elif one not in made:
+                message = "is not there as the runs make it that name this board"
+                yield Finding(Severity.ERROR, SITE, message, key=f"boards[{one.id}]")
+        for one in made:
+            if one.id not in {other.id for other in wanted}:
+                message = "is no board of config.boards, and none that runs name"
+                yield Finding(Severity.ERROR, SITE, message, key=f"boards[{one.id}]")
 
     def _more(self) -> Iterator[Finding]:
         """Runs and pages that nothing of the published data leads to."""
