@@ -418,6 +418,18 @@ def test_a_board_can_take_its_runs_from_folders_of_other_names(
     assert [(board.config.id, board.attempts) for board in site.boards] == [("demo", 2)]
 
 
+def test_runs_of_a_folder_within_another_stand_on_the_board_that_names_it_alone(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[], runs=["2026/mine"])
+    make_run(tmp_path / "runs" / "2026" / "mine")
+    make_run(tmp_path / "runs" / "mine", model="other")
+    site = read(settings)
+
+    attempts = [(board.config.id, board.attempts) for board in site.boards]
+    assert attempts == [("demo", 1), ("mine", 1)]
+
+
 @pytest.mark.parametrize("name", ["runs", "static", "../up", "a/b", ".hidden"])
 def test_a_board_cannot_take_a_folder_of_the_site(name: str) -> None:
     with pytest.raises(InputError, match="cannot be a folder of the site"):

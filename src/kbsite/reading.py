@@ -110,7 +110,9 @@ def read_noticing(
     problems = {
         stored.id: stored for stored in _problems(settings.problems, findings, hiding, known)
     }
-    configs = board_configs(settings.config, runs)
+    declared = settings.config.boards
+    others = [one for one in runs if not any(_on(held, one, settings.runs) for held in declared)]
+    configs = board_configs(settings.config, others)
     floors = [[*_floors(settings.runs, config, findings), *graded] for config in configs]
     seen = Sighting()
     if lookout:
@@ -121,7 +123,8 @@ def read_noticing(
     boards: list[Board] = []
     scores = _scores_of(known)
     for config, held in zip(configs, floors, strict=True):
-        mine = [stored for stored in runs if _on(config, stored, settings.runs)]
+        among = runs if config in declared else others
+        mine = [stored for stored in among if _on(config, stored, settings.runs)]
         boards.append(board(config, _attempts(mine, seen), held, hashes, scores))
     if known:
         known.scores = scores.asked
@@ -265,11 +268,10 @@ def _graded_by(stored: StoredRun) -> str:
     return f"graded by {grader}" + (f", {graded:%Y-%m-%d}" if graded else "")
 
 
-def board_configs(config: Config, runs: Sequence[StoredRun]) -> list[BoardConfig]:
-    """The declared boards, then one for each board that runs name and nobody declared."""
-    claimed = {folder for declared in config.boards for folder in declared.runs}
-    known = {declared.id for declared in config.boards} | claimed | RESERVED
-    named = sorted({stored.run.board for stored in runs} - known)
+def board_configs(config: Config, others: Iterable[StoredRun]) -> list[BoardConfig]:
+    """The declared boards, then one for each board that runs name which stand on none of these."""
+    known = {declared.id for declared in config.boards} | RESERVED
+    named = sorted({stored.run.board for stored in others} - known)
     boards = [*config.boards, *(BoardConfig(id=name, title=name) for name in named)]
     for declared in boards:
         if declared.id in RESERVED or "/" in declared.id or declared.id.startswith("."):

@@ -56,7 +56,7 @@ def _put_elsewhere(held: Any) -> None:
     [
         (_take_away, "boards[other]"),
         (_hide, "boards[1].runs"),
-        (_put_elsewhere, "boards[3].runs"),
+        (_put_elsewhere, "boards[2].runs"),
     ],
 )
 def test_a_run_stands_on_the_boards_that_are_its_own(

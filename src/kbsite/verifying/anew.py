@@ -37,9 +37,9 @@ def site_anew(held: Published, runs: Mapping[str, StoredRun]) -> Site:
         held.config, _of(held.runs, runs), problems, (), held.findings, held.prices,
         hardware=held.hardware, floor_runs=_of(held.floor_runs, runs),
     )  # fmt: skip
-    plain = _boards(site, held.boards, Sighting())
+    plain = _boards(site, held, Sighting())
     seen = Lookout().look([evidence(replace(site, boards=plain), one) for one in site.runs])
-    boards = _boards(site, held.boards, seen)
+    boards = _boards(site, held, seen)
     return replace(site, boards=boards, alarms=seen.alarms, proofs=seen.proofs)
 
 
@@ -47,18 +47,29 @@ def _of(ids: Iterable[str], runs: Mapping[str, StoredRun]) -> tuple[StoredRun, .
     return tuple(runs[run_id] for run_id in ids if run_id in runs)
 
 
-def _boards(site: Site, held: Sequence[PublishedBoard], seen: Sighting) -> tuple[Board, ...]:
+def _boards(site: Site, held: Published, seen: Sighting) -> tuple[Board, ...]:
     hashes = {stored.id: stored.hash for stored in site.problems.values()}
     graded = graded_floors(site.floor_runs)
+    declared = {one.id for one in held.config.boards}
+    left = others(held, site.runs)
     made = []
-    for one in held:
+    for one in held.boards:
         mine = [
             attempt_of(stored, seen.alarms.get(stored.run.id, ()))
-            for stored in site.runs
-            if _on(one, stored.run, held)
+            for stored in (site.runs if one.config.id in declared else left)
+            if _on(one, stored.run, held.boards)
         ]
         made.append(board(one.config, mine, [*one.told_floors, *graded], hashes))
     return tuple(made)
+
+
+def others(held: Published, runs: Iterable[StoredRun]) -> list[StoredRun]:
+    """The runs that stand on no board that kbsite.yaml declares."""
+    declared = {one.id for one in held.config.boards}
+    taken = [one for one in held.boards if one.config.id in declared]
+    return [
+        stored for stored in runs if not any(_on(one, stored.run, held.boards) for one in taken)
+    ]
 
 
 def _on(one: PublishedBoard, run: Run, every: Sequence[PublishedBoard]) -> bool:

@@ -30,7 +30,7 @@ from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
-from kbsite.verifying.anew import known_of, site_anew
+from kbsite.verifying.anew import known_of, others, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
 from kbsite.verifying.mirror import REDACTION, Mirror, is_copy
@@ -276,7 +276,7 @@ class _Verifying:
     def _boards(self, site: Site) -> Iterator[Finding]:
         """Where the site's boards are not those that kbsite.yaml, by its account, and runs name."""
         made = [one.config for one in self._held.boards]
-        wanted = board_configs(self._held.config, site.runs)
+        wanted = board_configs(self._held.config, others(self._held, site.runs))
         declared = {one.id for one in self._held.config.boards}
         for one in wanted:
             if one.id in declared and one not in made:
