@@ -110,8 +110,7 @@ def read_noticing(
     problems = {
         stored.id: stored for stored in _problems(settings.problems, findings, hiding, known)
     }
-    declared = settings.config.boards
-    others = [one for one in runs if not any(_on(held, one, settings.runs) for held in declared)]
+    others = _others(settings, runs)
     configs = board_configs(settings.config, others)
     floors = [[*_floors(settings.runs, config, findings), *graded] for config in configs]
     seen = Sighting()
@@ -123,9 +122,8 @@ def read_noticing(
     boards: list[Board] = []
     scores = _scores_of(known)
     for config, held in zip(configs, floors, strict=True):
-        among = runs if config in declared else others
-        mine = [stored for stored in among if _on(config, stored, settings.runs)]
-        boards.append(board(config, _attempts(mine, seen), held, hashes, scores))
+        mine = _attempts(_of_board(config, settings, runs, others), seen)
+        boards.append(board(config, mine, held, hashes, scores))
     if known:
         known.scores = scores.asked
     site = Site(
@@ -278,6 +276,23 @@ def board_configs(config: Config, others: Iterable[StoredRun]) -> list[BoardConf
             message = f"{declared.id!r} cannot be a folder of the site; choose another id"
             raise InputError(message, path="kbsite.yaml", key="boards.id")
     return boards
+
+
+def _others(settings: Settings, runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """The runs that stand on no declared board."""
+    declared = settings.config.boards
+    return [one for one in runs if not any(_on(held, one, settings.runs) for held in declared)]
+
+
+def _of_board(
+    config: BoardConfig,
+    settings: Settings,
+    runs: Sequence[StoredRun],
+    others: Sequence[StoredRun],
+) -> list[StoredRun]:
+    """The runs of a board; one that nobody declared has those alone that no other one has."""
+    among = runs if config in settings.config.boards else others
+    return [stored for stored in among if _on(config, stored, settings.runs)]
 
 
 def _on(config: BoardConfig, stored: StoredRun, runs: Path) -> bool:
