@@ -183,6 +183,7 @@ def test_pages_name_cards_that_are_there(out: Path) -> None:
         assert told["og:url"] == canonical.attrib["href"] == f"{URL}{page.relative_to(out)}"[:-10]
         assert f"<loc>{told['og:url']}</loc>" in named
         assert told["og:site_name"] == HOSTILE
+        assert all(told.values())
         if page.parent == out:
             continue
         assert (out / told["og:image"].removeprefix(URL)).is_file()
