@@ -167,8 +167,17 @@ def test_links_of_the_web_and_of_mail_are_marked(text: str, address: str) -> Non
     assert attributes == {"href": address, "rel": "noopener nofollow"}
 
 
+@pytest.mark.parametrize("text", ["[*a* b]()", "[*a* b]( )", "[*a* b]()[c](http://x.example)"])
+def test_a_link_that_leads_nowhere_is_words_alone(text: str) -> None:
+    html = markdown(text)
+
+    assert html.startswith("<p><em>a</em> b")
+    assert all(attributes["href"] for tag, attributes in elements(html) if tag == "a")
+
+
 @given(TEXTS)
 @settings(deadline=None)
+@example("[a]()")
 @example("![<b>](http://x 'onerror=')")
 @example('```"><script>\nx\n```')
 @example("~~~ a\u2028b onclick=x\n~~~")

@@ -165,7 +165,12 @@ class _Renderer(RendererHTML):
     def link_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        tokens[idx].attrs["rel"] = "noopener nofollow"
+        token = tokens[idx]
+        token.attrs["rel"] = "noopener nofollow"
+        if not token.attrs["href"]:
+            # It would lead to the page that it stands on: only what is said stays.
+            end = next(at for at in range(idx, len(tokens)) if tokens[at].type == "link_close")
+            token.hidden = tokens[end].hidden = True
         return self.renderToken(tokens, idx, options, env)
 
 
