@@ -8,12 +8,14 @@ import html5lib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kbsite.model.event import Message, Role, Source, ToolCall, ToolKind, ToolResult, Trace
 from kbsite.model.transcript import AgentLog, Step
 from kbsite.model.usage import Usage
 from kbsite.pages.axes import Axes
 from kbsite.pages.filters import InPart, Named, filters
+from kbsite.pages.minimap import LEAST, minimap
 from kbsite.pages.parts import Part
 from kbsite.pages.pauses import ended, with_pauses
 from kbsite.pages.readable import readable
@@ -121,6 +123,16 @@ def test_agents_with_one_title_are_told_apart_by_their_ids() -> None:
     titles = [one.title for one in filters([part]).agents]
 
     assert titles == ["main", "sub-agent L7", "sub-agent L8", "look"]
+
+
+def test_lanes_of_agents_with_one_title_are_told_apart_by_their_ids() -> None:
+    heads = [opening(f"agent-L{line}", "sub-agent", 1) for line in (7, 8)]
+    told = [replace(head, agent=head.opens.id) for head in heads if head.opens]
+    own = [item(said(line)) for line in range(LEAST)]
+    drawn = minimap([Part(1, 1, [*own, *told])], frozenset())
+
+    assert drawn is not None
+    assert [lane.title for lane in drawn.lanes] == ["main", "sub-agent L7", "sub-agent L8"]
 
 
 def test_a_transcript_without_calls_has_no_tools() -> None:

@@ -94,12 +94,12 @@ def filters(parts: Sequence[Part]) -> Filters:
         held.append(InPart(_counts(own_tools), _counts(own_agents), before))
     return Filters(
         tuple(Named(key, tool, tools[key]) for tool, key in keys.items()),
-        tuple(Named(key, title, agents[key]) for key, title in _apart(named)),
+        tuple(Named(key, title, agents[key]) for key, title in told_apart(named)),
         tuple(held),
     )
 
 
-def _apart(named: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def told_apart(named: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Each key with its title, and with the id of its agent where several have that title."""
     shared = Counter(title for title, _ in named.values())
     for key, (title, agent) in named.items():

@@ -10,6 +10,7 @@ from msgspec import Struct
 from kbsite.model.event import Notice, Topic
 from kbsite.pages.axes import Axes
 from kbsite.pages.facts import elapsed
+from kbsite.pages.filters import MAIN, told_apart
 from kbsite.pages.parts import Part
 from kbsite.pages.steps import Item
 
@@ -77,12 +78,12 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
     if len(placed) < LEAST:
         return None
     columns = min(COLUMNS, len(placed))
-    names: dict[str, str] = {"": "main"}
+    named: dict[str, tuple[str, str]] = {"": (MAIN, "")}
     marks: dict[str, dict[int, tuple[int, Mark]]] = {}
     axes = Axes()
     for index, (part, item) in enumerate(placed):
         if item.opens is not None:
-            names.setdefault(item.agent, item.opens.title or "sub-agent")
+            named.setdefault(item.agent, (item.opens.title or "sub-agent", item.agent))
         lane = _lane(item.agent, marks)
         column = index * columns // len(placed)
         axes.add(item, lane, column)
@@ -90,12 +91,13 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
         known = marks[lane].get(column)
         if known is None or rank < known[0]:
             marks[lane][column] = rank, _mark(part, item, column, kind)
+    titles = dict(told_apart(named))
     lanes: list[Lane] = []
     for agent, own in marks.items():
         held = tuple(mark for _, mark in own.values())
         top = TICKS + LANE * len(lanes)
         on_axes = axes.time(agent, own), axes.spent(agent, own), axes.pauses(agent)
-        title = names.get(agent, "sub-agent")
+        title = titles.get(agent, "sub-agent")
         lanes.append(Lane(title, top, held, _links(held, top), _drawn(held, top), *on_axes))
     return Minimap(columns, TICKS + LANE * len(lanes), len(placed), tuple(lanes), axes)
 
