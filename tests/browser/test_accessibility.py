@@ -231,7 +231,7 @@ def test_print_has_no_dark_ground_and_cuts_nothing(
 BROKEN = """(selector) => [...document.querySelectorAll(selector)].flatMap((held) => {
     const walker = document.createTreeWalker(held, NodeFilter.SHOW_TEXT);
     const broken = [];
-    while (walker.nextNode()) for (const match of walker.currentNode.data.matchAll(/[\\w:]+/g)) {
+    while (walker.nextNode()) for (const match of walker.currentNode.data.matchAll(/[\\w:.]+/g)) {
         const range = new Range();
         range.setStart(walker.currentNode, match.index);
         range.setEnd(walker.currentNode, match.index + match[0].length);
@@ -266,6 +266,20 @@ def test_words_of_ours_and_dates_are_whole_on_paper(
         " return range.getClientRects().length; }"
     )
     assert text == 1
+
+
+@pytest.mark.parametrize(("width", "media"), [(720, "print"), (720, "screen"), (1280, "screen")])
+def test_no_figure_of_a_table_stands_in_two_lines(
+    width: int, media: str, site: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": width, "height": 1000}).new_page()
+    page.emulate_media(media=media)  # type: ignore[arg-type]
+    run = next(site.glob("runs/*_claude_*_kahan_softmax"))
+    for path in ("hardware", "problems/kahan_softmax", "audits", f"runs/{run.name}"):
+        page.goto((site / path / "index.html").as_uri())
+
+        assert page.evaluate(BROKEN, ".list:not(.told) td, .score, .interval") == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_times_and_counts_in_tables_of_charts_are_whole_on_a_phone(
