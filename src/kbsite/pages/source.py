@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import PurePosixPath
+from sys import maxsize
 
 from msgspec import Struct
 
@@ -42,6 +43,9 @@ COLOURED = 300_000
 
 WIDEST = 2_000
 """Characters of a line from which its file is not highlighted: no person wrote it."""
+
+BROAD = 8_000
+"""Characters of a line, with its marks, that the run's page shows: a line may hold a program."""
 
 AROUND = 3
 """Lines shown before and after one that the audit quotes."""
@@ -77,24 +81,30 @@ class Source(Struct, frozen=True):
     made_of: bytes = b""
     """A digest of what it holds, if that is shown."""
 
-    def rows(self, room: int) -> Iterator[CodeLine | Gap]:
-        """Its lines, or the ends and the quoted ones where there are more than `room`."""
+    def rows(self, room: int, broad: int) -> Iterator[CodeLine | Gap]:
+        """Its lines, or the ends and the quoted ones where there are more than `room`.
+
+        Lines of more than `broad` characters are left out.
+        """
         count = len(self.lines)
-        if count <= room:
-            yield from self.lines
-            return
-        tail = room // 4
-        near = sorted(self.quoted)[: QUOTED // (2 * AROUND + 1)]
-        kept = {n for at in near for n in range(at - AROUND, at + AROUND + 1)}
-        kept |= {*range(1, room - tail + 1), *range(count - tail + 1, count + 1)}
+        kept = self._kept(room) if count > room else set(range(1, count + 1))
         last = 0
         for number in sorted(n for n in kept if 0 < n <= count):
+            if len(self.lines[number - 1].html) > broad:
+                continue
             if number > last + 1:
                 yield Gap(last + 1, number - 1)
             yield self.lines[number - 1]
             last = number
         if last < count:
             yield Gap(last + 1, count)
+
+    def _kept(self, room: int) -> set[int]:
+        """The numbers of the lines at its ends and of the quoted ones; some may be beyond them."""
+        count, tail = len(self.lines), room // 4
+        near = sorted(self.quoted)[: QUOTED // (2 * AROUND + 1)]
+        kept = {n for at in near for n in range(at - AROUND, at + AROUND + 1)}
+        return kept | {*range(1, room - tail + 1), *range(count - tail + 1, count + 1)}
 
 
 class Shown(Struct, frozen=True):
@@ -135,7 +145,9 @@ def sources(
     files.sort(key=lambda file: (file.name != SOLUTION, file.name))
     read = [_read(f, names[f.name], quoted.get(f.name, frozenset()), known) for f in files[:FILES]]
     return Sources(
-        tuple(_shown(read, HERE, HERE)), tuple(_shown(read, ALL, WHOLE)), len(files) - len(read)
+        tuple(_shown(read, HERE, HERE, BROAD)),
+        tuple(_shown(read, ALL, WHOLE, maxsize)),
+        len(files) - len(read),
     )
 
 
@@ -217,9 +229,9 @@ def _coloured(name: str, data: bytes) -> tuple[CodeLine, ...]:
     return tuple(code_lines(text, "text" if plain else _LANGUAGES.get(suffix, "text")))
 
 
-def _shown(read: Sequence[Source], room: int, most: int) -> Iterator[Shown]:
-    """Each file with what is left of the room for all of them; with at least a line of it."""
+def _shown(read: Sequence[Source], room: int, most: int, broad: int) -> Iterator[Shown]:
+    """Each file with what is left of the room for all of them: with four lines of it at least."""
     for source in read:
-        rows = tuple(source.rows(min(most, max(4, room))))
+        rows = tuple(source.rows(min(most, max(4, room)), broad))
         room -= sum(isinstance(row, CodeLine) for row in rows)
         yield Shown(source, rows)
