@@ -83,7 +83,9 @@
 
   function asked() {
     const named = /[?&]runs=([^&]*)/.exec(location.search);
-    return named ? [...new Set(named[1].split(",").filter(Boolean).map(plain))] : [];
+    const keys = named ? named[1].split(",").filter(Boolean).map(plain) : [];
+    // What passes a link on may write its commas as numbers; that of an id is written so here.
+    return [...new Set(keys.flatMap((key) => (known.has(key) ? key : key.split(",").filter(Boolean))))];
   }
 
   // What a run hands over ---------------------------------------------------------------------------

@@ -242,6 +242,13 @@ def test_runs_of_different_problems_are_told_not_to_compare(open_page: Open) -> 
     expect(page.locator("#told")).to_contain_text("of different problems")
 
 
+def test_a_link_whose_comma_was_written_as_a_number_leads_to_the_same_runs(open_page: Open) -> None:
+    page = open_page("compare/index.html?runs=steady%2Chasty")
+
+    expect(page.locator("#facts")).to_be_visible()
+    expect(page.get_by_text("cannot be compared here")).to_have_count(0)
+
+
 def test_a_phase_with_many_calls_opens_when_it_is_asked_for(open_page: Open) -> None:
     page = open_page(side_by_side("far", "away"))
     long = page.locator("details.phase").filter(has_text="301 calls")
