@@ -150,15 +150,14 @@ def test_no_lexer_sees_what_no_person_wrote(stored: Any) -> None:
 
 def test_a_line_that_holds_a_program_stands_on_the_page_of_the_files_alone(stored: Any) -> None:
     program = b"CUBIN = '" + b"A<" * module.BROAD + b"'\n"
-    run = stored(
-        {"solution.py": b"a = 1\n" + program + b"b = 2\n", "files/one.py": program},
-        {"file": "solution.py", "lines": [2, 2], "label": "it", "text": "CUBIN = 'A<A<"},
-    )
+    quote = {"file": "files/one.py", "lines": [2, 2], "label": "it", "text": "CUBIN = 'A<A<"}
+    files = {"solution.py": b"a = 1\n" + program + b"b = 2\n", "files/one.py": b"\n" + program}
+    run = stored(files, quote)
     found = sources(run)
 
-    assert [shown(row) for row in found.here] == [[1, (2, 2), 3], [(1, 1)]]
-    assert [shown(row) for row in found.whole] == [[1, 2, 3], [1]]
-    assert source_places(found, proofs(run)) == {0: "solution.html#solution-L2"}
+    assert [shown(row) for row in found.here] == [[1, (2, 2), 3], [1, 2]]
+    assert [shown(row) for row in found.whole] == [[1, 2, 3], [1, 2]]
+    assert source_places(found, proofs(run)) == {0: "#file-1-L2"}
 
 
 def test_very_many_files_and_lines_are_bounded(

@@ -84,13 +84,13 @@ class Source(Struct, frozen=True):
     def rows(self, room: int, broad: int) -> Iterator[CodeLine | Gap]:
         """Its lines, or the ends and the quoted ones where there are more than `room`.
 
-        Lines of more than `broad` characters are left out.
+        Lines of more than `broad` characters are left out, unless they are quoted.
         """
         count = len(self.lines)
         kept = self._kept(room) if count > room else set(range(1, count + 1))
         last = 0
         for number in sorted(n for n in kept if 0 < n <= count):
-            if len(self.lines[number - 1].html) > broad:
+            if len(self.lines[number - 1].html) > broad and number not in self.quoted:
                 continue
             if number > last + 1:
                 yield Gap(last + 1, number - 1)
