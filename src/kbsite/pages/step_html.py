@@ -71,10 +71,12 @@ def item(held: Item, reading: Reading) -> str:
         return f"{named}{pause}>{_rows(held)}\n"
     step = held.step
     when = anchor if step.elapsed is None else elapsed(step.elapsed)
-    return (
+    told = (
         f"{named}{pause}><a href=#{anchor}>{when}</a>"
-        f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}\n"
+        f"{''.join(_BODIES[type(step.event)](step, reading))}{_usage(step.usage)}"
     )
+    # What a model says ends its last line itself: a blank one more is weight, in every step.
+    return told if told.endswith("\n") else f"{told}\n"
 
 
 def finish(event: Finish) -> str:
