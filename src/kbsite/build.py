@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kbsite.store.rested import Difference
     from kbsite.store.shared_look import SharedLook
 
-__all__ = ["REDACTION", "Built", "build", "override"]
+__all__ = ["REDACTION", "Built", "build", "override", "refuse_within"]
 
 REDACTION = "data/redaction.json"
 """What is hidden of the runs: which rule, where and how often."""
@@ -71,7 +71,8 @@ def build(
     jobs = settings.config.jobs
     # A site is the same whoever builds it.
     settings = structs.replace(settings, config=structs.replace(settings.config, jobs=0, engine=""))
-    _refuse_within_input(settings)
+    # The next build would take the site for a run, or for a problem.
+    refuse_within(settings.out, settings.input_folders, "choose --out outside it")
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
@@ -191,12 +192,11 @@ def _load_while(under_way: Callable[[], bool]) -> None:
         import_module(name)
 
 
-def _refuse_within_input(settings: Settings) -> None:
-    """Raise UsageError where the next build would take the site for a run, or for a problem."""
-    for what, folder in settings.input_folders.items():
-        if settings.out.resolve().is_relative_to(folder.resolve()):
-            message = f"within the folder of the {what}, {folder}; choose --out outside it"
-            raise UsageError(f"{settings.out}: {message}")
+def refuse_within(place: Path, folders: Mapping[str, Path], cure: str) -> None:
+    """Raise UsageError where a place lies in one of some folders, which go by what they hold."""
+    for what, folder in folders.items():
+        if place.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(f"{place}: within the folder of the {what}, {folder}; {cure}")
 
 
 def _refuse_foreign(out: Path) -> None:

@@ -108,9 +108,10 @@ def _identity(remarks: Remarks, run: Run, folder: Path) -> None:
             remarks.error(key, f"{SLUG_RULE}, got {value!r}")
     if run.is_floor:
         _floor(remarks, run)
-    elif not run.model.strip():
+        return
+    if not run.model.strip():
         remarks.warn("model", "is blank; expected the name that its row on the board shows")
-    if not run.is_floor and run.harness not in BY_ID:
+    if run.harness not in BY_ID:
         names = ", ".join(sorted(BY_ID))
         message = f"its transcripts cannot be read; known are {names}; got {run.harness!r}"
         remarks.warn("harness", message)

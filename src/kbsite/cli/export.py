@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -37,13 +36,14 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     Example:
       kbsite export hf dataset
     """
-    from kbsite.build import override
+    from kbsite.build import override, refuse_within
     from kbsite.dataset import write_dataset
     from kbsite.hiding import hiding_of
     from kbsite.reading import read
 
     chosen = override(settings(config, runs), runs, None, None)
-    _refuse_within(out, {**chosen.input_folders, "site": chosen.out})
+    # A dataset there would be taken for a run, or go with the next build.
+    refuse_within(out, {**chosen.input_folders, "site": chosen.out}, "name one outside it")
     site = read(chosen, hiding=hiding_of(chosen, {}))
     for finding in site.findings:
         tell(finding)
@@ -52,13 +52,3 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     click.echo(out)
     if any(finding.severity is Severity.ERROR for finding in site.findings):
         sys.exit(1)
-
-
-def _refuse_within(out: Path, folders: Mapping[str, Path]) -> None:
-    """Raise UsageError where a dataset would be taken for a run, or go with the next build."""
-    from kbsite.errors import UsageError
-
-    for what, folder in folders.items():
-        if out.resolve().is_relative_to(folder.resolve()):
-            message = f"within the folder of the {what}, {folder}; name one outside it"
-            raise UsageError(f"{out}: {message}")

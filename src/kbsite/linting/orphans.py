@@ -22,8 +22,8 @@ from kbsite.store.swapping import VERSIONS
 _ASKED_FOR = re.compile(
     r"404\.html|robots\.txt|sitemap(-\d+)?\.xml|_headers|\.nojekyll|CNAME|\.htaccess"
     r"|static/.*|data/audits\.js|data/boards/[^/]+/card\.(svg|png)|runs/[^/]+/card\.(svg|png)|"
-    + "|".join(map(re.escape, (MARKER, *VERSIONS)))
-    + rf"|(?:{'|'.join(map(re.escape, VERSIONS))})/.*",
+    + re.escape(MARKER)
+    + rf"|(?:{'|'.join(map(re.escape, VERSIONS))})(?:/.*)?",
     re.DOTALL,
 )
 

@@ -37,9 +37,10 @@ def site_anew(held: Published, runs: Mapping[str, StoredRun]) -> Site:
         held.config, _of(held.runs, runs), problems, (), held.findings, held.prices,
         hardware=held.hardware, floor_runs=_of(held.floor_runs, runs),
     )  # fmt: skip
-    plain = _boards(site, held, Sighting())
+    on_none = others(held, site.runs)
+    plain = _boards(site, held, on_none, Sighting())
     seen = Lookout().look([evidence(replace(site, boards=plain), one) for one in site.runs])
-    boards = _boards(site, held, seen)
+    boards = _boards(site, held, on_none, seen)
     return replace(site, boards=boards, alarms=seen.alarms, proofs=seen.proofs)
 
 
@@ -47,16 +48,18 @@ def _of(ids: Iterable[str], runs: Mapping[str, StoredRun]) -> tuple[StoredRun, .
     return tuple(runs[run_id] for run_id in ids if run_id in runs)
 
 
-def _boards(site: Site, held: Published, seen: Sighting) -> tuple[Board, ...]:
+def _boards(
+    site: Site, held: Published, on_none: Sequence[StoredRun], seen: Sighting
+) -> tuple[Board, ...]:
+    """The boards; those that nobody declared have the runs alone that stand on no declared one."""
     hashes = {stored.id: stored.hash for stored in site.problems.values()}
     graded = graded_floors(site.floor_runs)
     declared = {one.id for one in held.config.boards}
-    left = others(held, site.runs)
     made = []
     for one in held.boards:
         mine = [
             attempt_of(stored, seen.alarms.get(stored.run.id, ()))
-            for stored in (site.runs if one.config.id in declared else left)
+            for stored in (site.runs if one.config.id in declared else on_none)
             if _on(one, stored.run, held.boards)
         ]
         made.append(board(one.config, mine, [*one.told_floors, *graded], hashes))
