@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from msgspec import structs
 
 from kbsite import ahead
-from kbsite.ahead import Ahead
+from kbsite.ahead import Ahead, Place
+from kbsite.beside import OWN, copied
 from kbsite.model.event import Event
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.transcripts import transcript
@@ -39,25 +41,26 @@ def _process(tmp_path: Path) -> Iterator[Ahead]:
         yield process
 
 
-def handed_on(stored: StoredRun, process: Ahead) -> bytes:
-    """What a copy packs of a run; the process is told it."""
-    copy = Ahead()
+def handed_on(stored: StoredRun, process: Ahead) -> Place | None:
+    """Where a copy packs a run; the process is told it."""
+    process.open()
+    copy = structs.replace(process, held={}, packs={})
     copy.read(stored)
-    packed = copy.packed(stored.run.id)
-    process.add(stored.run.id, packed)
+    place = copy.pack(stored.run.id)
+    process.add(stored.run.id, place)
     assert not copy.held
     assert not copy.packs
-    return packed
+    return place
 
 
 def test_a_transcript_is_taken_as_it_was_packed_and_read_no_more(
     stored: StoredRun, process: Ahead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = transcript(stored.run.harness, stored.transcripts)
-    packed = handed_on(stored, process)
+    place = handed_on(stored, process)
     monkeypatch.setattr(ahead, "transcript", lambda *_: pytest.fail("read again"))
 
-    assert packed
+    assert place
     assert read
     assert process.take(stored) == read
 
@@ -77,9 +80,9 @@ def test_an_error_is_not_packed_but_raised_by_who_reads_again(
         raise ValueError("no such thing")
 
     monkeypatch.setattr(ahead, "transcript", failing)
-    packed = handed_on(stored, process)
+    place = handed_on(stored, process)
 
-    assert packed == b""
+    assert place is None
     with pytest.raises(ValueError, match="no such thing"):
         process.take(stored)
 
@@ -90,9 +93,9 @@ def test_what_cannot_be_packed_is_read_again(
 ) -> None:
     make_run(tmp_path, run_id="odd", transcript={LOG: ROW + row})
     stored = read_run(tmp_path / "odd")
-    packed = handed_on(stored, process)
+    place = handed_on(stored, process)
 
-    assert packed == b""
+    assert place is None
     assert process.take(stored) == transcript(stored.run.harness, stored.transcripts)
 
 
@@ -110,9 +113,9 @@ def test_what_is_packed_and_is_no_event_that_there_is_is_read_again(
     changed = structs.replace(read, main=structs.replace(read.main, steps=(odd, *rest)))
     with monkeypatch.context() as patch:
         patch.setattr(ahead, "transcript", lambda *_: changed)
-        packed = handed_on(stored, process)
+        place = handed_on(stored, process)
 
-    assert packed
+    assert place
     assert process.take(stored) == read
 
 
@@ -123,18 +126,19 @@ def test_nesting_too_deep_to_be_packed_is_read_again(
     for _ in range(100_000):
         deep = [deep]
     monkeypatch.setattr(ahead, "transcript", lambda *_: deep)
-    packed = handed_on(stored, process)
+    place = handed_on(stored, process)
 
-    assert packed == b""
+    assert place is None
     assert process.take(stored) is deep
 
 
 def test_what_this_process_read_by_itself_stays(stored: StoredRun, process: Ahead) -> None:
     process.read(stored)
     own = process.held["one"]
-    process.add("one", b"of a copy")
+    process.add("one", (0, 9))
 
     assert process.held["one"] is own
+    assert not process.packs
 
 
 def test_copies_take_what_was_packed_from_one_file(
@@ -167,36 +171,54 @@ def test_what_was_packed_has_no_name_and_is_gone_with_who_had_it(
     assert process.take(stored) == transcript(stored.run.harness, stored.transcripts)
 
 
-class Full:
-    """A file on a disk that has room for so many bytes."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-
-    def write(self, data: bytes) -> int:
-        if not self.room:
-            raise OSError(28, "No space left on device")
-        taken, self.room = min(self.room, len(data)), 0
-        return taken
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize("room", [0, 10])
-def test_what_no_disk_has_room_for_is_read_again(
-    stored: StoredRun, room: int, monkeypatch: pytest.MonkeyPatch
+def test_what_no_disk_has_room_for_is_read_again_and_takes_none(
+    stored: StoredRun, process: Ahead, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "TemporaryFile", lambda **_: Full(room))
-    with closing(Ahead()) as process:
-        assert handed_on(stored, process)
-        assert not process.packs
-        handed_on(stored, process)
-        assert not process.packs
-    assert process.take(stored) == transcript(stored.run.harness, stored.transcripts)
+    first = handed_on(stored, process)
+    write = os.pwrite
+
+    def full(descriptor: int, data: bytes, at: int) -> int:
+        """A disk that has room for so many bytes more."""
+        assert first
+        if at >= sum(first) + room:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data[:room], at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        assert handed_on(stored, process) is None
+    assert handed_on(stored, process) == (sum(first or ()), first[1] if first else 0)
+
+
+def test_many_copies_at_once_pack_into_one_file(
+    tmp_path: Path, make_run: MakeRun, process: Ahead
+) -> None:
+    process.open()
+    runs, copies = [], []
+    for number in range(8):
+        make_run(tmp_path, run_id=f"r{number}", transcript={LOG: ROW * (500 * number + 1)})
+        runs.append(read_run(tmp_path / f"r{number}"))
+        process.read(runs[-1])
+    for stored in runs:
+
+        def work(stream: BinaryIO, run_id: str = stored.run.id) -> None:
+            pickle.dump(process.pack(run_id), stream)
+
+        copies.append(copied(work))
+    process.held.clear()
+    for stored, (copy, told) in zip(runs, copies, strict=True):
+        OWN.discard(told)
+        with os.fdopen(told, "rb") as stream:
+            process.add(stored.run.id, pickle.load(stream))
+        assert os.waitpid(copy, 0)[1] == 0
+
+    assert [process.take(one) for one in runs] == [
+        transcript(one.run.harness, one.transcripts) for one in runs
+    ]
 
 
 def test_where_no_file_can_be_made_all_is_read_again(stored: StoredRun, tmp_path: Path) -> None:
     with closing(Ahead(tmp_path / "nowhere")) as process:
-        assert handed_on(stored, process)
+        assert handed_on(stored, process) is None
         assert process.take(stored) == transcript(stored.run.harness, stored.transcripts)

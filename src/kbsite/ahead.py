@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,29 +19,37 @@ from kbsite.model.transcript import Transcript
 from kbsite.store.runs import StoredRun
 from kbsite.transcripts import transcript
 
+Place = tuple[int, int]
+"""Where something begins in a file, and how many bytes it is."""
+
 
 class Ahead(Struct):
     """What was read of runs, or why it could not be; each is taken once.
 
-    What copies of this process packed lies in a file without a name: each that is made later would
-    hold all of it in memory.
+    What copies of this process read they pack into a file without a name, which they all have: told
+    by a pipe it would go through this process, and each that is made later would hold all of it.
     """
 
     folder: Path | None = None
     """Where the file lies; where temporary files do if that is not said."""
     held: dict[str, Transcript | Exception | None] = field(default_factory=dict)
     """By id of run."""
-    packs: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Likewise where in the file is what copies of this process read, and how many bytes it is."""
+    packs: dict[str, Place] = field(default_factory=dict)
+    """Likewise where in the file is what copies of this process read."""
     _file: IO[bytes] | None = None
-    _size: int = 0
+
+    def open(self) -> None:
+        """Have the file, for copies that are made from now on; none where there can be none."""
+        with suppress(OSError):
+            # Whoever reads asks for a place: copies of an open file share where they are in it.
+            self._file = self._file or TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
 
     def close(self) -> None:
         """Leave nothing behind of what was packed."""
         self.packs.clear()
         if self._file:
             self._file.close()
-        self._file, self._size = None, 0
+        self._file = None
 
     def read(self, stored: StoredRun, told: Iterable[Event] | None = None) -> None:
         """Read the transcript of a run; `told` is what its files say, if that is known."""
@@ -49,31 +58,23 @@ class Ahead(Struct):
         except Exception as error:  # noqa: BLE001 - raised where the page is made, and told there
             self.held[stored.run.id] = error
 
-    def packed(self, run_id: str) -> bytes:
-        """What was read of a run, for the process that this one is a copy of.
+    def pack(self, run_id: str) -> Place | None:
+        """Pack what was read of a run; where it is, for the process that this one is a copy of.
 
-        To pack and unpack a transcript takes a seventh of reading it. Empty for what has to be read
-        again: errors, and what cannot be packed (halves of characters, numbers of more than eight
-        bytes, nesting too deep, and whatever else is no plain data).
+        To pack and unpack a transcript takes a seventh of reading it. None for what has to be read
+        again: errors, what there is no room for, and what cannot be packed (halves of characters,
+        numbers of more than eight bytes, nesting too deep, and whatever else is no plain data).
         """
         held = self.held.pop(run_id)
-        if not isinstance(held, Exception):
-            with suppress(ValueError, OverflowError, RecursionError, TypeError):
-                return msgspec.msgpack.encode(held)
-        return b""
+        if self._file and not isinstance(held, Exception):
+            with suppress(OSError, ValueError, OverflowError, RecursionError, TypeError):
+                return _appended(self._file.fileno(), msgspec.msgpack.encode(held))
+        return None
 
-    def add(self, run_id: str, packed: bytes) -> None:
-        """Keep what a copy of this process packed, unless this one has read it by itself."""
-        if not packed or run_id in self.held:
-            return
-        # What there is no room for is read again.
-        with suppress(OSError):
-            if self._file is None:
-                self._file = TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
-            at, size = self._size, self._file.write(packed)
-            self._size += size
-            if size == len(packed):
-                self.packs[run_id] = at, size
+    def add(self, run_id: str, place: Place | None) -> None:
+        """Know where a copy of this process packed a run, unless this one has read it by itself."""
+        if place and run_id not in self.held:
+            self.packs[run_id] = place
 
     def take(self, stored: StoredRun) -> Transcript | None:
         """The transcript of a run, None if it has none to show; raises why it cannot be read."""
@@ -93,7 +94,6 @@ class Ahead(Struct):
         """What a copy packed of a run; nothing where that is not, or no longer, known."""
         at, size = self.packs.pop(run_id, (0, 0))
         with suppress(OSError):
-            # Copies have one file, and would have one place in it.
             return os.pread(self._file.fileno(), size, at) if self._file else b""
         return b""
 
@@ -101,3 +101,24 @@ class Ahead(Struct):
 @cache
 def _unpacks() -> msgspec.msgpack.Decoder[Transcript | None]:
     return msgspec.msgpack.Decoder(Transcript | None)
+
+
+def _appended(descriptor: int, data: bytes) -> Place:
+    """Write something behind all that is in a file that others write to as well; where it is.
+
+    OSError where there is no room for it: then nothing of it stays.
+    """
+    fcntl.lockf(descriptor, fcntl.LOCK_EX)
+    try:
+        at = end = os.fstat(descriptor).st_size
+        left = memoryview(data)
+        try:
+            while left:
+                written = os.pwrite(descriptor, left, end)
+                left, end = left[written:], end + written
+        except OSError:
+            os.ftruncate(descriptor, at)
+            raise
+        return at, len(data)
+    finally:
+        fcntl.lockf(descriptor, fcntl.LOCK_UN)

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 
 from kbsite import alarms
-from kbsite.ahead import Ahead
+from kbsite.ahead import Ahead, Place
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Engine, Errand, Here, Lost, Parcel
@@ -170,8 +170,7 @@ class Lookout(Struct, frozen=True):
         anew = []
         for run in runs:
             scan, reading = self._keys(run)
-            held = self.before.get(run.stored.run.id, _UNKNOWN)
-            found[run.stored.run.id] = held
+            held = found[run.stored.run.id] = self.before.get(run.stored.run.id, _UNKNOWN)
             if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
                 anew.append(_Work(run, held, scan, reading, self._sources(run)))
         looked: dict[str, Noticed] = {}
@@ -188,8 +187,8 @@ class Lookout(Struct, frozen=True):
         def meanwhile(cores: int) -> None:
             longest = max(anew, key=_size)
             if self.meanwhile:
-                taken = cores and _size(longest) >= LONG
-                self.meanwhile(longest.run.stored if taken else None)
+                long = cores and _size(longest) >= LONG
+                self.meanwhile(longest.run.stored if long else None)
 
         _load([work for work in anew if work.is_scanned])
         weights = [_LEAST + _size(work) // _FASTER for work in anew]
@@ -206,6 +205,8 @@ class Lookout(Struct, frozen=True):
             if work.is_scanned and 0 < _size(work) <= room:
                 room -= _size(work)
                 kept.add(work.run.stored.run.id)
+        if len(anew) > 1:
+            self.ahead.open()
         # Of a single run this process reads the transcript while a copy looks it over.
         return _Keeping(os.getpid(), len(anew) > 1, frozenset(kept), self.ahead)
 
@@ -263,7 +264,7 @@ class _Keeping(Struct, frozen=True):
     process: int
     """Id of the process that keeps it."""
     of_copies: bool
-    """Whether copies of that process tell it what they read."""
+    """Whether its copies read as well."""
     runs: frozenset[str]
     """Ids of the runs."""
     ahead: Ahead
@@ -273,19 +274,18 @@ class _Keeping(Struct, frozen=True):
         wanted = self.of_copies or os.getpid() == self.process
         return [] if wanted and run.stored.run.id in self.runs else None
 
-    def packed(self, run_id: str) -> bytes:
-        """What a copy of the process has kept of a run."""
-        if os.getpid() == self.process or run_id not in self.ahead.held:
-            return b""
-        return self.ahead.packed(run_id)
+    def packed(self, run_id: str) -> Place | None:
+        """Where a copy of the process has packed what it kept of a run."""
+        of_copy = os.getpid() != self.process and run_id in self.ahead.held
+        return self.ahead.pack(run_id) if of_copy else None
 
 
 class _Looked(Struct, frozen=True):
     """What whoever looked a run over tells."""
 
     noticed: Noticed
-    packed: bytes = b""
-    """Its transcript, packed, where a copy of this process read it."""
+    packed: Place | None = None
+    """Where its transcript is, where a copy of this process read it."""
 
 
 def _load(scanned: Sequence[_Work]) -> None:
@@ -306,7 +306,7 @@ _LEAST, _FASTER = 6_000, 4
 
 def _looked(keeping: _Keeping | None, work: _Work) -> _Looked:
     noticed = _noticed(work, keeping)
-    return _Looked(noticed, keeping.packed(work.run.stored.run.id) if keeping else b"")
+    return _Looked(noticed, keeping.packed(work.run.stored.run.id) if keeping else None)
 
 
 def _noticed(work: _Work, keeping: _Keeping | None = None) -> Noticed:
