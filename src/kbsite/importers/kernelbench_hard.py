@@ -16,16 +16,15 @@ from kbsite.importers.hard_checks import board_oddities, note_oddities
 from kbsite.importers.hard_floors import read_floors
 from kbsite.importers.hard_notes import Note, read_notes
 from kbsite.importers.hard_proofs import checked
+from kbsite.importers.placing import Placing
 from kbsite.importers.report import Oddity, Report
 from kbsite.importers.run_ids import board_name, is_safe
-from kbsite.model.floor import Floor, Floors
+from kbsite.model.floor import Floor
 from kbsite.model.grade import Metrics
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.store.audits import audit_text
-from kbsite.store.folders import PARTIAL, filled, new_run_folder
-from kbsite.store.runs import AUDIT, FLOORS, MANIFEST, METRICS, RUN, complete
-from kbsite.store.writing import json_text, write_text
+from kbsite.store.runs import AUDIT
 
 ORIGIN = f"imported from {LEADERBOARD} of the published KernelBench Hard board"
 NO_TRANSCRIPT = "The published board had no transcript of this run for import."
@@ -44,20 +43,15 @@ class _Import:
     note: Note | None
 
     @property
-    def texts(self) -> dict[str, str]:
-        """The files that make up the run directory, but for its manifest."""
-        held = {RUN: json_text(self.run), METRICS: json_text(self.metrics)}
-        if self.note is not None:
-            held[AUDIT] = audit_text(self.note.audit)
-        return held
+    def beside(self) -> dict[str, str]:
+        """The files of the run directory beside its records and its manifest."""
+        return {} if self.note is None else {AUDIT: audit_text(self.note.audit)}
 
 
 @dataclass(slots=True)
 class _Tally:
     oddities: list[Oddity] = field(default_factory=list)
     imports: list[_Import] = field(default_factory=list)
-    written: int = 0
-    there: int = 0
 
 
 def import_board(source: Path, out: Path, *, budget_seconds: float = 2700) -> Report:
@@ -81,9 +75,12 @@ def import_board(source: Path, out: Path, *, budget_seconds: float = 2700) -> Re
         if note is not None:
             tally.oddities += [*note.oddities, *note_oddities(note, row, problem)]
     out.mkdir(parents=True, exist_ok=True)
-    tally.imports = [made for made in tally.imports if _placed(out, made, tally)]
-    _place_floors(out, found.floors, tally)
-    return _report(name, out, tally, found.floors)
+    placing = Placing(out, tally.oddities)
+    tally.imports = [
+        made for made in tally.imports if placing.run(made.run, made.metrics, made.beside)
+    ]
+    placing.floors(found.floors)
+    return _report(name, placing, tally, found.floors)
 
 
 def _by_run(notes: list[Note], board: Leaderboard, tally: _Tally) -> dict[str, Note]:
@@ -189,67 +186,19 @@ def _metrics(cell: Cell, note: Note | None) -> Metrics:
     return replace(graded, status=status, detail=forbidden or NO_REASON)
 
 
-def _placed(out: Path, made: _Import, tally: _Tally) -> bool:
-    """Whether the run is on disk, written now or there before."""
-    folder = out / made.run.id
-    if folder.exists() or folder.is_symlink():
-        tally.there += 1
-        if differing := _differing(folder, made.texts):
-            message = f"there already, with another {', '.join(differing)}"
-            tally.oddities.append(Oddity(file=made.run.id, found=message, done="kept as it is"))
-        return True
-    unfinished = out / f"{made.run.id}{PARTIAL}"
-    if unfinished.exists() or unfinished.is_symlink():
-        message = "being written by another import, or broken off by one"
-        done = "run left out; delete the folder and import again"
-        tally.oddities.append(Oddity(file=unfinished.name, found=message, done=done))
-        return False
-    partial = new_run_folder(out, made.run.id)
-    with filled(partial):
-        for name, text in made.texts.items():
-            write_text(partial / name, text)
-        complete(partial, made.run, made.metrics)
-    tally.written += 1
-    return True
-
-
-def _differing(folder: Path, texts: dict[str, str]) -> list[str]:
-    """The files of a run that are not as the import would write them."""
-    if folder.is_symlink() or not folder.is_dir():
-        return ["kind of entry, no folder"]
-    changed = [name for name, text in texts.items() if not _holds(folder / name, text)]
-    unknown = [] if AUDIT in texts or not (folder / AUDIT).exists() else [AUDIT]
-    missing = [] if (folder / MANIFEST).is_file() else [MANIFEST]
-    return changed + unknown + missing
-
-
-def _holds(path: Path, text: str) -> bool:
-    regular = path.is_file() and not path.is_symlink()
-    return regular and path.read_bytes() == text.encode("utf-8")
-
-
-def _place_floors(out: Path, floors: list[Floor], tally: _Tally) -> None:
-    path, text = out / FLOORS, json_text(Floors(format=FORMAT, floors=tuple(floors)))
-    if not (path.exists() or path.is_symlink()):
-        write_text(path, text)
-    elif not _holds(path, text):
-        message = "there already, with other floors"
-        tally.oddities.append(Oddity(file=FLOORS, found=message, done="kept as it is"))
-
-
-def _report(name: str, out: Path, tally: _Tally, floors: list[Floor]) -> Report:
+def _report(name: str, placing: Placing, tally: _Tally, floors: list[Floor]) -> Report:
     counted = Counter(made.metrics.status for made in tally.imports)
     notes = [made.note for made in tally.imports if made.note]
     return Report(
         board=name,
         cells={status: counted[status] for status in Status if counted[status]},
         scored=sum(made.metrics.peak_fraction is not None for made in tally.imports),
-        written=tally.written,
-        already_there=tally.there,
+        written=placing.written,
+        already_there=placing.there,
         audits=len(notes),
         quotes_kept=sum(len(note.audit.quotes) for note in notes),
         quotes_refused=sum(note.refused for note in notes),
-        quotes=tuple(checked(out, sorted(notes, key=lambda note: note.file))),
+        quotes=tuple(checked(placing.out, sorted(notes, key=lambda note: note.file))),
         floors=len(floors),
         floors_scored=sum(floor.peak_fraction is not None for floor in floors),
         oddities=tuple(sorted(tally.oddities, key=lambda odd: (odd.file, odd.line or 0))),
