@@ -14,7 +14,9 @@
   const clear = document.getElementById("clear");
   const fields = Object.fromEntries([...asking.querySelectorAll("select")].map((one) => [one.name, one]));
   const FILTERS = Object.keys(fields).filter((name) => name !== "sort");
-  const headers = [...grid.tHead.rows[0].cells];
+  // Above the names of columns may stand those of their groups.
+  const headers = [...grid.tHead.rows[grid.tHead.rows.length - 1].cells];
+  const FIRST = 1 + headers.filter((th) => th.classList.contains("count")).length; // of the problems
   const names = headers.map((th) => th.textContent.trim());
   const totals = grid.querySelector("tbody.totals");
   let sort = "";
@@ -120,7 +122,7 @@
       row.body.hidden = !fits || (byCell && !held.size);
       contenders += Number(!row.body.hidden);
       runs += held.size;
-      for (const cell of row.cells.slice(1, -OWN)) {
+      for (const cell of row.cells.slice(FIRST, -OWN)) {
         cell.classList.toggle("aside", byCell && !held.has(cell));
       }
       for (const [cell, note] of row.notes) if (note) note.hidden = !held.has(cell);

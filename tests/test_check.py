@@ -359,6 +359,32 @@ SITE_RULES: list[tuple[dict[str, Any], str, str]] = [
     ({"deck": ["softmax", "softmax"]}, "error", "boards[0].deck[1]"),
     ({"deck": ["softmax", "a/b"]}, "error", "boards[0].deck[1]"),
     ({"deck": ["softmax", "gemm"]}, "warning", "boards[0].deck[1]"),
+    ({"groups": [{"title": "L", "problems": ["softmax"]}]}, "error", "boards[0].deck"),
+    (
+        {"deck": [], "groups": [{"title": " ", "problems": ["softmax"]}]},
+        "error",
+        "boards[0].groups[0].title",
+    ),
+    (
+        {"deck": [], "groups": [{"title": "L", "problems": []}]},
+        "error",
+        "boards[0].groups[0].problems",
+    ),
+    (
+        {"deck": [], "groups": [{"title": "L", "problems": ["softmax", "a/b"]}]},
+        "error",
+        "boards[0].groups[0].problems[1]",
+    ),
+    (
+        {"deck": [], "groups": [{"title": n, "problems": ["softmax"]} for n in "LM"]},
+        "error",
+        "boards[0].groups[1].problems[0]",
+    ),
+    (
+        {"groups": [{"titel": "L", "title": "L", "problems": ["softmax"]}]},
+        "warning",
+        "boards[0].groups[0].titel",
+    ),
     ({"represents": "nobody"}, "error", "boards[0].represents"),
 ]
 
@@ -400,6 +426,21 @@ def test_a_deck_may_name_a_problem_that_only_runs_know(
     settings = make_settings(tmp_path, deck=["softmax", "gemm"])
     make_run(settings.runs / "demo", problem="gemm", audit={})
     assert {key for *_, key in found(settings.path)} == {"problem"}
+
+
+def test_figures_that_others_published_need_no_problem_here_and_no_transcript(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, make_floors: MakeFloors
+) -> None:
+    settings = make_settings(tmp_path, deck=["softmax", "gemm"])
+    board = settings.runs / "demo"
+    told: dict[str, Any] = {"harness": "elsewhere", "problem": "gemm", "origin": "a table"}
+    make_run(board, audit={}, **told)
+    make_floors(board, {"kind": "eager", "problem": "gemm", "ms": 1.0})
+    assert found(settings.path, settings) | found(board, settings) == set()
+
+    make_run(board, audit={}, transcript={"stdout.jsonl": b"{}\n"}, **told)
+    (key,) = {key for severity, *_, key in found(board, settings) if severity == "warning"}
+    assert key == "harness"
 
 
 @pytest.mark.parametrize("out", [".", "runs", "runs/site", "problems", "problems/site", ".."])

@@ -49,7 +49,7 @@ def board(
     present = problem_hashes or {}
     common = _common(config, attempts, present)
     kept, refused = _sorted_out(config, attempts, common)
-    named = config.deck or sorted({attempt.run.problem for attempt in kept})
+    named = config.problems or sorted({attempt.run.problem for attempt in kept})
     deck = tuple(dict.fromkeys(named))
     table = _table(kept, config.represents, known or KnownScores())
     columns = _columns(table, deck)
@@ -105,10 +105,10 @@ def _common(
     config: BoardConfig, attempts: Sequence[Attempt], present: Mapping[str, str]
 ) -> _Common:
     runs = [attempt.run for attempt in attempts]
-    problems = sorted({run.problem for run in runs}.union(config.deck))
+    problems = sorted({run.problem for run in runs}.union(config.problems))
     hashes = {problem: present.get(problem) or _most_had(runs, problem) for problem in problems}
     # What is not in the deck has no say in what the deck's runs have in common.
-    voters = [run for run in runs if not config.deck or run.problem in config.deck]
+    voters = [run for run in runs if not config.problems or run.problem in config.problems]
     hardware, budget = config.hardware, config.budget_seconds
     if hardware is None:
         hardware = _most([run.hardware for run in voters])
@@ -136,7 +136,7 @@ def _sorted_out(
     refused: list[Refusal] = []
     for attempt in attempts:
         reasons = _differences(attempt, common)
-        if config.deck and attempt.run.problem not in config.deck:
+        if config.problems and attempt.run.problem not in config.problems:
             reasons.append(f"its problem {attempt.run.problem} is not in the deck")
         if reasons:
             refused.append(Refusal(attempt.run.id, "; ".join(reasons)))
@@ -297,7 +297,7 @@ def _columns(table: _Table, deck: Sequence[str]) -> tuple[Column, ...]:
 def _rows(
     table: _Table, columns: Sequence[Column], floors: Sequence[Floor], config: BoardConfig
 ) -> tuple[Row, ...]:
-    eager = {f.problem: f.peak_fraction for f in floors if f.kind is FloorKind.EAGER}
+    eager = {floor.problem: floor for floor in floors if floor.kind is FloorKind.EAGER}
     sums: dict[Contender, int] = {}
     shown: dict[Contender, list[Attempt]] = {contender: [] for contender in table.contenders}
     for (contender, _), attempt in table.shown.items():
@@ -319,20 +319,27 @@ def _rows(
 def _cell(
     table: _Table,
     key: tuple[Contender, str],
-    eager: float | None,
+    eager: Floor | None,
     best: Attempt | None,
     config: BoardConfig,
 ) -> Cell | None:
     shown = table.shown.get(key)
     if shown is None:
         return None
-    score = shown.counted_score
     return Cell(
         attempts=table.tried[key],
         shown=shown,
-        below_floor=score is not None and eager is not None and score < eager,
+        below_floor=eager is not None and shown.counts and _is_below(shown, eager),
         due=tuple(_due(shown, best, config.audit_threshold)),
     )
+
+
+def _is_below(shown: Attempt, floor: Floor) -> bool:
+    """Whether an attempt is slower than a floor: by scores, and by times where neither has one."""
+    if shown.score is not None and floor.peak_fraction is not None:
+        return shown.score < floor.peak_fraction
+    ms = shown.unscored_ms if floor.peak_fraction is None else None
+    return ms is not None and floor.ms is not None and ms > floor.ms
 
 
 def _due(shown: Attempt, best: Attempt | None, threshold: float) -> Iterator[Due]:

@@ -4,7 +4,9 @@ A contender's figure is its mean score over the deck. By the board's rule a cell
 counts 0, whether the run failed, passed without a figure, was taken out by its verdict or never
 was: that is what the order of the rows adds up too, and it holds every contender to the same
 problems. How many cells were
-attempted, and how many passed without a figure, stands beside the mean.
+attempted, and how many passed without a figure, stands beside the mean. On a board without any
+score, as of figures that others published, a problem that was passed counts 1: the mean is the
+share of problems passed.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ Scored = tuple[tuple[int, ...], ...]
 
 def standings(board: Board, apart: Callable[[Scored], Ahead] | None = None) -> tuple[Standing, ...]:
     """The standing of each row, in the order of the rows; `apart` may know `told_apart`."""
-    scores = [[_parts(cell) for cell in row.cells] for row in board.rows]
+    parts = _parts if board.scored else _passed
+    scores = [[parts(cell) for cell in row.cells] for row in board.rows]
     order = sorted(range(len(scores)), key=lambda row: (-sum(scores[row]), row))
     ahead = (apart or told_apart_once)(tuple(tuple(scores[row]) for row in order))
     groups = letter_groups(len(order), ahead)
@@ -101,6 +104,12 @@ def _parts(cell: Cell | None) -> int:
     if score is None or not isfinite(score):
         return 0
     return round(max(-_LARGEST, min(_LARGEST, score)) * _PARTS)
+
+
+def _passed(cell: Cell | None) -> int:
+    """One for a problem that was passed, in billionths."""
+    passed = cell is not None and cell.shown.counts and cell.shown.metrics.status is Status.PASSED
+    return _PARTS if passed else 0
 
 
 def standard_error(figures: Sequence[float]) -> float | None:

@@ -9,12 +9,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from kbsite.check.audit_keys import MOST, Say, meant
-from kbsite.model.config import Allowed, BoardConfig, Config, Leak, Redact, Storage
+from kbsite.model.config import Allowed, BoardConfig, Config, DeckGroup, Leak, Redact, Storage
 from kbsite.store.parsing import LIMIT_YAML_BYTES, read_text, yaml_data
 from kbsite.store.records import InvalidFileError
 
 _WITHIN: dict[type[Struct], dict[str, type[Struct]]] = {
     Config: {"storage": Storage, "redact": Redact, "boards": BoardConfig, "leaks": Leak},
+    BoardConfig: {"groups": DeckGroup},
     Redact: {"allow": Allowed},
 }
 """The records that stand under keys of others, alone or in lists."""

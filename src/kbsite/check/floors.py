@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kbsite.check.known import Known
@@ -11,7 +11,7 @@ from kbsite.model.finding import Finding
 from kbsite.model.floor import Floor
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import FLOORS, as_findings, read_floors
+from kbsite.store.runs import FLOORS, as_findings, finished_folders, read_floors
 
 
 def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
@@ -22,6 +22,7 @@ def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
         yield from as_findings(error)
         return
     remarks = Remarks(board / FLOORS)
+    runs = [folder.name for folder in finished_folders(board)]
     seen: dict[tuple[str, str, str | None], int] = {}
     for number, floor in enumerate(floors):
         key = f"floors[{number}]"
@@ -29,7 +30,7 @@ def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
         if first != number:
             remarks.error(key, f"the same kernel, problem and hardware as floors[{first}]")
         _figures(remarks, key, floor)
-        _problem(remarks, key, floor, there)
+        _problem(remarks, key, floor, there, runs)
     yield from remarks.findings()
 
 
@@ -42,13 +43,13 @@ def _figures(remarks: Remarks, key: str, floor: Floor) -> None:
         remarks.warn(f"{key}.peak_fraction", f"{floor.peak_fraction} is above the ceiling")
 
 
-def _problem(remarks: Remarks, key: str, floor: Floor, there: Known) -> None:
+def _problem(remarks: Remarks, key: str, floor: Floor, there: Known, runs: Sequence[str]) -> None:
     if not is_slug(floor.problem):
         remarks.error(f"{key}.problem", f"{SLUG_RULE}, got {floor.problem!r}")
     elif there.problems is not None:
         present = there.problems.get(floor.problem)
-        if present is None:
+        if present is None and not any(name.endswith(f"_{floor.problem}") for name in runs):
             remarks.warn(f"{key}.problem", f"no problem is called {floor.problem!r}")
-        elif floor.problem_hash not in (None, present):
+        elif present is not None and floor.problem_hash not in (None, present):
             message = "measured on another version of the problem than the present one"
             remarks.warn(f"{key}.problem_hash", message)

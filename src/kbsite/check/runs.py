@@ -85,13 +85,14 @@ def run_findings(folder: Path, there: Known) -> Iterator[Finding]:
 
 def _run_remarks(stored: StoredRun, there: Known) -> list[Finding]:
     remarks = Remarks(stored.folder / RUN)
-    _identity(remarks, stored.run, stored.folder.absolute())
+    _identity(remarks, stored, stored.folder.absolute())
     _problem(remarks, stored.run, there)
     _amounts(remarks, stored.run)
     return remarks.findings()
 
 
-def _identity(remarks: Remarks, run: Run, folder: Path) -> None:
+def _identity(remarks: Remarks, stored: StoredRun, folder: Path) -> None:
+    run = stored.run
     if run.board != folder.parent.name:
         message = f"expected the folder that it lies in, {folder.parent.name!r}, got {run.board!r}"
         remarks.error("board", message)
@@ -111,7 +112,7 @@ def _identity(remarks: Remarks, run: Run, folder: Path) -> None:
         return
     if not run.model.strip():
         remarks.warn("model", "is blank; expected the name that its row on the board shows")
-    if run.harness not in BY_ID:
+    if run.harness not in BY_ID and (stored.transcripts or run.origin is None):
         names = ", ".join(sorted(BY_ID))
         message = f"its transcripts cannot be read; known are {names}; got {run.harness!r}"
         remarks.warn("harness", message)
@@ -128,6 +129,8 @@ def _problem(remarks: Remarks, run: Run, there: Known) -> None:
         return
     present = there.problems.get(run.problem)
     if present is None:
+        if run.origin is not None and run.problem_hash is None:
+            return  # of somebody else's, which does not have to lie here
         remarks.warn("problem", f"no problem is called {run.problem!r}")
     elif run.problem_hash not in (None, present):
         message = "the run worked on another version of the problem than the present one"

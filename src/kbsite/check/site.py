@@ -133,17 +133,36 @@ def _folder_remarks(remarks: Remarks, key: str, board: BoardConfig, held: list[P
 def _deck_remarks(
     remarks: Remarks, key: str, board: BoardConfig, there: Known, held: list[Path]
 ) -> None:
-    unmet = {problem for problem in board.deck if problem not in (there.problems or {})}
+    named = dict(_named(board, key))
+    unmet = {problem for problem in named.values() if problem not in (there.problems or {})}
     if unmet:
         unmet -= _worked_on(held)
-    for number, problem in enumerate(board.deck):
-        place = f"{key}.deck[{number}]"
-        if problem in board.deck[:number]:
+    seen: set[str] = set()
+    for place, problem in named.items():
+        if problem in seen:
             remarks.error(place, f"{problem!r} is there twice")
+        seen.add(problem)
         if not is_slug(problem):
             remarks.error(place, f"{SLUG_RULE}, got {problem!r}")
         elif problem in unmet:
             remarks.warn(place, f"no problem, and no run's problem, is called {problem!r}")
+    if board.deck and board.groups:
+        remarks.error(f"{key}.deck", "beside groups, which are the deck; drop one of both")
+    for number, group in enumerate(board.groups):
+        place = f"{key}.groups[{number}]"
+        if not group.title.strip():
+            remarks.error(f"{place}.title", "empty; expected what its problems are called together")
+        if not group.problems:
+            remarks.error(f"{place}.problems", "empty; expected the ids of problems")
+
+
+def _named(board: BoardConfig, key: str) -> Iterator[tuple[str, str]]:
+    """Each problem that a board names, with the place where it does."""
+    for number, problem in enumerate(board.deck):
+        yield f"{key}.deck[{number}]", problem
+    for at, group in enumerate(board.groups):
+        for number, problem in enumerate(group.problems):
+            yield f"{key}.groups[{at}].problems[{number}]", problem
 
 
 def _worked_on(held: list[Path]) -> set[str]:

@@ -44,6 +44,11 @@ def listed_board(
     """All that a board's grid says; `title_of` a problem and `page_of` a run are the site's."""
     config = board.config
     columns = zip(board.columns, board.problem_hashes, strict=True)
+    group_of = {
+        column.problem: group.title
+        for group in board.groups
+        for column in board.columns[group.first : group.end]
+    }
     rows = zip(board.rows, standings, strict=True)
     return ListedBoard(
         id=config.id,
@@ -59,7 +64,8 @@ def listed_board(
         runs=board.attempts,
         problems=tuple(
             ListedProblem(
-                id=column.problem, title=title_of(column.problem), hash=own,
+                id=column.problem, title=title_of(column.problem),
+                group=group_of.get(column.problem), hash=own,
                 tally=column.tally, best=column.best.run.id if column.best else None,
             )
             for column, own in columns

@@ -40,6 +40,12 @@ class Attempt(Struct, frozen=True):
         return self.score if self.counts else None
 
     @property
+    def unscored_ms(self) -> float | None:
+        """The time of one that passed without a score, milliseconds; None for all others."""
+        passed = self.metrics.status is Status.PASSED and self.score is None
+        return self.metrics.ms if passed else None
+
+    @property
     def flagged(self) -> bool:
         """Whether an alarm says that somebody has to look."""
         return any(alarm.level is not Level.NOTE for alarm in self.alarms)
@@ -73,7 +79,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     shown: Attempt
     """The one that stands for the cell, by the board's rule."""
     below_floor: bool
-    """Whether its score is lower than the eager reference's."""
+    """Whether it is slower than the eager reference: by scores, or by times where none are."""
     due: tuple[Due, ...]
     """Why the board's rule wants it audited; empty if it does not."""
 
@@ -101,12 +107,30 @@ class Tally(Struct, frozen=True, kw_only=True):
     """Cells whose verdict takes them out of the ranking; they are not among the passed ones."""
 
 
+class Group(Struct, frozen=True):
+    """Columns of a board that belong together, as kbsite.yaml says."""
+
+    title: str
+    first: int
+    """The place of its first column."""
+    end: int
+    """The place behind its last column."""
+
+
 class Row(Struct, frozen=True, kw_only=True):
     """A contender's cells, in the order of the deck; None where it has no run."""
 
     contender: Contender
     cells: tuple[Cell | None, ...]
     tally: Tally
+
+    def passed_of(self, group: Group) -> int:
+        """How many problems of a group it passed, with runs that count."""
+        own = self.cells[group.first : group.end]
+        return sum(
+            cell is not None and cell.shown.counts and cell.shown.metrics.status is Status.PASSED
+            for cell in own
+        )
 
 
 class FloorRow(Struct, frozen=True, kw_only=True):
@@ -175,6 +199,34 @@ class Board(Struct, frozen=True, kw_only=True):
         for refusal in self.refused:
             found.setdefault(refusal.reason, []).append(refusal.run_id)
         return found
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups of its columns, in order; none where kbsite.yaml names none."""
+        found: list[Group] = []
+        seen: set[str] = set()
+        for group in self.config.groups:
+            own = set(group.problems) - seen
+            if own:
+                found.append(Group(group.title, len(seen), len(seen) + len(own)))
+            seen |= own
+        return tuple(found)
+
+    @property
+    def timed(self) -> bool:
+        """Whether cells show the times of runs that passed without a score."""
+        return any(cell.shown.unscored_ms is not None for *_, cell in self.cells)
+
+    @property
+    def imported(self) -> bool:
+        """Whether all of its grades come from elsewhere."""
+        graded = [attempt.metrics for *_, cell in self.cells for attempt in cell.attempts]
+        return bool(graded) and all(metrics.origin is not None for metrics in graded)
+
+    @property
+    def scored(self) -> bool:
+        """Whether anything on it has a score that counts; else problems passed are what ranks."""
+        return self.best is not None
 
     @property
     def cells(self) -> Iterator[tuple[Row, Column, Cell]]:

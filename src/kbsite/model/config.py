@@ -44,6 +44,14 @@ class Leak(Struct, frozen=True, kw_only=True):
     """What passes instead; Markdown."""
 
 
+class DeckGroup(Struct, frozen=True, kw_only=True):
+    """Problems of a deck that belong together: a level, a track."""
+
+    title: str
+    problems: tuple[str, ...]
+    """In order."""
+
+
 class BoardConfig(Struct, frozen=True, kw_only=True):
     """A board: which runs make it, and what they must have in common."""
 
@@ -57,6 +65,8 @@ class BoardConfig(Struct, frozen=True, kw_only=True):
     """Runs with another budget are refused; null: what most of the runs had."""
     deck: tuple[str, ...] = ()
     """The problems in order; empty: all that its runs name, by id."""
+    groups: tuple[DeckGroup, ...] = ()
+    """The deck in groups, in place of `deck`."""
     runs: tuple[str, ...] = ()
     """Folders within the runs folder; empty: the folder named like the board."""
     represents: Represents = Represents.FIRST
@@ -64,6 +74,12 @@ class BoardConfig(Struct, frozen=True, kw_only=True):
     """Passed cells from this score up have to be audited."""
     archived: bool = False
     """Whether nothing is added to it any more."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems that it names in order, of all groups; empty where it names none."""
+        grouped = tuple(problem for group in self.groups for problem in group.problems)
+        return grouped or self.deck
 
 
 class Allowed(Struct, frozen=True, kw_only=True):

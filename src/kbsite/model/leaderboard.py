@@ -39,7 +39,7 @@ class ListedCell(Struct, frozen=True, kw_only=True):
     counts: bool
     """Whether no verdict takes it out of the ranking."""
     below_floor: bool
-    """Whether its score is lower than the eager reference's."""
+    """Whether it is slower than the eager reference: by scores, or by times where none are."""
     verdict: Verdict | None
     audited: date | None
     """When it was judged; null where nobody did, or the audit does not say."""
@@ -60,7 +60,9 @@ class ListedRow(Struct, frozen=True, kw_only=True):
     variant: str | None
     tally: Tally
     mean: float | None
-    """Of the scores over the whole deck; a cell without one counts 0."""
+    """Of the scores over the whole deck; a cell without one counts 0.
+
+    On a board without any score it is the share of problems passed."""
     error: float | None
     """Standard error of the mean; null of fewer than two problems."""
     ranks: tuple[int, int]
@@ -78,6 +80,8 @@ class ListedProblem(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
+    group: str | None
+    """Title of the group of the deck that it belongs to."""
     hash: str | None
     """Content hash of the problem, as the board's runs had it."""
     tally: Tally

@@ -30,7 +30,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     unscored: int
     """Those of them that it passed without a figure: they count 0, and the reader is told."""
     mean: float | None
-    """Of the scores over the whole deck; None where the deck is empty."""
+    """Of the scores over the whole deck, of problems passed where the board has no score at all;
+    None where the deck is empty."""
     error: float | None
     """Standard error of the mean; None of fewer than two problems."""
     ranks: tuple[int, int]

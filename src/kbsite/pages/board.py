@@ -12,7 +12,7 @@ from kbsite.model.floor import FloorKind
 from kbsite.model.status import Status, Tone
 from kbsite.pages import facts
 from kbsite.pages.banners import kept_banner
-from kbsite.pages.board_choices import choices, columns
+from kbsite.pages.board_choices import choices, columns, passed_of
 from kbsite.pages.board_figures import charts, figures
 from kbsite.pages.board_rows import GridRows
 from kbsite.pages.cited import cited, unproven
@@ -88,6 +88,13 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "verdicts": [verdict for verdict in Verdict if verdict in verdicts],
         "choices": choices(site, board),
         "sorts": columns(board),
+        "groups": board.groups,
+        # Before the problems of groups stands how many were passed, of all and of each.
+        "counts": len(board.groups) + 1 if board.groups else 0,
+        "begins": {group.first: group.title for group in board.groups},
+        "passed_of": passed_of,
+        "scored": board.scored,
+        "timed": board.timed,
         "coverage": coverage(board),
         "reasons": partial(_reasons, board),
         "tone": _tone,

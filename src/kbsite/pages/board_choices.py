@@ -57,4 +57,11 @@ def _attempts(cells: Sequence[Cell]) -> dict[str, str]:
 def columns(board: Board) -> list[str]:
     """What the grid can be sorted by: its columns, as their headings name them."""
     problems = [visible(column.problem).replace("_", " ") for column in board.columns]
-    return ["contender", *problems, *OWN]
+    groups = [passed_of(group.title) for group in board.groups]
+    counts = [passed_of("all"), *groups] if groups else []
+    return ["contender", *counts, *problems, *OWN]
+
+
+def passed_of(title: str) -> str:
+    """How the column is called that says how many problems of a group were passed."""
+    return f"{visible(title)} passed"

@@ -98,7 +98,10 @@ Draw = Callable[[Chart, object, Callable[[Chart, DrawRow], Markup]], str]
 
 
 def ceilings(board: Board, keep: Keep = made_anew) -> list[Chart]:
-    """What is shown of floors and ceilings."""
+    """What is shown of floors and ceilings; nothing where times stand for scores."""
+    held = [floor.peak_fraction for row in board.floors for floor in row.floors if floor]
+    if not board.scored and board.timed and not any(held):
+        return []
     return [peaks(board, facts.score, keep)]
 
 

@@ -47,4 +47,5 @@ class GridRows(Struct, frozen=True):
             cells.append((run_id, known, cell.below_floor, cell.due, len(cell.attempts), leak))
         held = [bool(cell) for cell in row.cells]
         problems = [column.problem for column in self.board.columns]
-        return digest(row.contender, row.tally, held, cells, standing, problems, self.latency)
+        columns = (problems, self.board.groups, self.board.scored)
+        return digest(row.contender, row.tally, held, cells, standing, columns, self.latency)

@@ -128,6 +128,8 @@ def audited_in_short(site: Site, board: Board) -> str:
     if high.due:
         up = facts.percent(board.config.audit_threshold)
         told = [f"audited {high.done} of {high.due} from {up} up"]
+    if board.imported:
+        told.append("figures imported")
     counts = {"leak": len(leaks(site, board)), "hack": hacks(board)}
     told += [f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts.items() if n]
     return " · ".join(told)
