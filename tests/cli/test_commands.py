@@ -125,7 +125,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"Example:\n    kbsite {command}" in shown.output
 
 
-@pytest.mark.parametrize("command", ["transcript", "harbor", "kernelbench-hard"])
+@pytest.mark.parametrize("command", ["transcript", "harbor", "kernelbench-hard", "kernelbench-v3"])
 def test_every_import_has_help_with_an_example(command: str) -> None:
     shown = CliRunner().invoke(kbsite, ["import", command, "--help"])
 

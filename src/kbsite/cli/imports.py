@@ -101,6 +101,55 @@ def kernelbench_hard(source: Path, out: Path) -> None:
     click.echo(report.text())
 
 
+@imports.command("kernelbench-v3")
+@click.argument("table", metavar="CSV", type=FILE)
+@click.option("--out", type=FOLDER, required=True, help="Folder of all runs: a board a GPU in it.")
+@click.option(
+    "--hardware",
+    "devices",
+    multiple=True,
+    metavar="GPU=ID",
+    help="What a GPU of the table is, by the id of its hardware; as often as you like.",
+)
+@click.option(
+    "--boards",
+    is_flag=True,
+    help="Write the boards of a kbsite.yaml to stdout, and the report to stderr.",
+)
+def kernelbench_v3(table: Path, out: Path, devices: tuple[str, ...], *, boards: bool) -> None:
+    """Make runs and floors of the published KernelBench v3 table in CSV: a run of each row.
+
+    Each GPU becomes a board, v3-h100 say; rows of one model on one problem become attempts. The
+    table has times and no scores, and comes without transcripts; each run says so. Whatever is odd
+    in it is reported; a row that is wrong is named (exit code 1), and the others are imported.
+
+    \b
+    Example:
+      kbsite import kernelbench-v3 results.csv --out runs
+      kbsite import kernelbench-v3 results.csv --out runs --boards >> kbsite.yaml
+    """
+    from kbsite.importers.kernelbench_v3 import import_table
+
+    report = import_table(table, out, dict(map(_device, devices)))
+    click.echo(report.text(), err=boards)
+    if boards:
+        click.echo(report.settings(), nl=False)
+    for error in report.errors:
+        click.echo(one_line(f"error: {error}"), err=True)
+    if report.errors:
+        sys.exit(1)
+
+
+def _device(told: str) -> tuple[str, str]:
+    """A GPU and the id of its hardware."""
+    gpu, equals, device = told.partition("=")
+    if not (gpu and equals and device):
+        raise click.BadParameter(
+            f"{told!r}; expected GPU=ID, as H100=h100-pcie", param_hint="--hardware"
+        )
+    return gpu, device
+
+
 @imports.command("inspect")
 @click.argument(
     "sources",

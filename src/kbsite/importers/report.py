@@ -32,7 +32,7 @@ class Oddity:
         """The remark on one line, as a compiler would write it; control signs are escaped."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         whole = ": ".join(part for part in (place, self.key, self.found) if part)
-        return _printable(f"{whole}; {self.done}")
+        return printable(f"{whole}; {self.done}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Checked:
         held = self.proof.lines if self.proof else ()
         if held:
             told += f" (stands in {' to '.join(str(line) for line in dict.fromkeys(held))})"
-        return _printable(told)
+        return printable(told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Report:
             f" {len(self.refused)} quotes, {len(other)} others",
         ]
         odd = [f"    {oddity.text}" for oddity in other]
-        lines = [*map(_printable, head), *odd, *self._on_numbers(), *self._on_quotes()]
+        lines = [*map(printable, head), *odd, *self._on_numbers(), *self._on_quotes()]
         return "\n".join(lines)
 
     def _on_quotes(self) -> Iterator[str]:
@@ -146,7 +146,8 @@ class Report:
             yield from (f"    {oddity.text}" for oddity in self.numbers)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Text with escapes for control signs, for a terminal."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )

@@ -179,8 +179,10 @@ class Cost(Struct, frozen=True):
     """What a run cost: as its CLI says, and by the table."""
 
     told: float | None
-    """The CLI's own figure, US dollars."""
+    """The CLI's own figure, US dollars; or of whoever published the run."""
     estimate: Estimate | None
+    guessed: bool = False
+    """Whether what is told is an estimate itself."""
 
     @property
     def usd(self) -> float | None:
@@ -191,8 +193,8 @@ class Cost(Struct, frozen=True):
 
     @property
     def estimated(self) -> bool:
-        """Whether `usd` is the estimate."""
-        return self.told is None and self.estimate is not None
+        """Whether `usd` is an estimate."""
+        return self.guessed if self.told is not None else self.estimate is not None
 
     @property
     def difference(self) -> Decimal | None:
@@ -209,4 +211,4 @@ def cost(run: Run, table: PriceTable, shown: Transcript | None = None) -> Cost:
     if shown is not None:
         told = shown.cost_usd if told is None else told
         usage = usage if usage.known else shown.usage
-    return Cost(told, estimate(usage, run.model, day, table))
+    return Cost(told, estimate(usage, run.model, day, table), run.cost_is_estimate)

@@ -18,6 +18,9 @@ FORMAT: Final = 1
 FLOOR_HARNESS: Final = "floor"
 """Stands for the harness of a run that no agent made: a floor, graded as a solution is."""
 
+ESTIMATE: Final = "estimate"
+"""How `cost_source` begins where no CLI counted the cost, but somebody's list of prices."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
@@ -82,6 +85,7 @@ class Run:
     """Which file and count the usage comes from."""
     cost_usd: float | None = None
     cost_source: str | None = None
+    """What tells the cost; begins with "estimate" where that is no CLI, but a list of prices."""
     sandbox: str | None = None
     """Level of the sandbox that the agent worked in."""
     kbsite_version: str | None = None
@@ -102,6 +106,11 @@ class Run:
     def order(self) -> tuple[float, str]:
         """What attempts are put in order by: start, unknown ones first, then id."""
         return (self.started.timestamp() if self.started else -inf, self.id)
+
+    @property
+    def cost_is_estimate(self) -> bool:
+        """Whether its cost is one that no CLI counted."""
+        return self.cost_usd is not None and (self.cost_source or "").startswith(ESTIMATE)
 
     @property
     def cut(self) -> bool:
