@@ -23,6 +23,7 @@ COMMANDS = {
     "check": ("kbsite.cli.check:check", "Say what is wrong with runs, audits, problems, config."),
     "export": ("kbsite.cli.export:export", "Write runs as others read them."),
     "import": ("kbsite.cli.imports:imports", "Make run directories of what others have written."),
+    "init": ("kbsite.cli.init:init", "Begin a site in a folder of its own."),
     "lint": (
         "kbsite.cli.lint:lint",
         "Say what is wrong with a built site, before it is published.",
