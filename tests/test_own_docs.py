@@ -55,7 +55,7 @@ def test_the_examples_of_kbsite_yaml_are_read(tmp_path: Path) -> None:
         path.write_text(block)
         assert set(yaml.safe_load(block)) <= set(Config.__struct_fields__)
         assert read_settings(path).config.title
-    assert len(blocks) == 2
+    assert len(blocks) == 3
 
 
 def test_the_least_run_that_is_told_is_a_whole_run(
