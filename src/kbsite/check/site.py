@@ -146,6 +146,10 @@ def _deck_remarks(
             remarks.error(place, f"{SLUG_RULE}, got {problem!r}")
         elif problem in unmet:
             remarks.warn(place, f"no problem, and no run's problem, is called {problem!r}")
+    _group_remarks(remarks, key, board)
+
+
+def _group_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
     if board.deck and board.groups:
         remarks.error(f"{key}.deck", "beside groups, which are the deck; drop one of both")
     for number, group in enumerate(board.groups):

@@ -7,7 +7,7 @@ run has a score; what it gives as speedup is told on the run's page, and ranks n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -205,37 +205,41 @@ def status_of(row: Row) -> tuple[Status, str | None]:
 def _oddities(table: Table, file: str) -> Iterator[Oddity]:
     """What is odd about the table as a whole."""
     rows = table.rows
-
-    def odd(key: str, count: int, found: str, done: str) -> Iterator[Oddity]:
-        if count:
-            yield Oddity(
-                file=file, key=key, found=f"{found} in {count} of {len(rows)} rows", done=done
-            )
-
-    for key, values in (
-        ("op_type", [row.kind for row in rows]),
-        ("baseline_type", [row.baseline for row in rows]),
-        ("precision_used", [row.precision for row in rows]),
-    ):
-        yield from odd(key, values.count(""), "empty", "not told")
-    yield from odd("total_tokens", sum(row.tokens == 0 for row in rows), "0", "not told")
-    yield from odd(
-        "estimated_cost_usd", sum(not row.cost_usd for row in rows), "0 or empty", "null"
-    )
-    yield from odd(
-        "total_tokens", sum(status_of(row)[0] is Status.NO_SOLUTION for row in rows),
-        "no token, and no solution", f"{Status.NO_SOLUTION.value}, whatever the reason was",
-    )  # fmt: skip
+    for key, found, done, is_odd in _COUNTED:
+        if count := sum(map(is_odd, rows)):
+            told = f"{found} in {count} of {len(rows)} rows"
+            yield Oddity(file=file, key=key, found=told, done=done)
     names = sorted({row.file for row in rows if row.problem != row.file})
     if names:
-        found = f"{len(names)} problems are named by files, as {names[0]!r}"
+        told = f"{len(names)} problems are named by files, as {names[0]!r}"
         done = "ids in small letters, without .py and outer underscores"
-        yield Oddity(file=file, key="problem", found=found, done=done)
+        yield Oddity(file=file, key="problem", found=told, done=done)
     for row in rows:
-        if row.speedup and row.ref_ms and row.sol_ms:
-            made = row.ref_ms / row.sol_ms
-            if abs(row.speedup - made) > _SAME * made:
-                found = f"{row.speedup:.4g}, but ref_ms / sol_ms is {made:.4g}"
-                yield Oddity(
-                    file=file, line=row.line, key="speedup", found=found, done="told as it is"
-                )
+        if told := _other_speedup(row):
+            yield Oddity(file=file, line=row.line, key="speedup", found=told, done="told as it is")
+
+
+_COUNTED: Sequence[tuple[str, str, str, Callable[[Row], bool]]] = (
+    ("op_type", "empty", "not told", lambda row: not row.kind),
+    ("baseline_type", "empty", "not told", lambda row: not row.baseline),
+    ("precision_used", "empty", "not told", lambda row: not row.precision),
+    ("total_tokens", "0", "not told", lambda row: row.tokens == 0),
+    ("estimated_cost_usd", "0 or empty", "null", lambda row: not row.cost_usd),
+    (
+        "total_tokens",
+        "no token, and no solution",
+        f"{Status.NO_SOLUTION.value}, whatever the reason was",
+        lambda row: status_of(row)[0] is Status.NO_SOLUTION,
+    ),
+)
+"""Columns, what is odd in rows, and what is made of it."""
+
+
+def _other_speedup(row: Row) -> str:
+    """How a speedup is not that of the row's own times; empty where it is, or nobody says."""
+    if not (row.speedup and row.ref_ms and row.sol_ms):
+        return ""
+    made = row.ref_ms / row.sol_ms
+    if abs(row.speedup - made) <= _SAME * made:
+        return ""
+    return f"{row.speedup:.4g}, but ref_ms / sol_ms is {made:.4g}"

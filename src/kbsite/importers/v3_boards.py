@@ -187,36 +187,58 @@ def _when(rows: Sequence[Row]) -> str:
 
 def board_oddities(board: V3Board, file: str) -> Iterator[Oddity]:
     """What is odd about the rows of one GPU."""
+    yield _odd(board, file, "gpu", ("the product is not told", f"taken for {board.hardware}"))
+    for key, of in (
+        ("model", _repeated), ("level", _filed_elsewhere), ("level", _of_two_levels),
+        ("ref_ms", _far_apart), ("baseline_type", _of_unknown),
+    ):  # fmt: skip
+        for told in of(board.rows):
+            yield _odd(board, file, key, told)
 
-    def odd(key: str, found: str, done: str) -> Oddity:
-        return Oddity(file=file, key=key, found=f"{board.gpu}: {found}", done=done)
 
-    rows = board.rows
-    yield odd("gpu", "the product is not told", f"taken for {board.hardware}")
-    again = Counter((row.model, row.problem) for row in rows)
-    by_model = Counter(model for model, _ in again.elements())
-    for model, count in by_model.items():
-        own = sum(held == model for held, _ in again)
-        if count > own:
-            found = f"{count} rows of {model!r} for {own} problems, unmarked"
-            yield odd("model", found, "attempts in order of run_dir")
-    for title in TRACKS:
-        own_track = sorted({row.problem for row in rows if track_of(row.problem) == title})
-        if own_track:
-            found = f"{len(own_track)} problems of the track {title!r} are filed under a level"
-            yield odd("level", found, f"a group {title!r} of their own")
+_Told = tuple[str, str]
+"""What was found, and what was made of it."""
+
+
+def _odd(board: V3Board, file: str, key: str, told: _Told) -> Oddity:
+    found, done = told
+    return Oddity(file=file, key=key, found=f"{board.gpu}: {found}", done=done)
+
+
+def _repeated(rows: Sequence[Row]) -> Iterator[_Told]:
+    for model in dict.fromkeys(row.model for row in rows):
+        own = [row.problem for row in rows if row.model == model]
+        if len(own) > len(set(own)):
+            found = f"{len(own)} rows of {model!r} for {len(set(own))} problems, unmarked"
+            yield found, "attempts in order of run_dir"
+
+
+def _filed_elsewhere(rows: Sequence[Row]) -> Iterator[_Told]:
+    held = Counter(track_of(problem) for problem in {row.problem for row in rows})
+    for title in filter(held.get, TRACKS):
+        found = f"{held[title]} problems of the track {title!r} are filed under a level"
+        yield found, f"a group {title!r} of their own"
+
+
+def _of_two_levels(rows: Sequence[Row]) -> Iterator[_Told]:
     levels = Counter(problem for problem, _ in {(row.problem, row.level) for row in rows})
-    for problem, count in levels.items():
+    for problem, count in sorted(levels.items()):
         if count > 1:
-            yield odd("level", f"{problem} has {count} levels", "the first kept")
+            yield f"{problem} has {count} levels", "the first kept"
+
+
+def _far_apart(rows: Sequence[Row]) -> Iterator[_Told]:
     for (problem, kind), times in _measured(rows).items():
         if times[-1] > SPREAD * times[0]:
             found = (
                 f"{len(times)} times of the {kind.value} reference of {problem} differ:"
                 f" {times[0]:.4g} to {times[-1]:.4g} ms"
             )
-            yield odd("ref_ms", found, f"the floor is their median, {median(times):.4g} ms")
+            yield found, f"the floor is their median, {median(times):.4g} ms"
+
+
+def _of_unknown(rows: Sequence[Row]) -> Iterator[_Told]:
     unknown = Counter(row.baseline for row in rows if row.ref_ms and row.baseline not in KINDS)
     for name, count in unknown.items():
         found = f"{count} times of a reference {name!r}, of which nobody says what it is"
-        yield odd("baseline_type", found, "no floors of them")
+        yield found, "no floors of them"
