@@ -20,6 +20,7 @@ from kbsite.importers.kernelbench_v3 import (
     V3Report,
     import_table,
 )
+from kbsite.importers.v3_boards import HARDWARE
 from kbsite.model.config import Config
 from kbsite.model.floor import FloorKind
 from kbsite.model.price import PriceTable, cost
@@ -139,6 +140,11 @@ def test_each_gpu_is_a_board_and_its_deck_stands_in_levels_and_tracks(tmp_path: 
     told = found(report)
     assert "H100: 1 problems of the track 'Graphics' are filed under a level" in told
     assert "H100: the product is not told; taken for h100-sxm" in told
+
+
+@pytest.mark.parametrize("device", HARDWARE.values())
+def test_what_gpus_are_taken_for_is_known(device: str) -> None:
+    assert (Path(__file__).parents[2] / "bench" / "hardware" / f"{device}.yaml").is_file()
 
 
 def test_a_floor_is_the_median_of_all_times_of_the_same_reference(tmp_path: Path) -> None:

@@ -78,12 +78,14 @@ def boards_of(
 ) -> tuple[V3Board, ...]:
     """The boards of a table, in the order of its rows; `hardware` says more than HARDWARE does."""
     taken_for = {**HARDWARE, **(hardware or {})}
+    by_gpu: dict[str, list[Row]] = {}
+    for row in rows:
+        by_gpu.setdefault(row.gpu, []).append(row)
     found = []
-    for gpu in dict.fromkeys(row.gpu for row in rows):
-        own = tuple(row for row in rows if row.gpu == gpu)
+    for gpu, own in by_gpu.items():
         device = taken_for.get(gpu, slug(gpu))
         floors = tuple(_floors(own, device, file))
-        found.append(V3Board(gpu, device, own, tuple(_groups(own)), floors))
+        found.append(V3Board(gpu, device, tuple(own), tuple(_groups(own)), floors))
     return tuple(found)
 
 
@@ -206,8 +208,10 @@ def _odd(board: V3Board, file: str, key: str, told: _Told) -> Oddity:
 
 
 def _repeated(rows: Sequence[Row]) -> Iterator[_Told]:
-    for model in dict.fromkeys(row.model for row in rows):
-        own = [row.problem for row in rows if row.model == model]
+    by_model: dict[str, list[str]] = {}
+    for row in rows:
+        by_model.setdefault(row.model, []).append(row.problem)
+    for model, own in by_model.items():
         if len(own) > len(set(own)):
             found = f"{len(own)} rows of {model!r} for {len(set(own))} problems, unmarked"
             yield found, "attempts in order of run_dir"
