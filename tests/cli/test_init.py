@@ -31,7 +31,10 @@ def test_a_site_that_is_begun_is_sound_and_builds_with_an_empty_board(tmp_path: 
     assert settings.config.title == "my bench"
     built = build(settings)
     assert list(built.findings) == []
-    assert "No run is on this board yet." in (built.out / "mine" / "index.html").read_text("utf-8")
+    page = (built.out / "mine" / "index.html").read_text("utf-8")
+    assert "No run is on this board yet." in page
+    assert "their mean scores cannot be told apart" in page
+    assert 'class="totals"' not in page
     assert [one.text for one in check([], settings)] == []
 
 

@@ -133,7 +133,8 @@ def test_each_contender_is_told_with_what_it_passed_of_each_group() -> None:
         ("3/5", "2/3", "1/2"), ("1/5", "1/3", "0/2"),
     ]  # fmt: skip
     assert [cell.get("data-group") for cell in page.iter("td") if cell.get("data-group")] == (
-        ["Easy", "Hard"] * 5  # two contenders, and what all of them attempted, passed, missed
+        # Two contenders, what all of them attempted, passed and missed, and comparisons.
+        ["Easy", "Hard"] * 6
     )
 
 

@@ -93,7 +93,7 @@ def _values(site: Site, board: Board) -> dict[str, object]:
         "counts": len(board.groups) + 1 if board.groups else 0,
         "begins": {group.first: group.title for group in board.groups},
         "passed_of": passed_of,
-        "scored": board.scored,
+        "scored": board.scored or not board.rows,
         "timed": board.timed,
         "coverage": coverage(board),
         "reasons": partial(_reasons, board),
