@@ -50,9 +50,8 @@ IGNORED = """\
 """
 
 NEXT = """\
-{made} in {folder}. Next:
-  cd {cd}
-  kbsite build                    # the site; its board is still empty
+made {made}. Next:
+{cd}  kbsite build                    # the site; its board is still empty
   kbsite import transcript session.jsonl --out runs/{board} --problem rowsum
                                   # a run of a transcript that you have
   kbsite check                    # what is wrong with runs, problems and settings"""
@@ -86,8 +85,10 @@ def init(folder: Path) -> None:
         if _made(folder / name, text)
     ]  # fmt: skip
     named = ", ".join(name.removesuffix(f"/{KEPT}") for name in made)
-    cd = shlex.quote(one_line(str(folder)))
-    click.echo(NEXT.format(made=named, folder=one_line(str(folder)), cd=cd, board=BOARD), err=True)
+    # Whoever stands there need not go there.
+    there = Path().absolute() == folder.absolute()
+    cd = "" if there else f"  cd {shlex.quote(one_line(str(folder)))}\n"
+    click.echo(NEXT.format(made=named, cd=cd, board=BOARD), err=True)
     click.echo(folder / CONFIG)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractStreamWriter
     from aiohttp.web_request import BaseRequest
 
+POLICY = "Content-Security-Policy"
 CSP = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none';"
@@ -71,9 +72,9 @@ class Answers:
             return _page(request, place.file, self.injected)
         headers = {hdrs.CONTENT_TYPE: type_of(place.file), WRITTEN: _written(place.file)}
         if place.file.suffix == ".html":
-            headers[hdrs.CONTENT_SECURITY_POLICY] = _policy(_start(place.file))
+            headers[POLICY] = _policy(_start(place.file))
         elif place.file == self.site / SEARCHES:
-            headers[hdrs.CONTENT_SECURITY_POLICY] = SEARCHING
+            headers[POLICY] = SEARCHING
         return _Sent(place.file, headers=headers)
 
     def _missing(self) -> web.Response:
@@ -83,7 +84,7 @@ class Answers:
             text = b"<!doctype html><title>not found</title><p>There is no site here yet."
             text = self.injected(text) if self.injected else text
         # The site's own page allows itself no script, so that nothing is added to it.
-        headers = {hdrs.CONTENT_TYPE: type_of(_PAGE), hdrs.CONTENT_SECURITY_POLICY: _policy(text)}
+        headers = {hdrs.CONTENT_TYPE: type_of(_PAGE), POLICY: _policy(text)}
         return web.Response(status=404, body=text, headers=headers)
 
 
@@ -130,9 +131,9 @@ def _host(request: web.Request) -> str:
 
 async def _sign(_: web.Request, response: web.StreamResponse) -> None:
     """Add what every answer has to say."""
-    response.headers.setdefault(hdrs.CONTENT_SECURITY_POLICY, CSP)
+    response.headers.setdefault(POLICY, CSP)
     response.headers.setdefault(hdrs.CACHE_CONTROL, "no-cache")
-    response.headers[hdrs.X_CONTENT_TYPE_OPTIONS] = "nosniff"
+    response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
 
@@ -172,7 +173,7 @@ def _page(request: web.Request, file: Path, injected: Injected) -> web.Response:
     fresh = any(held.value in (tag, "*") for held in matching)
     response = web.Response(
         status=304 if fresh else 200, body=None if fresh else body,
-        headers={hdrs.CONTENT_TYPE: type_of(file), hdrs.CONTENT_SECURITY_POLICY: _policy(text)},
+        headers={hdrs.CONTENT_TYPE: type_of(file), POLICY: _policy(text)},
     )  # fmt: skip
     response.headers[WRITTEN] = _written(file)
     response.etag = tag
