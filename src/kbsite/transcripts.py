@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from kbsite.fold.steps import Fold, still_ended
 from kbsite.harnesses import module_of
-from kbsite.harnesses.form import Format, matches
+from kbsite.harnesses.form import Format, Held, matches
+from kbsite.harnesses.lines import Line
 from kbsite.model.event import Event, Finish
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
@@ -40,9 +42,17 @@ def _is_of(form: Format, name: str) -> bool:
 
 def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
     """What files of one format say, file by file, one event in memory at a time."""
+    if form.together is not None:
+        yield from form.together([Held(file.name, partial(_lines, form, file)) for file in held])
+        return
     for file in held:
         with file.open() as stream:
             yield from form.parse(form.read(stream), file.name)
+
+
+def _lines(form: Format, file: Stored) -> Iterator[Line]:
+    with file.open() as stream:
+        yield from form.read(stream)
 
 
 def transcript(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import IO, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -18,6 +18,15 @@ Parse = Callable[[Iterable[Line], str], Iterator[Event]]
 
 Read = Callable[[IO[bytes]], Iterator[Line]]
 """Turns an open file into what is parsed."""
+
+
+class Held(NamedTuple):
+    """A file of a transcript that can be read."""
+
+    name: str
+    """Its path within transcript/."""
+    lines: Callable[[], Iterator[Line]]
+    """Reads it from its begin."""
 
 
 class Format(Struct, frozen=True):
@@ -36,6 +45,8 @@ class Format(Struct, frozen=True):
     """Folder within transcript/ for a lone file that is imported; the globs cover it."""
     read: Read = lines
     """The file's lines, unless it is no text."""
+    together: Callable[[Sequence[Held]], Iterator[Event]] | None = None
+    """Reads all files of a transcript, where what one tells depends on others."""
 
 
 class HarnessModule(Protocol):

@@ -6,7 +6,7 @@ words, and their files. The stream has the CLI's own verdict and total at the en
 
 from __future__ import annotations
 
-from kbsite.harnesses.claude import session, stream
+from kbsite.harnesses.claude import forks, session, stream
 from kbsite.harnesses.form import Format
 from kbsite.model.harness import Harness
 
@@ -26,6 +26,7 @@ FORMATS: list[Format] = [
         parse=session.parse,
         recognises=session.recognises,
         stored_as="session",
+        together=forks.together,
     ),
     Format(
         id="claude-stream",

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.claude.content import assistant, user
+from kbsite.harnesses.claude.copies import Family, Member
 from kbsite.harnesses.claude.system import attachment, system
 from kbsite.harnesses.claude.tokens import Totals
 from kbsite.harnesses.claude.vocabulary import BOOKKEEPING, LINKS, PROGRESS, SYNTHETIC
@@ -52,6 +53,7 @@ class _State(Struct):
     """By agent: the facts that a Session was last given out for."""
     prompts: dict[str, str] = field(default_factory=dict)
     """By agent: the system prompt that was last given out."""
+    member: Member = field(default_factory=Member)
 
     def agent(self, held: Row) -> str:
         """The sub-agent that a row belongs to; empty for the main agent."""
@@ -67,12 +69,20 @@ class _State(Struct):
 _Read = Callable[[Row, _State], Iterator[Event]]
 
 
-def parse(source_lines: Iterable[Line], file: str) -> Iterator[Event]:
-    """The events of a session's file, of a sub-agent's file, or of the note beside the latter."""
+def is_main(file: str) -> bool:
+    """Whether a file is a session's, and not a sub-agent's or a workflow's."""
+    return not (JOURNAL.fullmatch(file) or _AGENT_FILE.fullmatch(file))
+
+
+def parse(source_lines: Iterable[Line], file: str, family: Family | None = None) -> Iterator[Event]:
+    """The events of a session's file, of a sub-agent's file, or of the note beside the latter.
+
+    `family` is what the transcript's sessions hold together, where there are more than one.
+    """
     if ran := JOURNAL.fullmatch(file):
         return _journal(source_lines, file, ran[1])
     found = _AGENT_FILE.fullmatch(file)
-    state = _State(found[1] if found else "")
+    state = _State(found[1] if found else "", member=Member(None if found else family))
     read = _meta if file.endswith(_META) else _row
     return _events(source_lines, file, state, read)
 
@@ -99,6 +109,9 @@ def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read)
 
 
 def _row(held: Row, state: _State) -> Iterator[Event]:
+    if session := state.member.copied(held):
+        yield from state.member.copy(held, session)
+        return
     if held.agent in state.agents.sidechains:
         yield from state.agents.start_by_prompt(held, held.agent)
     yield from _facts(held, state)
@@ -118,7 +131,7 @@ def _told(held: Row, state: _State) -> Iterator[Event]:
         case "progress":
             yield from _progress(held, state)
         case "cost-state":
-            yield from state.totals.of_row(held, held.text("sessionId"))
+            yield from state.totals.of_row(state.member.own(held), held.text("sessionId"))
             yield held.trace(kind)
         case _ if kind in LINKS:
             told = (held.text(key) for key in LINKS[kind])

@@ -103,6 +103,29 @@ class Totals(Struct):
         return session if nth == 1 else f"{session}#{nth}"
 
 
+def less(value: Mapping[str, object], base: Mapping[str, object]) -> Mapping[str, object]:
+    """A total without an earlier one that it includes; itself where it was counted anew."""
+    if not _continues(_figures(base, "modelUsage"), _figures(value, "modelUsage"), value):
+        return value
+    before = mapping(base.get("modelUsage"))
+    models = {
+        model: _without(mapping(held), mapping(before.get(model)))
+        for model, held in mapping(value.get("modelUsage")).items()
+    }
+    return {**_without(value, {"totalCostUSD": base.get("totalCostUSD")}), "modelUsage": models}
+
+
+def _without(value: Mapping[str, object], base: Mapping[str, object]) -> dict[str, object]:
+    """Numbers less those of another object, as exact as prices are."""
+    left = dict(value)
+    for key, told in base.items():
+        now, before = number(value.get(key)), number(told)
+        if now is not None and before is not None:
+            rest = round(now - before, 9)
+            left[key] = int(rest) if count(value[key]) is not None else rest
+    return left
+
+
 def _figures(value: Mapping[str, object], key: str) -> Figures:
     models = mapping(value.get(key)) or {"": value.get("usage")}
     return {
