@@ -61,6 +61,7 @@ class Claude:
     kept = (
         Kept(glob=".claude/projects/**/*.jsonl", to="home"),
         Kept(glob=".claude/projects/**/*.meta.json", to="home"),
+        Kept(glob=".claude/projects/**/workflows/wf_*.json", to="home"),
         Kept(glob=".claude/projects/**/tool-results/*", to="home"),
     )
     extract: Extract | None = None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kbsite.fold.steps import Fold
-from kbsite.model.event import ToolCall, ToolKind, Trace, Unknown
+from kbsite.harnesses.claude import FORMATS
+from kbsite.harnesses.form import matches
+from kbsite.model.event import Finish, Notice, ToolCall, ToolKind, Trace, Unknown
 from kbsite.model.transcript import Step, Transcript
 from tests.harnesses.claude_rows import assistant, call, only, read, result, user
 
@@ -13,12 +15,24 @@ LOGS = "home/.claude/projects/-w/s/"
 RUN = LOGS + "subagents/workflows/wf_1/"
 STARTED = {"type": "started", "key": "v2:k", "agentId": "a1", "label": "one"}
 ENDED = {"type": "result", "key": "v2:k", "agentId": "a1", "result": "hello ✓", "sessionId": "s"}
+NOTE = LOGS + "workflows/wf_1.json"
+AGENT = {
+    "type": "workflow_agent", "index": 1, "label": "one", "phaseIndex": 1, "phaseTitle": "Look",
+    "agentId": "a1", "state": "done", "tokens": 1053, "toolCalls": 2, "durationMs": 192,
+}  # fmt: skip
+OUTCOME = {
+    "runId": "wf_1", "timestamp": "2026-11-27T16:48:16.625Z", "script": "agent()",
+    "result": {"a": "hello"}, "agentCount": 1, "logs": ["starting", "ended"], "durationMs": 273,
+    "workflowName": "w", "status": "completed", "phases": [{"title": "Look", "detail": "once"}],
+    "workflowProgress": [{"type": "workflow_phase", "index": 1, "title": "Look"}, AGENT],
+}  # fmt: skip
+"""As 2.1.332 writes it when a workflow has ended."""
 LAUNCHED = {
     "status": "async_launched", "taskType": "local_workflow", "runId": "wf_1", "workflowName": "w",
 }  # fmt: skip
 
 
-def session(*journal: Any) -> Transcript:
+def session(*journal: Any, outcome: Any = None) -> Transcript:
     """A session with a workflow, whose files come in the order of their names."""
     main = [
         user("go"), assistant(call("c1", "Workflow", script="agent()", title="A workflow")),
@@ -30,6 +44,7 @@ def session(*journal: Any) -> Transcript:
     ]  # fmt: skip
     fold = Fold()
     for name, rows in ((f"{RUN}agent-a1.jsonl", child), (f"{RUN}journal.jsonl", journal),
+                       (NOTE, [outcome] if outcome else []),
                        (LOGS[:-1] + ".jsonl", main)):  # fmt: skip
         for event in read(*rows, file=name):
             fold.add(event)
@@ -74,3 +89,36 @@ def test_other_rows_of_a_journal_are_kept() -> None:
 
     assert (trace.type, trace.agent) == ("workflow/launched", "wf_1")
     assert (unknown.type, unknown.agent) == ("workflow/new", "wf_1")
+
+
+def test_what_came_of_a_workflow_ends_it() -> None:
+    told = session(STARTED, ENDED, outcome=OUTCOME)
+    (run,) = calls(told.main.steps)[0].agents
+    notice, end = (step.event for step in run.steps[-2:])
+
+    assert isinstance(notice, Notice)
+    assert notice.text.splitlines() == [
+        "starting", "ended", "", "Look: once", "  one: done, 1053 tokens, 2 calls, 0.192 s",
+    ]  # fmt: skip
+    assert isinstance(end, Finish)
+    assert (end.ok, end.reason, end.seconds) == (True, "completed", 0.273)
+    assert end.text == '{"a": "hello"}'
+    assert (told.finish, told.main.steps[0].anchor) == (None, "L1")
+
+
+def test_a_workflow_that_failed_says_why() -> None:
+    failed = OUTCOME | {"status": "failed", "result": None, "error": "Error: no", "logs": []}
+    end = only(Finish, read(failed | {"workflowProgress": "?"}, file=NOTE))
+
+    assert (end.ok, end.reason, end.text, end.agent) == (False, "failed", "Error: no", "wf_1")
+
+
+def test_a_note_of_a_workflow_may_be_anything() -> None:
+    odd = read({"logs": {"a": 1}, "phases": ["x"], "workflowProgress": [{}, 1]}, file=NOTE)
+
+    assert only(Finish, odd).ok is None
+    assert "".join(e.raw for e in odd if isinstance(e, Finish)).startswith('{"logs"')
+
+
+def test_the_note_is_a_file_of_the_format() -> None:
+    assert any(matches(NOTE, glob) for glob in FORMATS[0].globs)

@@ -21,6 +21,7 @@ FORMATS: list[Format] = [
         globs=(
             *(f"{folder}**/*.jsonl" for folder in _SESSIONS),
             *(f"{folder}**/agent-*.meta.json" for folder in _SESSIONS),
+            *(f"{folder}**/workflows/wf_*.json" for folder in _SESSIONS),
             "session/*",
         ),
         parse=session.parse,

@@ -16,9 +16,9 @@ from kbsite.harnesses.claude.system import attachment, system
 from kbsite.harnesses.claude.tokens import Totals
 from kbsite.harnesses.claude.vocabulary import BOOKKEEPING, LINKS, PROGRESS, SYNTHETIC
 from kbsite.harnesses.claude.wording import wording
-from kbsite.harnesses.claude.workflows import JOURNAL, TYPE, journal
+from kbsite.harnesses.claude.workflows import JOURNAL, OUTCOME, TYPE, journal, outcome
 from kbsite.harnesses.lines import Line, count, mapping, sequence, text, timestamp
-from kbsite.harnesses.rows import Row, rows
+from kbsite.harnesses.rows import Row, documents, rows
 from kbsite.model.event import Event, Malformed, Session, ToolResult, Topic
 
 _AGENT_FILE = re.compile(r"(?:.*/)?agent-([^/]+?)(?:\.meta\.json|\.jsonl)", re.DOTALL)
@@ -71,7 +71,7 @@ _Read = Callable[[Row, _State], Iterator[Event]]
 
 def is_main(file: str) -> bool:
     """Whether a file is a session's, and not a sub-agent's or a workflow's."""
-    return not (JOURNAL.fullmatch(file) or _AGENT_FILE.fullmatch(file))
+    return not any(form.fullmatch(file) for form in (JOURNAL, OUTCOME, _AGENT_FILE))
 
 
 def parse(source_lines: Iterable[Line], file: str, family: Family | None = None) -> Iterator[Event]:
@@ -80,20 +80,24 @@ def parse(source_lines: Iterable[Line], file: str, family: Family | None = None)
     `family` is what the transcript's sessions hold together, where there are more than one.
     """
     if ran := JOURNAL.fullmatch(file):
-        return _journal(source_lines, file, ran[1])
+        return _of_workflow(rows(source_lines, file), ran[1], journal)
+    if ran := OUTCOME.fullmatch(file):
+        return _of_workflow(documents(source_lines, file), ran[1], outcome)
     found = _AGENT_FILE.fullmatch(file)
     state = _State(found[1] if found else "", member=Member(None if found else family))
     read = _meta if file.endswith(_META) else _row
     return _events(source_lines, file, state, read)
 
 
-def _journal(source_lines: Iterable[Line], file: str, run: str) -> Iterator[Event]:
-    """The journal of a workflow, whose events are those of an agent called after its run."""
-    for row in rows(source_lines, file):
+def _of_workflow(
+    told: Iterable[Row | Malformed], run: str, read: Callable[[Row], Iterator[Event]]
+) -> Iterator[Event]:
+    """What a file tells of a workflow, whose events are those of an agent called after its run."""
+    for row in told:
         if isinstance(row, Malformed):
             yield replace(row, agent=run)
         else:
-            yield from journal(row.of(run, None))
+            yield from read(row.of(run, timestamp(row.value.get("timestamp"))))
 
 
 def _events(source_lines: Iterable[Line], file: str, state: _State, read: _Read) -> Iterator[Event]:
