@@ -61,6 +61,20 @@ WAYS: Mapping[str, Write] = {
 }  # fmt: skip
 """How programs print a piece of what a model says."""
 
+PARTS: Mapping[str, Write] = {
+    "Copilot, what a command prints": lambda text: {
+        "type": "tool.shell_output",
+        "ephemeral": True,
+        "parentId": "p",
+        "data": {"toolCallId": "c1", "stream": "stdout", "text": text, "sequence": 0},
+    },
+    "kimi-cli, a call": lambda text: {
+        "timestamp": 1.5,
+        "message": {"type": "ToolCallPart", "payload": {"arguments_part": text}},
+    },
+}
+"""How programs print parts of what a command prints, or of what it is called with."""
+
 
 def printed(text: str, write: Write, seed: int) -> bytes:
     """A stream in which a text is printed in pieces of some letters each."""
@@ -80,7 +94,16 @@ def read(stream: bytes) -> str:
 
 
 def _piece(value: object) -> str:
-    keys = ("text", "content", "delta", "thinking", "partial_json", "deltaContent", "inputDelta")
+    keys = (
+        "text",
+        "content",
+        "delta",
+        "thinking",
+        "partial_json",
+        "deltaContent",
+        "inputDelta",
+        "arguments_part",
+    )
     if isinstance(value, list):
         return "".join(map(_piece, value))
     if not isinstance(value, dict):
@@ -107,6 +130,75 @@ def test_a_secret_is_hidden_in_pieces(kind: str, way: str) -> None:
     assert one.secret in read(stream)
     assert one.secret not in read(shown(stream))
     assert one.secret not in read(shown(printed(text, WAYS[way], 8)))
+
+
+@pytest.mark.parametrize("kind", ["github fine-grained", "password of a file"])
+@pytest.mark.parametrize("way", PARTS)
+def test_a_secret_is_hidden_in_parts(kind: str, way: str) -> None:
+    one = planted(2, kind)
+    stream = printed(f"It is so.\n{one.text}\n{'and on ' * 20}", PARTS[way], 7)
+
+    assert one.secret in read(stream)
+    assert one.secret not in read(shown(stream))
+
+
+def shell_output(call_id: str, text: str) -> str:
+    held = {"toolCallId": call_id, "stream": "stdout", "text": text, "sequence": 0}
+    return json.dumps({"type": "tool.shell_output", "data": held}, separators=(",", ":"))
+
+
+def said_by(stream: bytes, call_id: str) -> str:
+    rows = (json.loads(row)["data"] for row in stream.decode().splitlines())
+    return "".join(row.get("text", "") for row in rows if row.get("toolCallId") == call_id)
+
+
+def test_what_two_commands_print_at_once_is_put_together_for_each() -> None:
+    # Copilot says in between what else goes on, and what a command has printed so far.
+    one, two = planted(2, "github fine-grained").secret, planted(3, "openai project").secret
+    between = json.dumps({"type": "session.background_tasks_changed", "data": {}})
+    rows = []
+    for n in range(0, max(len(one), len(two)), 7):
+        rows += [shell_output("c1", one[n : n + 7]), *[between] * 9]
+        rows += [shell_output("c2", two[n : n + 7])]
+    hidden = shown("\n".join([*rows, ""]).encode())
+
+    assert one not in said_by(hidden, "c1")
+    assert two not in said_by(hidden, "c2")
+
+
+@pytest.mark.parametrize("cut", [100, 900, 1500, 2300])
+def test_what_goes_on_behind_other_rows_is_put_together_wherever_one_begins(cut: int) -> None:
+    one = planted(2, "github fine-grained").secret
+    between = [json.dumps({"type": "session.background_tasks_changed", "data": {}})] * 9
+    rows = [
+        row for n in range(0, len(one), 9) for row in (shell_output("c1", one[n : n + 9]), *between)
+    ]
+    stream = "\n".join([*rows, ""]).encode()
+    parts = [*LOOKER.look(stream, 0, cut).spans, *LOOKER.look(stream, cut).spans]
+
+    assert one not in said_by(covered(stream, sorted(parts)), "c1")
+
+
+def test_a_call_that_goes_on_in_parts_is_put_together_with_its_begin() -> None:
+    one = planted(2, "github fine-grained").secret
+    asked = {"name": "Bash", "arguments": f'{{"a": "{one[:9]}'}
+    held = {"type": "function", "id": "t", "function": asked}
+    head = {"message": {"type": "ToolCall", "payload": held}}
+    rows = [head, *[PARTS["kimi-cli, a call"](one[n : n + 9]) for n in range(9, len(one), 9)]]
+    hidden = shown("\n".join([*map(json.dumps, rows), ""]).encode()).decode().splitlines()
+    said = [json.loads(row)["message"]["payload"] for row in hidden]
+
+    assert one not in said[0]["function"]["arguments"] + "".join(
+        part["arguments_part"] for part in said[1:]
+    )
+
+
+def test_texts_of_different_calls_are_not_put_together() -> None:
+    one = planted(2, "github fine-grained").secret
+    halves = [shell_output("c1", one[:12]), shell_output("c2", one[12:])]
+    stream = "\n".join([*halves, ""]).encode()
+
+    assert shown(stream) == stream
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -168,6 +260,12 @@ HOSTILE: Mapping[str, Callable[[int], str]] = {
         ('{"delta":"' + 'delta" ' * 5000 + "\n\n") * (size // 35_000)
     ),
     "lines of no text": lambda size: ('{"delta":1}\n') * (size // 12),
+    "pieces of many calls": lambda size: "".join(
+        f'{{"delta":"a","toolCallId":"{n}"}}\n' for n in range(size // 34)
+    ),
+    "a piece, then other lines": lambda size: (
+        ('{"delta":"a","toolCallId":"c"}\n' + "{\n" * 40) * (size // 110)
+    ),
     "pieces": lambda size: ('{"delta":"a"}\n') * (size // 14),
 }  # fmt: skip
 

@@ -1,6 +1,8 @@
 """Texts that are printed in pieces, a line of JSON each: read as what the pieces say together.
 
-A model says a token in several pieces. Whoever reads the stream, a page say, puts them together.
+A model says a token in several pieces, and a command prints it so. Whoever reads the stream, a page
+say, puts them together: by the call that they belong to, where a line names one, across what else
+is told meanwhile; else as they follow each other.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ from kbsite.late import late
 from kbsite.model.redaction import Form
 from kbsite.redaction.crowded import Past
 
-GATES: Final = (b'delta"', b'"timestamp_ms":')
+GATES: Final = (b'delta"', b'"timestamp_ms":', b'shell_output"', b'"arguments_part":')
 """What such a line says of itself: that it is a piece, or to the millisecond when it came."""
+
+HEADS: Final = (*GATES, b'"ToolCall"')
+"""What it says that pieces go on from."""
 
 READ: Final = 32_768
 """Bytes of text that are read at once."""
@@ -30,10 +35,20 @@ BEFORE: Final = 8192
 LONGEST: Final = 65_536
 """Bytes of a line, at most."""
 
+AWAY: Final = 64
+"""Lines that may stand between two pieces of one call, each of at most SHORT bytes."""
+
+SHORT: Final = 4096
+
 _TEXT: Final = late(
-    rb"\"(?:text|content|delta|thinking|partial_json|deltaContent|inputDelta)\": ?\""
+    rb"\"(?:text|content|delta|thinking|partial_json|deltaContent|inputDelta|arguments(?:_part)?)"
+    rb"\": ?\""
     rb"((?:[^\"\\\r\n]++|\\[^\r\n])*+)\""
 )
+
+
+_OF: Final = late(rb"\"(?:toolCallId|partID)\": ?\"([^\"\\\r\n]{1,200})\"")
+"""Which call or part a piece is of."""
 
 
 class Pieces(Struct, frozen=True):
@@ -83,7 +98,7 @@ def pieces(data: bytes, at: int, *, goes_on: bool) -> Iterator[Pieces]:
         again = _first(data, again)
     while again >= 0:
         held, again = _read(data, again)
-        yield held
+        yield from held
 
 
 def all_pieces(data: bytes, start: int, end: int, past: Past) -> Iterator[Pieces]:
@@ -118,33 +133,77 @@ def _begin(data: bytes, at: int) -> int:
 
 def _first(data: bytes, start: int) -> int:
     """Where the first of the lines begins that one goes on from."""
-    least = start - BEFORE
-    while start > max(0, least):
-        before = _begin(data, start - 1)
-        if before < 0 or _piece(data, before) is None:
+    least, at, away = max(0, start - BEFORE), start, 0
+    named = _of(data, start)
+    while at > least and away <= AWAY:
+        at = _begin(data, at - 1)
+        if at < 0:
             break
-        start = before
+        if _piece(data, at) is not None:
+            start, away = at, 0
+        elif named:
+            away += 1
+        else:
+            break
     return start
 
 
-def _read(data: bytes, start: int) -> tuple[Pieces, int]:
-    """The pieces from a line on, as far as each line is one, and where what goes on begins.
+def _of(data: bytes, start: int) -> bytes:
+    """Which call or part a line is of; empty where it does not say so."""
+    end = data.find(b"\n", start, start + LONGEST)
+    found = _OF.search(data, start, min(len(data), start + LONGEST) if end < 0 else end)
+    return found[1] if found else b""
+
+
+class _Text(Struct):
+    """The pieces of one text, while they are read."""
+
+    starts: list[int]
+    before: list[int]
+    held: list[bytes]
+    size: int = 0
+
+
+def _read(data: bytes, start: int) -> tuple[list[Pieces], int]:
+    """The pieces from a line on, by what they are of, and where what goes on begins.
 
     That is -1 where nothing does.
     """
-    starts, before, held, at, again = list[int](), list[int](), list[bytes](), start, -1
-    size = 0
-    while size < READ and (one := _piece(data, at)):
+    texts, size, at, end, again, away = dict[bytes, _Text](), 0, start, start, -1, 0
+    named = False
+    while size < READ:
+        one = _piece(data, at)
+        if one is None:
+            at = _next_line(data, at) if named else -1
+            away += 1
+            if at < 0 or away > AWAY:
+                break
+            continue
         if again < 0 and size >= READ - OVERLAP:
             again = at
-        first, last, end = one
-        starts.append(first)
-        before.append(size)
-        held.append(data[first:last])
+        of = _of(data, at)
+        if away and not of:
+            break  # it goes on from nothing
+        named, away = named or bool(of), 0
+        first, last, until = one
+        held = texts.setdefault(of, _Text([], [], []))
+        held.starts.append(first)
+        held.before.append(held.size)
+        held.held.append(data[first:last])
+        held.size += last - first
         size += last - first
-        at = end + 1
-    whole = Pieces(b"".join(held), tuple(starts), tuple(before), start, at)
-    return whole, again if size >= READ else -1
+        at = end = until + 1
+    parts = [
+        Pieces(b"".join(text.held), tuple(text.starts), tuple(text.before), start, end)
+        for text in texts.values()
+    ]
+    return parts or [Pieces(b"", (), (), start, end)], again if size >= READ else -1
+
+
+def _next_line(data: bytes, at: int) -> int:
+    """Where the line behind one begins; -1 where there is none, or it is too far away."""
+    end = data.find(b"\n", at, at + SHORT)
+    return end + 1 if 0 <= end < len(data) - 1 else -1
 
 
 def _piece(data: bytes, start: int) -> tuple[int, int, int] | None:
@@ -153,7 +212,7 @@ def _piece(data: bytes, start: int) -> tuple[int, int, int] | None:
         return None
     end = data.find(b"\n", start, start + LONGEST)
     end = min(len(data), start + LONGEST) if end < 0 else end
-    if all(data.find(gate, start, end) < 0 for gate in GATES):
+    if all(data.find(gate, start, end) < 0 for gate in HEADS):
         return None
     one = _TEXT.search(data, start, end)
     return (*one.span(1), end) if one else None
