@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.fold.steps import Fold
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import codex
 from kbsite.harnesses.codex.happenings import _HANDLERS, _NOTICES, _TRACES
@@ -38,6 +39,7 @@ from kbsite.model.event import (
     Trace,
     Unknown,
 )
+from kbsite.model.transcript import Step
 from kbsite.model.usage import Usage
 
 ROLLOUT, PRINTED = codex.FORMATS
@@ -542,7 +544,14 @@ def test_record_soon_after_the_output_still_joins_it() -> None:
     assert (result.is_error, result.source.line) == (True, 2)
 
 
-def test_record_long_after_the_output_is_a_result_of_its_own() -> None:
+def folded(found: list[Event]) -> list[Step]:
+    fold = Fold()
+    for each in found:
+        fold.add(each)
+    return [*fold.transcript("", "", ()).main.steps]
+
+
+def test_record_long_after_the_output_joins_its_call() -> None:
     between = [event("task_started") for _ in range(ROWS + 1)]
     found = events(
         called(cmd="serve"),
@@ -550,9 +559,46 @@ def test_record_long_after_the_output_is_a_result_of_its_own() -> None:
         *between,
         done("CommandExecution", id="c1", aggregated_output="all", exit_code=0),
     )
-    first, second = [event for event in found if isinstance(event, ToolResult)]
-    assert (first.exit_code, second.call_id, second.exit_code) == (None, "c1", 0)
-    assert second.output == "all"
+    steps = folded(found)
+
+    assert [type(step.event) for step in steps] == [ToolCall, *[Trace] * (ROWS + 2)]
+    assert steps[0].result is not None
+    assert (steps[0].result.exit_code, steps[0].result.is_error) == (0, False)
+    assert steps[0].result.output.startswith("Process running")
+    assert steps[0].result.recorded == {"aggregated_output": "all"}
+    assert (steps[0].result_anchor, steps[-1].anchor) == ("L2", f"L{ROWS + 4}")
+
+
+RUNNING = "Chunk ID: a\nWall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\n"
+
+
+def polled(call_id: str, output: str, session: int = 7, chars: str = "") -> list[dict[str, Any]]:
+    asked = called(call_id, "write_stdin", session_id=session, chars=chars)
+    return [asked, answered(output, call_id)]
+
+
+def test_how_a_command_ended_that_outlived_its_call_is_told_at_its_call() -> None:
+    steps = folded(events(
+        called(cmd="npm test"), answered(RUNNING), *polled("c2", RUNNING),
+        *polled("c3", "Chunk ID: b\nProcess exited with code 3\nOutput:\n1 failed\n"),
+        *polled("c4", "Chunk ID: b\nProcess exited with code 0\nOutput:\n", session=8),
+    ))  # fmt: skip
+    first, *others = [step.result for step in steps]
+
+    assert all(isinstance(step.event, ToolCall) for step in steps)
+    assert first is not None
+    assert (first.exit_code, first.is_error, first.output) == (3, True, RUNNING)
+    assert [one and one.exit_code for one in others] == [None, 3, 0]
+
+
+def test_what_is_written_to_a_command_names_it() -> None:
+    steps = folded(events(
+        called(cmd="python3"), answered(RUNNING), *polled("c2", "x", chars="1+1\n"),
+        *polled("c3", "x", session=9),
+    ))  # fmt: skip
+    told = [step.event.summary for step in steps if isinstance(step.event, ToolCall)]
+
+    assert told == ["python3", "session 7 (python3): '1+1\\n'", "session 9: ''"]
 
 
 def test_record_of_a_killed_run_stands_for_the_output() -> None:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from kbsite.fold.edits import Files
 from kbsite.fold.paths import shell_path
+from kbsite.fold.late import completed
 from kbsite.fold.replay import command_text, folder_of, outcome
 from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work
@@ -83,7 +84,7 @@ class Fold:
         self._drafts: dict[str, list[_Draft]] = {"": []}
         self._open: dict[tuple[str, str], deque[_Draft]] = {}
         self._early: dict[tuple[str, str], _Draft] = {}
-        self._answered: set[tuple[str, str]] = set()
+        self._answered: dict[tuple[str, str], _Draft] = {}
         self._starts: dict[str, AgentStart] = {}
         self._counted: dict[tuple[str, str], _Draft] = {}
         self._files: dict[str, Files] = {}
@@ -191,7 +192,11 @@ class Fold:
             if isinstance(draft.event, ToolCall):
                 anchor = self._anchor(result.source, result.agent)
                 self._join(draft, draft.event, result, anchor)
-                self._answered.add(key)
+                self._answered[key] = draft
+            return
+        if result.late and (answered := self._answered.get(key)) and answered.result:
+            answered.result = completed(answered.result, result)
+            self._kinds[result.kind] -= 1
             return
         alone = self._append(result)
         if result.call_id and key not in self._answered:

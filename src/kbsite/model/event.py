@@ -176,6 +176,8 @@ class ToolResult(Event, frozen=True, kw_only=True):
     """The CLI's own, richer copy of the result, where it keeps one that says more than `output`."""
     side_files: tuple[str, ...] = ()
     """Files that the CLI says hold the full output, by the path that it names."""
+    late: bool = False
+    """Whether it only says more of what the result of the same call told before."""
 
 
 class TokenUse(Event, frozen=True, kw_only=True):

@@ -129,7 +129,7 @@ _OWN = {"write_stdin", "wait", "update_plan", "todo_list", "web__run"}
 def _own(tool: str, given: Mapping[str, object]) -> str:
     match tool:
         case "write_stdin":
-            return f"session {text(given.get('session_id'))}: {text(given.get('chars'))!r}"
+            return written(given)
         case "wait":
             return f"cell {text(given.get('cell_id'))}" if "cell_id" in given else ""
         case "update_plan":
@@ -138,6 +138,12 @@ def _own(tool: str, given: Mapping[str, object]) -> str:
             return _todo(sequence(given.get("items")))
         case _:
             return _first_line(text(given))
+
+
+def written(given: Mapping[str, object], command: str = "") -> str:
+    """What is written to a command that runs, and to which one where that is known."""
+    named = f" ({command})" if command else ""
+    return f"session {text(given.get('session_id'))}{named}: {text(given.get('chars'))!r}"
 
 
 def _general(given: Mapping[str, object]) -> str:

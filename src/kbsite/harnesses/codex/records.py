@@ -50,8 +50,12 @@ class Record(Struct, frozen=True, kw_only=True):
         return replace(plain, edits=self.edits, summary=paths)
 
     def result(self, place: Mapping[str, Any]) -> ToolResult:
-        """The result, where no other row holds it or that row is long past."""
+        """The result, where no other row holds it."""
         return self.merged(ToolResult(call_id=self.call_id, output=self.output, **place))
+
+    def late(self, place: Mapping[str, Any]) -> ToolResult:
+        """What it says beyond a result that is long past."""
+        return self.merged(ToolResult(call_id=self.call_id, output="", late=True, **place))
 
     def merged(self, result: ToolResult) -> ToolResult:
         """A result that the model saw, with what the record says beyond it."""

@@ -89,6 +89,7 @@ def _tool_search(thread: Thread, row: Row) -> list[Event]:
 def _called(thread: Thread, row: Row, tool: str, given: object) -> list[Event]:
     call_id = text(row.value.get("call_id")) or text(row.value.get("id"))
     call = calls.call(tool, given, call_id=call_id, **row.place)
+    call = thread.running.called(call)
     thread.opened(call_id, tool)
     if tool == "exec":
         thread.told(call_id, call)
@@ -112,9 +113,10 @@ def _answer(thread: Thread, row: Row) -> list[Event]:
         images=told.images,
         **row.place,
     )
+    ended = thread.running.answered(result)
     result, tool = thread.answered(result)
     starts = _spawned(thread, row, result) if tool == "spawn_agent" else []
-    return [result, *starts, *row.strange(told.unknown)]
+    return [result, *([ended] if ended else []), *starts, *row.strange(told.unknown)]
 
 
 def _spawned(thread: Thread, row: Row, result: ToolResult) -> list[Event]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kbsite.harnesses.codex.content import Block
 from kbsite.harnesses.codex.history import History
 from kbsite.harnesses.codex.records import Record
+from kbsite.harnesses.codex.running import Running
 from kbsite.harnesses.codex.window import Cell, Echoes
 from kbsite.harnesses.lines import Line, dump, text, written
 from kbsite.model.event import (
@@ -88,6 +89,7 @@ class Thread:
         self.tells_responses = False
         """Whether the file counts each response in a row of its own."""
         self.echoes = Echoes()
+        self.running = Running()
         self.cell = Cell()
         """The row that is being read."""
         self._open: dict[str, str] = {}
@@ -135,7 +137,7 @@ class Thread:
         if cell is None:
             return [*self._nested(record, row), *starts]
         if cell.sent:
-            return [record.result(row.place), *starts]
+            return [row.trace, record.late(row.place), *starts]
         cell.events = [
             record.merged(event)
             if isinstance(event, ToolResult) and event.call_id == record.call_id
