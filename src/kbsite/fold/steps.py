@@ -18,8 +18,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.fold.edits import Files
-from kbsite.fold.paths import shell_path
 from kbsite.fold.late import completed
+from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import command_text, folder_of, outcome
 from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work
