@@ -13,10 +13,12 @@ from msgspec.structs import replace
 from kbsite.model.event import Message, Role, Source, ToolCall, ToolKind, ToolResult, Trace
 from kbsite.model.transcript import AgentLog, Step
 from kbsite.model.usage import Usage
+from kbsite.pages import step_html
 from kbsite.pages.axes import Axes
 from kbsite.pages.filters import InPart, Named, filters
+from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import LEAST, minimap
-from kbsite.pages.parts import Part
+from kbsite.pages.parts import Part, Reading
 from kbsite.pages.pauses import ended, with_pauses
 from kbsite.pages.readable import readable
 from kbsite.pages.steps import Item, items
@@ -165,6 +167,33 @@ def test_a_pause_counts_from_the_end_of_all_that_was_before() -> None:
     assert pauses == [0.0, 0.0, 0.0, 0.0, 90.0]
 
 
+def test_a_clock_that_is_set_back_is_told_once() -> None:
+    steps = [said(1, 0.0), said(2, 100.0), said(3, 40.0), said(4, 45.0), said(5, 90.0)]
+
+    assert [pause for _, pause in with_pauses(steps)] == [0.0, 100.0, -60.0, 0.0, 0.0]
+    reading = Reading("run", lambda _: None, LongTexts())
+    back, pause = (step_html.item(item(steps[2], pause=told), reading) for told in (-60.0, 60.5))
+    assert ('data-back="01:00"' in back, "data-pause" in back) == (True, False)
+    assert ("data-back" in pause, 'data-pause="01:00"' in pause) == (False, True)
+
+
+def test_a_row_that_was_written_late_sets_no_clock_back() -> None:
+    late = [said(1, 0.0), said(2, 50.0), said(3, 20.0), said(4, 51.0), said(5, 52.0)]
+    asked = [said(1, 0.0), called(2, "Bash", 50.0, 1.0), queued(4, 20.0), queued(5, 21.0)]
+    other = replace(said(3, 20.0), event=replace(said(3, 20.0).event, source=Source("t.jsonl", 1)))
+    files = [said(1, 0.0), said(2, 50.0), other, replace(other, elapsed=21.0)]
+    little = [said(1, 0.0), said(2, 50.0), said(3, 41.0), said(4, 42.0)]
+    last = [said(1, 0.0), said(2, 50.0), said(3, 1.0)]
+
+    for steps in (late, asked, files, little, last):
+        assert all(pause >= 0 for _, pause in with_pauses(steps))
+
+
+def queued(line: int, at: float) -> Step:
+    step = said(line, at)
+    return replace(step, event=replace(step.event, injected=True))
+
+
 def test_a_minute_is_no_pause_yet() -> None:
     assert [pause for _, pause in with_pauses([said(1, 0.0), said(2, 60.0)])] == [0.0, 0.0]
     assert [pause for _, pause in with_pauses([said(1, 0.0), said(2, 60.5)])] == [0.0, 60.5]
@@ -173,7 +202,7 @@ def test_a_minute_is_no_pause_yet() -> None:
 def test_a_clock_that_was_ahead_hides_no_pause() -> None:
     ahead = [said(1, 50_000.0), said(2, 0.0), said(3, 1.0), said(4, 40_001.0), said(5, 50_100.0)]
 
-    assert [pause for _, pause in with_pauses(ahead)] == [0.0, 0.0, 0.0, 40_000.0, 100.0]
+    assert [pause for _, pause in with_pauses(ahead)] == [0.0, -50_000.0, 0.0, 40_000.0, 100.0]
 
 
 def test_a_clock_that_was_late_makes_no_pause() -> None:

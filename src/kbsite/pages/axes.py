@@ -49,7 +49,7 @@ class Axes(Struct):
         for step in _steps(item):
             self.tokens += (step.usage.sent or 0) + (step.usage.output or 0)
         self.seconds = max(self.seconds, ends or 0.0)
-        if item.pause and begins is not None:
+        if item.pause > 0 and begins is not None:
             self._pauses.setdefault(lane, []).append((begins - item.pause, begins))
         held = self._stretches.setdefault((lane, column), Stretch(before=before))
         held.extend(begins, ends, self.tokens)

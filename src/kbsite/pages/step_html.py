@@ -66,7 +66,8 @@ def item(held: Item, reading: Reading) -> str:
     )
     if held.opens is not None:
         return f"{named}>{_opening(held)}\n"
-    pause = f' data-pause="{elapsed(held.pause)}"' if held.pause else ""
+    back = "back" if held.pause < 0 else "pause"
+    pause = f' data-{back}="{elapsed(abs(held.pause))}"' if held.pause else ""
     if held.step is None:
         return f"{named}{pause}>{_rows(held)}\n"
     step = held.step

@@ -54,7 +54,8 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
     opens: AgentLog | None = None
     """The sub-agent whose steps follow."""
     pause: float = 0.0
-    """Seconds before it in which nothing is recorded of its agent; 0 for a short while."""
+    """Seconds before it in which nothing is recorded of its agent; 0 for a short while, and less
+    where the clock was set back by so many."""
 
     @property
     def kind(self) -> str:
