@@ -1,4 +1,4 @@
-"""Secrets that what stands before them tells: names of settings, headers, addresses, key blocks."""
+"""Secrets that what stands before them tells: names of settings, flags and variables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
-from kbsite.redaction import commands, plain
+from kbsite.redaction import commands, headers, key_blocks, plain
 from kbsite.redaction.automaton import Automaton
-from kbsite.redaction.rules import AFTER, Rule
+from kbsite.redaction.rules import Rule
 from kbsite.redaction.values import (
     entropy,
     is_hash,
@@ -113,67 +113,21 @@ _LOGIN: Final = late(
 )
 """What tells of a `key` that it is one to log in with, as W&B, Kaggle and opencode have it."""
 _OF_JUPYTER: Final = late(rb"(?i)token=\Z")
-_BEARER: Final = late(
-    rb"(?i)(?:authorization" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]\s{0,3}" + _ESCAPES +
-    rb"[\"'`]?(?:(?:bearer|basic|token|api-?key|key|ssws)\s{1,3}|(?=[A-Za-z0-9+/=_.~-]{24}))|"
-    + AFTER + rb"bearer\s{1,3})([A-Za-z0-9+/=_.~-]{12,}(?::[0-9a-f]{32})?)"
-)  # fmt: skip
-_USER: Final = late(rb"://([A-Za-z0-9_-]{20,255})(?::(?:x-oauth-basic)?)?@[A-Za-z0-9\[]")
-_ADDRESS: Final = late(
-    rb"://[^\s/\\:@\"'<>?#\[\]{}$]{0,100}:([^\s/\\@\"'<>?#\[\]{}$]{3,500})@[A-Za-z0-9\[]"
-)
-_COOKIE: Final = late(
-    b"(?i)" + AFTER + rb"(?:(?:set-)?cookie" + _ESCAPES + rb"[\"'`]?\s{0,3}[:=]|--cookie|-b)\s{0,3}"
-    rb"(?:" + _ESCAPES + rb"[\"'`])?(?=[^\r\n])"
-)
-_COOKIE_END: Final = late(rb"[\r\n\"'`]")
 LEAST_IN_HEX: Final = 30
 """Digits of a key in hexadecimal that is shorter than most."""
 _PASSWORD_IN_HEX: Final = 16
 """Digits of a password that was drawn in hexadecimal, as code-server's is, at least."""
 _JUPYTER: Final = 48
 """Digits of a token of Jupyter's, which is as long as no hash."""
-LONGEST_COOKIE: Final = 2000
-"""Bytes of a header in which something is hidden."""
-_CRUMB: Final = late(rb"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})=*")
-_QUOTE: Final = late(rb"[\"'`]")
-_BLOCK: Final = late(
-    rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: [0-9]{1,3}"
-)
-_TAIL: Final = late(rb"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
-_BREAK: Final = late(rb"(?:[\s>+|\"',$]|\^M|\\{1,4}[nr\"]|[0-9]{1,6}(?:\t|\\{1,4}t)){1,24}")
-"""What stands between two lines of a private key."""
-_BLOCK_END: Final = late(rb"-----END |Private-MAC")
-_LINE: Final = late(rb"[A-Za-z0-9+/=]{4,}")
-LONGEST_BLOCK: Final = 12_000
-"""Bytes of a private key, escapes included: one of 8192 bits is shorter."""
 
 NAMES: Final = (
     *(Rule("named-secret", "value of a name such as api_key", gate, pattern=_NAMED)
       for gate in _NAMED_GATES),
     Rule("named-secret", "value of a name such as api_key", plain.GATE, pattern=_NAMED,
          encoded=(b"password", b"PASSWORD")),
-    Rule(
-        "bearer", "token of a header",
-        rb"(?i:bearer |authorization\\{0,7}[\"'`]?[ ]{0,3}[:=])", pattern=_BEARER,
-    ),
-    Rule(
-        "address-password", "password in an address",
-        rb"://[^ \t\r\n/\\:@\"'<>?#]*:[^ \t\r\n/\\@\"'<>?#]+@", pattern=_ADDRESS,
-    ),
-    Rule(
-        "cookie", "cookie",
-        rb"(?i:cookie\\{0,7}[\"'`]?[ ]{0,3}:|(?:--cookie|-b) \\{0,7}[\"'`][A-Za-z0-9_.-]+=)",
-        pattern=_COOKIE,
-    ),
-    Rule("address-password", "password in an address", rb"://[A-Za-z0-9_-]{20,}:?@"),
+    *headers.HEADERS,
     *commands.COMMANDS,
-    Rule("private-key", "private key", rb"Private-Lines: ", pattern=_BLOCK),
-    Rule(
-        "private-key", "private key", rb"-----(?:BEGIN|END) [A-Z0-9 ]*PRIVATE KEY", pattern=_BLOCK,
-        encoded=(b"-----BEGIN PRIVATE", b"-----BEGIN RSA PRIV", b"-----BEGIN OPENSSH PRIV",
-                 b"-----BEGIN EC PRIV"),
-    ),
+    *key_blocks.BLOCKS,
 )  # fmt: skip
 
 Found = tuple[int, int, str]
@@ -188,48 +142,6 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
         if any(word in window for word in words):
             yield from look(data, start, end)
     yield from commands.found(data, start, end)
-
-
-def _bearers(data: bytes, start: int, end: int) -> Iterator[Found]:
-    for one in _BEARER.finditer(data, start, end):
-        if is_random(one[1], 3.0) or commands.is_pair(one[1]):
-            yield one.start(1), one.end(1), "bearer"
-
-
-def _addresses(data: bytes, start: int, end: int) -> Iterator[Found]:
-    for one in _ADDRESS.finditer(data, start, end):
-        if not is_placeholder(one[1]) and b"(" not in one[1]:
-            yield one.start(1), one.end(1), "address-password"
-    for one in _USER.finditer(data, start, end):
-        if is_random(one[1], 3.0) or is_key_in_hex(one[1]):
-            yield one.start(1), one.end(1), "address-password"
-
-
-def _cookies(data: bytes, start: int, end: int) -> Iterator[Found]:
-    past = closed = start
-    for one in _COOKIE.finditer(data, start, end):
-        first, most = one.end(), min(len(data), one.end() + LONGEST_COOKIE)
-        if closed <= first:
-            ends = _COOKIE_END.search(data, first, most)
-            closed = ends.start() if ends else most
-        elif closed == past and closed < most and not _COOKIE_END.match(data, closed):
-            ends = _COOKIE_END.search(data, closed, most)
-            closed = ends.start() if ends else most
-        # What begins before the end is hidden whole: nothing of it is an end.
-        for crumb in _CRUMB.finditer(data, max(first, past), min(len(data), closed + 600)):
-            if crumb.start() >= closed:
-                break
-            past = crumb.end()
-            if not is_placeholder(crumb[1]) and len(set(crumb[1])) > 6:
-                yield crumb.start(1), crumb.end(1), "cookie"
-        past = max(past, closed)
-
-
-def _blocks(data: bytes, start: int, end: int) -> Iterator[Found]:
-    for one in _BLOCK.finditer(data, start, end):
-        yield from _block(data, one.end())
-    for one in _TAIL.finditer(data, start, end):
-        yield from _tail(data, one.start())
 
 
 def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
@@ -361,38 +273,9 @@ def _is_password(name: bytes, value: bytes, *, closed: bool, called: bool) -> bo
     return plain and ((len(value) > 9 and is_random(value, 3.0)) or is_made_up(value))
 
 
-def _tail(data: bytes, end: int) -> Iterator[Found]:
-    """The last lines of a private key, of which a program showed no more."""
-    first = max(data.rfind(b"-----", 0, end), end - LONGEST_BLOCK, 0)
-    below = end
-    for one in reversed([*_LINE.finditer(data, first, end)]):
-        start = one.start() + (data[one.start() - 1 : one.start()] == b"\\")
-        long = one.end() - start >= 24 or below == end
-        if not (long and _BREAK.fullmatch(data, one.end(), below)):
-            return
-        yield start, one.end(), "private-key"
-        below = start
-
-
-def _block(data: bytes, start: int) -> Iterator[Found]:
-    """The lines of a private key, whose ends may be escaped, without those that frame it."""
-    most = min(len(data), start + LONGEST_BLOCK)
-    again = _BLOCK.search(data, start, most)
-    most = again.start() if again else most
-    closed = _BLOCK_END.search(data, start, most)
-    for one in _LINE.finditer(data, start, closed.start() if closed else most):
-        first = one.start()
-        # An escaped line end is no part of the line: its letter is not hidden.
-        first += first > start and data[first - 1 : first] == b"\\"
-        if one.end() - first >= 4 and (closed or one.end() - first >= 24):
-            yield first, one.end(), "private-key"
-
-
 _LOOKS: Final = (
-    ((b"bearer", b"authorization"), _bearers),
-    ((b"://",), _addresses),
-    ((b"cookie", b"-b "), _cookies),
-    ((b"private key", b"private-lines"), _blocks),
+    *headers.LOOKS,
+    *key_blocks.LOOKS,
     ((b"passw", b"passphrase", b"_pass", b"_pwd", b"psk"), plain.found),
 )
 """What is looked for only where one of some words stands, in small letters."""
