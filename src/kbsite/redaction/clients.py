@@ -42,6 +42,7 @@ _LETTER: Final = {
         b"a|-pass", b"p|-password", b"w|y", b"p|hp", b"P", b"N", b"passwd", b"a|-auth", b"[kK]",
     )
 }  # fmt: skip
+_AUTH: Final = late(rb"[ '\"](?:AUTH|auth)[ ](?:[A-Za-z0-9_-]{1,40}[ ])?" + _QUOTE + _SECRET)
 _PERCENT: Final = late(rb"[A-Za-z0-9_.\\/-]{1,80}%" + _SECRET)
 _COMMA: Final = late(rb"[ ](?:-u|--user)[ ]?" + _QUOTE + rb"[A-Za-z0-9_.@-]{1,80}," + _SECRET)
 _HTPASSWD: Final = late(
@@ -105,7 +106,8 @@ _PIPED: Final = late(
 _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]] = (
     ((b"mysql ", b"mysqldump ", b"mysqladmin ", b"mysqlimport ", b"mysqlsh ", b"mysqlcheck ",
       b"mariadb ", b"mariadb-dump ", b"mariadb-admin "), (_DATABASE,)),
-    ((b"redis-cli ", b"valkey-cli "), (_LETTER[b"a|-pass"],)),
+    ((b"redis-cli ", b"valkey-cli "), (_LETTER[b"a|-pass"], _AUTH)),
+    ((b"> AUTH ", b"echo AUTH ", b"echo 'AUTH ", b'echo "AUTH ', b'echo \\"AUTH '), (_AUTH,)),
     ((b"mongo ", b"mongosh ", b"mongodump ", b"mongorestore ", b"mongoexport ", b"mongoimport ",
       b"docker login ", b"podman login ", b"registry login ", b"cqlsh ", b"oc login ",
       b"az login "),
@@ -162,7 +164,14 @@ _FED: Final = (
 """Programs that read a password from what is piped into them."""
 _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
 """What tells of the file in which clients of PostgreSQL keep passwords, a line each."""
+_LISTS: Final = (b"_KEYS=", b"_TOKENS=", b"_SECRETS=", b"_PASSWORDS=")
+"""Variables that hold several values, with commas between them."""
+_MOST_ITEMS: Final = 64
+_ITEM: Final = late(_QUOTE + rb"([A-Za-z0-9+/=_.~:-]{1,512})" + _QUOTE + rb"([,;][ ]?)?")
+_NO_SECRETS: Final = late(rb"(?:PUB|PUBLIC|CACHE|SORT|PRIMARY|FOREIGN)(?:_[A-Z]{1,20}){0,3}\Z")
+"""How the name of a variable begins whose keys are none of a lock."""
 _LOOKS: Final = {
+    **dict.fromkeys(_LISTS, ()),
     **{word: looks for words, looks in (*_PROGRAMS, *_SURE) for word in words},
     **dict.fromkeys(_CALLS, (_PAIR,)),
     b".login(": (_PAIR, _LONELY), b"Fernet(": (_LONELY,),
@@ -187,6 +196,9 @@ def names(text: bytes) -> bool:
 def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
     """What a program that is named at a place is given there to know whoever runs it."""
     behind = at + len(text)
+    if text in _LISTS:
+        yield from _listed(data, at, behind)
+        return
     line = _LINE.match(data, at, at + _BEHIND)
     end = line.end() if line else at
     if text in _KEPT:
@@ -217,3 +229,18 @@ def _fed(data: bytes, at: int) -> Iterator[Found]:
     piped = _PIPED.search(data[first:at])
     if piped and is_given(piped[1]):
         yield first + piped.start(1), first + piped.end(1), "flag"
+
+
+def _listed(data: bytes, at: int, behind: int) -> Iterator[Found]:
+    """Keys and passwords in the list that a variable holds, whose name ends at a place."""
+    if _NO_SECRETS.search(data, max(0, at - 40), at):
+        return
+    for _ in range(_MOST_ITEMS):
+        one = _ITEM.match(data, behind)
+        if one is None:
+            return
+        if len(one[1]) >= 12 and is_key(one[1]):
+            yield *one.span(1), "named-secret"
+        if not one[2]:
+            return
+        behind = one.end()

@@ -68,6 +68,10 @@ def forms(value: bytes) -> Mapping[bytes, Form]:
         for table in (b"+/", b"-_"):
             piece = written[first:last].translate(bytes.maketrans(b"+/", table))
             found.setdefault(piece, Form.BASE64)
+    for shift in range(5):
+        written = base64.b32encode(b"\0" * shift + value)
+        piece = written[-(-shift * 8 // 5) : (shift + len(value)) * 8 // 5]
+        found.setdefault(piece, Form.BASE64)
     plain = {piece: form for piece, form in found.items() if len(piece) >= 2 * SHORTEST}
     return {**plain, value: Form.PLAIN}
 

@@ -75,6 +75,10 @@ _BEGINNINGS: Final[tuple[tuple[str, str, tuple[bytes, ...], bytes], ...]] = (
     ("amp-key", "key of Amp", (b"sgamp_user_",), rb"[A-Za-z0-9_]{40,}"),
     ("alibaba-key", "key of Alibaba Cloud", (b"LTAI5t",), ALNUM + b"{14,24}"),
     ("tencent-key", "key of Tencent Cloud", (b"AKID",), ALNUM + b"{32}"),
+    ("circleci-token", "token of CircleCI", (b"CCIPAT_", b"CCIPRJ_"),
+     rb"[A-Za-z0-9]{16,30}_[0-9a-f]{40}"),
+    ("apify-token", "token of Apify", (b"apify_api_",), ALNUM + b"{30,}"),
+    ("baidu-key", "key of Baidu Qianfan", (b"bce-v3/ALTAK-",), rb"[A-Za-z0-9]{10,40}/[0-9a-f]{40}"),
     ("dynatrace-token", "token of Dynatrace", (rb"dt0c01\.", rb"dt0s16\."),
      rb"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
 )  # fmt: skip
@@ -98,6 +102,9 @@ _LIKE_WORDS: Final[tuple[tuple[str, str, bytes, bytes, bytes], ...]] = (
     ("crates-token", "token of crates.io", b"cio", ALNUM + b"{32}", _ENDS),
     ("firecrawl-key", "key of Firecrawl", b"fc-", _HEX + b"{32}", _ENDS),
     ("mailgun-key", "key of Mailgun", b"key-", _HEX + b"{32}", _ENDS),
+    ("devin-key", "key of Devin", b"cog_", ALNUM + b"{30}", ALNUM + b"{0,90}" + _ENDS),
+    ("devin-key", "key of Devin", b"apk_user_", ALNUM + b"{20}", rb"[A-Za-z0-9+/_-]*={0,2}"),
+    ("devin-key", "key of Devin", b"apk_", ALNUM + b"{20}", rb"[A-Za-z0-9+/_-]*={0,2}"),
     ("modal-token", "token of Modal", b"ak-", ALNUM + b"{22}", _ENDS),
     ("modal-token", "token of Modal", b"as-", ALNUM + b"{22}", _ENDS),
 )  # fmt: skip
@@ -138,6 +145,12 @@ SERVICES: Final = (
         (b"ignature=", b"Security-Token="),
         late(rb"[?&](?:X-Amz-|X-Goog-|q-)?(?:[Ss]ignature|Security-Token)=([A-Za-z0-9%+/_~.-]{20,2000}=*)"),
         varied=True, must_not_happen=False, told=2200,
+    ),
+    Rule(
+        "rclone-password", "password that rclone keeps", rb"(?:pass|password2) = " + NEAR,
+        (b"pass = ", b"password2 = "),
+        late(AFTER + rb"(?:pass|password2) = ([A-Za-z0-9_-]{22,500})(?![A-Za-z0-9_.(\[-])"),
+        varied=True,
     ),
     Rule(
         "vscode-token", "token of VS Code in a browser", rb"[?&]tkn=[0-9a-f]", (b"tkn=",),
