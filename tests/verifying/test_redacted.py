@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from kbsite.build import build
+from kbsite.model.redacted import RedactedFile
 from kbsite.store.problems import read_problem
+from kbsite.verifying.reported import faults
 from tests.conftest import MakeRun, MakeSettings
 from tests.verifying.published import SAMPLES, copy_of, errors, graded, in_json, replace_in
 
 TOKEN = "ghp_" + "A1b2C3d4E5" * 3 + "x9Y8z7"
 HOME = "/home/jane.doe/work"
 MAIL = "jane.doe@corp.example.org"
-SOLUTION = f"def solve(x):\n    # {HOME}/k.py for {MAIL}\n    return x.softmax(-1)\n"
+SOLUTION = f"def solve(x):\n    # {HOME}/k.py for {MAIL}\n    return x.softmax(-1)\n# end\n"
 SAID = f"export GITHUB_TOKEN={TOKEN}; cd {HOME}; mail {MAIL}"
 ROWS: list[dict[str, object]] = [
     {"type": "system", "subtype": "init", "model": "opus-x", "cwd": HOME, "tools": []},
@@ -87,6 +90,51 @@ def test_a_report_of_what_no_manifest_says_and_of_no_run_is_named(
 
     assert set(found) == {"files[nobody's]", f"files[runs/{run}/raw/check.log].before"}
     assert "the run's manifest says" in found[f"files[runs/{run}/raw/check.log].before"]
+
+
+FALSE: dict[str, tuple[dict[str, Any], str]] = {
+    "of nothing": ({"hits": {}, "lines": {}}, "tells of nothing that is covered"),
+    "of a rule that there is not": ({"hits": {"nonsense": 1}, "lines": {"nonsense": [1]}},
+                                    "is no rule of redaction"),
+    "of too many": ({"hits": {"email": 7}, "lines": {"email": [2]}}, "1 lines of 7 passages"),
+    "of no line": ({"hits": {"email": 1}, "lines": {"email": [99]}}, "the file has no line 99"),
+    "of no lines": ({"hits": {"email": 1}, "lines": {}}, "0 lines of 1 passages"),
+    "of another line": ({"hits": {"email": 1}, "lines": {"email": [4]}},
+                        "nothing in line 4 of the file is covered"),
+    "of none": ({"hits": {"email": 0}, "lines": {"email": []}}, "expected at least one"),
+    "of more lines": ({"hits": {"email": 1}, "lines": {"email": [2], "home": [2]}},
+                      "of a rule of which hits knows nothing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FALSE)
+def test_a_report_that_the_file_does_not_bear_out_is_named(site: Path, kind: str) -> None:
+    told, message = FALSE[kind]
+    (run,) = (path for path in (site / "runs").glob("2*"))
+    held = json.loads((site / "data/redaction.json").read_text("utf-8"))
+    (honest,) = [one for one in held["files"] if one["file"] == "solution.py"]
+
+    assert [*faults(convert(honest, RedactedFile), run / "raw/solution.py")] == []
+    found = [*faults(convert({**honest, **told}, RedactedFile), run / "raw/solution.py")]
+    assert [message in one for _, one in found] == [True]
+
+
+def test_a_report_of_a_file_that_is_published_as_it_was_is_named(
+    site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    (run,) = (path for path in (spoilt / "runs").glob("2*"))
+    same = json.loads((run / "raw/manifest.json").read_text("utf-8"))["files"]["samples.jsonl"]
+    told = {"run": run.name, "file": "samples.jsonl", "before": same, "after": same,
+            "hits": {"email": 1}, "lines": {"email": [1]}}  # fmt: skip
+    in_json(spoilt, "data/redaction.json", lambda held: held["files"].extend([told, told]))
+    found = [one for one in errors(spoilt) if one.path == "data/redaction.json"]
+
+    assert {one.message for one in found} == {
+        "is listed twice; expected once",
+        "is the SHA-256 before, too: nothing of the file is covered",
+        "nothing in line 1 of the file is covered",
+    }
 
 
 def test_a_hidden_file_that_was_changed_besides_is_named(site: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from kbsite.errors import FULL, MachineError
 from kbsite.model.finding import Finding, Severity
-from kbsite.model.redacted import Redactions
+from kbsite.model.redacted import RedactedFile, Redactions
 from kbsite.pages.file_names import gzip_path, raw_path
 from kbsite.store.files import Stored, digest
 from kbsite.store.parsing import InvalidFileError
@@ -22,6 +22,7 @@ from kbsite.store.records import json_record
 from kbsite.store.runs import AUDIT, MANIFEST, RUN, Manifest
 from kbsite.store.writing import write_bytes
 from kbsite.verifying.places import Place, below
+from kbsite.verifying.reported import faults
 
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 """What the id of a board, and of a problem, looks like: it names folders here."""
@@ -41,8 +42,8 @@ class Mirror:
     folder: Path
     redactions: Redactions
     findings: list[Finding] = field(default_factory=list)
-    _covered: dict[str, dict[str, tuple[str, str]]] = field(init=False)
-    """By run and file, the hashes before and after of what is published with parts covered."""
+    _covered: dict[str, dict[str, RedactedFile]] = field(init=False)
+    """By run and file, what is told of those that are published with parts covered."""
     _names: dict[str, str] = field(default_factory=dict)
     """Where files of the folder stand in the site."""
     _runs: dict[str, str] = field(default_factory=dict)
@@ -53,7 +54,10 @@ class Mirror:
     def __post_init__(self) -> None:
         self._covered = {}
         for one in self.redactions.files:
-            self._covered.setdefault(one.run, {})[one.file] = (one.before, one.after)
+            held = self._covered.setdefault(one.run, {})
+            if one.file in held:
+                self._report(one, "", "is listed twice; expected once")
+            held[one.file] = one
 
     def published(self, path: str) -> str:
         """Where a file of the folder, by its path here, stands in the site.
@@ -158,7 +162,8 @@ class Mirror:
             if not got:
                 yield Finding(Severity.ERROR, where, "missing; the manifest lists it")
                 continue
-            if got == expected or covered.get(name) == (expected, got):
+            told = covered.get(name)
+            if got == expected or (told and (told.before, told.after) == (expected, got)):
                 continue
             message = f"changed after the run was completed; expected SHA-256 {expected}, got {got}"
             yield Finding(Severity.ERROR, where, message)
@@ -166,14 +171,16 @@ class Mirror:
     def told(self, own: Path) -> Iterator[Finding]:
         """Where the report of what is hidden tells of other files of a run than those published."""
         listed = self._listed(own)
-        for name, (before, after) in self._covered.get(own.name, {}).items():
+        for name, one in self._covered.get(own.name, {}).items():
             where = raw_path(own.name, name)
-            if _digest(own, name) != after:
-                message = f"{where} is no file with the SHA-256 {after}"
-                yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{where}].after")
-            if listed.get(name, before) != before:
-                message = f"the run's manifest says {listed[name]}, not {before}"
-                yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{where}].before")
+            if _digest(own, name) != one.after:
+                yield _told_of(one, "after", f"{where} is no file with the SHA-256 {one.after}")
+                continue
+            if listed.get(name, one.before) != one.before:
+                message = f"the run's manifest says {listed[name]}, not {one.before}"
+                yield _told_of(one, "before", message)
+            for key, message in faults(one, own / name):
+                yield _told_of(one, key, message)
 
     def strange(self, known: Collection[str]) -> Iterator[Finding]:
         """Where that report tells of runs that the site does not have."""
@@ -182,8 +189,17 @@ class Mirror:
                 message = "tells of a run that the site does not have"
                 yield Finding(Severity.ERROR, REDACTION, message, key=f"files[{run_id}]")
 
+    def _report(self, one: RedactedFile, key: str, message: str) -> None:
+        self.findings.append(_told_of(one, key, message))
+
     def _say(self, path: str, message: str) -> None:
         self.findings.append(Finding(Severity.ERROR, path, message))
+
+
+def _told_of(one: RedactedFile, key: str, message: str) -> Finding:
+    """What is wrong with the report of what is hidden of a file."""
+    where = f"files[{raw_path(one.run, one.file)}]" + (f".{key}" if key else "")
+    return Finding(Severity.ERROR, REDACTION, message, key=where)
 
 
 def _is_name(run_id: str) -> bool:
