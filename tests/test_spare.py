@@ -369,3 +369,34 @@ def test_a_memory_gives_way_to_what_another_process_built(settings: Settings) ->
 
     assert built.work.parsed == 1
     assert tree(built.out) == from_nothing(settings)
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["once", "again and again"])
+def test_what_a_killed_build_left_goes_with_a_build_that_has_nothing_to_do(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, *, watched: bool
+) -> None:
+    memory = Memory() if watched else None
+    site = build(settings, memory=memory).out
+    half = spare_path(site).rename(site.with_name("site.partial"))
+    (half / "index.html").write_bytes(b"half of it")
+    site.with_name("site.old.partial").mkdir()
+    walked: list[Path] = []
+    monkeypatch.setattr(spares, "files_below", lambda *told: walked.append(told[0]))
+    built = build(settings, memory=memory)
+
+    assert (built.work.written, built.work.kept, walked) == (0, 0, [])
+    assert sorted(path.name for path in site.parent.glob("site*")) == ["site"]
+    monkeypatch.undo()
+    note(settings, "Read.")
+    assert tree(build(settings, memory=memory).out) == from_nothing(settings)
+
+
+def test_what_keeps_versions_is_brought_along_from_a_build_that_was_killed_at_its_end(
+    settings: Settings,
+) -> None:
+    site = build(settings).out
+    (site.with_name("site.partial") / ".git").mkdir(parents=True)
+    build(settings)
+
+    assert (site / ".git").is_dir()
+    assert not site.with_name("site.partial").exists()

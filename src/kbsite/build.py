@@ -25,6 +25,7 @@ from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
 from kbsite.store.steady import moment
+from kbsite.store.swapping import clear
 
 if TYPE_CHECKING:
     from kbsite.lookout import Tick
@@ -81,6 +82,8 @@ def build(
         stands = before.program and _same(before, now) and not again
         if stands and not _is_torn(settings.out, before, memory):
             work, standing = Work(), before
+            # Nobody else works there now: what is left is of a build that was killed.
+            clear(spares.partial_path(settings.out), settings.out)
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
             # Whoever has nothing to do waits for none of this.

@@ -17,7 +17,7 @@ from kbsite.beside import beside
 from kbsite.model.work import Work
 from kbsite.store import spares
 from kbsite.store.files import AT_ONCE, Stored, digest, gzipped
-from kbsite.store.swapping import bring_along, put_in_place, recover, remove
+from kbsite.store.swapping import bring_along, clear, put_in_place, recover, remove
 from kbsite.store.writing import write_new, write_pieces
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Output:
         known: spares.Listed | None = None,
     ) -> None:
         self.out = out
-        self.folder = out.with_name(f"{out.name}.partial")
+        self.folder = spares.partial_path(out)
         self.work = work
         self._at, self._home = f"{out}/", f"{self.folder}/"
         self._is_first = not out.is_dir()
@@ -143,10 +143,8 @@ class Output:
         """What stood in the site and has no place in it any more."""
         # Asked before the spare has another name.
         others = amiss()
-        recover(out)
-        # Who was killed once the site stood has not done that.
-        bring_along(self.folder, out)
-        remove(self.folder)
+        # Who was killed once the site stood has not brought along what keeps its versions.
+        clear(self.folder, out)
         self._standing = spares.taken_up(out, self.folder, known)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
         both: spares.Files = self._standing or frozenset()

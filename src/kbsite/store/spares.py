@@ -28,6 +28,11 @@ def spare_path(out: Path) -> Path:
     return out.with_name(f".{out.name}.spare")
 
 
+def partial_path(out: Path) -> Path:
+    """Where a build makes the site that is to stand in `out`."""
+    return out.with_name(f"{out.name}.partial")
+
+
 def _list_path(out: Path) -> Path:
     return out.with_name(f".{out.name}.spare.list")
 

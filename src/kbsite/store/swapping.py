@@ -42,6 +42,14 @@ def recover(place: Path) -> None:
         old.rename(place)
 
 
+def clear(new: Path, place: Path) -> None:
+    """Take away the folder `new` of somebody who was killed before or after it took `place`."""
+    recover(place)
+    if os.path.lexists(new):
+        bring_along(new, place)
+        remove(new)
+
+
 VERSIONS = (".git", ".hg", ".svn")
 """What stands at the top of a folder whose versions somebody keeps, as of a branch of pages."""
 
