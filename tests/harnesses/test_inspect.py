@@ -308,3 +308,61 @@ def test_every_message_of_the_corpus_is_told_and_its_tokens_counted(path: Path) 
     assert of(Unknown, events) == []
     assert [m.text for m in of(Message, events) if not m.agent and not m.images] == texts
     assert ledger(events).total.output == sum(model["output_tokens"] for model in used)
+
+
+# Notices at their moments
+
+
+def happened(kind: str, **more: Any) -> Any:
+    return {"event": kind, "timestamp": "2024-11-05T13:32:16Z", **more}
+
+
+def order(*samples: Any) -> list[tuple[str, int]]:
+    """What is said and told, in order, with its place in the document."""
+    events = [event for event in told(*samples) if isinstance(event, Message | Notice | ToolResult)]
+    words = [e.output if isinstance(e, ToolResult) else e.text for e in events]
+    return [(words[n], event.source.line) for n, event in enumerate(events)]
+
+
+def test_what_happens_within_a_conversation_stands_at_its_moment() -> None:
+    asked = said("assistant", "first", id="a1",
+                 tool_calls=[{"id": "c1", "function": "f", "arguments": {}}])  # fmt: skip
+    messages = [said("user", "go", id="u1"), asked, said("tool", "done", tool_call_id="c1"),
+                said("user", "go on"), said("assistant", "second", id="a2")]  # fmt: skip
+    events = [
+        happened("info", data="before all"), model_call(answer=asked),
+        happened("info", data="asked"),
+        {"event": "tool", "id": "c1", "function": "f"}, happened("info", data="ran"),
+        model_call(error="overloaded"), model_call(answer=messages[4]),
+        happened("sample_limit", message="enough"),
+    ]  # fmt: skip
+    found = order(sample(*messages, events=events))
+
+    assert [words for words, _ in found] == [
+        "Sample 1, epoch 1", "go", "before all", "first", "asked", "done", "go on", "ran",
+        "overloaded", "second", "enough",
+    ]  # fmt: skip
+    lines = dict(found)
+    assert [lines[one] for one in ("go", "first", "done", "go on", "second")] == [3, 4, 5, 6, 7]
+    assert [lines[one] for one in ("before all", "asked", "overloaded", "enough")] == [
+        8,
+        10,
+        13,
+        15,
+    ]
+
+
+def test_messages_that_no_event_tells_of_stand_before_what_happened() -> None:
+    found = order(sample(said("user", "go"), said("assistant", "yes"),
+                         events=[happened("info", data="so")]))  # fmt: skip
+
+    assert [words for words, _ in found] == ["Sample 1, epoch 1", "go", "yes", "so"]
+
+
+def test_each_of_them_is_told_once() -> None:
+    answer = said("assistant", "yes", id="a1")
+    broke = happened("error", error={"message": "broke"})
+    events = told(sample(answer, events=[model_call(answer=answer, error="late"), broke]))
+
+    assert [e.text for e in of(Notice, events)] == ["Sample 1, epoch 1", "late", "broke"]
+    assert [e.type for e in of(Trace, events)] == ["model"]

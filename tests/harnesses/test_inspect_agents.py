@@ -228,6 +228,18 @@ def test_messages_of_a_pool_are_looked_up_so_many_times_and_no_more(
     assert any("only 5000 messages are looked up" in n.text for n in of(Notice, events))
 
 
+def test_what_a_sub_agent_was_sent_is_looked_up_once_for_each_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = {"messages": [said("user", str(number)) for number in range(4)]}
+    sent = [model("s1") | {"input_refs": [[0, last]]} for last in (2, 3, 4)]
+    monkeypatch.setattr(calls, "LOOKED_UP", 2 + 3 + 4 + len(pool["messages"]) + 1)
+    events = told(sample(events=[*HELP, *sent], events_data=pool))
+
+    assert [text for _, text in spoken(events)] == ["0", "1", "2", "3"]
+    assert not any("looked up" in n.text for n in of(Notice, events))
+
+
 def test_what_is_sent_ever_again_is_shown_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MEMBER_BYTES", 1000)
     pool = {"messages": [said("user", "x" * 100)]}

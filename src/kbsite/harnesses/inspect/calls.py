@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kbsite.harnesses.inspect import archive
 from kbsite.harnesses.inspect.counts import of_call
 from kbsite.harnesses.inspect.messages import Attachments
-from kbsite.harnesses.inspect.parts import indices
+from kbsite.harnesses.inspect.parts import indices, ranges
 from kbsite.harnesses.lines import dump, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Scope, TokenUse
@@ -120,6 +120,24 @@ class Calls(Struct):
                 found = self.pooled[index] = self.message(self.pool[index])
             yield found
 
+    def results(self, event: Held, seen: int) -> tuple[set[str], int]:
+        """Ids of the calls whose results a call sent, and how much of the pool was seen then.
+
+        What was `seen` of it before is not looked at again.
+        """
+        held = sequence(event.get("input"))
+        if held:
+            return {_result_of(mapping(item)) for item in held} - {""}, seen
+        found = set()
+        for first, last in ranges(len(self.pool), event.get("input_refs")):
+            for index in range(max(first, seen) if first <= seen else first, last):
+                if self.left == 0:
+                    break
+                self.left -= 1
+                found.add(_result_of(mapping(self.pool[index])))
+            seen = max(seen, last) if first <= seen else seen
+        return found - {""}, seen
+
     def answers(self, event: Held) -> Iterator[Sent]:
         """The messages that came back."""
         for item in sequence(mapping(event.get("output")).get("choices")):
@@ -139,9 +157,12 @@ class Calls(Struct):
         """A message with its long texts in place."""
         held = mapping(self.attachments.resolved(item))
         keys = ("role", "content", "tool_calls", "tool_call_id")
-        result_of = text(held.get("tool_call_id")) if held.get("role") == "tool" else ""
         said = dump([held.get(key) for key in keys])
-        return Sent(held, text(held.get("id")), said, result_of)
+        return Sent(held, text(held.get("id")), said, _result_of(held))
+
+
+def _result_of(message: Held) -> str:
+    return text(message.get("tool_call_id")) if message.get("role") == "tool" else ""
 
 
 def tokens(event: Held) -> tuple[Usage, float | None]:

@@ -104,7 +104,13 @@ class Parts(Struct):
 
 def indices(size: int, refs: object) -> Iterator[int]:
     """The indices below `size` that ranges name, in their order."""
+    for first, last in ranges(size, refs):
+        yield from range(first, last)
+
+
+def ranges(size: int, refs: object) -> Iterator[tuple[int, int]]:
+    """The ranges that are named, none of which ends behind `size`."""
     for item in sequence(refs):
         pair = [count(part) for part in sequence(item)]
         if len(pair) == 2 and pair[0] is not None and pair[1] is not None:
-            yield from range(pair[0], min(pair[1], size))
+            yield pair[0], min(pair[1], size)

@@ -8,7 +8,7 @@ part of any conversation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from kbsite.harnesses.inspect.agents import ATTEMPT, BESIDE, SubAgent, sub_agent
 from kbsite.harnesses.inspect.calls import Answer, Calls, Sent, ended, tokens
 from kbsite.harnesses.inspect.counts import cost, usage, without
 from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message, trace
+from kbsite.harnesses.inspect.moments import Moments, Turn, in_order, numbered
 from kbsite.harnesses.inspect.wording import KNOWN, topic_of, wording
 from kbsite.harnesses.lines import dump, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
@@ -103,14 +104,14 @@ class Sample:
         happenings = self._happenings()
         yield from self._head(happenings)
         yield from self._tried_before()
-        yield from self._conversation(happenings)
+        turns = [*self._conversation(happenings)]
         self._note_results(happenings)
-        for item in happenings:
-            event = mapping(item)
-            owner = self.owners.get(text(event.get("span_id")))
-            agent = owner.id if owner else self.agent
-            row = replace(self.next_row(event, agent), at=timestamp(event.get("timestamp")))
-            yield from row.told(self._happening(row, item, owner), "event")
+        rows = [self._happened(event) for event in map(mapping, happenings)]
+        yield from in_order(turns, self._notices(rows))
+        for row, item in zip(rows, happenings, strict=True):
+            owner = self.owners.get(row.text("span_id"))
+            if owner or not topic_of(row.value):
+                yield from row.told(self._happening(row, item, owner), "event")
         if told := self.model.left_out():
             yield self._row({}).notice(Topic.NOTE, told)
         yield from self._scores()
@@ -119,35 +120,57 @@ class Sample:
     def _row(self, value: Held) -> Row:
         return self.next_row(value, self.agent)
 
-    def _conversation(self, happenings: list[object]) -> Iterator[Event]:
-        answers = self._answers(happenings)
+    def _happened(self, event: Held) -> Row:
+        owner = self.owners.get(text(event.get("span_id")))
+        row = self.next_row(event, owner.id if owner else self.agent)
+        return replace(row, at=timestamp(event.get("timestamp")))
+
+    def _notices(self, rows: Sequence[Row]) -> Iterator[tuple[int, Event]]:
+        """What the sample's own events tell a reader, each with the number of its event."""
+        for number, row in enumerate(rows):
+            if row.text("span_id") in self.owners:
+                continue
+            if topic := topic_of(row.value):
+                yield number, row.notice(topic, wording(row.value, self.attachments))
+            elif row.value.get("event") == "model" and row.value.get("error"):
+                yield number, row.notice(Topic.ERROR, row.text("error"))
+
+    def _conversation(self, happenings: list[object]) -> Iterator[Turn]:
+        answers, moments = self._answers(happenings)
+        at = -1
         for item in sequence(self.value.get("messages")):
             told = self.model.message(item)
-            came = answers.get(told.id)
-            row = replace(self._row(told.value), at=came.at if came else None)
-            self._note(told)
-            if came is None or came.theirs:
-                yield from self._message(row, item)
-                continue
-            if came.said.key != told.key:
-                # An agent changed what the model had said, such as one that submits an answer.
-                self._note(came.said)
-                yield from self._told(replace(row, value=came.said.value))
-            if not came.said.replaces(told):
-                yield from self._message(row, item)
-            if came.usage.known:
-                yield came.use(row, told.id)
+            at = moments.of(told, at)
+            yield Turn(at, tuple(self._turn(item, told, answers.get(told.id))))
 
-    def _answers(self, happenings: list[object]) -> dict[str, Answer]:
-        """What model events tell of their answers, by the answers' ids."""
+    def _turn(self, item: object, told: Sent, came: Answer | None) -> Iterator[Event]:
+        """A message of the conversation, with what came of the model where it `came` of one."""
+        row = replace(self._row(told.value), at=came.at if came else None)
+        self._note(told)
+        if came is None or came.theirs:
+            yield from self._message(row, item)
+            return
+        if came.said.key != told.key:
+            # An agent changed what the model had said, such as one that submits an answer.
+            self._note(came.said)
+            yield from self._told(replace(row, value=came.said.value))
+        if not came.said.replaces(told):
+            yield from self._message(row, item)
+        if came.usage.known:
+            yield came.use(row, told.id)
+
+    def _answers(self, happenings: list[object]) -> tuple[dict[str, Answer], Moments]:
+        """What model events tell of their answers, by the answers' ids, and when that was."""
         found: dict[str, Answer] = {}
-        for item in happenings:
-            event = mapping(item)
+        moments = Moments()
+        for number, event in numbered(happenings):
+            told: list[Answer] = []
             if event.get("event") == "model":
                 theirs = text(event.get("span_id")) in self.owners
                 told = self.model.told(event, theirs=theirs)
                 found.update((one.said.id, one) for one in told if one.said.id)
-        return found
+            moments.see(number, event, (one.said for one in told))
+        return found, moments
 
     def _message(self, row: Row, item: object) -> Iterator[Event]:
         if row.value:
@@ -166,12 +189,11 @@ class Sample:
 
     def _note_results(self, happenings: list[object]) -> None:
         """Take down which results stand in what sub-agents' model calls sent."""
-        for item in happenings:
-            event = mapping(item)
+        seen: dict[str, int] = {}
+        for _, event in numbered(happenings):
             owner = self.owners.get(text(event.get("span_id")))
             if owner and event.get("event") == "model":
-                sent = self.model.sent(event)
-                found = {told.result_of for told in sent if told.result_of}
+                found, seen[owner.id] = self.model.results(event, seen.get(owner.id, 0))
                 self.answered.setdefault(owner.id, set()).update(found)
 
     def _happenings(self) -> list[object]:
@@ -271,7 +293,7 @@ class Sample:
             yield from self._heard(row, owner)
         else:
             yield from self._aside(row, BESIDE, "Model calls " + BESIDE)
-        if row.value.get("error"):
+        if owner and row.value.get("error"):
             yield row.notice(Topic.ERROR, text(row.value["error"]))
 
     def _heard(self, row: Row, owner: SubAgent) -> Iterator[Event]:
