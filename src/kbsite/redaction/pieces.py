@@ -47,8 +47,9 @@ _TEXT: Final = late(
 )
 
 
-_OF: Final = late(rb"\"(?:toolCallId|partID)\": ?\"([^\"\\\r\n]{1,200})\"")
-"""Which call or part a piece is of."""
+_OF: Final = (b'"toolCallId":', b'"partID":')
+"""What stands before the call or part that a piece is of."""
+_LONGEST_ID: Final = 200
 
 
 class Pieces(Struct, frozen=True):
@@ -63,6 +64,8 @@ class Pieces(Struct, frozen=True):
     """Where the first line begins."""
     end: int
     """Where the line begins behind the last one."""
+    weight: int
+    """Bytes of its lines, between which those of others may stand."""
     form: Form | None = None
     """They say what stands there, and nothing else."""
 
@@ -134,7 +137,7 @@ def _begin(data: bytes, at: int) -> int:
 def _first(data: bytes, start: int) -> int:
     """Where the first of the lines begins that one goes on from."""
     least, at, away = max(0, start - BEFORE), start, 0
-    named = _of(data, start)
+    named = _of(data, start, data.find(b"\n", start, start + LONGEST))
     while at > least and away <= AWAY:
         at = _begin(data, at - 1)
         if at < 0:
@@ -148,20 +151,27 @@ def _first(data: bytes, start: int) -> int:
     return start
 
 
-def _of(data: bytes, start: int) -> bytes:
+def _of(data: bytes, start: int, end: int) -> bytes:
     """Which call or part a line is of; empty where it does not say so."""
-    end = data.find(b"\n", start, start + LONGEST)
-    found = _OF.search(data, start, min(len(data), start + LONGEST) if end < 0 else end)
-    return found[1] if found else b""
+    for name in _OF:
+        at = data.find(name, start, end) if end >= 0 else -1
+        if at >= 0:
+            first = data.find(b'"', at + len(name), end) + 1
+            last = data.find(b'"', first, min(end, first + _LONGEST_ID)) if first else -1
+            return data[first:last] if last > first else b""
+    return b""
 
 
 class _Text(Struct):
     """The pieces of one text, while they are read."""
 
+    start: int
     starts: list[int]
     before: list[int]
     held: list[bytes]
     size: int = 0
+    end: int = 0
+    weight: int = 0
 
 
 def _read(data: bytes, start: int) -> tuple[list[Pieces], int]:
@@ -181,23 +191,27 @@ def _read(data: bytes, start: int) -> tuple[list[Pieces], int]:
             continue
         if again < 0 and size >= READ - OVERLAP:
             again = at
-        of = _of(data, at)
+        first, last, until = one
+        of = _of(data, at, until)
         if away and not of:
             break  # it goes on from nothing
         named, away = named or bool(of), 0
-        first, last, until = one
-        held = texts.setdefault(of, _Text([], [], []))
+        held = texts.setdefault(of, _Text(at, [], [], []))
         held.starts.append(first)
         held.before.append(held.size)
         held.held.append(data[first:last])
         held.size += last - first
         size += last - first
-        at = end = until + 1
+        held.weight += until - at
+        at = end = held.end = until + 1
     parts = [
-        Pieces(b"".join(text.held), tuple(text.starts), tuple(text.before), start, end)
+        Pieces(
+            b"".join(text.held), tuple(text.starts), tuple(text.before), text.start, text.end,
+            text.weight,
+        )
         for text in texts.values()
-    ]
-    return parts or [Pieces(b"", (), (), start, end)], again if size >= READ else -1
+    ]  # fmt: skip
+    return parts or [Pieces(b"", (), (), start, end, 0)], again if size >= READ else -1
 
 
 def _next_line(data: bytes, at: int) -> int:

@@ -372,7 +372,8 @@ class _Pass(Struct):
     def _within(self, view: Written, effort: Effort | None = None) -> Iterator[Hit]:
         """What is found in what a stretch says, where it is written."""
         effort = effort or self.effort
-        effort.read(view.end - view.start)
+        own = view.weight if isinstance(view, pieces.Pieces) else view.end - view.start
+        effort.read(own)
         inner = _Pass(view.data, self.looker, self.depth + 1, effort)
         for span, value in inner.hits(0, len(view.data)):
             for start, end in view.places(span.start, span.end):

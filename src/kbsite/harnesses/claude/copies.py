@@ -47,8 +47,7 @@ class Member(Struct):
 
     def copied(self, row: Row) -> str:
         """The session that a row was copied from; empty where it is the file's own."""
-        uuid = row.text("uuid")
-        if self.family is None or not uuid:
+        if self.family is None or not (uuid := row.text("uuid")):
             return ""
         self.last = uuid
         content = hash(dump([row.value.get(key) for key in ("type", "message", "attachment")]))
