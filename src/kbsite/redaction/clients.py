@@ -195,10 +195,13 @@ def names(text: bytes) -> bool:
 
 def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
     """What a program that is named at a place is given there to know whoever runs it."""
-    behind = at + len(text)
     if text in _LISTS:
-        yield from _listed(data, at, behind)
-        return
+        return _listed(data, at, at + len(text))
+    return _given(data, at, text)
+
+
+def _given(data: bytes, at: int, text: bytes) -> Iterator[Found]:
+    behind = at + len(text)
     line = _LINE.match(data, at, at + _BEHIND)
     end = line.end() if line else at
     if text in _KEPT:

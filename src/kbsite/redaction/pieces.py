@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kbsite.late import late
 from kbsite.model.redaction import Form
@@ -166,12 +166,28 @@ class _Text(Struct):
     """The pieces of one text, while they are read."""
 
     start: int
-    starts: list[int]
-    before: list[int]
-    held: list[bytes]
+    starts: list[int] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+    held: list[bytes] = field(default_factory=list)
     size: int = 0
     end: int = 0
     weight: int = 0
+
+    def add(self, data: bytes, at: int, piece: tuple[int, int, int]) -> int:
+        """Take in the next piece, of a line; how long it is."""
+        first, last, until = piece
+        self.starts.append(first)
+        self.before.append(self.size)
+        self.held.append(data[first:last])
+        self.size += last - first
+        self.weight += until - at
+        self.end = until + 1
+        return last - first
+
+    def whole(self) -> Pieces:
+        """All pieces that came."""
+        held, starts, before = b"".join(self.held), tuple(self.starts), tuple(self.before)
+        return Pieces(held, starts, before, self.start, self.end, self.weight)
 
 
 def _read(data: bytes, start: int) -> tuple[list[Pieces], int]:
@@ -179,39 +195,34 @@ def _read(data: bytes, start: int) -> tuple[list[Pieces], int]:
 
     That is -1 where nothing does.
     """
-    texts, size, at, end, again, away = dict[bytes, _Text](), 0, start, start, -1, 0
-    named = False
+    texts, size, at, again, named = dict[bytes, _Text](), 0, start, -1, False
     while size < READ:
-        one = _piece(data, at)
-        if one is None:
-            at = _next_line(data, at) if named else -1
-            away += 1
-            if at < 0 or away > AWAY:
-                break
-            continue
-        if again < 0 and size >= READ - OVERLAP:
-            again = at
-        first, last, until = one
-        of = _of(data, at, until)
-        if away and not of:
+        found = _next_piece(data, at, AWAY if named else 0)
+        if found is None:
+            break
+        begin, piece = found
+        of = _of(data, begin, piece[2])
+        if begin > at and not of:
             break  # it goes on from nothing
-        named, away = named or bool(of), 0
-        held = texts.setdefault(of, _Text(at, [], [], []))
-        held.starts.append(first)
-        held.before.append(held.size)
-        held.held.append(data[first:last])
-        held.size += last - first
-        size += last - first
-        held.weight += until - at
-        at = end = held.end = until + 1
-    parts = [
-        Pieces(
-            b"".join(text.held), tuple(text.starts), tuple(text.before), text.start, text.end,
-            text.weight,
-        )
-        for text in texts.values()
-    ]  # fmt: skip
-    return parts or [Pieces(b"", (), (), start, end, 0)], again if size >= READ else -1
+        if again < 0 and size >= READ - OVERLAP:
+            again = begin
+        named = named or bool(of)
+        size += texts.setdefault(of, _Text(begin)).add(data, begin, piece)
+        at = piece[2] + 1
+    parts = [text.whole() for text in texts.values()]
+    return parts or [_Text(start, end=start).whole()], again if size >= READ else -1
+
+
+def _next_piece(data: bytes, at: int, away: int) -> tuple[int, tuple[int, int, int]] | None:
+    """The line of the next piece, and that: behind so many other lines at most."""
+    for _ in range(away + 1):
+        piece = _piece(data, at)
+        if piece is not None:
+            return at, piece
+        at = _next_line(data, at)
+        if at < 0:
+            break
+    return None
 
 
 def _next_line(data: bytes, at: int) -> int:
