@@ -591,6 +591,23 @@ def test_how_a_command_ended_that_outlived_its_call_is_told_at_its_call() -> Non
     assert [one and one.exit_code for one in others] == [None, 3, 0]
 
 
+def test_how_a_script_failed_that_outlived_its_call_is_told_at_its_call() -> None:
+    running = "Script running with cell ID 1\nWall time 10.0 seconds\nOutput:\n"
+    script = 'const r = await tools.exec_command({"cmd": "npm test"}); text(r.output)'
+    asked = item("custom_tool_call", call_id="c1", name="exec", input=script)
+    done_ = [called("c2", "wait", cell_id="1"), answered(running, "c2"),
+             called("c3", "wait", cell_id="1"), answered("Script failed\nOutput:\nno\n", "c3"),
+             called("c4", "wait", cell_id="1"), answered("Script failed\nOutput:\n", "c4")]  # fmt: skip
+    first, *others = folded(events(asked, answered(running), *done_))
+
+    assert first.result is not None
+    assert (first.result.is_error, first.result.exit_code) == (True, None)
+    assert first.result.output == running
+    assert [s.event.summary for s in others if isinstance(s.event, ToolCall)] == [
+        "cell 1 (npm test)", "cell 1 (npm test)", "cell 1",
+    ]  # fmt: skip
+
+
 def test_what_is_written_to_a_command_names_it() -> None:
     steps = folded(events(
         called(cmd="python3"), answered(RUNNING), *polled("c2", "x", chars="1+1\n"),

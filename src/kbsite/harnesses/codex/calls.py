@@ -129,9 +129,9 @@ _OWN = {"write_stdin", "wait", "update_plan", "todo_list", "web__run"}
 def _own(tool: str, given: Mapping[str, object]) -> str:
     match tool:
         case "write_stdin":
-            return written(given)
+            return about_running(tool, given)
         case "wait":
-            return f"cell {text(given.get('cell_id'))}" if "cell_id" in given else ""
+            return about_running(tool, given) if "cell_id" in given else ""
         case "update_plan":
             return _step(sequence(given.get("plan"))) or _first_line(text(given.get("explanation")))
         case "todo_list":
@@ -140,9 +140,11 @@ def _own(tool: str, given: Mapping[str, object]) -> str:
             return _first_line(text(given))
 
 
-def written(given: Mapping[str, object], command: str = "") -> str:
-    """What is written to a command that runs, and to which one where that is known."""
+def about_running(tool: str, given: Mapping[str, object], command: str = "") -> str:
+    """What is written to a command that runs, or waited for, and its words where they are known."""
     named = f" ({command})" if command else ""
+    if tool == "wait":
+        return f"cell {text(given.get('cell_id'))}{named}"
     return f"session {text(given.get('session_id'))}{named}: {text(given.get('chars'))!r}"
 
 

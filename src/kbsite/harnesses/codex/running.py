@@ -1,4 +1,4 @@
-"""Commands that outlive their call: what is asked of them later, and how they end, names them."""
+"""Commands and scripts that outlive their call: later calls name them, and tell how they ended."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from kbsite.harnesses.codex.calls import written
+from kbsite.harnesses.codex.calls import about_running
 from kbsite.harnesses.lines import mapping, text
 from kbsite.model.event import ToolCall, ToolResult
 
 _Value = TypeVar("_Value")
-_STARTED = re.compile(r"^Process running with session ID (\d{1,12})$", re.MULTILINE)
+_STARTED = re.compile(
+    r"^(?:Process running with|Script running with) (session|cell) ID (\d{1,12})$", re.MULTILINE
+)
+_STARTERS = ("exec_command", "exec")
+_ASKERS = {"write_stdin": ("session", "session_id"), "wait": ("cell", "cell_id")}
+"""Tools that ask of what runs: of what kind that is, and under which key its id stands."""
+_FAILED = ("Script failed", "Script error")
 _HEAD = 400
 _MOST = 256
 """How many commands are remembered: Codex itself runs 64 at most."""
@@ -27,7 +33,7 @@ class Command(NamedTuple):
 
 
 class Running:
-    """The commands of one thread that may still run, by the ids of their sessions."""
+    """The commands and scripts of one thread that may still run, by kind and id."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Command] = {}
@@ -37,23 +43,26 @@ class Running:
 
     def called(self, call: ToolCall) -> ToolCall:
         """A call; one that writes to a command says to which one."""
-        if call.tool == "exec_command":
+        if call.tool in _STARTERS:
             _keep(self._started, call.call_id, Command(call.call_id, call.summary[:_LONGEST]))
+        kind, key = _ASKERS.get(call.tool, ("", ""))
         given = mapping(call.arguments)
-        command = self._sessions.get(text(given.get("session_id")))
-        if call.tool != "write_stdin" or command is None:
+        named = f"{kind} {text(given.get(key))}"
+        command = self._sessions.get(named)
+        if command is None:
             return call
-        _keep(self._asked, call.call_id, text(given["session_id"]))
-        return replace(call, summary=written(given, command.about))
+        _keep(self._asked, call.call_id, named)
+        return replace(call, summary=about_running(call.tool, given, command.about))
 
     def answered(self, result: ToolResult) -> ToolResult | None:
         """What the output of a call tells of the call that started its command: how that ended."""
         if started := self._started.pop(result.call_id, None):
             if found := _STARTED.search(result.output[:_HEAD]):
-                _keep(self._sessions, found[1], started)
+                _keep(self._sessions, f"{found[1]} {found[2]}", started)
             return None
-        session = self._asked.pop(result.call_id, None)
-        if session is None or result.exit_code is None or session not in self._sessions:
+        session = self._asked.pop(result.call_id, "")
+        ended = result.exit_code is not None or result.output.startswith(_FAILED)
+        if not ended or session not in self._sessions:
             return None
         return replace(
             result, call_id=self._sessions.pop(session).call_id, output="", images=(), recorded="",
