@@ -595,10 +595,13 @@ def test_how_a_script_failed_that_outlived_its_call_is_told_at_its_call() -> Non
     running = "Script running with cell ID 1\nWall time 10.0 seconds\nOutput:\n"
     script = 'const r = await tools.exec_command({"cmd": "npm test"}); text(r.output)'
     asked = item("custom_tool_call", call_id="c1", name="exec", input=script)
-    done_ = [called("c2", "wait", cell_id="1"), answered(running, "c2"),
-             called("c3", "wait", cell_id="1"), answered("Script failed\nOutput:\nno\n", "c3"),
-             called("c4", "wait", cell_id="1"), answered("Script failed\nOutput:\n", "c4")]  # fmt: skip
-    first, *others = folded(events(asked, answered(running), *done_))
+    outputs = [running, "Script failed\nOutput:\nno\n", "Script failed\nOutput:\n"]
+    waited = [
+        row
+        for number, output in enumerate(outputs, start=2)
+        for row in (called(f"c{number}", "wait", cell_id="1"), answered(output, f"c{number}"))
+    ]
+    first, *others = folded(events(asked, answered(running), *waited))
 
     assert first.result is not None
     assert (first.result.is_error, first.result.exit_code) == (True, None)
