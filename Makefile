@@ -3,14 +3,16 @@
 PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-bench
+OLDEST := .venv-oldest
 CORPUS := $(wildcard ../shared/corpus)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # uv takes a seventh of pip's time. It knows nothing of pip's settings: it is told those that say
 # where packages come from, and where it cannot do without the others, pip does it after all.
 PIP_SAYS = $${PIP_$(1):-$$($(BIN)/python -m pip config get global.$(2) 2>/dev/null)}
-UV = VIRTUAL_ENV=$(VENV) UV_FIND_LINKS="$(call PIP_SAYS,FIND_LINKS,find-links)" \
-  UV_DEFAULT_INDEX="$(call PIP_SAYS,INDEX_URL,index-url)" $(BIN)/uv pip install --quiet --no-config -c constraints.txt
+UV_OF = VIRTUAL_ENV=$(1) UV_FIND_LINKS="$(call PIP_SAYS,FIND_LINKS,find-links)" \
+  UV_DEFAULT_INDEX="$(call PIP_SAYS,INDEX_URL,index-url)" $(BIN)/uv pip install --quiet --no-config
+UV = $(call UV_OF,$(VENV)) -c constraints.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 HEADLESS ?= $(shell command -v chromium-headless-shell || command -v chrome-headless-shell)
 BWRAP ?= $(shell command -v bwrap)
@@ -30,7 +32,7 @@ TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -n
 # Hundreds of processes are started from these sources: each would compile them anew without it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: site test sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser bubblewrap compiler npm nu clis demo bench format clean
+.PHONY: site test oldest sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
@@ -183,12 +185,21 @@ bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with othe
 	@$(BIN)/python -m benchmarks.cold $(CORPUS)
 	@$(BIN)/python -m benchmarks.far
 
+# Whoever has kbsite beside other programs may have the oldest versions that pyproject.toml lets in.
+# Left out are what needs a browser, torch, Ray, a bucket or a sandbox.
+oldest: $(VENV)/dev.stamp  ## Tests with the oldest versions of what kbsite needs; by hand, 15 minutes.
+	$(PYTHON) -m venv --clear $(OLDEST)
+	@$(call UV_OF,$(OLDEST)) --resolution lowest-direct -e '.[serve,lint,search,parquet,cards,slurm]' \
+	  'pytest>=9' 'pytest-xdist>=3.6' 'hypothesis>=6.100' 'jsonschema>=4.20' 'html5lib>=1.1' 'pydantic>=2.12' 'numpy>=1.26'
+	$(OLDEST)/bin/python -m pytest tests --numprocesses auto --dist worksteal \
+	  $(addprefix --ignore tests/,browser bench exploits deploy object_storage test_on_ray.py test_screenshots.py test_patterns.py)
+
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(PEERS) .nu site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OLDEST) .nu site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/site.stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
