@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -182,7 +183,7 @@ class _Pass(Struct):
                 found = found_by.next(self.data, past - AGAIN, last) if past < end else None
                 continue
             self._at = at
-            self.effort.spent += PASSED if _is_passed(text) else 1
+            self.effort.spent += _told_by(text)[1]
             yield from self._around(at, text)
             # Deep within what is hidden nothing has to be found once more. What a word, or a
             # colour within one, begins behind is left to be seen.
@@ -191,26 +192,7 @@ class _Pass(Struct):
 
     def _around(self, at: int, text: bytes) -> Iterator[Hit]:
         """What a match of the automaton tells."""
-        if encoded := fragment(text):
-            yield from self._decoded(at, *encoded)
-        elif form := escape(text):
-            yield from self._unescaped(at, form)
-        elif personal.is_address(text):
-            yield from self._addresses(at, at + len(text), text)
-        elif dumps.tells(text):
-            yield from self._dumped(at)
-        elif pieces.tells(text):
-            yield from self._pieces(at)
-        elif packed.tells(text):
-            yield from self._packed(at, text)
-        elif owners.tells(text):
-            yield from self._owners(at, text)
-        elif clients.names(text):
-            yield from self._client(at, text)
-        elif said.tells(text):
-            yield from self._said(at, text)
-        else:
-            yield from self._near(at, at + len(text), text)
+        return _told_by(text)[0](self, at, text)
 
     def _owners(self, at: int, text: bytes) -> Iterator[Hit]:
         if not owners.is_row(text):
@@ -232,8 +214,9 @@ class _Pass(Struct):
         for start, end, rule_id in said.found(self.data, at, text):
             yield self._hit(start, end, rule_id)
 
-    def _near(self, start: int, end: int, text: bytes) -> Iterator[Hit]:
+    def _near(self, start: int, text: bytes) -> Iterator[Hit]:
         """All that begins around a match, unless it was looked for there already."""
+        end = start + len(text)
         for begins, rules in _RULES_OF.items():
             until = self._near_until.get(begins, -1)
             if start < until or not text.startswith(begins):
@@ -261,13 +244,13 @@ class _Pass(Struct):
         for at, until, rule_id in personal.found(self.data, first, near):
             yield self._hit(at, until, rule_id)
 
-    def _addresses(self, first: int, last: int, text: bytes) -> Iterator[Hit]:
-        start = personal.begins(self.data, first, text)
+    def _addresses(self, at: int, text: bytes) -> Iterator[Hit]:
+        start = personal.begins(self.data, at, text)
         if start < 0:
             return
         self.effort.spent += 1 - PASSED
         # A number of version 6 goes on for a while; nothing else is looked at twice.
-        end = min(len(self.data), last + (40 if b":" in text else 4))
+        end = min(len(self.data), at + len(text) + (40 if b":" in text else 4))
         for at, until, rule_id in personal.addresses(
             self.data, start, end, private=self.looker.private
         ):
@@ -299,9 +282,11 @@ class _Pass(Struct):
         form = Form.SHAPE if rule in _SHAPED else Form.PLAIN
         return Span(start, end, rule, form), self.data[start:end]
 
-    def _unescaped(self, at: int, form: Form) -> Iterator[Hit]:
+    def _unescaped(self, at: int, text: bytes) -> Iterator[Hit]:
+        if self.depth >= DEEPEST or not (form := escape(text)):
+            return
         until = self._views_until.get((form, 0), -1)
-        if at < until or self.depth >= DEEPEST:
+        if at < until:
             return
         # Where one escape follows another, less is read twice.
         size = 8 * READ_AT_ONCE if at < until + READ_AT_ONCE else 2 * READ_AT_ONCE
@@ -309,7 +294,8 @@ class _Pass(Struct):
         self._views_until[form, 0] = at + size - READ_AT_ONCE
         yield from self._within(unescaped(self.data, max(0, at - BEFORE), end, form))
 
-    def _decoded(self, at: int, form: Form, shift: int) -> Iterator[Hit]:
+    def _decoded(self, at: int, text: bytes) -> Iterator[Hit]:
+        form, shift = fragment(text) or (Form.BASE64, 0)
         place = (form, (at - GROUP[shift]) % 4 if form is Form.BASE64 else at % 2)
         until = self._views_until.get(place, -1)
         if at < until or self.depth >= DEEPEST:
@@ -321,7 +307,7 @@ class _Pass(Struct):
         self._views_until[place] = min(at + size - READ_AT_ONCE // 2, max(view.end, at + 1))
         yield from self._within(view)
 
-    def _dumped(self, at: int) -> Iterator[Hit]:
+    def _dumped(self, at: int, _text: bytes) -> Iterator[Hit]:
         until = self._views_until.get((Form.SHAPE, 0), -1)
         if at < until or self.depth >= DEEPEST:
             return
@@ -350,7 +336,7 @@ class _Pass(Struct):
         known = self.looker.known.found(data, 0, len(data))
         return any(span.start < span.end for span in chain(told, known))
 
-    def _pieces(self, at: int) -> Iterator[Hit]:
+    def _pieces(self, at: int, _text: bytes) -> Iterator[Hit]:
         """What is found in a text that is printed in pieces."""
         until = self._views_until.get((Form.PLAIN, 0), -1)
         if at < until or self.depth >= DEEPEST:
@@ -383,12 +369,19 @@ class _Pass(Struct):
                 yield Span(start, end, span.rule, view.form or span.form), b""
 
 
-def _is_passed(text: bytes) -> bool:
-    """Whether a match of the automaton is one of many that are passed over at once."""
-    return (
-        personal.is_address(text)
-        or dumps.tells(text)
-        or owners.is_row(text)
-        or pieces.tells(text)
-        or is_code(text)
-    )
+Way = Callable[[_Pass, int, bytes], Iterator[Hit]]
+"""How what a match of the automaton tells at a place is looked at."""
+
+_WAYS: Final[tuple[tuple[Callable[[bytes], object], Way], ...]] = (
+    (fragment, _Pass._decoded), (escape, _Pass._unescaped), (personal.is_address, _Pass._addresses),
+    (dumps.tells, _Pass._dumped), (pieces.tells, _Pass._pieces), (packed.tells, _Pass._packed),
+    (owners.tells, _Pass._owners), (clients.names, _Pass._client), (said.tells, _Pass._said),
+)  # fmt: skip
+_PASSED_OVER: Final = (personal.is_address, dumps.tells, owners.is_row, pieces.tells, is_code)
+
+
+@lru_cache(maxsize=8192)
+def _told_by(text: bytes) -> tuple[Way, float]:
+    """How a match of the automaton is looked at, and its cost: many are passed over at once."""
+    way = next((way for tells, way in _WAYS if tells(text)), _Pass._near)
+    return way, PASSED if any(tells(text) for tells in _PASSED_OVER) else 1

@@ -1,0 +1,68 @@
+"""An automaton says where something stands as RE2's own module does, whichever way it is asked."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import re2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.redaction import automaton
+from kbsite.redaction.automaton import Automaton
+
+PATTERNS, LITERALS = (rb"ab{1,3}", rb"\xff[ac]"), (b"ca", b"cab", b"\0")
+TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"\xff", b"\0"]), max_size=30).map(b"".join)
+PLACES = st.integers(-3, 33)
+
+
+def as_others_do(compile_as: object) -> Automaton:
+    """An automaton of a release of RE2's module that keeps what is asked here elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(re2, "compile", compile_as)
+        return Automaton(PATTERNS, LITERALS)
+
+
+def test_another_release_is_asked_as_usual() -> None:
+    made = re2.compile
+    other = as_others_do(lambda *given: SimpleNamespace(search=made(*given).search))
+
+    assert other.next(b"xxcabx", 0, 6) == (2, b"cab")
+    assert getattr(other._found, "func", None) is automaton._asked
+    assert not hasattr(Automaton(PATTERNS, LITERALS)._found, "func"), "and this one is not"
+
+
+OWN = Automaton(PATTERNS, LITERALS)
+MADE = re2.compile
+OTHER = as_others_do(lambda *given: SimpleNamespace(search=MADE(*given).search))
+
+
+@given(TEXTS, PLACES, PLACES)
+def test_both_ways_say_the_same(text: bytes, start: int, end: int) -> None:
+    found = list(OWN.find(text, start, end))
+
+    assert found == list(OTHER.find(text, start, end))
+    assert OWN.next(text, start, end) == OTHER.next(text, start, end)
+    assert OWN.next(text, start, end) == (found[0] if found else None)
+    assert OWN.first(text, start, end) == (found[0][0] if found else -1)
+    assert OWN.stands_in(text) == OTHER.stands_in(text) == bool(list(OWN.find(text, 0, len(text))))
+
+
+@given(TEXTS)
+def test_where_each_stands_is_what_the_module_says(text: bytes) -> None:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    both = b"|".join([*PATTERNS, *map(re2.escape, sorted(LITERALS, reverse=True))])
+    told = [(one.start(), one.group()) for one in MADE(both, options).finditer(text)]
+
+    assert list(OWN.find(text, 0, len(text))) == told
+
+
+def test_an_automaton_of_nothing_finds_nothing() -> None:
+    nothing = Automaton(())
+
+    assert list(nothing.find(b"abc", 0, 3)) == []
+    assert nothing.next(b"abc", 0, 3) is None
+    assert nothing.first(b"abc", 0, 3) == -1
+    assert not nothing.stands_in(b"abc")
