@@ -48,7 +48,16 @@ def _named(command: Sequence[str]) -> str:
 
 def printed_version(command: Sequence[str], *, first_in_path: Sequence[Path] = ()) -> str:
     """What a program prints on `--version`, stripped; in a home of its own, which it may litter."""
+    return _in_own_home([*command, "--version"], first_in_path).strip()
+
+
+def imported(python: Path, modules: Sequence[str]) -> None:
+    """Have a Python import modules, and so keep them compiled; MachineError if it cannot."""
+    _in_own_home([str(python), "-c", f"import {', '.join(modules)}"])
+
+
+def _in_own_home(command: Sequence[str], first_in_path: Sequence[Path] = ()) -> str:
     with tempfile.TemporaryDirectory(prefix="kbsite-version-") as home:
         path = os.pathsep.join([*map(str, first_in_path), os.environ.get("PATH", os.defpath)])
         environment = {"HOME": home, "TMPDIR": home, "PATH": path, "LANG": "C.UTF-8", "CI": "1"}
-        return quietly([*command, "--version"], folder=Path(home), environment=environment).strip()
+        return quietly(command, folder=Path(home), environment=environment)

@@ -25,6 +25,7 @@ TOOLS = (NODE, RIPGREP)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _PIECE = re.compile(r"[\w.+-]+")
 _PACKAGE = re.compile(r"(?:@[\w.-]+/)?[\w.-]+")
+_MODULE = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,8 @@ class Locked:
     """The oldest Python that takes it."""
     pins: tuple[str, ...] = ()
     """What else pip may install, in which versions."""
+    imports: tuple[str, ...] = ()
+    """Modules that a session imports: sandboxes keep nothing of what they compile."""
 
     def printed_by(self, printed: str) -> bool:
         """Whether this is what `--version` of it prints."""
@@ -130,4 +133,7 @@ def _wrong(entry: Locked) -> str:
         return "integrity: expected the registry's sha512-… of the package"
     if entry.source == "pypi" and not re.fullmatch(r"\d+(\.\d+){1,2}", entry.python or ""):
         return "python: expected the oldest version that takes it, such as 3.12.3"
+    strange = [one for one in entry.imports if not _MODULE.fullmatch(one)]
+    if strange or (entry.imports and entry.source == "npm"):
+        return f"imports: {strange or entry.source}: expected names of Python's modules, for pypi"
     return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from bench.installing.calling import quietly
+from bench.installing.calling import imported, quietly
 from bench.installing.lock import Locked
 from kbsite.errors import MachineError
 
@@ -69,7 +69,8 @@ def _same_package(locked: Locked, path: Path) -> None:
 def from_pypi(locked: Locked, folder: Path) -> dict[str, str]:
     """Install with pip into an environment of its own; facts for the stamp.
 
-    MachineError if there is no Python that it takes, or pip fails.
+    MachineError if there is no Python that it takes, pip fails, or what a session imports cannot be
+    imported.
     """
     python, version, base = find_python(locked.python or "")
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
@@ -78,8 +79,11 @@ def from_pypi(locked: Locked, folder: Path) -> dict[str, str]:
     pins.write_text("\n".join(locked.pins) + "\n", encoding="utf-8")
     wanted = f"{locked.package}=={locked.version}"
     pip = [str(folder / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check"]
-    command = [*pip, "--quiet", "--constraint", str(pins), wanted]
+    # It would compile thousands of files, one after the other, most of which no session imports.
+    command = [*pip, "--quiet", "--no-compile", "--constraint", str(pins), wanted]
     quietly(command, folder=folder, environment=environment)
+    if locked.imports:
+        imported(folder / "bin/python", locked.imports)
     return {"python": version, "python_folder": base}
 
 

@@ -86,6 +86,8 @@ def test_an_unknown_cli_is_refused() -> None:
         (f"before = 2026-01-01\n{ENTRY}".replace("sha512-x", "md5-x"), "clis.node", "sha512"),
         (f"before = 2026-01-01\n{ENTRY}".replace('["./node"]', "[]"), "clis.node", "command"),
         (f"before = 2026-01-01\n{ENTRY}".replace('"npm"', '"pypi"'), "clis.node", "python"),
+        (f'before = 2026-01-01\n{ENTRY}imports = ["os"]', "clis.node", "imports: npm"),
+        (f'before = 2026-01-01\n{ENTRY}imports = ["os;x"]', "clis.node", "['os;x']"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(tmp_path: Path, text: str, key: str | None, said: str) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from bench.installing import Failure, Installed, Locked, install, programs
-from bench.installing.calling import printed_version, quietly
+from bench.installing.calling import imported, printed_version, quietly
 from bench.installing.registries import find_python
 from kbsite.errors import MachineError
 from tests.bench.installing.registry import lock
 
 WHEEL = {
     "toy_cli/__init__.py": "",
+    "toy_cli/seldom.py": "",
+    "toy_cli/session.py": "",
     "toy_cli/__main__.py": "import toy_dependency\nprint('toy', toy_dependency.VERSION)\n",
 }
 
@@ -56,6 +59,7 @@ def _wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 TOY = Locked(
     id="toy", source="pypi", package="toy_cli", version="1.5.0", prints="toy 0.9",
     command=("./bin/python", "-m", "toy_cli"), python="3.11", pins=("toy_dependency==0.9",),
+    imports=("toy_cli.session",),
 )  # fmt: skip
 
 
@@ -72,6 +76,16 @@ def test_a_package_of_pypi_gets_an_environment_and_its_pins(wheels: Path, prefix
     program = programs(prefix, lock(TOY))["toy"]
     assert program.command == ("/opt/clis/toy/bin/python", "-m", "toy_cli")
     assert printed_version([str(prefix / "toy/1.5.0/bin/python"), "-m", "toy_cli"]) == "toy 0.9"
+    compiled = {path.name.partition(".")[0] for path in (prefix / "toy").rglob("*.pyc")}
+    assert "session" in compiled, "a session imports it, where nothing can be written"
+    assert "seldom" not in compiled
+
+
+def test_what_a_session_imports_has_to_be_there() -> None:
+    imported(Path(sys.executable), ["json", "email.charset"])
+
+    with pytest.raises(MachineError, match="No module named 'toy_cli'"):
+        imported(Path(sys.executable), ["json", "toy_cli.ui"])
 
 
 def test_a_version_that_is_gone_is_a_failure_that_says_so(
