@@ -32,7 +32,7 @@ TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -n
 # Hundreds of processes are started from these sources: each would compile them anew without it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: site test oldest sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser bubblewrap compiler npm nu clis demo bench format clean
+.PHONY: site test oldest sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser chromium bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 	@$(BIN)/kbsite build >$(VENV)/built.txt || [ $$? -gt 10 ]
@@ -99,6 +99,16 @@ system:
 # Playwright drives the system's Chromium: a browser of its own would have to be downloaded.
 # Without its window it opens pages in half of the time; where that cannot be had, the whole does.
 browser:
+	@if [ -z "$(HEADLESS)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core || \
+	    echo "There is no package chromium-headless-shell here: the tests take the whole Chromium."; \
+	fi
+	@[ -n "$(HEADLESS)" ] || command -v chromium-headless-shell >/dev/null || \
+	  $(MAKE) --no-print-directory chromium
+
+# The whole of it, as readers have it: benchmarks and pictures of pages are made with that.
+chromium:
 	@if [ -z "$(CHROMIUM)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
@@ -107,11 +117,6 @@ browser:
 	    echo "The browser tests need Chromium: install the package chromium, or run as root." >&2; \
 	    exit 3; \
 	  fi; \
-	fi
-	@if [ -z "$(HEADLESS)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	    apt-get install -y -qq --no-install-recommends chromium-headless-shell || \
-	    echo "There is no package chromium-headless-shell here: the tests take the whole Chromium."; \
 	fi
 
 # A solution may build native code; an honest one that does has to pass.
@@ -172,7 +177,7 @@ demo: $(VENV)/dev.stamp clis  ## Let the CLIs make what runs/demo lacks; scripts
 	$(BIN)/python scripts/demo_runs.py
 
 # Other programs that make pages of transcripts stay out of the environment of the tests.
-bench: $(VENV)/dev.stamp browser clis  ## Compare building and opening with others: make bench SESSION=FILE.
+bench: $(VENV)/dev.stamp chromium clis  ## Compare building and opening with others: make bench SESSION=FILE.
 	@test -d $(PEERS) || $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  claude-code-transcripts claude-code-log
