@@ -17,25 +17,36 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"\xff", b"\0"]), max_size=3
 PLACES = st.integers(-3, 33)
 
 
-def as_others_do(compile_as: object) -> Automaton:
-    """An automaton of a release of RE2's module that keeps what is asked here elsewhere."""
+def as_others_do() -> Automaton:
+    """An automaton of a release of RE2's module that is asked as usual."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(re2, "compile", compile_as)
+        patch.setattr(automaton, "_is_as_known", lambda: False)
         return Automaton(PATTERNS, LITERALS)
 
 
-def test_another_release_is_asked_as_usual() -> None:
-    made = re2.compile
-    other = as_others_do(lambda *given: SimpleNamespace(search=made(*given).search))
+class Counting:
+    """An expression of a release that tells places as Python does, in characters."""
 
-    assert other.next(b"xxcabx", 0, 6) == (2, b"cab")
-    assert getattr(other._found, "func", None) is automaton._asked
-    assert not hasattr(Automaton(PATTERNS, LITERALS)._found, "func"), "and this one is not"
+    def Match(self, _anchor: object, data: bytes, at: int, end: int) -> list[tuple[int, int]]:
+        one = MADE(b"b+").search(data.decode("latin-1").encode(), at, end)
+        return [(-1, -1) if one is None else one.span()]
 
 
-OWN = Automaton(PATTERNS, LITERALS)
 MADE = re2.compile
-OTHER = as_others_do(lambda *given: SimpleNamespace(search=MADE(*given).search))
+OWN, OTHER = Automaton(PATTERNS, LITERALS), as_others_do()
+
+
+@pytest.mark.parametrize("release", [SimpleNamespace(), SimpleNamespace(_regexp=Counting())])
+def test_a_release_that_is_not_as_known_is_asked_as_usual(
+    release: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert automaton._is_as_known()
+    monkeypatch.setattr(re2, "compile", lambda *_: release)
+
+    assert not automaton._is_as_known.__wrapped__()
+    assert OTHER.next(b"xxcabx", 0, 6) == (2, b"cab")
+    assert getattr(OTHER._found, "func", None) is automaton._asked
+    assert not hasattr(OWN._found, "func"), "and this one is not"
 
 
 @given(TEXTS, PLACES, PLACES)
