@@ -22,7 +22,7 @@ def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
         yield from as_findings(error)
         return
     remarks = Remarks(board / FLOORS)
-    runs = [folder.name for folder in finished_folders(board)]
+    runs = _runs(board) if floors else []
     seen: dict[tuple[str, str, str | None], int] = {}
     for number, floor in enumerate(floors):
         key = f"floors[{number}]"
@@ -32,6 +32,14 @@ def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
         _figures(remarks, key, floor)
         _problem(remarks, key, floor, there, runs)
     yield from remarks.findings()
+
+
+def _runs(board: Path) -> list[str]:
+    """The ids of a board's runs; none where it cannot be read, of which its own check tells."""
+    try:
+        return [folder.name for folder in finished_folders(board)]
+    except OSError:
+        return []
 
 
 def _figures(remarks: Remarks, key: str, floor: Floor) -> None:
