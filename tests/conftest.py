@@ -14,6 +14,7 @@ import hypothesis
 import msgspec
 import pytest
 import yaml
+from _pytest.runner import runtestprotocol
 
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
@@ -45,6 +46,21 @@ def pytest_collection() -> Generator[None, object, object]:
         # Hardly anything that tests make is a cycle: they are looked for as seldom as in a build.
         gc.set_threshold(50_000)
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Processes of xdist tell of a test once: of what was set up and torn down only if it failed.
+
+    Five messages for each of 24,000 tests take longer than many of them; asked for with -v they are
+    all sent.
+    """
+    if not hasattr(item.config, "workerinput") or item.config.get_verbosity() > 0:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
