@@ -87,10 +87,12 @@ class Case:
 
 def cases(folder: Path) -> list[Case]:
     """The cases of a folder, by name."""
-    return [
-        Case(path.parent, msgspec.convert(yaml.safe_load(path.read_text("utf-8")), Expectation))
-        for path in sorted(folder.glob(f"*/{EXPECT}"))
-    ]
+    return [Case(path.parent, _expected(path)) for path in sorted(folder.glob(f"*/{EXPECT}"))]
+
+
+def _expected(path: Path) -> Expectation:
+    told = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
+    return msgspec.convert(told, Expectation)
 
 
 def evidence(case: Case, scratch: Path) -> list[Evidence]:

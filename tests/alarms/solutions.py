@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -97,8 +98,14 @@ class Snippet:
 
 def snippets(name: str) -> list[Snippet]:
     """The snippets of a list."""
-    held = yaml.safe_load(Path(__file__).with_name("snippets.yaml").read_text("utf-8"))
-    return [Snippet(**parts) for parts in held[name]]
+    return [Snippet(**parts) for parts in _lists()[name]]
+
+
+@cache
+def _lists() -> dict[str, list[dict[str, str]]]:
+    text = Path(__file__).with_name("snippets.yaml").read_text("utf-8")
+    held: dict[str, list[dict[str, str]]] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return held
 
 
 def ident(case: Snippet) -> str:
