@@ -131,6 +131,11 @@ def _wrong(entry: Locked) -> str:
         return "command: expected at least one word"
     if entry.source == "npm" and not (entry.integrity or "").startswith("sha512-"):
         return "integrity: expected the registry's sha512-… of the package"
+    return _wrong_for_python(entry)
+
+
+def _wrong_for_python(entry: Locked) -> str:
+    """What is wrong with what only an entry of PyPI has."""
     if entry.source == "pypi" and not re.fullmatch(r"\d+(\.\d+){1,2}", entry.python or ""):
         return "python: expected the oldest version that takes it, such as 3.12.3"
     strange = [one for one in entry.imports if not _MODULE.fullmatch(one)]
