@@ -158,6 +158,8 @@ FIRST = """() => [...document.querySelectorAll("ol.steps > li")]
 
 def test_after_a_reload_back_leads_to_where_one_was(open_run: Open) -> None:
     page = open_run()
+    # Until it has made room for all steps, its end is a screen or two away.
+    expect(page.locator("html.tooled")).to_have_count(1)
     page.mouse.move(300, 300)
     for _ in range(6):
         page.mouse.wheel(0, 2500)
