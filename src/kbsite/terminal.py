@@ -187,7 +187,16 @@ _PIECES = re.compile(rf"(?:<[^>]*>|&\w+;|[^<&]){{{_PIECE}}}")
 def _in_pieces(line: str) -> str:
     if len(line) <= _PIECE or line.isascii():
         return line
-    return _PIECES.sub(r"\g<0><wbr>", line)
+    pieces, at = [], 0
+    while len(piece := line[at : at + _PIECE]) == _PIECE:
+        if "<" in piece or "&" in piece:
+            found = _PIECES.match(line, at)
+            if found is None:
+                break
+            piece = found[0]
+        pieces.append(piece)
+        at += len(piece)
+    return "<wbr>".join([*pieces, line[at:]])
 
 
 @lru_cache(256)

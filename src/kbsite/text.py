@@ -74,7 +74,8 @@ def _odd(text: str) -> str:
     if text.isascii():
         return text.encode("ascii").translate(None, _ORDINARY).decode("ascii")
     # Nothing that is hidden is printable: only lines with something else have to be looked at.
-    return "".join([line for line in text.split("\n") if not _is_plain(line)])
+    odd = not _is_plain(text.replace("\n", ""))
+    return "".join([line for line in text.split("\n") if not _is_plain(line)]) if odd else ""
 
 
 def _is_plain(line: str) -> bool:
