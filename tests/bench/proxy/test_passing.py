@@ -205,6 +205,7 @@ def test_side_requests_pass_and_start_no_clock(tmp_path: Path) -> None:
     with raw_provider(play) as raw, proxied(raw.provider(), tmp_path) as proxy:
         assert proxy.get("/v1/models").status == 404
         assert proxy.post(path="/v1/messages/count_tokens").status == 404
+        proxy.settled(2)
         assert proxy.meter.first_request is None
         assert proxy.meter.last is None
         assert proxy.meter.failures_in_a_row == 0
