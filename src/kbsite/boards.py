@@ -275,12 +275,11 @@ def _goodness(attempt: Attempt) -> tuple[bool, bool, float]:
 
 def _tally(cells: Sequence[Attempt], size: int) -> Tally:
     attempted = sum(attempt.metrics.status.attempted for attempt in cells)
-    counting = [attempt.metrics.status for attempt in cells if attempt.counts]
     return Tally(
         attempted=attempted,
-        passed=counting.count(Status.PASSED),
+        passed=sum(attempt.passes for attempt in cells),
         missing=size - attempted,
-        taken_out=len(cells) - len(counting),
+        taken_out=sum(not attempt.counts for attempt in cells),
     )
 
 

@@ -22,7 +22,6 @@ from random import Random
 
 from kbsite.model.board import Board, Cell, Row
 from kbsite.model.standing import Proportion, Standing
-from kbsite.model.status import Status
 
 RESAMPLES = 4000
 """Decks drawn by the bootstrap; the share that decides is then known to a quarter of a percent."""
@@ -94,8 +93,7 @@ def _standing(
 
 
 def _unscored(cell: Cell) -> bool:
-    passed = cell.shown.metrics.status is Status.PASSED and cell.shown.counts
-    return passed and cell.shown.score is None
+    return cell.shown.passes and cell.shown.score is None
 
 
 def _parts(cell: Cell | None) -> int:
@@ -108,8 +106,7 @@ def _parts(cell: Cell | None) -> int:
 
 def _passed(cell: Cell | None) -> int:
     """One for a problem that was passed, in billionths."""
-    passed = cell is not None and cell.shown.counts and cell.shown.metrics.status is Status.PASSED
-    return _PARTS if passed else 0
+    return _PARTS if cell is not None and cell.shown.passes else 0
 
 
 def standard_error(figures: Sequence[float]) -> float | None:

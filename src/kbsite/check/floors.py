@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kbsite.check.known import Known
+from kbsite.check.known import Known, runs_in
 from kbsite.check.remarks import Remarks
 from kbsite.model.finding import Finding
 from kbsite.model.floor import Floor
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.store.records import InvalidFileError
-from kbsite.store.runs import FLOORS, as_findings, finished_folders, read_floors
+from kbsite.store.runs import FLOORS, as_findings, read_floors
 
 
 def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
@@ -22,7 +22,7 @@ def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
         yield from as_findings(error)
         return
     remarks = Remarks(board / FLOORS)
-    runs = _runs(board) if floors else []
+    runs = [folder.name for folder in runs_in(board)] if floors else []
     seen: dict[tuple[str, str, str | None], int] = {}
     for number, floor in enumerate(floors):
         key = f"floors[{number}]"
@@ -32,14 +32,6 @@ def floors_findings(board: Path, there: Known) -> Iterator[Finding]:
         _figures(remarks, key, floor)
         _problem(remarks, key, floor, there, runs)
     yield from remarks.findings()
-
-
-def _runs(board: Path) -> list[str]:
-    """The ids of a board's runs; none where it cannot be read, of which its own check tells."""
-    try:
-        return [folder.name for folder in finished_folders(board)]
-    except OSError:
-        return []
 
 
 def _figures(remarks: Remarks, key: str, floor: Floor) -> None:

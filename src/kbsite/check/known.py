@@ -14,7 +14,16 @@ from kbsite.model.problem import Problem
 from kbsite.store.files import folder_digest
 from kbsite.store.problems import PROBLEM, is_problem, problem_folders
 from kbsite.store.records import InvalidFileError, yaml_record
+from kbsite.store.runs import finished_folders
 from kbsite.store.settings import Settings
+
+
+def runs_in(board: Path) -> list[Path]:
+    """The folders of the runs in a board's folder; none where that cannot be listed."""
+    try:
+        return [*finished_folders(board)]
+    except OSError:
+        return []  # told when all runs are checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from kbsite.check.config_keys import config_key_remarks
-from kbsite.check.known import Known, known
+from kbsite.check.known import Known, known, runs_in
 from kbsite.check.leaks import leak_remarks
 from kbsite.check.problems import problems_findings
 from kbsite.check.remarks import Remarks
@@ -20,7 +20,7 @@ from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
 from kbsite.reading import RESERVED, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
-from kbsite.store.runs import RUN, finished_folders
+from kbsite.store.runs import RUN
 from kbsite.store.settings import Settings
 from kbsite.unmet import left_out, unread
 
@@ -172,17 +172,9 @@ def _named(board: BoardConfig, key: str) -> Iterator[tuple[str, str]]:
 def _worked_on(held: list[Path]) -> set[str]:
     """The problems that the runs in some folders name; a run that cannot be read names none."""
     found = set()
-    for folder in chain.from_iterable(map(_runs_in, held)):
+    for folder in chain.from_iterable(map(runs_in, held)):
         try:
             found.add(json_record(folder / RUN, Run).problem)
         except InvalidFileError:
             continue  # told when the run itself is checked
     return found
-
-
-def _runs_in(board: Path) -> list[Path]:
-    """The folders of the runs in a board's folder; none where that cannot be listed."""
-    try:
-        return [*finished_folders(board)]
-    except OSError:
-        return []  # told when all runs are checked

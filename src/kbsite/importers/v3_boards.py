@@ -14,6 +14,7 @@ import yaml
 from kbsite.importers.report import Oddity
 from kbsite.importers.run_ids import slug
 from kbsite.importers.v3_table import Row
+from kbsite.model.config import DeckGroup
 from kbsite.model.floor import Floor, FloorKind
 
 BOARD = "v3-"
@@ -50,21 +51,13 @@ SPREAD = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A level or a track, with its problems in order."""
-
-    title: str
-    problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class V3Board:
     """The rows of one GPU, and the floors that they tell."""
 
     gpu: str
     hardware: str
     rows: tuple[Row, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[DeckGroup, ...]
     floors: tuple[Floor, ...]
 
     @property
@@ -94,7 +87,7 @@ def track_of(problem: str) -> str | None:
     return next((title for title, held in TRACKS.items() if problem in held), None)
 
 
-def _groups(rows: Iterable[Row]) -> Iterator[Group]:
+def _groups(rows: Iterable[Row]) -> Iterator[DeckGroup]:
     held: dict[tuple[int, str], set[str]] = {}
     level_of: dict[str, int] = {}
     for row in rows:
@@ -103,7 +96,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[Group]:
         at = (100 + list(TRACKS).index(track), track) if track else (level, f"Level {level}")
         held.setdefault(at, set()).add(row.problem)
     for (_, title), problems in sorted(held.items()):
-        yield Group(title, tuple(sorted(problems, key=_by_number)))
+        yield DeckGroup(title=title, problems=tuple(sorted(problems, key=_by_number)))
 
 
 def _by_number(problem: str) -> tuple[int, str]:

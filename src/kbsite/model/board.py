@@ -40,6 +40,11 @@ class Attempt(Struct, frozen=True):
         return self.score if self.counts else None
 
     @property
+    def passes(self) -> bool:
+        """Whether it passed, and no verdict takes it out of the ranking."""
+        return self.counts and self.metrics.status is Status.PASSED
+
+    @property
     def unscored_ms(self) -> float | None:
         """The time of one that passed without a score, milliseconds; None for all others."""
         passed = self.metrics.status is Status.PASSED and self.score is None
@@ -127,10 +132,7 @@ class Row(Struct, frozen=True, kw_only=True):
     def passed_of(self, group: Group) -> int:
         """How many problems of a group it passed, with runs that count."""
         own = self.cells[group.first : group.end]
-        return sum(
-            cell is not None and cell.shown.counts and cell.shown.metrics.status is Status.PASSED
-            for cell in own
-        )
+        return sum(cell is not None and cell.shown.passes for cell in own)
 
 
 class FloorRow(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from kbsite.harnesses.inspect.calls import Sent
-from kbsite.harnesses.lines import mapping, text
+from kbsite.harnesses.lines import text
 from kbsite.model.event import Event
 
 
@@ -56,8 +56,3 @@ def in_order(turns: Sequence[Turn], notices: Iterable[tuple[int, Event]]) -> Ite
         yield notice
     for rest in turns[turn:]:
         yield from rest.events
-
-
-def numbered(happenings: Iterable[object]) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Events with their numbers."""
-    return enumerate(map(mapping, happenings))

@@ -19,7 +19,7 @@ from kbsite.harnesses.inspect.agents import ATTEMPT, BESIDE, SubAgent, sub_agent
 from kbsite.harnesses.inspect.calls import Answer, Calls, Sent, ended, tokens
 from kbsite.harnesses.inspect.counts import cost, usage, without
 from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message, trace
-from kbsite.harnesses.inspect.moments import Moments, Turn, in_order, numbered
+from kbsite.harnesses.inspect.moments import Moments, Turn, in_order
 from kbsite.harnesses.inspect.wording import KNOWN, topic_of, wording
 from kbsite.harnesses.lines import dump, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
@@ -163,7 +163,7 @@ class Sample:
         """What model events tell of their answers, by the answers' ids, and when that was."""
         found: dict[str, Answer] = {}
         moments = Moments()
-        for number, event in numbered(happenings):
+        for number, event in enumerate(map(mapping, happenings)):
             told: list[Answer] = []
             if event.get("event") == "model":
                 theirs = text(event.get("span_id")) in self.owners
@@ -190,7 +190,7 @@ class Sample:
     def _note_results(self, happenings: list[object]) -> None:
         """Take down which results stand in what sub-agents' model calls sent."""
         seen: dict[str, int] = {}
-        for _, event in numbered(happenings):
+        for event in map(mapping, happenings):
             owner = self.owners.get(text(event.get("span_id")))
             if owner and event.get("event") == "model":
                 found, seen[owner.id] = self.model.results(event, seen.get(owner.id, 0))
