@@ -27,20 +27,13 @@ _THREE: Final = rb" (?:  [0-9]| [0-9]{2}|[0-2][0-9]{2})"
 _BITS: Final = rb" [01]{8}"
 _CODE: Final = rb"0x[0-9a-fA-F]{2}"
 
-_TELLS: Final = (
-    b"[0-9a-f]{0,16}(?:(?:" + _TWO + b"){8}|(?:" + _SHOWN + b")" + _ONE + b"{5}"
-    b"|(?:"
-    + _THREE
-    + b"){8}|:(?:"
-    + _BITS
-    + b"){3}|  "
-    + _CODE
-    + b", "
-    + _CODE
-    + b", "
-    + _CODE
-    + b")"
-)
+_TELLS: Final = b"[0-9a-f]{0,16}(?:%b)" % b"|".join((
+    b"(?:" + _TWO + b"){8}",
+    b"(?:" + _SHOWN + b")" + _ONE + b"{5}",
+    b"(?:" + _THREE + b"){8}",
+    b":(?:" + _BITS + b"){3}",
+    b"  " + b", ".join(3 * [_CODE]),
+))  # fmt: skip
 _BREAK: Final = late(BREAK)
 _PAIR: Final = late(rb"[0-9a-f]{2}")
 _BYTE: Final = late(_ONE)
