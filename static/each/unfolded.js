@@ -38,10 +38,13 @@
     restore();
   }
 
-  document.addEventListener("click", ({ target }) => {
-    const held = target.closest?.("main summary")?.parentElement;
-    if (held) touched.add(held);
-  });
+  // A click that was there before this script is told of by the page (templates/parts/boot.html).
+  for (const kind of ["click", "folded"]) {
+    document.addEventListener(kind, ({ target }) => {
+      const held = target.closest?.("main summary")?.parentElement;
+      if (held) touched.add(held);
+    });
+  }
 
   window.addEventListener("pagehide", () => {
     const folds = [...touched].filter((held) => held.isConnected)

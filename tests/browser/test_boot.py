@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.browser import pointer
 from tests.browser.conftest import VEILED_FIRST, Open
 from tests.browser.long_session import ROUNDS, line_of
 from tests.browser.waiting import address_ends, wait_until
@@ -57,7 +58,7 @@ def test_a_page_that_is_read_asks_for_no_file(held: Held) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda page: page.mouse.move(200, 200),
+        lambda page: pointer.move(page, 200, 200),
         lambda page: page.keyboard.press("Shift"),
         lambda page: page.mouse.click(300, 300),
         lambda page: page.locator("#query").focus(),
@@ -148,6 +149,19 @@ def followed(page: Page) -> str:
     )
     page.locator("#lead").click()
     return anchor
+
+
+def test_what_is_unfolded_before_it_is_there_is_so_after_a_reload(held: Held) -> None:
+    page = held.page
+    fold = page.locator(".steps > li.thought details").first
+    fold.locator("> summary").click()
+    expect(fold).to_have_attribute("open", "")
+    held.route().continue_()
+    expect(page.locator("#minimap a")).to_have_count(1)
+    page.reload(wait_until="commit")
+    held.route().continue_()
+
+    expect(fold).to_have_attribute("open", "")
 
 
 def test_the_next_act_asks_again(held: Held) -> None:

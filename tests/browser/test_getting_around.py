@@ -8,6 +8,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.browser import pointer
 from tests.browser.conftest import Open
 from tests.browser.long_session import (
     EDITED,
@@ -302,7 +303,7 @@ def test_who_left_the_steps_is_not_taken_back_to_one_by_a_reload(
     page = open_run(f"#L{line_of(3)}")
     top = "held => Math.round(held.getBoundingClientRect().top)"
     page.wait_for_timeout(900)
-    page.mouse.move(300, 300)
+    pointer.move(page, 300, 300)
     page.mouse.wheel(0, 1)
     page.evaluate(f"scrollTo(0, {down})")
     page.wait_for_timeout(900)
@@ -312,18 +313,6 @@ def test_who_left_the_steps_is_not_taken_back_to_one_by_a_reload(
     page.wait_for_timeout(1500)
 
     assert abs(page.locator(beside).evaluate(top) - before) <= 50
-
-
-def _reload(page: Page) -> None:
-    """Load it anew; again where the browser gives the page no store that it had before.
-
-    With six Chromiums at work one of thirty pages from disk meets an empty store when it is loaded
-    anew, and the full one at one of the next times. A page that kept nothing never meets one.
-    """
-    for _ in range(5):
-        page.reload()
-        if page.evaluate("localStorage.length"):
-            break
 
 
 def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> None:
@@ -338,7 +327,7 @@ def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> Non
     page.keyboard.press("?")
     page.locator("#keys").focus()
     page.keyboard.press("Space")
-    _reload(page)
+    page.reload()
     expect(page.locator(".steps > li > a").first).to_have_text("03:04:06")
     expect(thought).to_have_attribute("open", "")
     expect(page.locator("#keys")).not_to_be_checked()
@@ -436,8 +425,7 @@ def test_finding_is_loaded_for_a_pointer_that_moves_and_not_for_one_at_rest(open
     assert not any("find.js" in name for name in asked)
 
     with page.expect_request("**/find.js"):
-        page.mouse.move(30, 30)
-        page.mouse.move(60, 60)
+        pointer.move(page, 60, 60)
 
 
 def _asked(page: Page) -> list[str]:

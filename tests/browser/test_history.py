@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.browser import pointer
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, ROUNDS, line_of
@@ -160,7 +161,7 @@ def test_after_a_reload_back_leads_to_where_one_was(open_run: Open) -> None:
     page = open_run()
     # Until it has made room for all steps, its end is a screen or two away.
     expect(page.locator("html.tooled")).to_have_count(1)
-    page.mouse.move(300, 300)
+    pointer.move(page, 300, 300)
     for _ in range(6):
         page.mouse.wheel(0, 2500)
         page.wait_for_timeout(200)

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Error, Page
 
 from kbsite import assets
+from tests.browser import pointer
 from tests.browser.conftest import Open
 
 pytestmark = pytest.mark.browser
@@ -41,8 +42,7 @@ class Function(NamedTuple):
 
 def acted(page: Page) -> None:
     """What a page waits for until there is somebody."""
-    page.mouse.move(100, 100)
-    page.mouse.move(200, 200)
+    pointer.move(page, 200, 200)
     page.wait_for_load_state("networkidle")
 
 

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.browser import pointer
 from tests.browser.conftest import VEILED_FIRST, Open
 from tests.browser.long_session import (
     AGENT_ROUND,
@@ -184,7 +185,7 @@ BEFORE_THE_FIRST = """(word) => new Promise((tell) => {
 
 def test_a_hit_in_what_is_here_is_told_before_the_rest_is_asked_for(open_run: Open) -> None:
     page = open_run()
-    page.mouse.move(1, 1)
+    pointer.move(page, 1, 1)
     page.wait_for_load_state("networkidle")
 
     assert page.evaluate(BEFORE_THE_FIRST, "secret thought") == 0
@@ -354,7 +355,7 @@ def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> Non
 
 def test_a_mark_of_the_map_leads_to_its_step(open_run: Open) -> None:
     page = open_run()
-    page.mouse.move(1, 1)
+    pointer.move(page, 1, 1)
     expect(page.locator("#minimap a")).to_have_count(1)
     picture = page.locator("#minimap svg").first
     at = picture.evaluate(MIDDLE)
@@ -402,7 +403,7 @@ def test_with_a_script_what_is_folded_away_is_taken_apart_when_somebody_is_there
 ) -> None:
     page = open_run()
     if act == "a pointer":
-        page.mouse.move(1, 1)
+        pointer.move(page, 1, 1)
     elif act == "a key":
         page.keyboard.press("Shift")
     else:

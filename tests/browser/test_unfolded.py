@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser import pointer
 from tests.browser.conftest import Open
 from tests.browser.full_site import full_site
 from tests.browser.long_session import LONG_ROUND, line_of
+from tests.browser.waiting import at_rest
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -38,6 +40,11 @@ def leave_and_return(page: Page) -> None:
     assert page.evaluate("window.before") is None
 
 
+def somebody_is_there(page: Page) -> None:
+    """Wait for the script of a run's page, which comes then; it unpacks what is folded away."""
+    expect(page.locator("details > noscript")).to_have_count(0)
+
+
 @pytest.mark.parametrize("way", ["back", "reload"])
 @pytest.mark.parametrize(
     ("name", "place"),
@@ -53,14 +60,14 @@ def test_what_was_unfolded_is_so_and_stands_where_it_stood(
     open_site: Open, name: str, place: str, way: str
 ) -> None:
     page = open_site(f"{name}/index.html", viewport={"width": 1200, "height": 600})
-    page.mouse.move(300, 300)
-    page.wait_for_timeout(300)  # the script of a run's page comes when somebody is there
+    pointer.move(page, 300, 300)
+    somebody_is_there(page)
     number = page.locator(place).evaluate_all("(all) => all.findIndex((held) => !held.open)")
     fold = page.locator(place).nth(number)
     fold.locator("> summary").click()
     fold.scroll_into_view_if_needed()
     page.mouse.wheel(0, 40)
-    page.wait_for_timeout(300)
+    at_rest(page)
     top = fold.evaluate(TOP)
     count = page.locator(f"{place}[open]").count()
     if way == "back":
@@ -78,8 +85,8 @@ def test_what_was_unfolded_is_so_and_stands_where_it_stood(
 
 def test_what_was_folded_stays_so_and_another_visit_starts_anew(open_site: Open) -> None:
     page = open_site("runs/kinds/index.html")
-    page.mouse.move(300, 300)
-    page.wait_for_timeout(300)
+    pointer.move(page, 300, 300)
+    somebody_is_there(page)
     summaries = page.locator(".steps details[open] > summary")
     count = summaries.count()
     summaries.last.click()
@@ -96,8 +103,8 @@ def test_what_scripts_bring_later_is_unfolded_when_it_is_there(open_site: Open) 
     page = open_site(f"runs/long/index.html#{step}")
     folds = page.locator(f"#{step} details")
     expect(folds.first).to_be_visible()
-    page.mouse.move(300, 300)
-    page.wait_for_timeout(300)
+    pointer.move(page, 300, 300)
+    somebody_is_there(page)
     was = folds.first.evaluate("(held) => held.open")
     folds.first.locator("> summary").click()
     expect(folds.first).to_have_js_property("open", value=not was)

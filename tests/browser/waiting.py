@@ -52,3 +52,18 @@ def address_ends(page: Page, end: str) -> None:
 def address_holds(page: Page, part: str) -> None:
     """Wait until the page's address holds a part."""
     expect(page).to_have_url(re.compile(re.escape(part)))
+
+
+def at_rest(page: Page) -> None:
+    """Wait until a page has not been scrolled for so many frames as a glide takes to begin."""
+    page.evaluate(
+        """() => new Promise((tell) => {
+          let [held, frames] = [scrollY, 0];
+          requestAnimationFrame(function frame() {
+            frames = scrollY === held ? frames + 1 : 0;
+            held = scrollY;
+            if (frames < 20) requestAnimationFrame(frame);
+            else tell();
+          });
+        })"""
+    )
