@@ -12,7 +12,7 @@ import pytest
 import watchfiles
 
 from kbsite.serving import watching
-from kbsite.serving.watching import Changes, concerns, watched
+from kbsite.serving.watching import Changes, concerns, lost, watched
 from kbsite.store.writing import write_text
 from tests.serving.running import PATIENCE, run_apart, until
 
@@ -127,6 +127,21 @@ def test_what_the_system_cannot_tell_is_looked_for(
     with watched([tmp_path], each(heard)):
         write_text(tmp_path / "a.yaml", "a")
         expect(heard, tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("error in underlying watcher"), OSError(5, "gone")])
+def test_where_the_system_tells_no_more_all_is_to_be_watched_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def ends(*_: Path, **__: object) -> Iterator[set[tuple[watchfiles.Change, str]]]:
+        yield set()
+        raise error
+
+    monkeypatch.setattr(watching, "watch", ends)
+    heard: Queue[set[str]] = Queue()
+    (tmp_path / "a.yaml").touch()
+    with watched([tmp_path / "a.yaml"], heard.put):
+        assert lost([tmp_path / "a.yaml"], heard.get(timeout=PATIENCE))
 
 
 def test_many_changes_are_one() -> None:

@@ -66,7 +66,7 @@ def watched(places: Iterable[Path], told: Callable[[set[str]], None]) -> Iterato
         streams = []  # it went this moment, as is told below
     except OSError:  # the system gives too little to see all of this
         streams = _streams(every, *seen, end, polling=True)
-    threads = [Thread(target=_tell, args=(stream, told)) for stream in streams]
+    threads = [Thread(target=_tell, args=(stream, every, told)) for stream in streams]
     for thread in threads:
         thread.start()
     if not streams or _folders(every) != seen:
@@ -149,10 +149,14 @@ def _begun(changes: Iterator[set[tuple[Change, str]]]) -> Iterator[set[str]]:
     return paths()
 
 
-def _tell(stream: Iterator[set[str]], told: Callable[[set[str]], None]) -> None:
-    for paths in stream:
-        if paths:
-            told(paths)
+def _tell(stream: Iterator[set[str]], places: set[Path], told: Callable[[set[str]], None]) -> None:
+    """Tell of all changes; of all places where no more is heard of, so that they are `lost`."""
+    try:
+        for paths in stream:
+            if paths:
+                told(paths)
+    except (RuntimeError, OSError):  # the former is what watchfiles says of any other error
+        told(set(map(str, _with_parents(places))))
 
 
 def concerns(path: str) -> bool:
