@@ -118,6 +118,26 @@ def test_nothing_is_wider_than_a_phone(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_who_asks_for_more_contrast_gets_text_and_lines_of_one_colour(
+    scheme: str, served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    colours = """() => {
+        const shown = getComputedStyle(document.documentElement);
+        const lines = getComputedStyle(document.body, "::after").backgroundImage;
+        const names = ["text", "dim", "rule"].map((name) => `--${name}`);
+        const apart = new Set(names.map((name) => shown.getPropertyValue(name))).size;
+        return [apart, lines.includes("0.14")];
+    }"""
+    seen = []
+    for contrast in ("no-preference", "more"):
+        page = context_of(color_scheme=scheme, contrast=contrast).new_page()
+        page.goto(served)
+        seen.append(page.evaluate(colours))
+
+    assert seen == [[3, scheme == "dark"], [1, False]]
+
+
 def test_marks_stand_beside_their_figure_on_a_phone(
     served: str, context_of: functools.partial[BrowserContext]
 ) -> None:
