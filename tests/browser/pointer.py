@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 
 def move(page: Page, x: float, y: float) -> None:
@@ -12,3 +12,12 @@ def move(page: Page, x: float, y: float) -> None:
     """
     page.mouse.move(x - 1, y)
     page.mouse.move(x, y)
+
+
+def arrive(page: Page) -> None:
+    """Move the pointer, and wait for the script of a run's page, which comes then.
+
+    When it has unpacked what is folded away it has made room for all steps, too.
+    """
+    move(page, 300, 300)
+    expect(page.locator("details > noscript")).to_have_count(0)

@@ -159,9 +159,7 @@ FIRST = """() => [...document.querySelectorAll("ol.steps > li")]
 
 def test_after_a_reload_back_leads_to_where_one_was(open_run: Open) -> None:
     page = open_run()
-    # Until it has made room for all steps, its end is a screen or two away.
-    expect(page.locator("html.tooled")).to_have_count(1)
-    pointer.move(page, 300, 300)
+    pointer.arrive(page)  # before, its end is a screen or two away
     for _ in range(6):
         page.mouse.wheel(0, 2500)
         page.wait_for_timeout(200)

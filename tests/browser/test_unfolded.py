@@ -40,11 +40,6 @@ def leave_and_return(page: Page) -> None:
     assert page.evaluate("window.before") is None
 
 
-def somebody_is_there(page: Page) -> None:
-    """Wait for the script of a run's page, which comes then; it unpacks what is folded away."""
-    expect(page.locator("details > noscript")).to_have_count(0)
-
-
 @pytest.mark.parametrize("way", ["back", "reload"])
 @pytest.mark.parametrize(
     ("name", "place"),
@@ -60,8 +55,7 @@ def test_what_was_unfolded_is_so_and_stands_where_it_stood(
     open_site: Open, name: str, place: str, way: str
 ) -> None:
     page = open_site(f"{name}/index.html", viewport={"width": 1200, "height": 600})
-    pointer.move(page, 300, 300)
-    somebody_is_there(page)
+    pointer.arrive(page)
     number = page.locator(place).evaluate_all("(all) => all.findIndex((held) => !held.open)")
     fold = page.locator(place).nth(number)
     fold.locator("> summary").click()
@@ -85,8 +79,7 @@ def test_what_was_unfolded_is_so_and_stands_where_it_stood(
 
 def test_what_was_folded_stays_so_and_another_visit_starts_anew(open_site: Open) -> None:
     page = open_site("runs/kinds/index.html")
-    pointer.move(page, 300, 300)
-    somebody_is_there(page)
+    pointer.arrive(page)
     summaries = page.locator(".steps details[open] > summary")
     count = summaries.count()
     summaries.last.click()
@@ -103,8 +96,7 @@ def test_what_scripts_bring_later_is_unfolded_when_it_is_there(open_site: Open) 
     page = open_site(f"runs/long/index.html#{step}")
     folds = page.locator(f"#{step} details")
     expect(folds.first).to_be_visible()
-    pointer.move(page, 300, 300)
-    somebody_is_there(page)
+    pointer.arrive(page)
     was = folds.first.evaluate("(held) => held.open")
     folds.first.locator("> summary").click()
     expect(folds.first).to_have_js_property("open", value=not was)
