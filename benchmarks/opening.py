@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import math
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -85,18 +85,29 @@ class Opening:
 def openings(pages: Mapping[str, Path], times: int) -> dict[str, Opening]:
     """What each page costs, by its name, from a server on this machine; nothing without a browser.
 
-    A page is served with all that lies in the folder two above a run's page, or in its own.
+    They are opened in turns, so many rounds of them: a browser opens a page sooner that it has just
+    had, and the first one later. A page is served with all that lies in the folder two above a
+    run's page, or in its own.
     """
-    with browser() as driven:
+    with browser() as driven, ExitStack() as servers:
         if driven is None:
             return {}
-        found = {}
-        for name, page in pages.items():
-            root = page.parents[2] if page.parent.parent.name == "runs" else page.parent
-            with serving(root) as start:
-                url = f"{start}{page.relative_to(root).as_posix()}"
-                found[name] = _opening(driven, url, root, times)
-        return found
+        places = {name: _place(page, servers) for name, page in pages.items()}
+        told: dict[str, list[Mapping[str, float]]] = {name: [] for name in pages}
+        for _ in range(times):
+            for name, (url, _) in places.items():
+                told[name].append(_timed(driven, url, 1))
+        return {
+            name: _opening(driven, url, root, times, told[name])
+            for name, (url, root) in places.items()
+        }
+
+
+def _place(page: Path, servers: ExitStack) -> tuple[str, Path]:
+    """The address at which a page is served until the servers end, and the folder of all of it."""
+    root = page.parents[2] if page.parent.parent.name == "runs" else page.parent
+    start = servers.enter_context(serving(root))
+    return f"{start}{page.relative_to(root).as_posix()}", root
 
 
 @contextmanager
@@ -141,8 +152,9 @@ def serving(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
-def _opening(driven: Browser, url: str, root: Path, times: int) -> Opening:
-    told = [_timed(driven, url, 1) for _ in range(times)]
+def _opening(
+    driven: Browser, url: str, root: Path, times: int, told: Sequence[Mapping[str, float]]
+) -> Opening:
     slow = _slow(driven, url, times)
     context = driven.new_context()
     page = context.new_page()
