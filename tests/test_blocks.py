@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import inline
 
 from kbsite.blocks import blocks
-from kbsite.text import _markdown, markdown, unmarked, visible
+from kbsite.text import markdown, unmarked, visible
+from kbsite.text.prose import _markdown
 from tests.test_text import TEXTS
 
 BLOCKS = st.sampled_from(

@@ -723,10 +723,10 @@ def test_words_of_plain_paragraphs_are_those_that_the_parser_finds(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = unmarked(text)
-    monkeypatch.setattr("kbsite.text._MARKED", re.compile(""))
+    monkeypatch.setattr("kbsite.text.prose._MARKED", re.compile(""))
     assert told == unmarked(text)
 
 
 def test_plain_paragraphs_need_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kbsite.text._markdown", None)
+    monkeypatch.setattr("kbsite.text.prose._markdown", None)
     assert unmarked("Does what was asked.\n\nAnd  no more.") == "Does what was asked. And no more."
