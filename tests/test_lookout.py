@@ -15,6 +15,7 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.build import build
 from kbsite.engines import copies
 from kbsite.engines.copies import Copies
+from kbsite.lookout import one_run
 from kbsite.model.alarm import Alarm, Level
 from kbsite.reading import evidence, looked_over, lookout_of, read
 from kbsite.standing import Program, program, record_path
@@ -231,7 +232,7 @@ def test_an_audit_is_proven_anew_and_the_run_is_not_looked_at(
         proven.append(stored.run.id)
         return ()
 
-    monkeypatch.setattr(lookout, "proofs", proofs)
+    monkeypatch.setattr(one_run, "proofs", proofs)
     audited = folder_of(settings, "a")
     (audited / "audit.yaml").write_text("verdict: clean\nsummary: s\nauditor: a\n")
     build(settings)
@@ -375,7 +376,7 @@ def test_quotes_that_cannot_be_proven_are_told(
     def proofs(stored: Any) -> tuple[()]:
         raise OSError(f"no {stored.run.model}")
 
-    monkeypatch.setattr(lookout, "proofs", proofs)
+    monkeypatch.setattr(one_run, "proofs", proofs)
     told = [one.message for one in build(settings).findings if "quotes" in one.message]
 
     assert told == [f"its quotes were not proven: OSError: no {model}" for model in "ab"]

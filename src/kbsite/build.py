@@ -16,7 +16,7 @@ from kbsite.beside import one_core
 from kbsite.engines import Engine, Here, engine_of
 from kbsite.errors import UsageError
 from kbsite.model.finding import Finding
-from kbsite.model.work import Work
+from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested, spares
 from kbsite.store.alone import alone
@@ -28,7 +28,6 @@ from kbsite.store.steady import moment
 from kbsite.store.swapping import clear
 
 if TYPE_CHECKING:
-    from kbsite.lookout import Tick
     from kbsite.record import Memory
     from kbsite.store.rested import Difference
     from kbsite.store.shared_look import SharedLook

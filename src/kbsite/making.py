@@ -18,10 +18,11 @@ from kbsite.engines import Engine
 from kbsite.errors import FULL
 from kbsite.hiding import Hiding, hiding_of
 from kbsite.hiding.told import counts, redactions, unwanted
-from kbsite.lookout import Lookout, Sighting, Tick, found_across
+from kbsite.lookout import Lookout
+from kbsite.lookout.noticed import Sighting, found_across
 from kbsite.model.config import Redact
 from kbsite.model.finding import Finding
-from kbsite.model.work import Work
+from kbsite.model.work import Tick, Work
 from kbsite.output import Output
 from kbsite.reading import MARKER, read_noticing
 from kbsite.record import Memory, PageRecord, Record, rows_path

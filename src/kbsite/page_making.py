@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from kbsite import assets, text
 from kbsite.engines import Engine, Here, Lost
 from kbsite.errors import MachineError
-from kbsite.lookout import Tick
 from kbsite.model.finding import Finding
+from kbsite.model.work import Tick
 from kbsite.output import Copy
 from kbsite.pages.data import REDACTION
 from kbsite.pages.file_names import gzip_path, raw_path

@@ -12,13 +12,15 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.boards import KnownScores, board
 from kbsite.errors import InputError
 from kbsite.hiding import Hiding
-from kbsite.lookout import Lookout, Sighting, Tick
+from kbsite.lookout import Lookout
+from kbsite.lookout.noticed import Sighting
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.floor import Floor, FloorKind
 from kbsite.model.run import Run
 from kbsite.model.status import Status
+from kbsite.model.work import Tick
 from kbsite.pages.page import INDEX, Site, attempt_of
 from kbsite.record import Memory
 from kbsite.redaction.titles import title

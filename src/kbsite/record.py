@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from kbsite.hiding import Looked
-from kbsite.lookout import Across, Noticed
+from kbsite.lookout.noticed import Across, Noticed
 from kbsite.pages.coloured import Made
 from kbsite.pages.kept_rows import KeptRows
 from kbsite.pages.stretches import Cut

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbsite.auditing.moves import Moves, moves
-from kbsite.lookout import Tick
 from kbsite.model.alarm import Alarm
 from kbsite.model.board import Attempt
 from kbsite.model.floor import Floor
 from kbsite.model.proof import Proof
 from kbsite.model.trajectory import Trajectory
 from kbsite.model.transcript import Transcript
+from kbsite.model.work import Tick
 from kbsite.pages.grade import floors_of
 from kbsite.pages.page import Site, attempt_of
 from kbsite.pages.queue import why_due

@@ -9,9 +9,9 @@ from time import perf_counter
 
 from kbsite import alarms
 from kbsite.alarms import Fingerprint
-from kbsite.lookout import Tick
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.work import Tick
 from kbsite.pages.page import Site
 from kbsite.reading import evidence, read
 from kbsite.store.records import InvalidFileError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kbsite.model.finding import one_line
 
 if TYPE_CHECKING:
-    from kbsite.lookout import Tick
+    from kbsite.model.work import Tick
 
 
 @contextmanager

@@ -27,8 +27,8 @@ from kbsite.linting import (
 from kbsite.linting.page_facts import PageFacts
 from kbsite.linting.reading import Unread, read_pages
 from kbsite.linting.site import MOST_BYTES, BuiltSite
-from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.work import Tick
 from kbsite.pages.data import SITE
 from kbsite.pages.page import INDEX
 from kbsite.store.files import Stored, contents

@@ -19,7 +19,7 @@ from kbsite import beside
 from kbsite.engines import Lost
 from kbsite.engines.copies import LEAST, Copies
 from kbsite.linting.page_facts import PageFacts, page_facts
-from kbsite.lookout import Tick
+from kbsite.model.work import Tick
 from kbsite.store.files import Stored
 
 PAGES = (".html", ".htm", ".shtml", ".xhtml", ".xht")

@@ -1,8 +1,13 @@
-"""What a build had to do."""
+"""What a build, or whoever else goes through many runs, had to do, and tells of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
+
+Tick = Callable[[str, int, int], None]
+"""Told what has been done, how many things are done, and how many there are."""
 
 
 class Work(Struct):

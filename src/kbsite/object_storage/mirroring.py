@@ -30,7 +30,7 @@ from kbsite.store.runs import run_folders
 from kbsite.store.swapping import put_in_place
 
 if TYPE_CHECKING:
-    from kbsite.lookout import Tick
+    from kbsite.model.work import Tick
 
 _SPARE = 100_000_000
 """Bytes of the disk that are left to others."""

@@ -31,7 +31,7 @@ from kbsite.store.alone import alone
 from kbsite.store.files import Stored, contents
 
 if TYPE_CHECKING:
-    from kbsite.lookout import Tick
+    from kbsite.model.work import Tick
 
 _OWN = (MANIFEST, INTENT)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

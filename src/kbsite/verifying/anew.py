@@ -8,7 +8,8 @@ from pathlib import Path
 
 from kbsite.boards import board
 from kbsite.check.known import Known
-from kbsite.lookout import Lookout, Sighting
+from kbsite.lookout import Lookout
+from kbsite.lookout.noticed import Sighting
 from kbsite.model.board import Board
 from kbsite.model.published import Published, PublishedBoard
 from kbsite.model.run import Run

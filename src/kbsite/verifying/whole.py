@@ -16,10 +16,10 @@ from kbsite import __version__, assets
 from kbsite.check.runs import run_findings
 from kbsite.errors import InputError, MachineError
 from kbsite.feeds import bundles, parquet
-from kbsite.lookout import Tick
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions
+from kbsite.model.work import Tick
 from kbsite.pages.data import SITE
 from kbsite.pages.kinds import every
 from kbsite.pages.page import File, Page, Site

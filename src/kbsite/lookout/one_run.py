@@ -1,0 +1,180 @@
+"""One run that has to be looked over: by this process, a copy of it, or a node of a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from kbsite import alarms
+from kbsite.ahead import Ahead, Place
+from kbsite.alarms.evidence import Evidence
+from kbsite.engines import Errand, Lost, Parcel
+from kbsite.harnesses import module_of
+from kbsite.lookout.noticed import Noticed, Reading, Scan
+from kbsite.model.alarm import Alarm
+from kbsite.model.event import Event
+from kbsite.model.finding import failure_of
+from kbsite.proofs import proofs
+from kbsite.store.problems import StoredProblem
+from kbsite.store.runs import StoredRun
+
+
+class Work(Struct, frozen=True):
+    """A run that has to be looked over, and what is known of it."""
+
+    run: Evidence
+    held: Noticed
+    scan: str
+    reading: str
+    sources: str
+
+    @property
+    def known(self) -> list[Alarm] | None:
+        """What detectors of sources found in what they would find now; None if nobody knows."""
+        held = self.held.scan
+        same = self.sources and held.sources == self.sources
+        return [held.alarms[place] for place in held.of_sources] if same else None
+
+    @property
+    def size(self) -> int:
+        """Bytes of its transcripts."""
+        return self.run.stored.transcript_size
+
+    @property
+    def weight(self) -> int:
+        """How much there is to do, in bytes of a transcript that is shown."""
+        return _LEAST + self.size // _FASTER
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether detectors have to look at it: nothing that they see is in an audit."""
+        return not self.scan or self.held.scan.made_of != self.scan
+
+
+_LEAST, _FASTER = 6_000, 4
+"""What the rest of a run weighs, and how much faster transcripts are looked over than shown."""
+
+
+class Keeping(Struct, frozen=True):
+    """What is kept of transcripts that are read to look them over."""
+
+    process: int
+    """Id of the process that keeps it."""
+    of_copies: bool
+    """Whether its copies read as well."""
+    runs: frozenset[str]
+    """Ids of the runs."""
+    ahead: Ahead
+
+    def of(self, run: Evidence) -> list[Event] | None:
+        """Where what a transcript says is kept; None where it is not."""
+        wanted = self.of_copies or os.getpid() == self.process
+        return [] if wanted and run.stored.run.id in self.runs else None
+
+    def packed(self, run_id: str) -> Place | None:
+        """Where a copy of the process has packed what it kept of a run."""
+        of_copy = os.getpid() != self.process and run_id in self.ahead.held
+        return self.ahead.pack(run_id) if of_copy else None
+
+
+class Looked(Struct, frozen=True):
+    """What whoever looked a run over tells."""
+
+    noticed: Noticed
+    packed: Place | None = None
+    """Where its transcript is, where a copy of this process read it."""
+
+
+def load(scanned: Sequence[Work]) -> None:
+    """Load what looks runs over, once for all copies of this process."""
+    if scanned:
+        alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
+    for harness in {work.run.stored.run.harness for work in scanned}:
+        module_of(harness)
+
+
+def _looked(keeping: Keeping | None, work: Work) -> Looked:
+    noticed = _noticed(work, keeping)
+    return Looked(noticed, keeping.packed(work.run.stored.run.id) if keeping else None)
+
+
+def _noticed(work: Work, keeping: Keeping | None = None) -> Noticed:
+    """What is found in a run now."""
+    scan, reading = work.held.scan, work.held.reading
+    if work.is_scanned:
+        scan = _scanned(work, keeping)
+    if not work.reading or reading.made_of != work.reading:
+        reading = _read(work.run.stored, work.reading)
+    return Noticed(scan, reading)
+
+
+class _Afar(Struct, frozen=True):
+    """Looks runs over where no file of them is seen but those that come with each."""
+
+    problems: Mapping[str, StoredProblem]
+
+    def do(self, told: Work, folder: Path) -> Noticed:
+        stored = told.run.stored.arrived(folder)
+        problem = self.problems.get(stored.run.problem)
+        return _noticed(
+            structs.replace(told, run=structs.replace(told.run, stored=stored, problem=problem))
+        )
+
+
+def errand(anew: Sequence[Work], keeping: Keeping | None) -> Errand[Work, Looked]:
+    """How runs are looked over, by whichever engine."""
+
+    def afar() -> _Afar:
+        return _Afar({work.run.problem.id: work.run.problem for work in anew if work.run.problem})
+
+    def parcel(work: Work) -> Parcel:
+        stored = work.run.stored
+        told = structs.replace(
+            work, run=structs.replace(work.run, stored=stored.sent(), problem=None, shared={})
+        )
+        return Parcel(told, [file.at for file in stored.files])
+
+    here = partial(_looked, keeping)
+    return Errand(here, afar, lambda _: True, parcel, lambda _, given: Looked(given))
+
+
+def unlooked(lost: Lost) -> Noticed:
+    """What is known of a run that nobody could look over; the next build tries again."""
+    why = f"the process that looked it over was {lost.why}"
+    return Noticed(Scan("", failures=(why,)), Reading("", failures=(why,)))
+
+
+def _scanned(work: Work, keeping: Keeping | None) -> Scan:
+    told: list[str] = []
+    # A view of its own: what detectors make of a run goes when they are done with it.
+    told_to = keeping.of(work.run) if keeping else None
+    run = structs.replace(work.run, shared={}, ends=[], told=told_to)
+    of_sources = alarms.of_sources(run, told) if work.known is None else work.known
+    sources = "" if told else work.sources
+    found = alarms.scan(run, told, of_sources)
+    theirs = {id(alarm) for alarm in of_sources}
+    taken = alarms.fingerprints(run, told)
+    run.forget()
+    if run.told and keeping:
+        keeping.ahead.read(run.stored, run.told)
+    return Scan(
+        work.scan, found, taken, tuple(told), "" if told else digest(taken), sources,
+        tuple(place for place, alarm in enumerate(found) if id(alarm) in theirs),
+    )  # fmt: skip
+
+
+def digest(value: object) -> str:
+    """Digest of a value by what it says of itself."""
+    return sha256(repr(value).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _read(stored: StoredRun, made_of: str) -> Reading:
+    try:
+        return Reading(made_of, proofs(stored))
+    except Exception as error:  # noqa: BLE001 - one bad run never stops a build of a thousand
+        return Reading(made_of, failures=(failure_of(error),))
