@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from bench.sandbox.processes import family
-from kbsite import making
+from kbsite import beside, making
 from kbsite.build import build
+from kbsite.engines.copies import Copies
 from kbsite.errors import InputError
 from kbsite.record import Memory
 from kbsite.store import spares
@@ -36,11 +37,10 @@ def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) ->
     return settings
 
 
-@pytest.fixture(autouse=True, params=[0, 10_000], ids=["looked at beside", "looked at here"])
-def _pages_for_a_look_beside(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True, params=[0, 10_000], ids=["done beside", "done here"])
+def _files_for_work_beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spares, "SMALL", request.param)
+    monkeypatch.setattr(spares, "MANY", request.param)
 
 
 def note(settings: Settings, text: str) -> None:
@@ -271,6 +271,28 @@ def test_folders_that_hold_nothing_any_more_are_gone(tmp_path: Path) -> None:
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
         "a", "a/b", "a/b/one",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_copy_that_ends_while_it_names_files_costs_no_file(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, named: int
+) -> None:
+    here, name_all = os.getpid(), spares._name_all
+
+    def ends(out: Path, folder: Path, paths: Sequence[str], there: spares.Files) -> None:
+        name_all(out, folder, paths if os.getpid() == here else paths[:named], there)
+        if os.getpid() != here:
+            os._exit(9)
+
+    monkeypatch.setattr(beside, "cores", lambda: 2)
+    monkeypatch.setattr(spares, "_name_all", ends)
+    site = build(settings, engine=Copies(2)).out
+    assert spare_path(site).is_dir() == (named == 0 or spares.MANY > 0)
+    monkeypatch.undo()
+    note(settings, "Read.")
+
+    assert tree(build(settings).out) == from_nothing(settings)
+    assert tree(spare_path(site)) == tree(site)
 
 
 @pytest.mark.parametrize(("late", "files"), [(0, {"known"}), (1, {MARKER, "listed"})])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -76,7 +76,7 @@ def build(
     with alone(settings.out):
         _refuse_foreign(settings.out)
         chosen = engine or engine_of(otherwise=jobs)
-        with one_core() if isinstance(chosen, Here) else nullcontext():
+        with _cores_of(chosen):
             before, now, again, folders = _standings(settings, memory, fresh=fresh)
         stands = before.program and _same(before, now) and not again
         if stands and not _is_torn(settings.out, before, memory):
@@ -95,10 +95,16 @@ def build(
         built = _built(settings.out, standing, work)
         if told:
             told(built)
-        rest()
+        with _cores_of(chosen):
+            rest()
         if memory is None:
             _LEFT[1:] = [rest]
         return built
+
+
+def _cores_of(engine: Engine) -> AbstractContextManager[None]:
+    """Nothing is done beside the work of who builds by one process."""
+    return one_core() if isinstance(engine, Here) else nullcontext()
 
 
 def _is_torn(out: Path, before: Standing, memory: Memory | None) -> bool:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from kbsite.beside import beside
 from kbsite.store.swapping import remove
 from kbsite.store.writing import write_bytes
 
@@ -118,6 +120,9 @@ def _is_both(path: str, home: int) -> bool:
     return status.st_nlink >= NAMES and stat.S_ISREG(status.st_mode)
 
 
+MANY = 2_000
+"""Files that take longer to name than it does to make a copy of this process."""
+
 SMALL = 500
 """Pages whose files take longer to look at than to make a copy of this process that does."""
 
@@ -156,11 +161,7 @@ def lay_aside(
         earlier = held or _found(folder, files)
         new = fresh & files if held else (fresh & files) | (files - earlier.files)
         drop(folder, earlier.gone)
-        for path in sorted(new):
-            target = f"{folder}/{path}"
-            if path in earlier.files:
-                Path(target).unlink()
-            _second_name(f"{out}/{path}", target)
+        _name_again(out, folder, sorted(new), earlier.files)
         remove(spare_path(out))
         folder.rename(spare_path(out))
         if held is None or earlier.gone or not new <= earlier.files:
@@ -173,6 +174,27 @@ def lay_aside(
         remove(spare_path(out))
         return None
     return Listed(written, files)
+
+
+def _name_again(out: Path, folder: Path, paths: Sequence[str], there: Files) -> None:
+    """Let files of a site have a second name in a folder, in place of what is `there`.
+
+    Of thousands a copy of this process names half: the system takes longer than to make a copy.
+    """
+    if len(paths) < MANY:
+        return _name_all(out, folder, paths, there)
+    half = len(paths) // 2
+    others = beside(partial(_name_all, out, folder, paths[half:], there))
+    _name_all(out, folder, paths[:half], there)
+    return others()
+
+
+def _name_all(out: Path, folder: Path, paths: Iterable[str], there: Files) -> None:
+    for path in paths:
+        target = f"{folder}/{path}"
+        if path in there:
+            Path(target).unlink()
+        _second_name(f"{out}/{path}", target)
 
 
 def _strange(folder: Path, held: Earlier | None) -> Collection[str]:
