@@ -53,13 +53,13 @@ class Cold:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the table."""
     options = _options().parse_args(arguments)
+    folders = {folder: _files(folder) for folder in options.folders}
     with TemporaryDirectory() as name:
         home = Path(name)
         made = [_sessions(home / "sessions", 20, _MEGABYTE, options.times, options.peers)]
         made.append(_sessions(home / "small", 200, _SMALL, options.times, None))
         made.append(_exchanges(home / "exchanges", 1000, options.times))
-        for folder in options.folders:
-            files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        for folder, files in folders.items():
             made.append(_built(folder.name, home / folder.name, files, options.times))
     Console(width=max(150, Console().width)).print(table(made))
 
@@ -70,6 +70,14 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--times", type=int, default=2, help="how often each is built")
     parser.add_argument("--peers", type=Path, default=ROOT / ".venv-bench" / "bin")
     return parser
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder of transcripts; SystemExit where it has none, before all is built."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    if not files:
+        sys.exit(f"{folder}: no files; expected a folder of transcripts")
+    return files
 
 
 def _sessions(home: Path, count: int, size: int, times: int, peers: Path | None) -> Cold:
@@ -95,6 +103,7 @@ def _built(
     name: str, home: Path, files: Sequence[Path], times: int, peer: Path | None = None
 ) -> Cold:
     """What a site of some transcripts costs, each a run of its own; others are passed over."""
+    home.mkdir(parents=True, exist_ok=True)
     taken = list(_imported(files, home / "runs" / "bench"))
     config = home / "kbsite.yaml"
     config.write_text("title: First builds\n")
