@@ -10,6 +10,7 @@ import pytest
 
 from kbsite.build import build
 from kbsite.pages import runs
+from kbsite.store.swapping import VERSIONS
 from tests.conftest import MakeRun, MakeSettings
 from tests.verifying.published import Runs, copy_of, errors
 
@@ -61,13 +62,16 @@ def test_compressed_copies_for_a_server_are_let_be(site: Path, tmp_path: Path) -
     assert errors(packed) == []
 
 
-def test_the_clone_of_a_site_that_git_publishes_follows(site: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("versions", VERSIONS)
+def test_the_clone_of_a_site_whose_versions_are_kept_follows(
+    site: Path, tmp_path: Path, versions: str
+) -> None:
     clone = copy_of(site, tmp_path / "clone")
     for name in ("config", "HEAD", "refs/heads/main", "objects/fb/2f337a", "page.html"):
-        (clone / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
-        (clone / ".git" / name).write_bytes(b"x")
+        (clone / versions / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / versions / name).write_bytes(b"x")
 
-    assert [one.path for one in errors(clone)] == [".git/page.html"]
+    assert [one.path for one in errors(clone)] == [f"{versions}/page.html"]
 
 
 def test_files_of_a_search_index_are_let_be(site: Path, tmp_path: Path) -> None:

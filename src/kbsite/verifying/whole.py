@@ -30,6 +30,7 @@ from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
+from kbsite.store.swapping import VERSIONS
 from kbsite.verifying.anew import known_of, others, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
@@ -55,8 +56,8 @@ MOST_BYTES = 64_000_000
 _OF_SEARCH = re.compile(r"search/([\w.-]+/)?[\w.-]+\.(js|json|pagefind|pf_\w+)")
 """Where files of an index stand: none of them is a page."""
 
-_OF_GIT = (".git/", ".github/workflows/")
-"""Where a clone of a site that is published by git keeps what is no part of it."""
+_OF_VERSIONS = (*(f"{name}/" for name in VERSIONS), ".github/workflows/")
+"""Where a clone of a site whose versions somebody keeps has what is no part of it."""
 
 NOWHERE = "data/what-no-site-has.json"
 
@@ -320,6 +321,6 @@ class _Verifying:
 
 def _elsewhere(name: str) -> bool:
     """Whether a file is the search's, which nothing is compared with, or what hosts are told by."""
-    if name.startswith(_OF_GIT):
+    if name.startswith(_OF_VERSIONS):
         return not name.endswith(".html")
     return bool(_OF_SEARCH.fullmatch(name)) or name in (MARKER, *FOR_HOSTS)
