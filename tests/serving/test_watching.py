@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from typing import Any
 
 import pytest
@@ -138,10 +138,17 @@ def test_where_the_system_tells_no_more_all_is_to_be_watched_anew(
         raise error
 
     monkeypatch.setattr(watching, "watch", ends)
+    monkeypatch.setattr(watching, "_ENDED", 0.01)
     heard: Queue[set[str]] = Queue()
     (tmp_path / "a.yaml").touch()
     with watched([tmp_path / "a.yaml"], heard.put):
         assert lost([tmp_path / "a.yaml"], heard.get(timeout=PATIENCE))
+
+    # A system that does so each time would have builds follow upon each other without a pause.
+    monkeypatch.setattr(watching, "_ENDED", 3600)
+    with watched([tmp_path / "a.yaml"], heard.put), pytest.raises(Empty):
+        heard.get(timeout=0.2)
+    assert lost([tmp_path / "a.yaml"], heard.get_nowait())
 
 
 def test_many_changes_are_one() -> None:

@@ -20,6 +20,9 @@ _READY = 0.05
 """Seconds for which the first look waits for changes; it has begun to watch before."""
 _POLL = 0.3
 """Seconds between two looks at all files, where the system does not tell of changes."""
+_ENDED = 1.0
+"""Seconds after which all is watched anew where the system tells no more: it may do so each time,
+and a build follows."""
 
 
 class Changes:
@@ -66,7 +69,7 @@ def watched(places: Iterable[Path], told: Callable[[set[str]], None]) -> Iterato
         streams = []  # it went this moment, as is told below
     except OSError:  # the system gives too little to see all of this
         streams = _streams(every, *seen, end, polling=True)
-    threads = [Thread(target=_tell, args=(stream, every, told)) for stream in streams]
+    threads = [Thread(target=_tell, args=(stream, every, end, told)) for stream in streams]
     for thread in threads:
         thread.start()
     if not streams or _folders(every) != seen:
@@ -149,13 +152,16 @@ def _begun(changes: Iterator[set[tuple[Change, str]]]) -> Iterator[set[str]]:
     return paths()
 
 
-def _tell(stream: Iterator[set[str]], places: set[Path], told: Callable[[set[str]], None]) -> None:
+def _tell(
+    stream: Iterator[set[str]], places: set[Path], end: Event, told: Callable[[set[str]], None]
+) -> None:
     """Tell of all changes; of all places where no more is heard of, so that they are `lost`."""
     try:
         for paths in stream:
             if paths:
                 told(paths)
     except (RuntimeError, OSError):  # the former is what watchfiles says of any other error
+        end.wait(_ENDED)
         told(set(map(str, _with_parents(places))))
 
 
