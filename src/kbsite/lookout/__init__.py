@@ -15,7 +15,7 @@ from kbsite.ahead import Ahead
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Engine, Here, Lost
 from kbsite.lookout.noticed import UNKNOWN, Across, Noticed, Scan, Sighting, found_across
-from kbsite.lookout.one_run import Keeping, Looked, Work, digest, errand, load, unlooked
+from kbsite.lookout.one_run import Due, Keeping, Looked, digest, errand, load, unlooked
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.work import Tick
@@ -102,7 +102,7 @@ class Lookout(Struct, frozen=True):
             scan, reading = self._keys(run)
             held = found[run.stored.run.id] = self.before.get(run.stored.run.id, UNKNOWN)
             if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
-                anew.append(Work(run, held, scan, reading, self._sources(run)))
+                anew.append(Due(run, held, scan, reading, self._sources(run)))
         looked: dict[str, Noticed] = {}
 
         def told(number: int, given: Looked | Lost) -> None:
@@ -125,7 +125,7 @@ class Lookout(Struct, frozen=True):
         self.engine.each(errand(anew, self._kept(anew)), anew, weights, told, meanwhile)
         return found | looked
 
-    def _kept(self, anew: Sequence[Work]) -> Keeping | None:
+    def _kept(self, anew: Sequence[Due]) -> Keeping | None:
         """Of which runs is kept what is read of them: of the first that there is room for."""
         if self.ahead is None:
             return None

@@ -24,12 +24,14 @@ from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
 
-class Work(Struct, frozen=True):
+class Due(Struct, frozen=True):
     """A run that has to be looked over, and what is known of it."""
 
     run: Evidence
     held: Noticed
+    """What was found in it the last time."""
     scan: str
+    """What its `Scan` will be made of; likewise below."""
     reading: str
     sources: str
 
@@ -90,7 +92,7 @@ class Looked(Struct, frozen=True):
     """Where its transcript is, where a copy of this process read it."""
 
 
-def load(scanned: Sequence[Work]) -> None:
+def load(scanned: Sequence[Due]) -> None:
     """Load what looks runs over, once for all copies of this process."""
     if scanned:
         alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
@@ -98,12 +100,12 @@ def load(scanned: Sequence[Work]) -> None:
         module_of(harness)
 
 
-def _looked(keeping: Keeping | None, work: Work) -> Looked:
+def _looked(keeping: Keeping | None, work: Due) -> Looked:
     noticed = _noticed(work, keeping)
     return Looked(noticed, keeping.packed(work.run.stored.run.id) if keeping else None)
 
 
-def _noticed(work: Work, keeping: Keeping | None = None) -> Noticed:
+def _noticed(work: Due, keeping: Keeping | None = None) -> Noticed:
     """What is found in a run now."""
     scan, reading = work.held.scan, work.held.reading
     if work.is_scanned:
@@ -118,7 +120,7 @@ class _Afar(Struct, frozen=True):
 
     problems: Mapping[str, StoredProblem]
 
-    def do(self, told: Work, folder: Path) -> Noticed:
+    def do(self, told: Due, folder: Path) -> Noticed:
         stored = told.run.stored.arrived(folder)
         problem = self.problems.get(stored.run.problem)
         return _noticed(
@@ -126,13 +128,13 @@ class _Afar(Struct, frozen=True):
         )
 
 
-def errand(anew: Sequence[Work], keeping: Keeping | None) -> Errand[Work, Looked]:
+def errand(anew: Sequence[Due], keeping: Keeping | None) -> Errand[Due, Looked]:
     """How runs are looked over, by whichever engine."""
 
     def afar() -> _Afar:
         return _Afar({work.run.problem.id: work.run.problem for work in anew if work.run.problem})
 
-    def parcel(work: Work) -> Parcel:
+    def parcel(work: Due) -> Parcel:
         stored = work.run.stored
         told = structs.replace(
             work, run=structs.replace(work.run, stored=stored.sent(), problem=None, shared={})
@@ -149,7 +151,7 @@ def unlooked(lost: Lost) -> Noticed:
     return Noticed(Scan("", failures=(why,)), Reading("", failures=(why,)))
 
 
-def _scanned(work: Work, keeping: Keeping | None) -> Scan:
+def _scanned(work: Due, keeping: Keeping | None) -> Scan:
     told: list[str] = []
     # A view of its own: what detectors make of a run goes when they are done with it.
     told_to = keeping.of(work.run) if keeping else None
