@@ -171,6 +171,8 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     shown = renderer.transcript(stored)
     held = proofs_of(site, stored)
     yield from _exports(stored, shown, held)
+    # Before the parts: a copy of this process makes half of those, and is not to be waited for.
+    told = trajectory(shown, stored.run, stored.metrics) if shown else None
     parts: list[Part] = []
     reading = _reading(stored, held)
     if shown is not None:
@@ -178,7 +180,6 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     path = run_path(stored.run.id)
     values = {**_values(site, stored), "transcript": shown, "parts": parts}
     addresses = _addresses(parts)
-    told = trajectory(shown, stored.run, stored.metrics) if shown else None
     yield from compared(site, stored, shown, told)
     stood = snapshots_of(stored, told, shown)
     href = partial(_href, addresses)
