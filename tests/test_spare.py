@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -293,6 +294,25 @@ def test_a_copy_that_ends_while_it_names_files_costs_no_file(
 
     assert tree(build(settings).out) == from_nothing(settings)
     assert tree(spare_path(site)) == tree(site)
+
+
+def test_no_copy_goes_on_in_a_folder_that_was_taken_away(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, name_all = os.getpid(), spares._name_all
+
+    def fails(out: Path, folder: Path, paths: Sequence[str], there: spares.Files) -> None:
+        if os.getpid() == here:
+            raise OSError(errno.EMLINK, "too many links")
+        time.sleep(0.3)
+        name_all(out, folder, paths, there)
+
+    monkeypatch.setattr(beside, "cores", lambda: 2)
+    monkeypatch.setattr(spares, "_name_all", fails)
+    site = build(settings, engine=Copies(2)).out
+    time.sleep(0.6)
+
+    assert [one for one in (spare_path(site), spares.partial_path(site)) if one.exists()] == []
 
 
 @pytest.mark.parametrize(("late", "files"), [(0, {"known"}), (1, {MARKER, "listed"})])

@@ -182,11 +182,15 @@ def _name_again(out: Path, folder: Path, paths: Sequence[str], there: Files) -> 
     Of thousands a copy of this process names half: the system takes longer than to make a copy.
     """
     if len(paths) < MANY:
-        return _name_all(out, folder, paths, there)
+        _name_all(out, folder, paths, there)
+        return
     half = len(paths) // 2
     others = beside(partial(_name_all, out, folder, paths[half:], there))
-    _name_all(out, folder, paths[:half], there)
-    return others()
+    try:
+        _name_all(out, folder, paths[:half], there)
+    finally:
+        # Nobody goes on in a folder that is taken away, whatever goes wrong.
+        others()
 
 
 def _name_all(out: Path, folder: Path, paths: Iterable[str], there: Files) -> None:
