@@ -15,10 +15,11 @@ from kbsite.ahead import Ahead
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Engine, Here, Lost
 from kbsite.lookout.noticed import UNKNOWN, Across, Noticed, Scan, Sighting, found_across
-from kbsite.lookout.one_run import Due, Keeping, Looked, digest, errand, load, unlooked
+from kbsite.lookout.one_run import Case, Keeping, Looked, errand, load, unlooked
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.work import Tick
+from kbsite.standing import digest
 from kbsite.store.inputs import Input, digest_of
 from kbsite.store.runs import AUDIT, StoredRun
 
@@ -102,7 +103,7 @@ class Lookout(Struct, frozen=True):
             scan, reading = self._keys(run)
             held = found[run.stored.run.id] = self.before.get(run.stored.run.id, UNKNOWN)
             if not scan or held.scan.made_of != scan or held.reading.made_of != reading:
-                anew.append(Due(run, held, scan, reading, self._sources(run)))
+                anew.append(Case(run, held, scan, reading, self._sources(run)))
         looked: dict[str, Noticed] = {}
 
         def told(number: int, given: Looked | Lost) -> None:
@@ -115,25 +116,25 @@ class Lookout(Struct, frozen=True):
                 tick(run_id, len(looked), len(anew))
 
         def meanwhile(cores: int) -> None:
-            longest = max(anew, key=lambda work: work.size)
+            longest = max(anew, key=lambda case: case.size)
             if self.meanwhile:
                 long = cores and longest.size >= LONG
                 self.meanwhile(longest.run.stored if long else None)
 
-        load([work for work in anew if work.is_scanned])
-        weights = [work.weight for work in anew]
+        load([case for case in anew if case.is_scanned])
+        weights = [case.weight for case in anew]
         self.engine.each(errand(anew, self._kept(anew)), anew, weights, told, meanwhile)
         return found | looked
 
-    def _kept(self, anew: Sequence[Due]) -> Keeping | None:
+    def _kept(self, anew: Sequence[Case]) -> Keeping | None:
         """Of which runs is kept what is read of them: of the first that there is room for."""
         if self.ahead is None:
             return None
         kept, room = set(), KEPT
-        for work in anew:
-            if work.is_scanned and 0 < work.size <= room:
-                room -= work.size
-                kept.add(work.run.stored.run.id)
+        for case in anew:
+            if case.is_scanned and 0 < case.size <= room:
+                room -= case.size
+                kept.add(case.run.stored.run.id)
         if len(anew) > 1:
             self.ahead.open()
         # Of a single run this process reads the transcript while a copy looks it over.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -20,11 +19,12 @@ from kbsite.model.alarm import Alarm
 from kbsite.model.event import Event
 from kbsite.model.finding import failure_of
 from kbsite.proofs import proofs
+from kbsite.standing import digest
 from kbsite.store.problems import StoredProblem
 from kbsite.store.runs import StoredRun
 
 
-class Due(Struct, frozen=True):
+class Case(Struct, frozen=True):
     """A run that has to be looked over, and what is known of it."""
 
     run: Evidence
@@ -92,26 +92,26 @@ class Looked(Struct, frozen=True):
     """Where its transcript is, where a copy of this process read it."""
 
 
-def load(scanned: Sequence[Due]) -> None:
+def load(scanned: Sequence[Case]) -> None:
     """Load what looks runs over, once for all copies of this process."""
     if scanned:
         alarms.load(sources=any(one.run.has_sources and one.known is None for one in scanned))
-    for harness in {work.run.stored.run.harness for work in scanned}:
+    for harness in {case.run.stored.run.harness for case in scanned}:
         module_of(harness)
 
 
-def _looked(keeping: Keeping | None, work: Due) -> Looked:
-    noticed = _noticed(work, keeping)
-    return Looked(noticed, keeping.packed(work.run.stored.run.id) if keeping else None)
+def _looked(keeping: Keeping | None, case: Case) -> Looked:
+    noticed = _noticed(case, keeping)
+    return Looked(noticed, keeping.packed(case.run.stored.run.id) if keeping else None)
 
 
-def _noticed(work: Due, keeping: Keeping | None = None) -> Noticed:
+def _noticed(case: Case, keeping: Keeping | None = None) -> Noticed:
     """What is found in a run now."""
-    scan, reading = work.held.scan, work.held.reading
-    if work.is_scanned:
-        scan = _scanned(work, keeping)
-    if not work.reading or reading.made_of != work.reading:
-        reading = _read(work.run.stored, work.reading)
+    scan, reading = case.held.scan, case.held.reading
+    if case.is_scanned:
+        scan = _scanned(case, keeping)
+    if not case.reading or reading.made_of != case.reading:
+        reading = _read(case.run.stored, case.reading)
     return Noticed(scan, reading)
 
 
@@ -120,7 +120,7 @@ class _Afar(Struct, frozen=True):
 
     problems: Mapping[str, StoredProblem]
 
-    def do(self, told: Due, folder: Path) -> Noticed:
+    def do(self, told: Case, folder: Path) -> Noticed:
         stored = told.run.stored.arrived(folder)
         problem = self.problems.get(stored.run.problem)
         return _noticed(
@@ -128,16 +128,16 @@ class _Afar(Struct, frozen=True):
         )
 
 
-def errand(anew: Sequence[Due], keeping: Keeping | None) -> Errand[Due, Looked]:
+def errand(anew: Sequence[Case], keeping: Keeping | None) -> Errand[Case, Looked]:
     """How runs are looked over, by whichever engine."""
 
     def afar() -> _Afar:
-        return _Afar({work.run.problem.id: work.run.problem for work in anew if work.run.problem})
+        return _Afar({case.run.problem.id: case.run.problem for case in anew if case.run.problem})
 
-    def parcel(work: Due) -> Parcel:
-        stored = work.run.stored
+    def parcel(case: Case) -> Parcel:
+        stored = case.run.stored
         told = structs.replace(
-            work, run=structs.replace(work.run, stored=stored.sent(), problem=None, shared={})
+            case, run=structs.replace(case.run, stored=stored.sent(), problem=None, shared={})
         )
         return Parcel(told, [file.at for file in stored.files])
 
@@ -151,13 +151,13 @@ def unlooked(lost: Lost) -> Noticed:
     return Noticed(Scan("", failures=(why,)), Reading("", failures=(why,)))
 
 
-def _scanned(work: Due, keeping: Keeping | None) -> Scan:
+def _scanned(case: Case, keeping: Keeping | None) -> Scan:
     told: list[str] = []
     # A view of its own: what detectors make of a run goes when they are done with it.
-    told_to = keeping.of(work.run) if keeping else None
-    run = structs.replace(work.run, shared={}, ends=[], told=told_to)
-    of_sources = alarms.of_sources(run, told) if work.known is None else work.known
-    sources = "" if told else work.sources
+    told_to = keeping.of(case.run) if keeping else None
+    run = structs.replace(case.run, shared={}, ends=[], told=told_to)
+    of_sources = alarms.of_sources(run, told) if case.known is None else case.known
+    sources = "" if told else case.sources
     found = alarms.scan(run, told, of_sources)
     theirs = {id(alarm) for alarm in of_sources}
     taken = alarms.fingerprints(run, told)
@@ -165,14 +165,9 @@ def _scanned(work: Due, keeping: Keeping | None) -> Scan:
     if run.told and keeping:
         keeping.ahead.read(run.stored, run.told)
     return Scan(
-        work.scan, found, taken, tuple(told), "" if told else digest(taken), sources,
+        case.scan, found, taken, tuple(told), "" if told else digest(taken), sources,
         tuple(place for place, alarm in enumerate(found) if id(alarm) in theirs),
     )  # fmt: skip
-
-
-def digest(value: object) -> str:
-    """Digest of a value by what it says of itself."""
-    return sha256(repr(value).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _read(stored: StoredRun, made_of: str) -> Reading:

@@ -320,7 +320,7 @@ class _Verifying:
 
 
 def _elsewhere(name: str) -> bool:
-    """Whether a file is the search's, which nothing is compared with, or what hosts are told by."""
+    """Whether nothing is compared with a file: the search's, a clone's, what hosts are told by."""
     if name.startswith(_OF_VERSIONS):
         return not name.endswith(".html")
     return bool(_OF_SEARCH.fullmatch(name)) or name in (MARKER, *FOR_HOSTS)
