@@ -17,12 +17,12 @@ from kbsite.model.finding import Finding, Severity
 from kbsite.pages.page import INDEX, compared_path
 from kbsite.search import FOLDER as SEARCH
 from kbsite.store.spares import MARKER
-from kbsite.store.swapping import VERSIONS
+from kbsite.store.swapping import FOR_HOSTS, VERSIONS
 
 _ASKED_FOR = re.compile(
-    r"404\.html|robots\.txt|sitemap(-\d+)?\.xml|_headers|\.nojekyll|CNAME|\.htaccess"
+    r"404\.html|robots\.txt|sitemap(-\d+)?\.xml"
     r"|static/.*|data/audits\.js|data/boards/[^/]+/card\.(svg|png)|runs/[^/]+/card\.(svg|png)|"
-    + re.escape(MARKER)
+    + "|".join(map(re.escape, (MARKER, *FOR_HOSTS)))
     + rf"|(?:{'|'.join(map(re.escape, VERSIONS))})(?:/.*)?",
     re.DOTALL,
 )

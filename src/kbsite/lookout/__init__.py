@@ -15,7 +15,7 @@ from kbsite.ahead import Ahead
 from kbsite.alarms.evidence import Evidence
 from kbsite.engines import Engine, Here, Lost
 from kbsite.lookout.noticed import UNKNOWN, Across, Noticed, Scan, Sighting, found_across
-from kbsite.lookout.one_run import Case, Keeping, Looked, errand, load, unlooked
+from kbsite.lookout.one_run import Case, Keeping, LookedOver, errand, load, unlooked
 from kbsite.model.alarm import Alarm
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.work import Tick
@@ -106,9 +106,9 @@ class Lookout(Struct, frozen=True):
                 anew.append(Case(run, held, scan, reading, self._sources(run)))
         looked: dict[str, Noticed] = {}
 
-        def told(number: int, given: Looked | Lost) -> None:
+        def told(number: int, given: LookedOver | Lost) -> None:
             run_id = anew[number].run.stored.run.id
-            one = Looked(unlooked(given)) if isinstance(given, Lost) else given
+            one = LookedOver(unlooked(given)) if isinstance(given, Lost) else given
             looked[run_id] = one.noticed
             if self.ahead:
                 self.ahead.add(run_id, one.packed)

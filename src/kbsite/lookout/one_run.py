@@ -84,7 +84,7 @@ class Keeping(Struct, frozen=True):
         return self.ahead.pack(run_id) if of_copy else None
 
 
-class Looked(Struct, frozen=True):
+class LookedOver(Struct, frozen=True):
     """What whoever looked a run over tells."""
 
     noticed: Noticed
@@ -100,9 +100,9 @@ def load(scanned: Sequence[Case]) -> None:
         module_of(harness)
 
 
-def _looked(keeping: Keeping | None, case: Case) -> Looked:
+def _looked(keeping: Keeping | None, case: Case) -> LookedOver:
     noticed = _noticed(case, keeping)
-    return Looked(noticed, keeping.packed(case.run.stored.run.id) if keeping else None)
+    return LookedOver(noticed, keeping.packed(case.run.stored.run.id) if keeping else None)
 
 
 def _noticed(case: Case, keeping: Keeping | None = None) -> Noticed:
@@ -128,7 +128,7 @@ class _Afar(Struct, frozen=True):
         )
 
 
-def errand(anew: Sequence[Case], keeping: Keeping | None) -> Errand[Case, Looked]:
+def errand(anew: Sequence[Case], keeping: Keeping | None) -> Errand[Case, LookedOver]:
     """How runs are looked over, by whichever engine."""
 
     def afar() -> _Afar:
@@ -142,7 +142,7 @@ def errand(anew: Sequence[Case], keeping: Keeping | None) -> Errand[Case, Looked
         return Parcel(told, [file.at for file in stored.files])
 
     here = partial(_looked, keeping)
-    return Errand(here, afar, lambda _: True, parcel, lambda _, given: Looked(given))
+    return Errand(here, afar, lambda _: True, parcel, lambda _, given: LookedOver(given))
 
 
 def unlooked(lost: Lost) -> Noticed:

@@ -50,6 +50,9 @@ def clear(new: Path, place: Path) -> None:
         remove(new)
 
 
+FOR_HOSTS = ("_headers", ".nojekyll", "CNAME", ".htaccess")
+"""Files that whoever publishes a site adds to it, to tell a host how."""
+
 VERSIONS = (".git", ".hg", ".svn")
 """What stands at the top of a folder whose versions somebody keeps, as of a branch of pages."""
 

@@ -30,7 +30,7 @@ from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
-from kbsite.store.swapping import VERSIONS
+from kbsite.store.swapping import FOR_HOSTS, VERSIONS
 from kbsite.verifying.anew import known_of, others, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
@@ -40,9 +40,6 @@ from kbsite.verifying.search_scripts import search_scripts
 
 _DRAWN = (".png",)
 """Files whose bytes depend on the fonts of a machine; what they are drawn from is compared."""
-
-FOR_HOSTS = ("_headers", ".nojekyll", "CNAME", ".htaccess")
-"""Files that whoever publishes a site adds to it, to tell a host how."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 """What each of them begins with."""
