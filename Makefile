@@ -41,15 +41,15 @@ site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
 # Browsers wait for pictures and timers, and leave room for what looks at sources and for the CLIs,
 # which come over the network. Gradings are last and alone: what else runs disturbs them.
 test:  ## Everything that CI runs; installs what it needs.
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target system collected
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target system $(VENV)/dev.stamp
 	@failed=0; \
 	  $(MAKE) --no-print-directory --jobs=3 --keep-going clis sources tests-in-browsers || failed=$$?; \
 	  $(MAKE) --no-print-directory --keep-going tests-of-the-rest tests-that-grade || failed=$$?; \
 	  exit $$failed
 
-# One after another, beside browsers.
+# One after another, beside browsers; the tests of the rest wait for what is collected.
 sources:
-	@$(MAKE) --no-print-directory --jobs=1 --keep-going types lint layers budgets
+	@$(MAKE) --no-print-directory --jobs=1 --keep-going collected types lint layers budgets
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -88,8 +88,16 @@ tests-of-the-rest:
 tests-that-grade:
 	$(BIN)/pytest $(GRADE) --numprocesses auto --dist worksteal
 
-# What the system lacks, one after another: there is one lock for all that install.
+# What the system lacks, at once: each call goes through all that is installed. What cannot be had
+# so is asked for again, one after another: there is one lock for all that install.
+LACKING = $(if $(HEADLESS),,chromium-headless-shell fonts-dejavu-core) $(if $(BWRAP),,bubblewrap) \
+  $(if $(CXX_FOUND),,g++) $(if $(NPM),,npm) $(if $(JAVA),,default-jre-headless)
+
 system:
+	@[ -z "$(strip $(LACKING))" ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends $(LACKING); \
+	} || true
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory bubblewrap
 	@$(MAKE) --no-print-directory compiler
