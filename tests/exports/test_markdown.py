@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec.structs import force_setattr
 
-from kbsite.exports.markdown import Bound, Left, code, excerpt, fenced, page
+from kbsite.exports.markdown import page
+from kbsite.exports.markdown.excerpts import Bound, Left, excerpt
+from kbsite.exports.markdown.fences import code, fenced
 from kbsite.model.audit import Audit, Earlier, Provenance, Quote, Verdict
 from kbsite.model.board import Attempt
 from kbsite.model.event import (
