@@ -12,9 +12,12 @@ import jinja2
 import pytest
 from jinja2 import nodes
 from jinja2.bccache import Bucket
+from markupsafe import Markup, escape
 
 from kbsite.assets import folder, static
-from kbsite.rendering import compiled
+from kbsite.reading import read
+from kbsite.rendering import compiled, environment
+from tests.conftest import MakeSettings
 
 TEMPLATES = folder("templates")
 STATIC = folder("static")
@@ -54,6 +57,38 @@ def test_every_template_compiles_and_finds_what_it_names(name: str) -> None:
         assert isinstance(node, nodes.Extends | nodes.Include | nodes.FromImport)
         if isinstance(node.template, nodes.Const):
             assert node.template.value in [*NAMES, "kbsite.css", "map.css"]
+
+
+WRITTEN = """{% macro twice(x) %}{{ x }}<i>{{ x }}</i>{% endmacro %}
+{% set held %}<b>{{ it }}</b>{% endset %}
+{{ it }}|{{ held }}|{{ twice(it) }}|{{ it ~ "<" ~ held }}
+{{ it | string | upper }}|{{ [it, "&"] | join("<") }}
+"""
+
+
+class Shown(str):
+    """Text that is escaped as any other."""
+
+
+class Drawn:
+    """What says itself how it is written."""
+
+    def __html__(self) -> str:
+        return "<svg>"
+
+
+@pytest.mark.parametrize(
+    "value", ["plain", "<a href='x'>&amp;\"", Shown("<b>"), Markup("<b>&"), Drawn(), 7, None, 1.5],
+    ids=type,
+)  # fmt: skip
+def test_what_is_escaped_without_a_mark_is_escaped_as_with_it(
+    value: object, tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    own, plain = environment(read(make_settings(tmp_path))), jinja2.Environment(autoescape=True)
+    usual = plain.from_string(WRITTEN).render(it=value)
+
+    assert own.from_string(WRITTEN).render(it=value).split() == usual.split()
+    assert own.from_string("{{ it }}").render(it=value) == escape(value)
 
 
 @pytest.mark.parametrize("name", NAMES)

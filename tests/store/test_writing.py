@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.sealed import write_whole
-from kbsite.store.writing import write_bytes, write_new, write_pieces
+from kbsite.store.writing import make_folder, write_bytes, write_new, write_pieces
 
 Write = Callable[[Path, bytes], object]
 
@@ -121,3 +121,28 @@ def test_what_may_be_lost_takes_the_place_of_no_file(
 
     assert stood == [False, not fleeting]
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("told", b"two")]
+
+
+def test_folders_are_made_as_far_as_they_are_missing(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b" / "c"
+    (tmp_path / "linked").symlink_to(tmp_path)
+
+    for path in (deep, deep, tmp_path / "linked" / "a" / "d", tmp_path / "linked"):
+        make_folder(str(path))
+
+    assert deep.is_dir()
+    assert (tmp_path / "a" / "d").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("place", "error"), [("file", FileExistsError), ("file/below", NotADirectoryError)]
+)
+def test_a_file_where_a_folder_has_to_be_is_named(
+    place: str, error: type[OSError], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"theirs")
+
+    with pytest.raises(error, match="file"):
+        make_folder(str(tmp_path / place))
+
+    assert (tmp_path / "file").read_bytes() == b"theirs"

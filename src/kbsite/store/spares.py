@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from kbsite.beside import beside
 from kbsite.store.swapping import remove
-from kbsite.store.writing import write_bytes
+from kbsite.store.writing import make_folder, write_bytes
 
 MARKER = ".kbsite"
 """File that says that a folder was made by a build, so that the next one may replace it."""
@@ -296,7 +296,7 @@ def _second_name(source: str, target: str) -> None:
         os.link(source, target)
     except FileNotFoundError:
         # Only the first file of a folder finds none.
-        os.makedirs(target.rpartition("/")[0], exist_ok=True)  # noqa: PTH103 - of many thousands
+        make_folder(target.rpartition("/")[0])
         os.link(source, target)
 
 

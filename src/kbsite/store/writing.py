@@ -12,7 +12,15 @@ import msgspec
 from kbsite.late import HALF
 from kbsite.store.whole import write_bytes
 
-__all__ = ["json_text", "write_bytes", "write_new", "write_once", "write_pieces", "write_text"]
+__all__ = [
+    "json_text",
+    "make_folder",
+    "write_bytes",
+    "write_new",
+    "write_once",
+    "write_pieces",
+    "write_text",
+]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -64,10 +72,28 @@ def _opened(path: str) -> int:
     try:
         return os.open(path, _NEW, 0o666)
     except FileNotFoundError:
-        os.makedirs(path.rpartition("/")[0], exist_ok=True)  # noqa: PTH103 - as above
+        make_folder(path.rpartition("/")[0])
     except FileExistsError:
         os.unlink(path)  # noqa: PTH108
     return os.open(path, _NEW, 0o666)
+
+
+def make_folder(path: str) -> None:
+    """Make a folder that is not there, and those above it that are not.
+
+    The standard library looks for each of them before it makes it, which takes as long as to do so.
+    """
+    try:
+        os.mkdir(path)  # noqa: PTH102 - as above
+    except FileNotFoundError:
+        above = path.rpartition("/")[0]
+        if not above:
+            raise
+        make_folder(above)
+        make_folder(path)
+    except FileExistsError:
+        if not os.path.isdir(path):  # noqa: PTH112
+            raise
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -29,6 +29,9 @@ def visible(text: str) -> str:
     is ␍), bytes that were no UTF-8 become `\xff`, lone surrogates `\ud800`, and characters that
     turn the direction of the text around or are never seen `\u202e`.
     """
+    # Nothing that is hidden is printable, which is told at once of the many texts of a few words.
+    if text.isprintable():
+        return text
     signs = {one: _sign(one) for one in set(_odd(text)) if _HIDDEN.match(one)}
     if sign := signs.pop("\r", ""):
         text = "\r\n".join([piece.replace("\r", sign) for piece in text.split("\r\n")])
