@@ -91,18 +91,21 @@ def _list(values: list[object]) -> Iterator[str]:
 
 def _json(value: object) -> str:
     try:
-        text = msgspec.json.encode(value).decode()
-        if any(text[found.start() - 1] in ":[," for found in _NOTHING.finditer(text)):
+        data = msgspec.json.encode(value)
+        # Most steps hold no such word at all, which is told at once.
+        if b"null" in data and any(
+            data[at.start() - 1] in b":[," for at in _NOTHING.finditer(data)
+        ):
             # It may stand for a number without end, which this refuses.
             json.dumps(value, allow_nan=False)
     except (ValueError, OverflowError):
         # Rare: such numbers, halves of characters, integers of many digits.
         held = plain(value, 1 - DEEPEST)
         return json.dumps(held, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text
+    return data.decode()
 
 
-_NOTHING = re.compile(r"null[,\]}]")
+_NOTHING = re.compile(rb"null[,\]}]")
 """A null, or the end of a text: many commands name /dev/null. What stands before one is asked for
 afterwards: a pattern that begins with a word is looked for six times as fast."""
 
