@@ -80,6 +80,26 @@ def test_a_reader_who_scrolls_needs_no_find(held: Held) -> None:
     assert held.scripts() == {"run.js"}
 
 
+def test_who_flings_the_page_before_is_at_steps_and_not_below_them(held: Held) -> None:
+    page = held.page
+    page.evaluate("scrollTo(0, 20000)")
+    part = page.evaluate("document.elementFromPoint(500, 350).closest('section.part')?.id")
+
+    assert part is not None
+    held.route().continue_()
+    expect(page.locator(f"#{part} > ol > li").first).to_be_attached()
+    assert page.evaluate("scrollY") == 20000
+
+
+def test_without_the_script_the_parts_are_links_that_stand_close_together(held: Held) -> None:
+    height = "() => document.querySelector('section.part').offsetHeight"
+    assert held.page.evaluate(height) > 1000
+    held.page.keyboard.press("Shift")
+    held.route().abort()
+
+    held.page.wait_for_function(f"({height})() < 100")
+
+
 def test_what_was_done_before_is_done_then(held: Held) -> None:
     page = held.page
     chip = page.locator('.chip[data-mark="is-error"]')
