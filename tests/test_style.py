@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kbsite import assets
 from kbsite.model.status import Tone
+from kbsite.pages.dense import dense
 from kbsite.pages.missing import STYLE
 from kbsite.terminal import terminal
 
-CSS = (Path(__file__).parents[1] / "static" / "kbsite.css").read_text("utf-8")
+STATIC = Path(__file__).parents[1] / "static"
+CSS = (STATIC / "kbsite.css").read_text("utf-8")
 PLAIN = re.sub(r"/\*.*?\*/", "", CSS, flags=re.DOTALL)
 TERMINAL = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"]
 TEXTS = ["text", "bright", "dim", "accent", "good", "warn", "bad", "info", *TERMINAL]
@@ -184,3 +187,11 @@ def test_a_page_that_is_not_there_has_the_colours_of_both_themes() -> None:
         colours = theme(name)
         found = re.findall(r"#[0-9a-f]{6}", part)
         assert found == [colours[role] for role in ("ground", "text", "bright", "accent")]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in STATIC.glob("*.css")))
+def test_a_site_has_all_rules_of_a_sheet_and_no_comment(name: str) -> None:
+    told = assets.static(name).decode("utf-8")
+
+    assert "/*" not in told
+    assert dense(told) == dense((STATIC / name).read_text("utf-8"))

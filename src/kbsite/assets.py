@@ -32,6 +32,9 @@ EACH = "each"
 _COMMENT = re.compile(rb"^ *//.*\n", re.MULTILINE)
 """A line of these scripts that is for whoever reads their source: no text in them has two lines."""
 
+_REMARK = re.compile(rb"/\*.*?\*/\s*", re.DOTALL)
+"""What is in style sheets for whoever reads their source: a sixth of their weight."""
+
 
 def folder(name: str) -> Path:
     """The asset folder `name`: the package's own, else the checkout's; FileNotFoundError if none.
@@ -59,6 +62,8 @@ def static_files() -> Iterator[tuple[str, tuple[Path, ...]]]:
 def static(name: str) -> bytes:
     """What a site has as a file of its static/."""
     held = b"".join(path.read_bytes() for path in _made_of(name))
+    if name.endswith(".css"):
+        return _REMARK.sub(b"", held)
     return _COMMENT.sub(b"", held) if name in JOINED else held
 
 

@@ -223,8 +223,9 @@ class PageMaking(Struct, dict=True):
             self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", told.encode())
 
     def _is_same(self, parts: Iterable[Path], name: str) -> bool:
-        """Whether files of the program are what they were, and what is made of them is kept."""
-        return all(map(self._is_as_it_was, parts)) and self.prepared.output.keep([name])
+        """Whether the program and these files of it are as they were, and what it made is kept."""
+        as_made = self.earlier.code == self.now.code
+        return as_made and all(map(self._is_as_it_was, parts)) and self.prepared.output.keep([name])
 
     def _is_as_it_was(self, path: Path) -> bool:
         held = str(path.absolute())
