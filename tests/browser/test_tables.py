@@ -22,6 +22,13 @@ FIGURES = """| Shape (M, N, K) | Baseline (ms) | Optimized (ms) | Speedup | TFLO
 """
 PROSE = f"| one | two |\n|---|---|\n| {'some words ' * 9}| {'other words ' * 9}|\n"
 ENDLESS = f"| one | two |\n|---|---|\n| {'x' * 2000} | 2 |\n"
+TEN = f"""| Shape | Baseline (ms) | Optimized (ms) | {" | ".join("abcdefg")} |
+|{"--:|" * 10}
+| 4096 x 4096 x 4096 | 0.1843 | 0.1021 | 1.80x | 1345.2 | 68.1% | 168 | 37.5% | 81.22% | memory |
+"""
+RULED = "above\n\n---\n\nbelow"
+A4 = 718
+"""What of it Chromium prints on, in pixels."""
 IN_TWO = r"""(table) => [...table.querySelectorAll("th, td")].flatMap((held) => {
   const text = held.firstChild;
   return [...text.data.matchAll(/\S+/g)].filter((match) => {
@@ -40,7 +47,7 @@ def _site(
 ) -> Path:
     home = tmp_path_factory.mktemp("tables")
     settings = make_settings(home, problems=[])
-    said = [{"type": "text", "text": text} for text in (FIGURES, PROSE, ENDLESS)]
+    said = [{"type": "text", "text": text} for text in (FIGURES, PROSE, ENDLESS, TEN, RULED)]
     row = {"type": "assistant", "message": {"content": said}}
     make_run(home / "runs" / "demo", run_id="r", audit={"summary": FIGURES},
              transcript={"stdout.jsonl": json.dumps(row).encode()})  # fmt: skip
@@ -64,7 +71,7 @@ def test_words_are_broken_where_lines_are_and_only_what_fills_a_phone_within(
     open_site: Open,
 ) -> None:
     page = open_site("runs/r/index.html", viewport={"width": 390, "height": 800})
-    _, prose, endless = page.locator(".steps table").all()
+    _, prose, endless, _ = page.locator(".steps table").all()
 
     assert prose.evaluate("(held) => held.scrollWidth <= held.clientWidth")
     assert prose.evaluate(IN_TWO) == []
@@ -77,6 +84,19 @@ def test_tables_are_whole_on_paper(open_site: Open) -> None:
     page.emulate_media(media="print")
     for table in page.locator(".steps table").all():
         assert table.evaluate("(held) => held.scrollWidth <= held.clientWidth")
+
+
+def test_no_figure_of_ten_columns_is_broken_in_two_on_paper(open_site: Open) -> None:
+    page = open_site("runs/r/index.html", viewport={"width": A4, "height": 1000})
+    page.emulate_media(media="print")
+
+    assert page.locator(".steps table").last.locator("tbody").evaluate(IN_TWO) == []
+
+
+def test_a_rule_between_paragraphs_is_as_wide_as_they_are(open_site: Open) -> None:
+    page = open_site("runs/r/index.html", viewport={"width": 1200, "height": 800})
+
+    assert page.locator(".steps hr").evaluate("(held) => held.offsetWidth") > 600
 
 
 def test_wide_tables_break_no_rule(open_site: Open) -> None:
