@@ -10,7 +10,7 @@ kbsite.map = ({ address, keys }) => {
   const axis = document.getElementById("axis");
   const GRAIN = 1000; // what the ends of a stretch are told in, of the whole axis
   const THIN = 0.4; // columns that a mark has at least
-  const NEAR = 0.5; // columns beside a mark that still mean it
+  const REACH = 12; // pixels beside a mark that still mean it: marks are thin, and fingers are not
   let hits = []; // each with the number of its step
   let lanes = null;
   let drawnBy = "steps";
@@ -71,35 +71,43 @@ kbsite.map = ({ address, keys }) => {
     cursor.mark = mark;
   }
 
+  // How far a place is from a stretch.
+  const beside = (from, length, place) => Math.max(from - place, place - from - length, 0);
+
   // The mark of some that is nearest to a place; of several there the one that is seen.
   function nearest(marks, place) {
-    const off = ({ x, width }) => Math.max(x - place, place - x - width, 0);
+    const off = ({ x, width }) => beside(x, width, place);
     return marks.reduce((best, mark) => {
       const nearer = off(best) - off(mark) || mark.over - best.over;
       return nearer >= 0 ? mark : best;
     });
   }
 
+  // The nearest mark of the nearest lane that has one within reach.
   function pointed(event) {
     const { left, top, width, height } = map.getBoundingClientRect();
     const { width: columns, height: rows } = map.viewBox.baseVal;
-    const x = ((event.clientX - left) * columns) / width;
-    const y = ((event.clientY - top) * rows) / height;
-    const row = laid().find(({ marks: [{ top: from, height: tall }] }) => y >= from && y < from + tall);
-    const mark = row && nearest(row.marks, x);
-    return mark && x > mark.x - NEAR && x < mark.x + mark.width + NEAR ? mark : null;
+    const [wide, tall] = [width / columns, height / rows];
+    const [x, y] = [(event.clientX - left) / wide, (event.clientY - top) / tall];
+    let [found, least] = [null, REACH];
+    for (const { marks } of laid()) {
+      const mark = nearest(marks, x);
+      const off = Math.hypot(beside(mark.x, mark.width, x) * wide, beside(mark.top, mark.height, y) * tall);
+      if (off < least) [found, least] = [mark, off];
+    }
+    return found;
   }
 
   function walk(event) {
-    const [beside, below] = {
+    const [aside, below] = {
       ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
     }[event.key] ?? [];
-    if (beside === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (aside === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const row = lanes.findIndex(({ lane }) => lane === cursor.mark.lane);
     const { marks } = lanes[row];
     const there = lanes[row + below]?.marks;
-    const next = below ? there && nearest(there, cursor.mark.x) : marks[marks.indexOf(cursor.mark) + beside];
+    const next = below ? there && nearest(there, cursor.mark.x) : marks[marks.indexOf(cursor.mark) + aside];
     if (document.activeElement === cursor) lead(next);
     cursor.focus();
   }

@@ -385,6 +385,26 @@ def test_a_finger_on_the_map_leads_to_its_step(open_run: Open) -> None:
     expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
 
 
+@pytest.mark.parametrize(("beside", "led"), [(6, True), (30, False)])
+def test_a_finger_beside_a_thin_mark_of_the_map_means_it(
+    open_run: Open, beside: int, *, led: bool
+) -> None:
+    """By time a step may be a hundredth of the picture, and all beside it is bare."""
+    page = open_run("?axis=time", has_touch=True, viewport={"width": 390, "height": 800})
+    expect(page.locator("#minimap a")).to_have_count(1)
+    page.locator("#minimap svg").first.scroll_into_view_if_needed()
+    lane = page.locator("#minimap g[data-time]").last.locator("path:not(.m-pause)").first
+    box = lane.bounding_box()
+    assert box
+    page.touchscreen.tap(box["x"] - beside, box["y"] + box["height"] / 2)
+
+    if led:
+        expect(page.locator(".steps > li.here")).to_contain_text("sub-agent a1")
+    else:
+        page.wait_for_timeout(100)
+        expect(page.locator(".steps > li.here")).to_have_count(0)
+
+
 def test_without_a_script_marks_are_links_and_what_is_folded_away_is_there(open_run: Open) -> None:
     page = open_run(java_script_enabled=False)
     page.get_by_text("vital signs").click()
