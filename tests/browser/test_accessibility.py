@@ -44,6 +44,19 @@ UNSEEN = """() => [
         ...document.querySelectorAll("main details:not([open], .filters) > :not(summary)"),
     ].filter((held) => !held.checkVisibility({ contentVisibilityAuto: true }))
     .map((held) => held.outerHTML.slice(0, 99))"""
+# What scrolls and fades at its edge into another ground than the one that it stands on.
+FADES_WRONG = """() => [...document.querySelectorAll(".chart-frame, .md table, .steps table")]
+    .filter((held) => {
+      const probe = document.createElement("i");
+      probe.style.background = "var(--under, var(--ground))";
+      held.append(probe);
+      const ground = (at) => getComputedStyle(at).backgroundColor;
+      const own = ground(probe);
+      probe.remove();
+      let at = held.parentElement;
+      while (ground(at) === "rgba(0, 0, 0, 0)") at = at.parentElement;
+      return own !== ground(at);
+    }).map((held) => held.closest("[id]").id)"""
 FOCUSED = """() => {
     const held = document.activeElement;
     const style = getComputedStyle(held);
@@ -70,6 +83,19 @@ def kind(path: Path, site: Path) -> tuple[str, int]:
     """What tells pages of different kinds apart: the folder that they lie in, and how deep."""
     parts = path.relative_to(site).parts
     return parts[0], len(parts)
+
+
+def test_what_scrolls_fades_into_the_ground_that_it_stands_on(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(viewport={"width": 390, "height": 800}).new_page()
+    wrong = {}
+    for name in ("demo/index.html", "runs/kinds/index.html"):
+        page.goto((full / name).as_uri())
+        assert page.locator(".md table, .chart-frame").count() > 0
+        wrong[name] = page.evaluate(FADES_WRONG)
+
+    assert not any(wrong.values()), wrong
 
 
 @pytest.mark.parametrize("screen", CORNERS)
