@@ -23,6 +23,7 @@
   const COLOURS = ["green", "yellow", "cyan", "magenta", "blue", "red", "white", "warn"];
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon"];
   const AT_ONCE = 500;
+  const TAP = 700; // milliseconds within which a tap is told of again
   const asking = document.getElementById("asking");
   const asks = Object.fromEntries([...asking.querySelectorAll("[name]")].map((held) => [held.name, held]));
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -268,7 +269,16 @@
   fill();
   recall();
   show();
-  chart.on("plotly_click", (event) => { location.href = event.points[0].customdata; });
+  // A finger cannot point without a tap: the first one tells what stands there, another opens it.
+  // Browsers tell of each tap as a click of a mouse, too.
+  let [tapped, since] = [null, -Infinity];
+  chart.on("plotly_click", ({ event, points: [{ customdata: page, curveNumber, pointNumber }] }) => {
+    const byFinger = event.type === "touchstart";
+    if (!byFinger && performance.now() - since < TAP) return;
+    if (!byFinger || tapped === page) location.href = page;
+    [tapped, since] = [page, performance.now()];
+    if (byFinger) Plotly.Fx.hover(chart, [{ curveNumber, pointNumber }]);
+  });
   asking.addEventListener("change", show);
   dark.addEventListener("change", show);
   window.addEventListener("popstate", () => { recall(); show(); });

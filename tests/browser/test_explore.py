@@ -102,6 +102,25 @@ def test_a_click_on_a_point_opens_its_run(open_page: Open) -> None:
     page.wait_for_url("**/runs/r4/index.html")
 
 
+def test_a_finger_is_told_of_a_point_first_and_opens_its_run_by_another_tap(
+    open_page: Open,
+) -> None:
+    page = open_page(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    point = page.locator(POINTS).first
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    assert box
+    at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.touchscreen.tap(*at)
+    expect(page.locator(".hoverlayer text").first).to_contain_text("score .100")
+    # As long as a tap may be told of again, as one of a mouse.
+    page.wait_for_timeout(100)
+    assert "explore/index.html" in page.url
+    page.touchscreen.tap(*at)
+
+    page.wait_for_url("**/runs/r0/index.html")
+
+
 def test_what_is_asked_stands_in_the_address_and_comes_back(open_page: Open) -> None:
     page = open_page()
     page.select_option("#ask-x", "tokens")
