@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, LONG_ROUND, ROUNDS, WINDOWS_ROUND, line_of
-from tests.browser.waiting import address_ends
+from tests.browser.waiting import address_ends, at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -195,3 +195,18 @@ def test_where_nothing_can_be_done_beside_the_page_it_finds_all_the_same(
     find(page, r"^result of round 14\d$")
 
     expect(page.locator("#found")).to_have_text("1 of 10", timeout=15000)
+
+
+def test_who_types_what_is_nowhere_stays_where_he_reads(open_run: Open) -> None:
+    """A browser scrolls to the field at each key: it sticks within what is kept free for bars."""
+    page = open_run(viewport={"width": 390, "height": 800})
+    find(page, "Round 9 begins")
+    expect(page.locator("#found")).to_have_text("1 of 1")
+    at_rest(page)
+    before = page.evaluate("scrollY")
+    for sign in "zqzq":
+        page.keyboard.type(sign)
+        expect(page.locator("#found")).to_have_text("nothing found")
+    at_rest(page)
+
+    assert page.evaluate("scrollY") == before > 0
