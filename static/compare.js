@@ -246,7 +246,7 @@
     const same = added + removed === 0;
     const caption = element("figcaption", {}, same
       ? `the solutions of ${from.letter} and ${to.letter} are the same, line by line`
-      : `from ${from.letter} to ${to.letter}: ${added} lines added, ${removed} removed`);
+      : `from ${from.letter} to ${to.letter}: ${added} line${added === 1 ? "" : "s"} added, ${removed} removed`);
     if (same) return [caption];
     const name = `changes of solution.py from ${from.letter} to ${to.letter}`;
     return [caption, element("pre", { role: "region", "aria-label": name, tabindex: 0 }, ...lines)];

@@ -35,7 +35,10 @@
       };
       const script = document.createElement("script");
       script.src = asking.dataset.runs;
-      script.addEventListener("error", () => reject(new Error(script.src)));
+      script.addEventListener("error", () => {
+        known = null; // to be asked for again
+        reject(new Error(script.src));
+      });
       document.head.append(script);
     });
     return known;
@@ -129,8 +132,12 @@
       table.append(...asWritten);
       return;
     }
-    const data = await load();
+    const data = await load().catch(() => null);
     if (JSON.stringify(asked()) !== JSON.stringify(state)) return;
+    if (!data) {
+      told.textContent = "the list could not be loaded: what stands here is neither filtered nor sorted";
+      return;
+    }
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     counts(words, state.filters, data);
     rows = sorted(data.runs.filter((run) => fits(run, words, state.filters)));

@@ -34,6 +34,7 @@
       const folder = new URL("./", new URL(section.dataset.index, document.baseURI));
       return told.kind === "words" ? byWord(told, folder) : pagefind(folder);
     });
+    engine.catch(() => { engine = null; }); // to be asked for again
     return engine;
   }
 

@@ -120,6 +120,10 @@ def test_solutions_are_compared_line_by_line_with_the_words_that_changed(open_pa
     ]
     assert figure.locator("ins b").all_inner_texts() == ["dim="]
 
+    page.locator("#from").select_option("1")
+    page.locator("#to").select_option("0")
+    expect(figure.locator("figcaption")).to_have_text("from B to A: 1 line added, 2 removed")
+
 
 def test_any_two_solutions_can_be_compared_by_keyboard(open_page: Open) -> None:
     page = open_page(side_by_side("steady", "hasty", "lost"))

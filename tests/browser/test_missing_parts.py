@@ -110,3 +110,23 @@ def test_a_hit_in_a_text_that_cannot_be_had_leaves_the_reader_where_he_is(
     expect(page.locator("#said")).to_have_text("the whole text could not be loaded")
 
     assert errors == []
+
+
+def test_a_list_of_runs_that_cannot_be_had_says_so_and_is_asked_for_again(
+    served: str, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of().new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.route("**/data/runs.js", lambda route: route.abort())
+    page.goto(f"{served}runs/index.html")
+    every = page.locator("#runs tbody tr:not(.board)").count()
+    page.locator("#query").fill("gemini")
+    told = page.locator("#told")
+    expect(told).to_have_text(re.compile("could not be loaded"))
+    expect(page.locator("#runs tbody tr:not(.board)")).to_have_count(every)
+    page.unroute("**/data/runs.js")
+    page.locator("#query").fill("codex")
+
+    expect(told).to_have_text(re.compile(rf"^\d of {every} runs$"))
+    assert errors == []
