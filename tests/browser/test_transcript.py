@@ -405,6 +405,20 @@ def test_a_finger_beside_a_thin_mark_of_the_map_means_it(
         expect(page.locator(".steps > li.here")).to_have_count(0)
 
 
+def test_a_finger_on_the_last_row_of_the_map_means_it_and_no_axis_below(open_run: Open) -> None:
+    """Browsers take a finger to mean what it comes close to, of what they know can be tapped."""
+    page = open_run(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
+    page.evaluate("document.getElementById('minimap').scrollIntoView()")
+    picture = page.locator("#minimap svg").first.bounding_box()
+    label = page.locator("#axis label", has_text="time").bounding_box()
+    assert picture
+    assert label
+    page.touchscreen.tap(label["x"] + label["width"] / 2, picture["y"] + picture["height"] - 4)
+
+    expect(page.locator("#minimap a")).to_have_count(1)
+    expect(page.locator("#axis input:checked")).to_have_value("steps")
+
+
 def test_without_a_script_marks_are_links_and_what_is_folded_away_is_there(open_run: Open) -> None:
     page = open_run(java_script_enabled=False)
     page.get_by_text("vital signs").click()
