@@ -54,8 +54,9 @@ _ALIAS: Final = late(
     rb"mc alias set [^\s\\]{1,80} [^\s\\]{1,200} [^\s\\]{1,80} " + _QUOTE + _SECRET
 )
 _WORD_BEHIND: Final = late(
-    rb"(?:requirepass|pass:|_access_key|_session_token|PASS=)[ ]{0,3}" + _QUOTE + _SECRET
-)
+    rb"(?:requirepass|BW_SESSION=|pass:|_access_key|_session_token|PASS=)[ ]{0,3}" + _QUOTE
+    + _SECRET
+)  # fmt: skip
 _ANY_PHRASE: Final = late(
     rb"[ ](?:-p[ ]?|--passphrase[ =])(?:(?:"
     + MARK
@@ -86,6 +87,17 @@ _LONELY: Final = late(
     + rb"([A-Za-z0-9_-]{20,200}=?)" + MARK + _SPACE + rb"[,)]"
 )  # fmt: skip
 """A key that a function is given to log in, or to make something of."""
+_BUNDLED: Final = late(
+    rb"[ ](?:-u|-[a-zA-Z]{1,8}u[ ]?)" + _QUOTE + rb"[A-Za-z0-9_.@+-]{1,80}:" + _SECRET
+)
+_CRUMB: Final = late(rb"[ ](?:-b|--cookie)[ =]?[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9+/_.~%-]{8,500})")
+_VALUE: Final = late(rb"[ ]--(?:value|body|secret-string)[ =]" + _QUOTE + _SECRET)
+_STORE: Final = late(rb"[ ]-(?:store|key)pass[ ]" + _QUOTE + _SECRET)
+_ADDED: Final = late(rb"[^\s\\]{1,80} " + _QUOTE + _SECRET)
+_BY: Final = late(
+    rb"[ ]\\{0,7}[\"'`]?\w{1,40}\\{0,7}[\"'`]?[ ](?:BY|AS|by|as)[ ](?:" + MARK
+    + rb")([^\s\\\"'`$<>%{][^\s\\\"'`]{3,200})" + MARK
+)  # fmt: skip
 _PHRASE: Final = rb"([^\s\\\"'`$<>-][^\s\\\"'`]{7,63})"
 _WIRELESS: Final = late(
     rb"(?:[ ]password[ ]|\.(?:psk|password|wep-key[0-3])[ ]|--passphrase[ =])[ ]?" + _QUOTE
@@ -128,9 +140,15 @@ _PROGRAMS: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], 
     ((b"cmdkey ", b"xfreerdp "), (_SLASHED,)),
     ((b"poetry config http-basic.",), (_INDEX,)),
     ((b"oracle:thin:",), (_ORACLE,)),
-    ((b"requirepass ", b"SSHPASS=", b"-pass pass:", b"-passin pass:", b"-passout pass:",
-      b"set aws_secret_access_key ", b"set aws_session_token "), (_WORD_BEHIND,)),
+    ((b"requirepass ", b"SSHPASS=", b"BW_SESSION=", b"-pass pass:", b"-passin pass:",
+      b"-passout pass:", b"set aws_secret_access_key ", b"set aws_session_token "),
+     (_WORD_BEHIND,)),
     ((b"hostednetwork ",), (_KEY_FIELD,)),
+    ((b"curl ",), (_BUNDLED, _CRUMB)),
+    ((b"keyvault secret set ", b"ssm put-parameter ", b"secretsmanager "), (_VALUE,)),
+    ((b"keytool ", b"jarsigner ", b"apksigner "), (_STORE,)),
+    ((b"rabbitmqctl add_user ", b"rabbitmqctl change_password "), (_ADDED,)),
+    ((b"security add-",), (_LETTER[b"w|y"],)),
     ((b"conda.anaconda.org/t/",), (_CHANNEL,)),
 )  # fmt: skip
 """What is looked for on the rest of the line behind the words that name a program."""
@@ -138,6 +156,7 @@ _SURE: Final[tuple[tuple[tuple[bytes, ...], tuple[re.Pattern[bytes], ...]], ...]
     ((b"sqlplus ", b"sqlldr ", b"expdp ", b"impdp ", b"rman target "), (_ORACLE_CLIENT,)),
     ((b"sshpass -p", b"gpg -", b"gpg2 -"), (_ANY_PHRASE,)),
     ((b"ssh-keygen ",), (_LETTER[b"N"],)),
+    ((b"IDENTIFIED WITH", b"identified with"), (_BY,)),
     ((b"IDENTIFIED BY", b"identified by", b" PASSWORD", b"ConvertTo-SecureString"), (_QUOTED,)),
     ((b"Key Content  ",), (_SHOWN,)),
     ((b"<keyMaterial>",), (_TAGGED,)),
@@ -160,6 +179,9 @@ _FED: Final = (
     b"kinit ",
     b"openconnect ",
     b"passwd ",
+    b"gh secret set ",
+    b"gh auth login ",
+    b"wrangler secret put ",
 )
 """Programs that read a password from what is piped into them."""
 _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
@@ -176,12 +198,15 @@ _LOOKS: Final = {
     **dict.fromkeys(_CALLS, (_PAIR,)),
     b".login(": (_PAIR, _LONELY), b"Fernet(": (_LONELY,),
     **dict.fromkeys(_FED, (_INPUT,)),
+    b"gh secret set ": (_VALUE, _INPUT),
     **dict.fromkeys(_KEPT, (_PGPASS,)),
 }  # fmt: skip
 
 _ANY_WORD: Final = frozenset((*_CALLS, *(word for words, _ in _SURE for word in words)))
 
-_AT_ONCE: Final = (_PAIR, _LONELY, _QUOTED, _SHOWN, _TAGGED, _CHANNEL, _INDEX)
+_AT_ONCE: Final = (
+    _PAIR, _LONELY, _QUOTED, _SHOWN, _TAGGED, _CHANNEL, _INDEX, _ADDED, _BY,
+)  # fmt: skip
 """What stands right behind the words."""
 
 GATES: Final = tuple(_LOOKS)

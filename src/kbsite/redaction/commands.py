@@ -29,7 +29,7 @@ _WORD: Final = rb"[^\s\\\"'`]"
 
 _FLAGGED: Final = (
     rb"--[A-Za-z_-]{0,24}(?:[Kk]ey|[Tt]oken|[Ss]ecret|[Pp]assword|passwd|passphrase|credential"
-    rb"|pat)[ \t]{1,3}(?:"
+    rb"|pat)(?:[ \t]{1,3}|\x00|\\{1,4}u0000)(?:"
     + MARK + b")?"
 )  # fmt: skip
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#%^&*@-]"

@@ -33,7 +33,9 @@ COLOUR_GATE: Final = (
     rb"[_-]" + _COLOUR + rb"[0-9;]*[mK]|\[0?m(?:" + _COLOUR + rb"K)?[_-][A-Za-z0-9]{8}"
 )
 """Where a program, `grep` say, coloured how a token begins."""
-URL_GATE: Final = rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[0278CDcd]|5[Ff])[A-Za-z0-9%_-]"
+URL_GATE: Final = (
+    rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[02578CDcd]|5[Ff])[A-Za-z0-9%_-]"
+)
 
 _JSON_MATCH: Final = 6
 _URL_MATCH: Final = 4

@@ -13,6 +13,7 @@ from kbsite.redaction.rules import Rule
 from kbsite.redaction.values import (
     entropy,
     is_hash,
+    is_key,
     is_key_in_hex,
     is_made_up,
     is_password,
@@ -26,7 +27,8 @@ _ESCAPES: Final = rb"\\{0,7}"
 _VALUE: Final = rb"[A-Za-z0-9+/=_.~!#$%^&*@?|:-]"
 
 _KINDS: Final = (
-    rb"key|token|secret|passw(?:or)?d|passwd|pwd|passphrase|credentials?|_pass|_pat|_auth"
+    rb"key(?:_base)?|token|secret|passw(?:or)?[dt]|passwd|pwd|passphrase|credentials?|_pass|_pat"
+    rb"|_auth|\xe5\xaf\x86(?:\xe7\xa0\x81|\xe9\x92\xa5)"
 )
 _MARK: Final = rb"(?:[\"'`]|&quot;|&#3[49];|&#x27;)"
 _OPEN: Final = rb"(?:[bruf]?" + _ESCAPES + _MARK + b")"
@@ -35,30 +37,37 @@ _SPACED: Final = rb"[ \t]{1,3}(?:\|[ ]{1,3}|--body[ =])?"
 """What stands between the name of a variable and its value in a table, or behind `setenv`."""
 
 
+_TRIPLE: Final = rb"(?:(?:''|\"\"|\\{1,7}\"\\{1,7}\"))?"
+"""The other two of three quotation marks."""
 _TYPED: Final = (
     rb":[ ]?(?:(?:Final|Optional|ClassVar)\[|&)?(?:'static[ ])?[sS]tr(?:ing)?\]?(?:[ ]\|[ ]None)?"
     rb"[ ]?="
 )
 """The type of a variable, as Python, Rust and TypeScript have it, and what follows it."""
-_CALLED: Final = rb"(?:Secret(?:Str)?)?\((?:\s|\\{1,4}n){0,16}"
+_CALLED: Final = rb"(?:Secret(?:Str)?|Some)?\((?:\s|\\{1,4}n){0,16}"
 """What may be called with a value, or stand around it."""
 
 
 def _between(gap: bytes, colours: bytes = b"") -> bytes:
     """What stands between a name and its value: `=` and its like, a comma, the end of a tag."""
-    gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}n){0,32}"
+    gaps, lines = gap + b"{0,3}", rb"(?:\s|\\{1,4}[nrt]){0,32}"
+    signs = rb"(?::=|=>|[:=]\*{0,2}|\xef\xbc\x9a)"
     assigned = (
-        _MARK + rb"?\]?" + colours + gaps + rb"(?::=|=>|[:=]\*{0,2})" + colours + gaps + colours
-        + b"(?:(?:" + _CALLED + b")?" + _OPEN + b")?" + colours
+        _MARK + rb"?\]?" + colours + gaps + signs + colours + gaps + colours
+        + b"(?:(?:" + _CALLED + b")?" + _OPEN + _TRIPLE + b")?" + colours
     )  # fmt: skip
     listed = (
         _MARK + gaps + rb"," + lines + b"(?:(?:type=str, ?)?default=)?" + _OPEN
         + rb"(?:value" + _ESCAPES + _MARK + gaps + b":" + gaps + _OPEN + b")?"
     )  # fmt: skip
     below = _MARK + rb"?(?:\n|\\{1,4}n)[ \t#+]*value:" + gaps + _OPEN + b"?"
-    beside = _MARK + b" value=" + _OPEN
+    beside = _MARK + b" (?:value|content)=" + _OPEN
     typed = _TYPED + gaps + _OPEN
-    forms = b"|".join((assigned, typed, listed, below, beside))
+    many = b"s" + _ESCAPES + _MARK + b"?" + gaps + b"[:=]" + gaps + rb"\[" + lines + _OPEN
+    block = _MARK + rb"?:[ ]?[|>][+-]?(?:\n|\\{1,4}n)[ \t]*"
+    tag = rb"<[a-z][^<>]{0,32}>"
+    tagged = rb"(?:: ?" + tag + rb"|</[a-z]{1,32}>" + lines + tag + rb"(?:" + tag + rb")?)"
+    forms = b"|".join((assigned, typed, listed, below, beside, many, block, tagged))
     return _ESCAPES + rb"(?:" + forms + rb"|>|&gt;)"
 
 
@@ -70,7 +79,7 @@ _NAMED: Final = late(
 _NAMED_GATE: Final = (
     rb"(?i:(?:" + _KINDS + rb")(?:" + _between(rb"[ \t]") + _VALUE + rb"{8}|"
     + _ESCAPES + _MARK + rb"?(?:\x1b|\\{1,4}u001b)\[))"
-).replace(_ESCAPES, rb"\\*").replace(b"{0,32}", b"*")  # fmt: skip
+).replace(_ESCAPES, rb"\\*").replace(b"{0,32}", b"*").replace(b"{1,32}", b"+")  # fmt: skip
 _SPACED_GATE: Final = (
     rb"_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)" + _SPACED + _OPEN + b"?" + _VALUE + b"{8}"
 )
@@ -81,9 +90,9 @@ _NAME: Final = late(rb"(?:(?i:api|access|auth|secret|private|wandb)[ ])?[A-Za-z0
 _STRONG: Final = late(
     rb"(?i)(?:api|access|auth|secret|private|client|signing|encryption|session|refresh|bearer|"
     rb"admin|master|service|account|license|deploy|wandb|hf|github|gitlab|slack|aws|kaggle|circle|"
-    rb"fernet|preshared|hmac|app|subscription|openai|azure|fal|together|vast)"
+    rb"fernet|preshared|hmac|app(?:lication)?|subscription|openai|azure|fal|together|vast)"
     rb"[_. -]?(?:key|token)|(?:identity|registry|job)[_-]?token|\A--|secret|passw|pwd|passphrase"
-    rb"|credential"
+    rb"|credential|\xe5\xaf\x86"
 )
 _API: Final = late(
     rb"(?i)(?:api|access|auth|refresh|connection|http)[_-]?(?:key|token)|(?:client|secret)[_-]?"
@@ -99,7 +108,9 @@ _FIELD: Final = late(rb"[?&](?:[a-z]{1,20}_)?token=\Z")
 _OPENED: Final = late(_MARK + rb"\Z|(?<!=)>\Z|&gt;\Z")
 _PARTS: Final = late(rb"[:=|@&?*]|[_-].*[_-]")
 _IDENTIFIER: Final = late(rb"[:=|?]|&(?=[A-Za-z_&(])|[_.-].*[_.-]")
-_PASSWORD: Final = late(rb"(?i)passw|pwd|passphrase|_pass(?![a-z])|_auth(?![a-z_])")
+_PASSWORD: Final = late(
+    rb"(?i)passw|\xe5\xaf\x86\xe7\xa0\x81|pwd|passphrase|_pass(?![a-z])|_auth(?![a-z_])"
+)
 _SET: Final = late(rb"(?:\A|[^a-z])[A-Z0-9_]{2,}=\\{0,7}[\"'`]?\Z")
 """A variable of the environment, as a shell or a list of them has it."""
 _CAPITALS: Final = late(rb"[A-Z][A-Z0-9_]*\s")
@@ -107,6 +118,11 @@ _NAMES_END: Final = (b"key", b"token", b"ecret", b"sword", b"pwd")
 _NEXT: Final = late(rb"&[A-Za-z_][A-Za-z0-9_.-]{0,40}=")
 """Where the next field of a form or an address begins."""
 _REST: Final = late(rb"[^\s\\\"'`<>]{0,200}+(?=\\{0,7}[\"'`])")
+_MORE: Final = late(
+    _ESCAPES + rb"[\"'],(?:\s|\\{1,4}n){0,32}" + _ESCAPES + rb"[\"']([A-Za-z0-9+/=_.~:-]{1,512})"
+)
+"""Another text of a list."""
+_MOST_LISTED: Final = 64
 _LOGIN: Final = late(
     rb"(?:login\(\s{0,3}|(?:username\\{0,7}\"\s?:\s?\\{0,7}\"[^\"\\]{1,64}|type\\{0,7}\"\s?:\s?\\{0,7}\"api)"
     rb"\\{0,7}\",(?:\s|\\{1,4}n){0,12}\\{0,7}\")\Z"
@@ -158,6 +174,20 @@ def _named(data: bytes, start: int, end: int) -> Iterator[Found]:
         value, closed = _value(data, one)
         if _is_secret(data, one, value, closed=closed):
             yield one.start("value"), one.start("value") + len(value), "named-secret"
+        if b"[" in (one["between"] or b"") and _STRONG.search(_called(data, one)):
+            yield from _listed(data, one)
+
+
+def _listed(data: bytes, one: re.Match[bytes]) -> Iterator[Found]:
+    """What stands in a list behind the first of its keys."""
+    at = one.end("value")
+    for _ in range(_MOST_LISTED):
+        more = _MORE.match(data, at)
+        if more is None:
+            return
+        at = more.end()
+        if is_key(more[1]):
+            yield *more.span(1), "named-secret"
 
 
 def _named_at(data: bytes, at: int) -> re.Match[bytes] | None:

@@ -10,11 +10,14 @@ from math import log2
 
 from kbsite.redaction.automaton import Automaton
 
+# Of short ones a long key has some by chance, but for how they are written.
+_SHORT_WORDS = (b"x{4}", b"your", b"dummy", b"insert", b"fake", b"sample", b"null", b"none")
 _PLACEHOLDER = Automaton(
     [
-        rb"(?i:x{4}|\*{3}|\.{3}|<|\$\{|\{\{|your|example|placeholder|redacted|dummy|change.?me|"
-        rb"insert|secret-?here|token-?here|key-?here|fake|sample|0{8}|1234567|abcdefg|undefined|null|"
-        rb"none|process\.env|environ|getenv|deadbeef|not.?a.?secret)"
+        rb"(?i:\*{3}|\.{3}|<|\$\{|\{\{|example|placeholder|redacted|change.?me|secret-?here"
+        rb"|token-?here|key-?here|0{8}|1234567|abcdefg|undefined|process\.env|environ|getenv"
+        rb"|deadbeef|not.?a.?secret)",
+        *(one for word in _SHORT_WORDS for one in (word, word.upper(), word.capitalize())),
     ]
 )
 _HEX = re.compile(rb"(?:0x)?[0-9a-fA-F]+")

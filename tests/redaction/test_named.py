@@ -1,0 +1,92 @@
+"""Secrets that a name or a program tells, in forms of files and command lines of their own."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from kbsite.redaction.values import is_placeholder
+from tests.redaction.secrets import ALNUM
+from tests.redaction.test_scan import hidden
+
+KEY = "q7Vd2mK9xR4tB8wZ1nC6yJ3hT5s"
+IN_HEX = "3f9a0c7be15d48826e4bb0957ac1d2f83f9a0c7be15d48826e4bb0957ac1d2f8"
+
+TOLD = [
+    "curl -ume:{} https://a.example.org", "curl -sSfLu 'me:{}' https://a.example.org",
+    "curl https://a.example.org -su me:{}\n", "curl -b sid={} https://a.example.org",
+    "gh secret set NAME --body {}", "echo {} | gh secret set NAME",
+    "echo {} | gh auth login --with-token", "echo {} | wrangler secret put NAME",
+    "aws ssm put-parameter --name /a/b --value {} --type SecureString",
+    "az keyvault secret set --vault-name a --name b --value {}",
+    "keytool -list -keystore a -storepass {}", "jarsigner -keypass {} a.jar b",
+    "rabbitmqctl add_user me {}", "security add-generic-password -a me -s a -w {}",
+    'export BW_SESSION="{}=="', "ALTER USER 'a'@'%' IDENTIFIED WITH caching_sha2_password BY '{}';",
+    "SCRAM-SHA-256$4096:c2FsdHNhbHRzYWx0$" + KEY + "aaaa{}=:b", "userPassword: {SSHA}{}",
+    "python\0serve.py\0--api-key\0{}\0--port",
+    "api_key: >-\n  {}\n", "access_token: |\n    {}\n", "api_key = '''{}'''", 'api_key = """{}"""',
+    '{"api_keys": ["{}"]}', "api_keys = [\n    'another-name', '{}',\n]", 'api_key: Some("{}")',
+    "<key>apiKey</key>\n\t<string>{}</string>", "<td>API key</td><td><code>{}</code></td>",
+    '<pre>api_key: <span class="s">{}</span></pre>',
+    "<name>fs.s3a.secret.key</name><value>{}</value>",
+    '<meta name="access-token" content="{}">', "密码：{}\n", "API密钥: {}", 'Passwort = "{}"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TOLD)
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_a_secret_is_hidden_that_a_name_or_a_program_tells(text: str, deep: int) -> None:
+    told = text.replace("{}", KEY)
+    for _ in range(deep):
+        told = json.dumps({"a": told}, ensure_ascii=False)
+
+    assert KEY not in hidden(told)
+
+
+@pytest.mark.parametrize("text", ["secret_key_base: {}{}", "DD-APPLICATION-KEY: {}"])
+def test_a_key_in_hexadecimal_is_hidden_that_its_name_tells(text: str) -> None:
+    assert IN_HEX[:32] not in hidden(text.replace("{}", IN_HEX))
+
+
+def test_each_key_of_a_list_of_json_is_hidden_and_other_texts_stay() -> None:
+    other = KEY[::-1]
+    shown = hidden(json.dumps({"api_keys": [KEY, "a-name", other], "name": "a"}))
+
+    assert KEY not in shown
+    assert other not in shown
+    assert json.loads(shown)["api_keys"][1] == "a-name"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["curl -su me https://a.example.org", "docker run -ubuntu:22.04 image",
+     "the keys: |\n  are long\n",
+     "keys = ['M', 'N', 'K', 'BLOCK_SIZE_M']", '"tokens": ["Ġthe", "Ġkernel", "ization"]',
+     "<td>API key</td><td>your_api_key</td>", "<key>apiKey</key>\n<string>$(API_KEY)</string>",
+     "api_key: Some(value)", "aws ssm get-parameter --name /a/b",
+     "keytool -list -storepass changeit",
+     '<meta name="token" content="width=device-width">', "api_key = '''\nsome text\n'''",
+     "SCRAM-SHA-256 is asked for", "密码: your_password"],
+)  # fmt: skip
+@pytest.mark.parametrize("deep", [0, 1])
+def test_what_only_reads_like_one_stays(text: str, deep: int) -> None:
+    for _ in range(deep):
+        text = json.dumps({"a": text}, ensure_ascii=False)
+
+    assert hidden(text) == text
+
+
+@pytest.mark.parametrize("word", ["XxXx", "nUll", "yOur", "faKe", "SamPLe"])
+def test_a_token_is_hidden_that_has_letters_of_a_place_holder_by_chance(word: str) -> None:
+    drawn = "".join(random.Random(3).choices(ALNUM, k=30))
+
+    assert word not in hidden(f"it is hf_{drawn[:15]}{word}{drawn[15:]} there")
+
+
+@pytest.mark.parametrize(
+    "value", [b"xxxxQ7", b"XXXXq7", b"your-key", b"YOUR_KEY", b"YourKey", b"Null"]
+)
+def test_a_place_holder_is_one_however_it_is_usually_written(value: bytes) -> None:
+    assert is_placeholder(value)
