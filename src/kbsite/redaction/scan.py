@@ -15,6 +15,7 @@ from kbsite.redaction.crowded import AGAIN, Effort, Look, Past, bounded, stretch
 from kbsite.redaction.encoded import AROUND as READ_AT_ONCE
 from kbsite.redaction.encoded import GROUP, View, decoded, escape, is_code, unescaped
 from kbsite.redaction.gates import ALL_TOKENS, RULES, fragment, gate, needed
+from kbsite.redaction.joined import joined
 from kbsite.redaction.known import Known
 from kbsite.redaction.over import LEAST, over_lines
 from kbsite.redaction.rules import Rule
@@ -229,6 +230,9 @@ class _Pass(Struct):
             yield from self._tokens(rules, first, room, last)
             if not begins:
                 yield from self._named(first, min(last, room + 600))
+        broken = joined(self.data, start, end) if self.depth < DEEPEST else None
+        if broken:
+            yield from self._within(broken)
 
     def _tokens(self, rules: Sequence[Rule], first: int, room: int, last: int) -> Iterator[Hit]:
         self.effort.read(room - first)
