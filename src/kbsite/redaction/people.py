@@ -53,6 +53,7 @@ _AFTER: Final = re.compile(
     rb"@[A-Za-z0-9-]{2,}[:.~$ \\\x1b]|@[A-Za-z0-9.-]+\Z|:[x*!]?:[0-9]+:|[ ]+(?:pts/|tty)[0-9]"
     rb"|[ ]+[0-9]+[ ]+[0-9]+\.[0-9][ ]+[0-9]+\.[0-9][ ]|[ ]+(?:R|PD|CG)[ ]+[0-9]"
 )
+_FIRST: Final = re.compile(rb"[A-Za-z0-9_.\x80-\xff-]{1,64}")
 _SHARED: Final = (
     rb"/(?:u|homes|nethome|scratch|data|nfs|lustre|gpfs|fsx|efs|mnt|media|export|storage|local|work|users|projects"
     rb"|raid|ssd|nvme|tmp)[0-9]{0,3}\\{0,7}/"
@@ -88,6 +89,8 @@ class People:
 
         Whoever goes through them may go on further behind, at `past`.
         """
+        if start <= 0:
+            yield from self._first(data)
         found = self._gate.next(data, max(0, start - 1), end)
         while found:
             at, text = found
@@ -96,6 +99,14 @@ class People:
                        Form.SHAPE)  # fmt: skip
             # What ends one name may begin the next: an owner and a group.
             found = self._gate.next(data, max(last, min(past.at, end)), end)
+
+    def _first(self, data: bytes) -> Iterator[Span]:
+        """The name that a text begins with, before which nothing stands."""
+        word = _FIRST.match(data)
+        if word and word[0] in self._names:
+            last = word.end()
+            if data[last:].isspace() or self._is_told(data, 0, 0, last):
+                yield Span(0, last, "home", Form.SHAPE)
 
     def _within(self, at: int, text: bytes) -> tuple[int, int]:
         """Where the name begins and ends in what the automaton found at a place."""

@@ -26,22 +26,32 @@ GENERIC: Final = frozenset(
 
 _TLD: Final = (
     rb"(?:com|org|net|edu|gov|mil|io|dev|ai|co|me|info|app|xyz|tech|cloud|biz|de|fr|uk|jp|cn|in|ru|"
-    rb"ca|au|eu|ch|nl|se|no|fi|pl|es|br|kr|tw|us|at|be|dk|cz|pt|gr|il|tr|ua|hk|sg|nz|za|mx|ar|it)"
+    rb"ca|au|eu|ch|nl|se|no|fi|pl|es|br|kr|tw|us|at|be|dk|cz|pt|gr|il|tr|ua|hk|sg|nz|za|mx|ar|it|"
+    rb"ro|hu|ie|vn|sk|bg|hr|lt|lv|ee|lu|ae|eg|ng|ke|pk|bd|lk|cl|kz)"
 )
+_BELOW: Final = rb"(?:ac|co|com|edu|gov|net|org)\.[a-z]{2}"
+"""What a country has below it: of some, names in code end as they do."""
 _MAIL: Final = late(
     rb"(?<![A-Za-z0-9._%+/-])([A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@"
-    rb"((?:[A-Za-z0-9-]{1,63}\.){1,5}" + _TLD + rb")(?![A-Za-z0-9_(-]|\.[A-Za-z0-9])"
-)
+    rb"((?:[A-Za-z0-9-]{1,63}\.){1,5}(?:" + b"|".join((_TLD, _TLD.upper(), _BELOW))
+    + rb"))(?![A-Za-z0-9_(-]|\.[A-Za-z0-9])"
+)  # fmt: skip
 _NOBODY: Final = late(rb"(?i)(?:(?:.*\.)?git|no-?reply|notifications?|x+|user|you|name|me|foo|bar)")
 _EXAMPLE: Final = late(
     rb"(?i)(?:.*\.)?(?:example|test|localhost|invalid|domain|email|company|anthropic|x+)"
     rb"\.(?:com|org|net|edu|io|dev|co)"
 )
+_BEYOND: Final = rb"\\{1,8}u(?!00[0-7])[0-9A-Fa-f]{4}"
+"""A letter beyond ASCII, as JSON may have it."""
+_SLASHES: Final = rb"(?:\\{8}(?=\\{4}u)|\\{4}(?=\\{2}u)|\\{2}(?=\\u)|\\{1,8}(?!\\))"
+"""What Windows has between folders, in strings within strings; such a letter may follow."""
 _HOME: Final = late(
-    rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,7}/|%2[Ff])|(?<=\\)Users\\{1,4})"
-    rb"([A-Za-z0-9_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,63})"
-    rb"|(?:(?<=/-)|(?<=[A-Z]--))(?:home|Users)-([A-Za-z0-9_\x80-\xff]{1,64})(?=-)"
-)
+    rb"(?:(?:(?<=/)|(?<=%2[Ff]))(?:home|Users)(?:\\{0,7}/|%2[Ff])|(?<=\\)(?:home|Users)" + _SLASHES
+    + rb")((?:[A-Za-z0-9_\x80-\xff]|" + _BEYOND + rb")(?:[A-Za-z0-9_.\x80-\xff-]|" + _BEYOND
+    + rb"){0,63})"
+    rb"|(?:(?<=/-)|(?<=/--)|(?<=[A-Z]--)|(?<=\.cursor/projects/)|(?<=\.cursor/projects/[a-z]-))"
+    rb"(?:home|Users)-([A-Za-z0-9_\x80-\xff]{1,64})(?=-)"
+)  # fmt: skip
 _HOMES: Final = (b"home", b"Users")
 _IP: Final = late(
     rb"(?:(?<![A-Za-z0-9_.+~^-])|" + ESCAPED + rb")((?:[0-9]{1,3}\.){3}[0-9]{1,3})"
@@ -57,7 +67,13 @@ _TOLD: Final = late(
     rb"(?i)(?:://|@|(?:\b|(?<=\\[nrt])|(?<=[0-9;\[]m))(?:[a-z]{1,20}_)?(?:ip|host|addr|address|from|ssh|ping|inet|server|peer|remote|listen|connect"
     rb"|client)[a-z_ ]{0,12}[\s\"':=(\[]{0,4})$"
 )
-_HOST: Final = late(AFTER + rb"Linux ([A-Za-z][A-Za-z0-9.-]{2,62}) [0-9]+\.[0-9]+\.[0-9]+[^\s]* #")
+_NAME: Final = rb"([A-Za-z][A-Za-z0-9.-]{2,62})"
+_HOST: Final = late(
+    AFTER + rb"(?:Linux " + _NAME + rb" [0-9]+\.[0-9]+\.[0-9]+[^\s]* #"
+    rb"|Darwin " + _NAME + rb" [0-9.]{1,20} Darwin |node(?:name)?='" + _NAME
+    + rb"', release='|Static hostname: " + _NAME + b")"
+)  # fmt: skip
+_HOSTS: Final = (b"Linux ", b"Darwin ", b"release='", b"hostname: ")
 _PUBLIC: Final = frozenset({b"8.8.8.8", b"8.8.4.4", b"1.1.1.1", b"1.0.0.1", b"9.9.9.9"})
 
 PERSONAL: Final = (
@@ -70,8 +86,9 @@ PERSONAL: Final = (
     # What has fewer colons is the time of day.
     Rule("ip", "IP address", rb"[0-9a-fA-F]:[0-9a-fA-F]+:(?::|[0-9a-fA-F]+:[0-9a-fA-F]*:)",
          must_not_happen=False),
-    Rule("host", "name of a machine", rb"Linux [A-Za-z][A-Za-z0-9.-]+ [0-9]+\.[0-9]+\.",
-         must_not_happen=False),
+    *(Rule("host", "name of a machine", gate, must_not_happen=False)
+      for gate in (rb"Linux [A-Za-z][A-Za-z0-9.-]+ [0-9]+\.[0-9]+\.", b" Darwin Kernel",
+                   b"', release='", b"Static hostname: ")),
 )  # fmt: skip
 
 Found = tuple[int, int, str]
@@ -85,10 +102,12 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
             name = one[1][data[one.start() - 1 : one.start()] == b"\\" :]
             if not (_NOBODY.fullmatch(name) or _EXAMPLE.fullmatch(one[2])):
                 yield one.start(), one.end(), "email"
-    if b"Linux " in data[start:end]:
+    window = data[start:end]
+    if any(word in window for word in _HOSTS):
         for one in _HOST.finditer(data, start, end):
-            if not is_generic(one[1]) and one[1] != b"localhost":
-                yield one.start(1), one.end(1), "host"
+            group = one.lastindex or 1
+            if not is_generic(one[group]) and one[group] != b"localhost":
+                yield *one.span(group), "host"
 
 
 def is_address(text: bytes) -> bool:
@@ -135,7 +154,8 @@ def _homes(data: bytes, literal: bytes, start: int, end: int, past: Past) -> Ite
         group = 2 if one and one[2] is not None else 1
         name = one[group].rstrip(b".") if one else b""
         if one and not is_generic(name):
-            yield Span(one.start(group), one.start(group) + len(name), "home", Form.SHAPE)
+            form = Form.JSON if b"\\" in name else Form.SHAPE
+            yield Span(one.start(group), one.start(group) + len(name), "home", form)
         at = data.find(literal, max(at + 1, past.at), end)
 
 
