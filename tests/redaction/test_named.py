@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from urllib.parse import quote
 
 import pytest
 
 from kbsite.redaction.values import is_placeholder
-from tests.redaction.secrets import ALNUM
+from tests.redaction.secrets import ALNUM, planted
 from tests.redaction.test_scan import hidden
 
 KEY = "q7Vd2mK9xR4tB8wZ1nC6yJ3hT5s"
@@ -90,3 +91,38 @@ def test_a_token_is_hidden_that_has_letters_of_a_place_holder_by_chance(word: st
 )
 def test_a_place_holder_is_one_however_it_is_usually_written(value: bytes) -> None:
     assert is_placeholder(value)
+
+
+@pytest.mark.parametrize(
+    "kind", ["github", "github fine-grained", "hugging face", "npm", "groq", "stripe"]
+)
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_a_token_is_hidden_in_markdown_that_escapes_its_marks(kind: str, deep: int) -> None:
+    secret = planted(1, kind).secret
+    end = secret[-16:].rpartition("_")[2]
+    text = f"it is {secret} there".replace("_", "\\_")
+    for _ in range(deep):
+        text = json.dumps({"a": text})
+    shown = hidden(text)
+    for _ in range(deep):
+        shown = json.loads(shown)["a"]
+
+    assert end not in shown
+    assert shown.startswith("it is ")
+    assert shown.endswith(" there")
+
+
+def test_a_name_with_escaped_marks_stays() -> None:
+    text = r"\text{hf\_hub\_download} npm\_config\_cache \alpha\_test\_1 gsk\_a"
+
+    assert hidden(text) == text
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_secret_is_hidden_in_an_address_within_an_address(times: int) -> None:
+    text = f"https://a.example/?u=https://b.example/ {planted(1, 'github').secret} b"
+    secret = planted(1, "github").secret
+    for _ in range(times):
+        text = quote(text, safe="")
+
+    assert secret not in hidden(text)

@@ -37,12 +37,15 @@ URL_GATE: Final = (
     rb"%(?:[46][1-9A-Fa-f]|40|[57][0-9Aa]|3[0-9ADad]|2[02578CDcd]|5[Ff])[A-Za-z0-9%_-]"
 )
 
+MARKDOWN_GATE: Final = rb"(?:hf|gh[oprsu]|npm|gsk|pat|live|test|v1|r8|ntn)\\+_[A-Za-z0-9]"
+"""How tokens begin in Markdown, where programs write the marks of emphasis with a backslash."""
+
 _JSON_MATCH: Final = 6
 _URL_MATCH: Final = 4
 """Bytes of a match that tells an escape; one that goes on is a token behind it."""
 
 _ESCAPE: Final = re.compile(
-    rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|/|x([2-7][0-9A-Fa-f])|([01][0-7]{2}))"
+    rb"\\{1,64}+(?:u00([0-7][0-9A-Fa-f])|[/_]|x([2-7][0-9A-Fa-f])|([01][0-7]{2}))"
     rb"|&#(?:x([2-7][0-9A-Fa-f])|(1[0-2][0-9]|[3-9][0-9]));"
 )
 _BASES: Final = (0, 16, 16, 8, 16, 10)
@@ -100,7 +103,7 @@ def escape(text: bytes) -> Form | None:
     if text[:1] in b"_-[" and text[1:2] in b"\x1b\\0m":
         return Form.COLOUR
     is_json = (text[:2] == b"\\u" and len(text) == _JSON_MATCH) or b"\\/" in text
-    return Form.JSON if is_json or is_code(text) else None
+    return Form.JSON if is_json or is_code(text) or b"\\_" in text else None
 
 
 def is_code(text: bytes) -> bool:
@@ -132,7 +135,7 @@ def _byte(one: re.Match[bytes], form: Form) -> int:
     if form is Form.COLOUR:
         return int(one[1][0])
     group = one.lastindex
-    return int(one[group], _BASES[group]) if group else ord("/")
+    return int(one[group], _BASES[group]) if group else int(one[0][-1])
 
 
 def fragments(literal: bytes) -> Iterator[tuple[bytes, Form, int]]:

@@ -15,7 +15,14 @@ from typing import Final
 from kbsite.model.redaction import Form
 from kbsite.redaction import clients, dumps, names, owners, packed, personal, pieces, said
 from kbsite.redaction.automaton import Automaton
-from kbsite.redaction.encoded import CODE_GATE, COLOUR_GATE, JSON_GATE, URL_GATE, fragments
+from kbsite.redaction.encoded import (
+    CODE_GATE,
+    COLOUR_GATE,
+    JSON_GATE,
+    MARKDOWN_GATE,
+    URL_GATE,
+    fragments,
+)
 from kbsite.redaction.rules import NEAR, TOKENS, Rule
 from kbsite.redaction.services import SERVICES
 
@@ -49,7 +56,7 @@ def fragment(text: bytes) -> tuple[Form, int] | None:
 def gate() -> Automaton:
     """What tells in some bytes that something to be hidden may stand near."""
     gates = [*(rule.gate for rule in RULES if rule.gate), JSON_GATE, URL_GATE, COLOUR_GATE]
-    gates += [CODE_GATE, dumps.GATE]
+    gates += [CODE_GATE, MARKDOWN_GATE, dumps.GATE]
     short = [piece + _GOES_ON for piece in _fragments() if len(piece) == _SHORT]
     long = (piece for piece in _fragments() if len(piece) > _SHORT)
     return _automaton(
