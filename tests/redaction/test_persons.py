@@ -102,3 +102,16 @@ def test_an_address_of_any_country_is_hidden(text: str) -> None:
 )  # fmt: skip
 def test_what_names_nobody_stays(text: str) -> None:
     assert hidden(text) == text
+
+
+@pytest.mark.parametrize("before", ["\n", "\t", "\r\n", "\u2192"])
+@pytest.mark.parametrize("deep", [0, 1, 2, 3])
+def test_json_within_json_stays_json_where_an_address_begins_a_line(before: str, deep: int) -> None:
+    text = f"from{before}maria.anders@siemens.com to"
+    for _ in range(deep):
+        text = json.dumps({"arguments": text})
+    shown = hidden(text)
+    for _ in range(deep):
+        shown = json.loads(shown)["arguments"]
+
+    assert shown == f"from{before}xxxxx.xxxxxx@xxxxxxx.xxx to"

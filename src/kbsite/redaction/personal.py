@@ -36,6 +36,7 @@ _MAIL: Final = late(
     rb"((?:[A-Za-z0-9-]{1,63}\.){1,5}(?:" + b"|".join((_TLD, _TLD.upper(), _BELOW))
     + rb"))(?![A-Za-z0-9_(-]|\.[A-Za-z0-9])"
 )  # fmt: skip
+_ESCAPE: Final = late(rb"\\(?:u[0-9A-Fa-f]{4}|[bfnrt])")
 _NOBODY: Final = late(rb"(?i)(?:(?:.*\.)?git|no-?reply|notifications?|x+|user|you|name|me|foo|bar)")
 _EXAMPLE: Final = late(
     rb"(?i)(?:.*\.)?(?:example|test|localhost|invalid|domain|email|company|anthropic|x+)"
@@ -98,10 +99,12 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     """Persons and machines that are named within a part of some bytes, but homes and addresses."""
     if b"@" in data[start:end]:
         for one in _MAIL.finditer(data, start, end):
-            # The letter of an escape before it is no part of it.
-            name = one[1][data[one.start() - 1 : one.start()] == b"\\" :]
+            # The letter of an escape before it is no part of it, however often it is escaped.
+            escape = _ESCAPE.match(data, max(0, one.start() - 1))
+            first = max(one.start(), escape.end()) if escape else one.start()
+            name = data[first : one.end(1)]
             if not (_NOBODY.fullmatch(name) or _EXAMPLE.fullmatch(one[2])):
-                yield one.start(), one.end(), "email"
+                yield first, one.end(), "email"
     window = data[start:end]
     if any(word in window for word in _HOSTS):
         for one in _HOST.finditer(data, start, end):
