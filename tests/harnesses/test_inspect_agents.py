@@ -221,23 +221,34 @@ def test_messages_of_a_pool_are_looked_up_so_many_times_and_no_more(
 ) -> None:
     monkeypatch.setattr(calls, "LOOKED_UP", 5000)
     pool = {"messages": [said("user", str(number)) for number in range(3000)]}
-    hostile = model("") | {"input_refs": [[0, 3000]] * 100}
-    events = told(sample(events=[hostile], events_data=pool))
+    hostile = model("s1") | {"input_refs": [[0, 3000]] * 100}
+    events = told(sample(events=[*HELP, hostile], events_data=pool))
 
-    assert len(spoken(events)) == 3000
+    assert len(spoken(events)) == 2000, "the other 3000 are looked up for results"
     assert any("only 5000 messages are looked up" in n.text for n in of(Notice, events))
 
 
-def test_what_a_sub_agent_was_sent_is_looked_up_once_for_each_call(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("span", "times"), [("s1", 2), ("", 1)])
+def test_what_calls_send_again_is_looked_up_once(
+    monkeypatch: pytest.MonkeyPatch, span: str, times: int
 ) -> None:
-    pool = {"messages": [said("user", str(number)) for number in range(4)]}
-    sent = [model("s1") | {"input_refs": [[0, last]]} for last in (2, 3, 4)]
-    monkeypatch.setattr(calls, "LOOKED_UP", 2 + 3 + 4 + len(pool["messages"]) + 1)
+    pool = {"messages": [said("user", str(number)) for number in range(5)]}
+    refs = [[[0, 2]], [[0, 3]], [[0, 3]], [[0, 4]], [[0, 4], [4, 5]]]
+    sent = [model(span) | {"input_refs": one} for one in refs]
+    monkeypatch.setattr(calls, "LOOKED_UP", times * 5 + 1)
     events = told(sample(events=[*HELP, *sent], events_data=pool))
 
-    assert [text for _, text in spoken(events)] == ["0", "1", "2", "3"]
+    assert [text for _, text in spoken(events)] == ["0", "1", "2", "3", "4"]
     assert not any("looked up" in n.text for n in of(Notice, events))
+
+
+def test_what_a_sub_agent_is_sent_twice_in_one_call_is_shown_twice() -> None:
+    pool = {"messages": [said("user", text) for text in ("a", "b", "a")]}
+    refs = [[[0, 2]], [[1, 2]], [[0, 3]], [[0, 1], [2, 3]], [[0, 3], [0, 1]]]
+    sent = [model("s1") | {"input_refs": one} for one in refs]
+    events = told(sample(events=[*HELP, *sent], events_data=pool))
+
+    assert [text for _, text in spoken(events)] == ["a", "b", "a", "a"]
 
 
 def test_what_is_sent_ever_again_is_shown_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:

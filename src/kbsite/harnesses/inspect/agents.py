@@ -46,6 +46,8 @@ class _Spans(Struct):
     opened: str = ""
     """The tool's span that began last, before its call is told."""
     taken: set[str] = field(default_factory=set)
+    numbered: dict[str, int] = field(default_factory=dict)
+    """The last number that was tried for a name: many may have the same."""
 
     def call(self, event: Held) -> None:
         """Take in a tool's event: it stands next after the beginning of its span."""
@@ -85,10 +87,11 @@ class _Spans(Struct):
         """An id that no other agent of the log has."""
         plain = name or "sub-agent"
         base = f"agent {plain}" if plain.startswith(_RESERVED) else plain
-        found, number = base, 1
+        found, number = base, self.numbered.get(base, 1)
         while found in self.taken:
             number += 1
             found = f"{base} {number}"
+        self.numbered[base] = number
         self.taken.add(found)
         return f"{self.agent} {found}".strip()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 
 from msgspec import Struct, field
@@ -10,17 +10,20 @@ from msgspec import Struct, field
 from kbsite.harnesses.inspect import archive
 from kbsite.harnesses.inspect.counts import of_call
 from kbsite.harnesses.inspect.messages import Attachments
-from kbsite.harnesses.inspect.parts import indices, ranges
-from kbsite.harnesses.lines import dump, mapping, sequence, text, timestamp
+from kbsite.harnesses.inspect.parts import Ranges, Unseen, ranges
+from kbsite.harnesses.lines import mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Scope, TokenUse
 from kbsite.model.usage import Usage
 
 Held = Mapping[str, object]
 
-LOOKED_UP = 10_000_000
-"""Messages that are looked up in the pool of a sample, each for each call that sent it: a
-conversation of three thousand turns has fewer. Few bytes can name any number of them."""
+LOOKED_UP = 2_000_000
+"""Messages that are looked up in the pool of a sample. A call that goes on with what the one before
+it sent looks up what it adds; few bytes can name any number of others."""
+_EACH = 64
+"""Signs that a message counts for beside its texts."""
+_BELOW = "\n\n"
 
 
 class Sent(Struct, frozen=True):
@@ -30,6 +33,10 @@ class Sent(Struct, frozen=True):
     id: str
     key: str
     """What it says: the same of two that say the same in the same place."""
+    size: int
+    """Signs of its texts."""
+    lent: int
+    """How many of them it has by reference."""
     result_of: str = ""
     """The id of the call whose result it is."""
 
@@ -48,11 +55,16 @@ class Sent(Struct, frozen=True):
         """
         if self.key == other.key:
             return False
-        own = self.texts
+        if other.value.get("tool_calls"):
+            return False
+        own = {*self.texts}
         calls = map(mapping, sequence(self.value.get("tool_calls")))
-        given = [text(a) for call in calls for a in mapping(call.get("arguments")).values()]
-        known = {*own, *given, *(f"{one}\n\n{more}" for one in own for more in given)}
-        return known.issuperset(other.texts) and not other.value.get("tool_calls")
+        given = {text(a) for call in calls for a in mapping(call.get("arguments")).values()}
+        lengths = {len(one) for one in own}
+        return all(
+            told in own or told in given or _joined(told, own, given, lengths)
+            for told in other.texts
+        )
 
 
 class Answer(Struct, frozen=True):
@@ -78,6 +90,19 @@ class Answer(Struct, frozen=True):
         )
 
 
+def _joined(told: str, own: Set[str], given: Set[str], lengths: Set[int]) -> bool:
+    """Whether a text is one of those a message has, and below it one that a call was given.
+
+    Few lengths are looked at where each text could be put before each other one.
+    """
+    return any(
+        told.startswith(_BELOW, length)
+        and told[:length] in own
+        and told[length + len(_BELOW) :] in given
+        for length in lengths
+    )
+
+
 class Calls(Struct):
     """Reads model events, whose messages may stand in a pool of the sample."""
 
@@ -92,51 +117,68 @@ class Calls(Struct):
 
     def fits(self, told: Sent) -> bool:
         """Whether a message may be shown, which then takes its room."""
-        self.room -= len(told.key)
+        self.room -= told.size + _EACH
         return self.room > 0
+
+    def takes(self, number: int) -> bool:
+        """Whether as many messages may be looked up, which then are."""
+        if number > self.left:
+            self.left = 0
+            return False
+        self.left -= number
+        return True
 
     def left_out(self) -> str:
         """What is not told of what was sent; nothing, but for samples that are made for that."""
-        if self.left and self.room > 0:
-            return ""
-        most = f"{LOOKED_UP} messages are looked up, and {archive.MEMBER_BYTES} signs shown"
-        return f"Of what model calls sent, only {most}."
+        told = []
+        if not self.left or self.room <= 0:
+            most = f"{LOOKED_UP} messages are looked up, and {archive.MEMBER_BYTES} signs shown"
+            told.append(f"Of what model calls sent, only {most}.")
+        if self.attachments.spent:
+            most = f"{archive.MEMBER_BYTES} signs of them are put in the place of references"
+            told.append(f"Of texts that stand apart from messages, only {most}.")
+        return " ".join(told)
 
-    def sent(self, event: Held) -> Iterator[Sent]:
-        """The messages that a call sent."""
+    def sent(self, event: Held, unseen: Unseen | None = None) -> Iterator[Sent]:
+        """The messages that a call sent; of those in the pool only what is `unseen`, if asked."""
         held = sequence(event.get("input"))
         if held:
             yield from map(self.message, held)
-        else:
-            yield from self._referred(event)
+            return
+        for first, last in self.refs(event):
+            yield from self._in_pool(unseen.within(first, last) if unseen else range(first, last))
 
-    def _referred(self, event: Held) -> Iterator[Sent]:
-        for index in indices(len(self.pool), event.get("input_refs")):
-            if self.left == 0:
+    def refs(self, event: Held) -> Ranges:
+        """What of the pool a call sent; nothing where its messages stand in the event."""
+        if sequence(event.get("input")):
+            return []
+        return [*ranges(len(self.pool), event.get("input_refs"))]
+
+    def sent_beyond(self, event: Held, more: Ranges) -> Iterator[Sent]:
+        """The messages that a call sent, of those in the pool only those of some ranges."""
+        yield from map(self.message, sequence(event.get("input")))
+        for first, last in more:
+            yield from self._in_pool(range(first, last))
+
+    def _in_pool(self, which: Iterable[int]) -> Iterator[Sent]:
+        for index in which:
+            if not self.takes(1):
                 return
-            self.left -= 1
             found = self.pooled.get(index)
             if found is None:
                 found = self.pooled[index] = self.message(self.pool[index])
             yield found
 
-    def results(self, event: Held, seen: int) -> tuple[set[str], int]:
-        """Ids of the calls whose results a call sent, and how much of the pool was seen then.
-
-        What was `seen` of it before is not looked at again.
-        """
+    def results(self, event: Held, unseen: Unseen) -> set[str]:
+        """Ids of the calls whose results a call sent, of those in the pool only of the `unseen`."""
         held = sequence(event.get("input"))
-        if held:
-            return {_result_of(mapping(item)) for item in held} - {""}, seen
-        found = set()
-        for first, last in ranges(len(self.pool), event.get("input_refs")):
-            for index in range(max(first, seen) if first <= seen else first, last):
-                if self.left == 0:
+        found = {_result_of(mapping(item)) for item in held}
+        for first, last in self.refs(event):
+            for index in unseen.within(first, last):
+                if not self.takes(1):
                     break
-                self.left -= 1
                 found.add(_result_of(mapping(self.pool[index])))
-            seen = max(seen, last) if first <= seen else seen
-        return found - {""}, seen
+        return found - {""}
 
     def answers(self, event: Held) -> Iterator[Sent]:
         """The messages that came back."""
@@ -155,10 +197,12 @@ class Calls(Struct):
 
     def message(self, item: object) -> Sent:
         """A message with its long texts in place."""
+        before = self.attachments.lent
         held = mapping(self.attachments.resolved(item))
+        lent = self.attachments.lent - before
         keys = ("role", "content", "tool_calls", "tool_call_id")
-        said = dump([held.get(key) for key in keys])
-        return Sent(held, text(held.get("id")), said, _result_of(held))
+        said, size = self.attachments.digest([mapping(item).get(key) for key in keys])
+        return Sent(held, text(held.get("id")), said, size, lent, _result_of(held))
 
 
 def _result_of(message: Held) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
 
+from kbsite.harnesses.inspect import archive
 from kbsite.harnesses.lines import dump, mapping, number, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import (
@@ -46,6 +49,10 @@ _REFERENCES = ("attachment://", "tc://")
 """What references to long texts begin with, in newer and in older logs."""
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
 _DEPTH = 32
+_SHORT = 64
+"""Signs of a text that is compared as it is; of a longer one its digest is."""
+_KEY = secrets.token_bytes(16)
+"""No text of a log can be the digest of another."""
 
 
 class Attachments(Struct):
@@ -53,6 +60,28 @@ class Attachments(Struct):
 
     texts: Held
     used: set[str] = field(default_factory=set)
+    lent: int = 0
+    """Signs that were put in the place of references so far."""
+    room: int = field(default_factory=lambda: archive.MEMBER_BYTES)
+    """How many of them may still be shown: few bytes can name a long text any number of times."""
+    spent: bool = False
+    """Whether something had no room."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """Those of the texts, by name."""
+
+    def placed(self, value: object) -> object:
+        """`value` to be shown: `resolved`, or as it is where there is no room for that."""
+        before = self.lent
+        held = self.resolved(value)
+        return held if self.fit(self.lent - before) else value
+
+    def fit(self, lent: int) -> bool:
+        """Whether something may be shown with texts of that many signs, which take their room."""
+        if lent > self.room:
+            self.spent = True
+            return False
+        self.room -= lent
+        return True
 
     def resolved(self, value: object, depth: int = _DEPTH) -> object:
         """`value` with the texts in the place of the references to them."""
@@ -65,13 +94,52 @@ class Attachments(Struct):
         return value
 
     def _text(self, value: str) -> str:
+        name, held = self._named(value)
+        if name:
+            self.used.add(name)
+            self.lent += len(held)
+        return held
+
+    def _named(self, value: str) -> tuple[str, str]:
+        """The name of the text that a reference stands for, and the text; else none, and itself."""
         for reference in _REFERENCES:
             name = value.removeprefix(reference)
             held = self.texts.get(name) if name != value else None
             if isinstance(held, str):
-                self.used.add(name)
-                return held
-        return value
+                return name, held
+        return "", value
+
+    def digest(self, value: object) -> tuple[str, int]:
+        """What is the same of two values that are the same when `resolved`, and how long those are.
+
+        No text is written out: what it takes hangs on `value` and not on what that refers to.
+        """
+        size = 0
+
+        def short(held: object, depth: int) -> object:
+            nonlocal size
+            if isinstance(held, str):
+                name, said = self._named(held)
+                size += len(said)
+                return self._digest(name, said) if len(said) > _SHORT else said
+            if isinstance(held, list) and depth:
+                return [short(item, depth - 1) for item in held]
+            if isinstance(held, dict) and depth:
+                return {key: short(item, depth - 1) for key, item in held.items()}
+            if isinstance(held, list | dict):
+                size += len(dump(held))
+            return held
+
+        return dump(short(value, _DEPTH)), size
+
+    def _digest(self, name: str, said: str) -> str:
+        found = self.digests.get(name) if name else None
+        if found is None:
+            data = said.encode("utf-8", "surrogatepass")
+            found = hashlib.blake2b(data, digest_size=16, key=_KEY).hexdigest()
+            if name:
+                self.digests[name] = found
+        return found
 
 
 class Happened(Struct, frozen=True):

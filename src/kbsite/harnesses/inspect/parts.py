@@ -7,7 +7,7 @@ index of their first item, and summaries of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -100,6 +100,47 @@ class Parts(Struct):
     def _all(self, kind: str) -> list[object]:
         chunks = self.sequences.get(kind, {})
         return [item for first in sorted(chunks) for item in chunks[first]]
+
+
+class Unseen(Struct):
+    """Which indices were not met before, however often ranges name them."""
+
+    after: dict[int, int] = field(default_factory=dict)
+    """By an index that was met, one behind it that was not, or that leads on to it."""
+
+    def within(self, first: int, last: int) -> Iterator[int]:
+        """The indices of a range that are met for the first time."""
+        index = self._next(first)
+        while index < last:
+            self.after[index] = index + 1
+            yield index
+            index = self._next(index + 1)
+
+    def _next(self, index: int) -> int:
+        """The first from `index` on that was not met; what led there leads there at once."""
+        end = index
+        while end in self.after:
+            end = self.after[end]
+        while index < end:
+            self.after[index], index = end, self.after[index]
+        return end
+
+
+Ranges = Sequence[tuple[int, int]]
+
+
+def beyond(now: Ranges, before: Ranges) -> Ranges | None:
+    """What ranges name beyond others that they begin with; None if they begin otherwise."""
+    if not before:
+        return now
+    *whole, (first, last) = before
+    begun = len(whole)
+    if len(now) < len(before) or [*now[:begun]] != whole:
+        return None
+    start, end = now[begun]
+    if start != first or end < last:
+        return None
+    return [(last, end), *now[begun + 1 :]]
 
 
 def indices(size: int, refs: object) -> Iterator[int]:

@@ -7,19 +7,20 @@ part of any conversation.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
-from msgspec import field as held_in
 from msgspec.structs import replace
 
 from kbsite.harnesses.inspect.agents import ATTEMPT, BESIDE, SubAgent, sub_agents
 from kbsite.harnesses.inspect.calls import Answer, Calls, Sent, ended, tokens
 from kbsite.harnesses.inspect.counts import cost, usage, without
+from kbsite.harnesses.inspect.heard import Heard
 from kbsite.harnesses.inspect.messages import Attachments, Happened, call_time, message, trace
 from kbsite.harnesses.inspect.moments import Moments, Turn, in_order
+from kbsite.harnesses.inspect.parts import Unseen
 from kbsite.harnesses.inspect.wording import KNOWN, topic_of, wording
 from kbsite.harnesses.lines import dump, mapping, sequence, text, timestamp
 from kbsite.harnesses.rows import Row
@@ -45,22 +46,14 @@ _APART = frozenset({
 })  # fmt: skip
 
 
-class _Heard(Struct):
-    """What a sub-agent's conversation has shown so far."""
+class _Told(Struct, frozen=True):
+    """One of the sample's events."""
 
-    says: Counter[str] = held_in(default_factory=Counter)
-    ids: set[str] = held_in(default_factory=set)
-    """Ids of the messages that came back from its model."""
-
-    def again(self, message: Sent, sent: Counter[str]) -> bool:
-        """Whether a message was shown, which is the next of those that a call sent."""
-        sent[message.key] += 1
-        if message.id and message.id in self.ids:
-            return True
-        if sent[message.key] <= self.says[message.key]:
-            return True
-        self.says[message.key] += 1
-        return False
+    row: Row
+    owner: SubAgent | None
+    """The sub-agent whose it is."""
+    topic: Topic | None
+    """What it is about, if it tells a reader something."""
 
 
 @dataclass(slots=True)
@@ -78,7 +71,7 @@ class Sample:
     """Ids of the calls that started them."""
     known: set[str] = field(default_factory=set)
     """What was shown of the conversation and beside it, so that events do not show it again."""
-    heard: dict[str, _Heard] = field(default_factory=dict)
+    heard: dict[str, Heard] = field(default_factory=dict)
     """By sub-agent."""
     answered: dict[str, set[str]] = field(default_factory=dict)
     """Ids of calls whose results stand in messages, by agent."""
@@ -86,6 +79,8 @@ class Sample:
     """Ids of the calls of the conversation."""
     times: Mapping[str, Happened] = field(init=False)
     """When calls ended, by their ids."""
+    beside: Unseen = field(default_factory=Unseen)
+    """What of the pool no call that is part of no conversation sent so far."""
     begun: set[str] = field(default_factory=set)
     """What stands beside the conversation and has been named."""
 
@@ -106,32 +101,32 @@ class Sample:
         yield from self._tried_before()
         turns = [*self._conversation(happenings)]
         self._note_results(happenings)
-        rows = [self._happened(event) for event in map(mapping, happenings)]
-        yield from in_order(turns, self._notices(rows))
-        for row, item in zip(rows, happenings, strict=True):
-            owner = self.owners.get(row.text("span_id"))
-            if owner or not topic_of(row.value):
-                yield from row.told(self._happening(row, item, owner), "event")
-        if told := self.model.left_out():
-            yield self._row({}).notice(Topic.NOTE, told)
+        own = [self._happened(event) for event in map(mapping, happenings)]
+        yield from in_order(turns, self._notices(own))
+        for one, item in zip(own, happenings, strict=True):
+            if one.owner or not one.topic:
+                yield from one.row.told(self._happening(one, item), "event")
+        if left := self.model.left_out():
+            yield self._row({}).notice(Topic.NOTE, left)
         yield from self._scores()
         yield from self._rest()
 
     def _row(self, value: Held) -> Row:
         return self.next_row(value, self.agent)
 
-    def _happened(self, event: Held) -> Row:
+    def _happened(self, event: Held) -> _Told:
         owner = self.owners.get(text(event.get("span_id")))
         row = self.next_row(event, owner.id if owner else self.agent)
-        return replace(row, at=timestamp(event.get("timestamp")))
+        return _Told(replace(row, at=timestamp(event.get("timestamp"))), owner, topic_of(row.value))
 
-    def _notices(self, rows: Sequence[Row]) -> Iterator[tuple[int, Event]]:
+    def _notices(self, own: Sequence[_Told]) -> Iterator[tuple[int, Event]]:
         """What the sample's own events tell a reader, each with the number of its event."""
-        for number, row in enumerate(rows):
-            if row.text("span_id") in self.owners:
+        for number, one in enumerate(own):
+            row = one.row
+            if one.owner:
                 continue
-            if topic := topic_of(row.value):
-                yield number, row.notice(topic, wording(row.value, self.attachments))
+            if one.topic:
+                yield number, row.notice(one.topic, wording(row.value, self.attachments))
             elif row.value.get("event") == "model" and row.value.get("error"):
                 yield number, row.notice(Topic.ERROR, row.text("error"))
 
@@ -145,7 +140,8 @@ class Sample:
 
     def _turn(self, item: object, told: Sent, came: Answer | None) -> Iterator[Event]:
         """A message of the conversation, with what came of the model where it `came` of one."""
-        row = replace(self._row(told.value), at=came.at if came else None)
+        shown = told.value if self.attachments.fit(told.lent) else mapping(item)
+        row = replace(self._row(shown), at=came.at if came else None)
         self._note(told)
         if came is None or came.theirs:
             yield from self._message(row, item)
@@ -153,7 +149,7 @@ class Sample:
         if came.said.key != told.key:
             # An agent changed what the model had said, such as one that submits an answer.
             self._note(came.said)
-            yield from self._told(replace(row, value=came.said.value))
+            yield from self._said(row, came.said)
         if not came.said.replaces(told):
             yield from self._message(row, item)
         if came.usage.known:
@@ -189,11 +185,11 @@ class Sample:
 
     def _note_results(self, happenings: list[object]) -> None:
         """Take down which results stand in what sub-agents' model calls sent."""
-        seen: dict[str, int] = {}
+        unseen = defaultdict[str, Unseen](Unseen)
         for event in map(mapping, happenings):
             owner = self.owners.get(text(event.get("span_id")))
             if owner and event.get("event") == "model":
-                found, seen[owner.id] = self.model.results(event, seen.get(owner.id, 0))
+                found = self.model.results(event, unseen[owner.id])
                 self.answered.setdefault(owner.id, set()).update(found)
 
     def _happenings(self) -> list[object]:
@@ -242,9 +238,11 @@ class Sample:
                     yield trace(row, "model")
                     yield from self._aside(row, f"{ATTEMPT}{number}", f"Attempt {number}")
                 else:
-                    yield from row.told(self._happening(row, happened, None), "event")
+                    one = _Told(row, None, topic_of(event))
+                    yield from row.told(self._happening(one, happened), "event")
 
-    def _happening(self, row: Row, item: object, owner: SubAgent | None) -> Iterator[Event]:
+    def _happening(self, one: _Told, item: object) -> Iterator[Event]:
+        row, owner = one.row, one.owner
         kind = text(row.value.get("event"))
         if kind == "model":
             yield trace(row, kind)
@@ -255,8 +253,8 @@ class Sample:
         elif kind == "span_begin":
             yield from self._span(row)
             yield trace(row, kind)
-        elif topic := topic_of(row.value):
-            yield row.notice(topic, wording(row.value, self.attachments))
+        elif one.topic:
+            yield row.notice(one.topic, wording(row.value, self.attachments))
         elif kind in KNOWN:
             yield trace(row, kind)
         else:
@@ -284,7 +282,7 @@ class Sample:
             result, error = row.value.get("result"), row.value.get("error")
             if result or error or row.value.get("completed"):
                 held = {"role": "tool", "tool_call_id": call_id, "content": result, "error": error}
-                said = replace(row, value=mapping(self.attachments.resolved(held)), written=None)
+                said = replace(row, value=mapping(self.attachments.placed(held)), written=None)
                 yield from message(said, {call_id: call_time(row.value)})
 
     def _model_call(self, row: Row, owner: SubAgent | None) -> Iterator[Event]:
@@ -300,12 +298,12 @@ class Sample:
         """A model call of a sub-agent: what was not sent before, and what came back."""
         heard = self.heard.get(owner.id)
         if heard is None:
-            heard = self.heard[owner.id] = _Heard()
+            heard = self.heard[owner.id] = Heard()
             if owner.handed:
                 heard.says.update(self._before(owner, row.value))
-        sent: Counter[str] = Counter()
-        for told in self.model.sent(row.value):
-            if told.value and not heard.again(told, sent):
+        more = heard.beyond(self.model.refs(row.value))
+        for told in self.model.sent_beyond(row.value, more):
+            if told.value and not heard.again(told):
                 yield from self._said(row, told)
         for came in self.model.told(row.value):
             if came.said.value:
@@ -319,7 +317,7 @@ class Sample:
         """What of a model call's messages the conversation says from which it was handed over."""
         parent = self.heard.get(owner.parent)
         if parent:
-            return Counter(parent.says)
+            return Counter(parent.says) if self.model.takes(len(parent.says)) else Counter()
         return Counter(t.key for t in self.model.sent(event) if t.key in self.known)
 
     def _said(self, row: Row, told: Sent) -> Iterator[Event]:
@@ -336,7 +334,8 @@ class Sample:
 
     def _aside(self, row: Row, name: str, title: str) -> Iterator[Event]:
         """What a model call said that is part of no conversation."""
-        fresh = [told for told in self.model.sent(row.value) if self._is_new(told)]
+        sent = self.model.sent(row.value, self.beside)
+        fresh = [told for told in sent if self._is_new(told)]
         answers = [
             told for told in self.model.answers(row.value) if self._is_new(told, answer=True)
         ]
@@ -360,7 +359,7 @@ class Sample:
 
     def _scores(self) -> Iterator[Event]:
         for name, score in mapping(self.value.get("scores")).items():
-            held = mapping(self.attachments.resolved(score))
+            held = mapping(self.attachments.placed(score))
             told = [f"Score {name}: {text(held.get('value'))}", text(held.get("explanation"))]
             row = self._row(held)
             text_ = "\n".join(filter(None, told))

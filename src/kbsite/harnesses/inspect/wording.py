@@ -54,12 +54,12 @@ def wording(event: Held, attachments: Attachments) -> str:
     """What an event says."""
     kind = text(event.get("event"))
     if kind in _PARTS:
-        told = [text(attachments.resolved(event[key])) for key in _PARTS[kind] if event.get(key)]
+        told = [text(attachments.placed(event[key])) for key in _PARTS[kind] if event.get(key)]
         return ": ".join(told)
     first = next((event[key] for key in _WORDING if event.get(key)), None)
     if first is None and kind == "compaction":
         return _compaction(event)
-    held = attachments.resolved(first)
+    held = attachments.placed(first)
     return text(mapping(held).get("message", held))
 
 
