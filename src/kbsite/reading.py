@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,9 +50,22 @@ MARKER = spares.MARKER
 
 RESERVED = {
     INDEX, "404.html", "audits", "compare", "data", "explore", "hardware", "harnesses",
-    "methodology", "models", "problems", "runs", "search", "static",
+    "methodology", "models", "pagefind", "problems", "robots.txt", "runs", "search",
+    "sitemap.xml", "static",
 }  # fmt: skip
 """What no board can be called: the site's own folders and pages."""
+_FURTHER_SITEMAP = re.compile(r"sitemap-\d+\.xml")
+_LONGEST = 200
+"""Signs of a board's id, in kbsite.yaml as in run.json: a folder's name has 255 bytes at most."""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the site has a place for itself that a board of this name would take.
+
+    Some file systems take a name in large letters for the same.
+    """
+    own = name.lower()
+    return own in RESERVED or _FURTHER_SITEMAP.fullmatch(own) is not None
 
 
 def read(
@@ -270,14 +284,21 @@ def _graded_by(stored: StoredRun) -> str:
 
 def board_configs(config: Config, others: Iterable[StoredRun]) -> list[BoardConfig]:
     """The declared boards, then one for each board that runs name which stand on none of these."""
-    known = {declared.id for declared in config.boards} | RESERVED
-    named = sorted({stored.run.board for stored in others} - known)
-    boards = [*config.boards, *(BoardConfig(id=name, title=name) for name in named)]
-    for declared in boards:
-        if declared.id in RESERVED or "/" in declared.id or declared.id.startswith("."):
-            message = f"{declared.id!r} cannot be a folder of the site; choose another id"
+    for declared in config.boards:
+        if not _is_folder(declared.id):
+            message = f"{declared.id[:300]!r} cannot be a folder of the site; choose another id"
             raise InputError(message, path="kbsite.yaml", key="boards.id")
-    return boards
+    known = {declared.id for declared in config.boards}
+    named = sorted({stored.run.board for stored in others} - known)
+    # A run may say anything of its board: one that cannot be is none, and its runs are told.
+    made = (BoardConfig(id=name, title=name) for name in named if _is_folder(name))
+    return [*config.boards, *made]
+
+
+def _is_folder(name: str) -> bool:
+    """Whether a board of this id can have a folder of the site."""
+    odd = name.startswith(".") or any(sign in name for sign in "/\0") or len(name) > _LONGEST
+    return bool(name) and not odd and not is_reserved(name)
 
 
 def _others(settings: Settings, runs: Sequence[StoredRun]) -> list[StoredRun]:

@@ -90,7 +90,7 @@ class Standing(Struct, frozen=True):
 
 def record_path(out: Path) -> Path:
     """Where it is told what stands in `out`."""
-    return out.with_name(f".{out.name}.build.json")
+    return out.parent / f".{out.name}.build.json"  # a wrong `out` has no name
 
 
 def read_standing(out: Path) -> Standing:

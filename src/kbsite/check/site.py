@@ -18,14 +18,14 @@ from kbsite.model.config import BoardConfig
 from kbsite.model.finding import Finding
 from kbsite.model.run import Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
-from kbsite.reading import RESERVED, lookout_of, read
+from kbsite.reading import is_reserved, lookout_of, read
 from kbsite.store.records import InvalidFileError, json_record
 from kbsite.store.runs import RUN
 from kbsite.store.settings import Settings
 from kbsite.unmet import left_out, unread
 
-TAKEN = frozenset({*RESERVED, "assets", "pagefind"})
-"""First parts of addresses that the site has for itself, or will have."""
+_PLANNED = "assets"
+"""A first part of addresses that the site will have for itself."""
 
 
 def site_findings(settings: Settings) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ def _title_remarks(remarks: Remarks, boards: Sequence[BoardConfig]) -> None:
 def _board_remarks(remarks: Remarks, key: str, board: BoardConfig) -> None:
     if not is_slug(board.id):
         remarks.error(f"{key}.id", f"{SLUG_RULE}, got {board.id!r}")
-    elif board.id in TAKEN:
+    elif is_reserved(board.id) or board.id == _PLANNED:
         remarks.error(f"{key}.id", f"/{board.id}/ is a page of the site itself; choose another id")
     if not board.title.strip():
         remarks.error(f"{key}.title", "empty; expected the board's name")
