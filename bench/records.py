@@ -48,8 +48,10 @@ def read_yaml(path: Path, cls: type[T], *, links: bool = True) -> T:
         said = error.problem or error.context
         line = mark.line + 1 if mark else None
         raise InputError(f"not valid YAML: {said}", path=path, line=line) from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise InputError(f"not valid YAML: {error}", path=path) from error
+    except RecursionError as error:
+        raise InputError("nested too deeply", path=path) from error
     try:
         return record(data, cls, path)
     except InputError as error:
@@ -61,7 +63,7 @@ def read_json(path: Path, cls: type[T]) -> T:
     """The record in a JSON file; InputError names the file and the key that is wrong."""
     try:
         data = json.loads(_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number may have too many digits
         line = getattr(error, "lineno", None)
         raise InputError(f"not valid JSON: {error}", path=path, line=line) from error
     return record(data, cls, path)
@@ -119,11 +121,8 @@ class _Reader:
         return self._scalar(data, hint, key)
 
     def _refuse(self, data: object, hint: Any, key: str, *, why: str = "") -> Any:
-        number = hint in (int, float) and isinstance(data, str) and _is_number(data)
-        cure = "; YAML reads it as text: write it as 0.05 or 5.0e-2" if number else why
-        shown = "null" if data is None else repr(data)
-        shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
-        self._wrong(f"expected {_expected(hint)}, got {shown}{cure}", key)
+        cure = _as_number(data, hint) if isinstance(data, str) else why
+        self._wrong(f"expected {_expected(hint)}, got {_shown(data)}{cure}", key)
 
     def _wrong(self, message: str, key: str) -> None:
         raise InputError(message, path=self._path, key=key or None)
@@ -142,7 +141,7 @@ class _Reader:
 
     def _items(self, data: object, hints: tuple[Any, ...], key: str) -> tuple[Any, ...]:
         if not isinstance(data, list):
-            self._wrong(f"expected a list, got {data!r}", key)
+            self._wrong(f"expected a list, got {_shown(data)}", key)
         items: list[object] = data  # type: ignore[assignment]
         if hints[-1] is Ellipsis:
             hints = (hints[0],) * len(items)
@@ -160,7 +159,7 @@ class _Reader:
 
     def _keyed(self, data: object, key: str) -> dict[str, object]:
         if not isinstance(data, dict):
-            self._wrong(f"expected keys and values, got {data!r}", key)
+            self._wrong(f"expected keys and values, got {_shown(data)}", key)
         held: dict[str, object] = data  # type: ignore[assignment]
         for name in held:
             if not isinstance(name, str):
@@ -220,11 +219,23 @@ def _fits(data: object, hint: Any) -> bool:
             return data is None and hint is types.NoneType
 
 
-def _is_number(text: str) -> bool:
+def _as_number(text: str, hint: Any) -> str:
+    """What to do where a number is expected and YAML read a text of one."""
     try:
-        return math.isfinite(float(text))
+        if hint not in (int, float) or not math.isfinite(float(text)):
+            return ""
     except ValueError:
-        return False
+        return ""
+    how = "0.05 or 5.0e-2" if hint is float else "12, without quotes, a dot or an e"
+    return f"; YAML reads it as text: write it as {how}"
+
+
+def _shown(data: object) -> str:
+    return "null" if data is None else _cut(repr(data))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _is_required(one: Field[Any]) -> bool:
@@ -271,8 +282,18 @@ def _loader() -> type[yaml.SafeLoader]:
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("an alias is not read; write the value out")
+                message = "an alias is not read; write the value out"
+                mark = self.peek_event().start_mark
+                raise yaml.MarkedYAMLError(problem=message, problem_mark=mark)
             return super().compose_node(parent, index)
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
+            try:
+                return super().construct_object(node, deep)
+            except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
+                # What looks like a date, a number or what a tag says, and is none.
+                message = f"{_cut(repr(node.value))} cannot be read; put it in quotes if it is text"
+                raise yaml.MarkedYAMLError(problem=message, problem_mark=node.start_mark) from error
 
     return Loader
 

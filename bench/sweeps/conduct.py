@@ -44,11 +44,12 @@ def read_work(
         name=path.stem, sweep=sweep, places=places, tools=tools or Tools(),
         providers=load_providers(file) if providers is None else providers, providers_file=file,
     )  # fmt: skip
-    for at, one in enumerate(sweep.contenders):
-        if one.provider not in work.providers:
+    named = {f"contenders[{at}].provider": one.provider for at, one in enumerate(sweep.contenders)}
+    named |= {f"slots.{name}": name for name in sweep.slots}
+    for key, provider in named.items():
+        if provider not in work.providers:
             known = ", ".join(sorted(work.providers)) or "none"
-            message = f"{one.provider!r} is no provider that is known; known are: {known}"
-            key = f"contenders[{at}].provider"
+            message = f"{provider!r} is no provider that is known; known are: {known}"
             line = line_of(read_text(path), f".{key}")
             raise InputError(message, path=path, line=line, key=key)
     work.hashes()

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from bench.records import read_yaml
+from bench.records import plain, read_yaml
 from bench.running.form import BUDGET_SECONDS, SessionLimits
 from kbsite.errors import InputError
 from kbsite.model.run import Contender as Row
@@ -19,6 +19,10 @@ from kbsite.store.places import line_of
 
 CPU = "cpu"
 """The hardware of a sweep that needs no GPU."""
+MOST_CELLS = 100_000
+"""Runs that a sweep may ask for: decades of sessions, and less than a slip of the hand asks for."""
+_MAY_BE_NOTHING = frozenset({"failing_seconds", "grace_seconds", "copy_seconds", "warn_share"})
+"""Limits that may be 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,11 +174,24 @@ def _too_small(sweep: Sweep) -> Iterator[tuple[str, str]]:
     for key, (count, least) in counts.items():
         if count is not None and count < least:
             yield key, f"expected {least} or more, got {count}"
+    cells = sweep.attempts * len(sweep.problems) * len(sweep.contenders)
+    if cells > MOST_CELLS:
+        yield "attempts", f"that is {cells} runs; expected at most {MOST_CELLS} in a sweep"
+    yield from _no_limits(plain(sweep.limits))
     if sweep.budget_seconds <= 0:
         yield "budget_seconds", f"expected more than 0, got {sweep.budget_seconds:g}"
     for name in ("backoff_seconds", "longest_seconds", "outage_seconds"):
         if (seconds := getattr(sweep.retries, name)) < 0:
             yield f"retries.{name}", f"expected 0 or more, got {seconds:g}"
+
+
+def _no_limits(limits: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for name, limit in limits.items():
+        if not isinstance(limit, int | float) or isinstance(limit, bool) or limit > 0:
+            continue
+        least = "0 or more" if name in _MAY_BE_NOTHING else "more than 0"
+        if limit < 0 or name not in _MAY_BE_NOTHING:
+            yield f"limits.{name}", f"expected {least}, got {limit:g}"
 
 
 _OWN = {

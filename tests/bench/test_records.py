@@ -100,6 +100,8 @@ WRONG: list[tuple[dict[str, Any], str | None, str]] = [
     ({"inner": {"size": True}}, "inner.size", "expected a whole number, got True"),
     ({"inner": {"size": 1, "share": "5e-2"}}, "inner.share",
      "expected a number, got '5e-2'; YAML reads it as text: write it as 0.05 or 5.0e-2"),
+    ({"inner": {"size": "12"}}, "inner.size",
+     "got '12'; YAML reads it as text: write it as 12, without quotes, a dot or an e"),
     ({"inner": {"size": 1, "share": "much"}}, "inner.share", "expected a number, got 'much'"),
     ({"inner": {"size": 1, "share": float("nan")}}, "inner.share", "expected a number, got nan"),
     ({"inner": {"size": 1, "share": True}}, "inner.share", "expected a number, got True"),
@@ -132,6 +134,11 @@ def test_what_is_missing_is_named() -> None:
         record({"version": 1}, Outer, "b.yaml")
     with pytest.raises(InputError, match=r"b\.yaml: expected keys and values, got \[\]"):
         record([], Outer, "b.yaml")
+    with pytest.raises(InputError, match="got null"):
+        record(None, Outer, "an empty file")
+    with pytest.raises(InputError, match="…") as caught:
+        record("x" * 1_000_000, Outer, "b.yaml")
+    assert len(str(caught.value)) < 200
 
 
 YAML_WRONG = {
@@ -140,7 +147,13 @@ YAML_WRONG = {
     "name: x\nversion: 1\nmany:\n  - share: 1\n": (4, "many[0].size"),
     "name: x\nversion: 1\nname: y\n": (3, None),
     "name: x\nversion: [\n": (3, None),
-    "name: &a x\nversion: *a\n": (None, None),
+    "name: &a x\nversion: *a\n": (2, None),
+    "version: 1\nname: 2001-99-99\n": (2, None),
+    "version: 1\nname: 2001-01-01 99:00:00\n": (2, None),
+    "version: 1\nname: !!int x\n": (2, None),
+    "version: 1\nname: !!bool x\n": (2, None),
+    "version: 1\nname: !!timestamp x\n": (2, None),
+    f"version: 1\nname: {'1' * 5000}\n": (2, None),
     "name: !!python/object:os.system x\nversion: 1\n": (1, None),
     "? [a, b]\n: x\n": (1, None),
     "version: 1\n": (None, "name"),
@@ -172,6 +185,9 @@ def test_json_is_read_alike(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"name": "x", "version": 1}')
     assert read_json(path, Outer) == Outer(name="x", version=1)
+    path.write_text(f'{{"name": "x", "version": {"1" * 5000}}}')
+    with pytest.raises(InputError, match="not valid JSON"):
+        read_json(path, Outer)
     path.write_text('{"name": "x",\n "version": }')
     with pytest.raises(InputError, match=r"x\.json:2: not valid JSON"):
         read_json(path, Outer)

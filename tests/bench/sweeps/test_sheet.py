@@ -58,6 +58,10 @@ def test_limits_and_slots_are_read_by_key(tmp_path: Path) -> None:
         ({"executor": {"kind": "ray", "gpus": ["GPU-1"]}}, "executor.gpus", "means nothing to ray"),
         ({"executor": {"options": {"a": 1}}}, "executor.options", "means nothing to local"),
         ({"limits": {"memory": 3}}, "limits.memory", "no such key"),
+        ({"limits": {"memory_bytes": -1}}, "limits.memory_bytes", "more than 0, got -1"),
+        ({"limits": {"processes": 0}}, "limits.processes", "more than 0, got 0"),
+        ({"limits": {"grace_seconds": -1.0}}, "limits.grace_seconds", "0 or more, got -1"),
+        ({"attempts": 100_001}, "attempts", "that is 100001 runs; expected at most 100000"),
     ],
 )
 def test_what_is_wrong_is_named_by_file_and_key(
@@ -76,6 +80,8 @@ def test_a_provider_or_problem_that_nobody_knows_is_named_before_anything_starts
 ) -> None:
     with pytest.raises(InputError, match=r"contenders\[0\].provider: 'mars' .*here, there"):
         works(tmp_path, contenders=[contender(provider="mars")])
+    with pytest.raises(InputError, match=r"slots.mars: 'mars' .*known are: here"):
+        works(tmp_path, slots={"mars": 2})
     with pytest.raises(InputError, match="no such problem"):
         works(tmp_path, problems=["toy", "gone"])
 
