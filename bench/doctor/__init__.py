@@ -51,5 +51,10 @@ def examine(here: Here, told: Told, looks: Sequence[Look] = LOOKS) -> Iterator[S
 
 def reasons(seen: Sequence[Seen]) -> list[str]:
     """Why no run can be made here, in sentences; none where one can."""
-    return [f"{one.name}: {one.seen}. {one.cure[:1].upper()}{one.cure[1:]}." for one in seen
-            if one.forbids]  # fmt: skip
+    return [f"{one.name}: {one.seen}. {_sentence(one.cure)}" for one in seen if one.forbids]
+
+
+def _sentence(cure: str) -> str:
+    if cure.startswith(("kbsite ", "pip ")):
+        return f"Run `{cure}`."
+    return f"{cure[:1].upper()}{cure[1:]}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,8 @@ def test_a_look_that_fails_hides_no_other(error: Exception) -> None:
 def test_only_what_is_needed_is_a_reason() -> None:
     assert reasons([FINE, LITTLE]) == []
     assert reasons([FINE, FATAL]) == ["three: nothing holds. Mend it."]
+    run = replace(FATAL, cure="kbsite bench install")
+    assert reasons([run]) == ["three: nothing holds. Run `kbsite bench install`."]
 
 
 def test_this_host_is_looked_at_without_loading_torch(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_draft_is_not_begun_twice_with_other_words(tmp_path: Path, run: Path) 
     assert draft_of(run).read_text() == before
 
 
-@pytest.mark.parametrize("command", ["false", "/nowhere/editor", "sh -c 'kill -9 $$'"])
+@pytest.mark.parametrize("command", ["false", "/nowhere/editor", "sh -c 'kill -9 $$'", "vi 'x"])
 def test_an_editor_that_fails_leaves_the_draft_and_says_how_to_go_on(
     command: str, tmp_path: Path, run: Path
 ) -> None:

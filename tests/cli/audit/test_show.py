@@ -54,6 +54,18 @@ def sections(text: str) -> dict[str, str]:
     return dict(zip(["head", *parts[1::2]], [parts[0], *parts[2::2]], strict=True))
 
 
+def test_a_pager_that_is_no_command_is_told_and_left_out(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    make_settings(tmp_path, problems=())
+    run = make_run(tmp_path / "runs" / "demo")
+    done = called(tmp_path, "show", run.name, environment={"PAGER": "less 'x"})
+
+    assert done.returncode == 0
+    assert run.name in done.stdout
+    assert "$PAGER is no command" in done.stderr
+
+
 def test_the_sheet_holds_all_that_a_judgement_needs(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, make_floors: MakeFloors
 ) -> None:

@@ -63,5 +63,9 @@ def _edit(draft: Path, again: str) -> None:
         click.edit(filename=str(draft))
     except click.ClickException as error:
         raise MachineError(f"{error.format_message()}; {later}") from error
+    except ValueError as error:
+        # A quote that nothing closes: click reads it as a shell would.
+        message = f"$VISUAL or $EDITOR is no command: {error}; set it to a program; {later}"
+        raise MachineError(message) from error
     if not draft.exists():
         raise UsageError(f"{draft}: is gone, so nothing is written")

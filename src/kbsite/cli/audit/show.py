@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -37,7 +38,19 @@ def show(named: str, config: Path | None, *, plain: bool) -> None:
     with progress() as tick:
         held = dossier(settings, folder, tick)
     text = terminal_text(sheet(held, colour=sys.stdout.isatty()))
-    if plain:
+    if plain or not _is_command(os.environ.get("PAGER", "")):
         click.echo(text, nl=False)
     else:
         click.echo_via_pager(text)
+
+
+def _is_command(pager: str) -> bool:
+    """Whether click can read $PAGER as a shell would; what is wrong with it is told."""
+    import shlex
+
+    try:
+        shlex.split(pager)
+    except ValueError as error:
+        click.echo(f"$PAGER is no command, so nothing stops the text: {error}", err=True)
+        return False
+    return True
