@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kbsite.cli import COMMANDS, kbsite, main
+from kbsite.errors import UsageError
 from kbsite.store.alone import alone
 from kbsite.store.files import folder_digest
 from kbsite.store.problems import read_problem
@@ -195,6 +196,20 @@ def test_a_disk_that_is_full_is_told_and_what_no_system_does_is_traced(
     if code:
         assert getattr(raised.value, "code", None) == code
         assert capsys.readouterr().err == "kbsite: /there: Refused\n"
+
+
+def test_what_stands_in_an_error_does_not_act_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(**_: object) -> None:
+        raise UsageError("a\x1b[2Jb: one line\nand another")
+
+    monkeypatch.setattr("kbsite.cli.kbsite", refuse)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    with pytest.raises(SystemExit):
+        main()
+
+    assert capsys.readouterr().err == "kbsite: a\\x1b[2Jb: one line\nand another\n"
 
 
 @pytest.mark.parametrize(

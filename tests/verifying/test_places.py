@@ -95,6 +95,26 @@ def test_what_is_no_site_is_told_so(tmp_path: Path) -> None:
         UrlPlace("gopher://a.example/")
 
 
+@pytest.mark.parametrize("host", ["", "[", "[::1", f"{'a' * 70}.example", "a.example:99999"])
+def test_an_address_without_a_host_is_wrong_use(host: str) -> None:
+    assert isinstance(run(f"http://{host}/").exception, UsageError)
+
+
+class Rude(Quiet):
+    """Answers with what acts on a terminal."""
+
+    def do_GET(self) -> None:
+        self.wfile.write(b"\x1b[2J\x1b]0;owned\x07 no answer\r\n\r\n")
+
+
+def test_what_a_server_says_does_not_act_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "WAITS", ())
+    with served(Rude) as url, pytest.raises(MachineError, match="no answer") as caught:
+        UrlPlace(url).read("data/site.json")
+
+    assert str(caught.value).isprintable()
+
+
 def test_a_record_beyond_all_measure_is_not_read(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,5 +74,9 @@ def main() -> None:
 
 
 def _end(error: KbsiteError) -> NoReturn:
-    click.echo(f"kbsite: {error}", err=True)
+    from kbsite.model.finding import one_line
+
+    # Names of files and what servers say may stand in it, and would act on a terminal.
+    told = "\n".join(map(one_line, str(error).split("\n")))
+    click.echo(f"kbsite: {told}", err=True)
     sys.exit(error.exit_code)

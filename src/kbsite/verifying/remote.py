@@ -128,12 +128,22 @@ class _UnreachableError(MachineError):
         super().__init__(message)
 
 
+def _is_address(url: str) -> bool:
+    """Whether a server can be asked for what is at an address."""
+    try:
+        parts = urlsplit(url)
+        named = bool((parts.hostname or "").encode("idna")) and parts.port != 0
+    except ValueError:
+        return False
+    return named and parts.scheme in ("http", "https")
+
+
 class UrlPlace:
     """A site at an address."""
 
     def __init__(self, url: str) -> None:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise UsageError(f"{url}: expected http:// or https://, or a folder")
+        if not _is_address(url):
+            raise UsageError(f"{url}: expected http:// or https:// and a host, or a folder")
         self._base = url.removesuffix("index.html").rstrip("/") + "/"
         self._opener = build_opener(_SameOrigin)
         self._files = 0
@@ -182,7 +192,9 @@ class UrlPlace:
             why = getattr(error, "reason", error)
             # Whoever took his time once is not waited for twice.
             for_good = isinstance(error, TimeoutError) or isinstance(why, _FOR_GOOD)
-            raise _UnreachableError(f"{url}: cannot be fetched: {why}", for_good) from error
+            # What a server sent may stand in it, and would act on a terminal.
+            message = f"{url}: cannot be fetched: {one_line(short(str(why)))}"
+            raise _UnreachableError(message, for_good) from error
         return _decoded(data, coding, url)
 
     def names(self) -> None:
