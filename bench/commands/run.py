@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ def order_of(given: Given) -> OrderFile:
 def seconds(text: str) -> float:
     """A time with its unit, such as 90s, 45m or 1.5h, in seconds."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
-    if found is None or float(found[1]) == 0:
+    if found is None or not 0 < float(found[1]) < math.inf:
         raise UsageError(f"--budget {text}: expected a time with its unit, such as 45m or 90s")
     return float(found[1]) * _UNITS[found[2]]
 

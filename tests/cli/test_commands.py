@@ -456,6 +456,18 @@ def test_an_imported_run_with_its_problem_and_solution_is_on_the_board(
     assert "refuses" not in checked.stderr
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0"])
+@pytest.mark.parametrize("what", ["transcript", "inspect"])
+def test_a_time_that_is_no_number_is_wrong_use(tmp_path: Path, what: str, seconds: str) -> None:
+    (tmp_path / "s.jsonl").write_bytes(STREAM)
+    words = ["import", what, str(tmp_path / "s.jsonl"), "--out", str(tmp_path / "mine")]
+    done = CliRunner().invoke(kbsite, [*words, "--budget-seconds", seconds])
+
+    assert done.exit_code == 2
+    assert "--budget-seconds" in done.stderr
+    assert not (tmp_path / "mine").exists()
+
+
 def test_a_file_that_is_no_transcript_is_refused_and_makes_nothing(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Buy milk.\n")
     done = run("import", "transcript", "notes.txt", "--out", "runs/mine", cwd=tmp_path)

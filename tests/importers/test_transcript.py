@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 from pathlib import Path
@@ -212,6 +213,17 @@ def test_one_document_is_recognised_by_its_top_level(tmp_path: Path, indent: int
 def test_a_list_of_rows_is_recognised_by_its_first_ones(tmp_path: Path) -> None:
     text = json.dumps([START, END], indent=1)
     assert imported(written(tmp_path / "rows.json", text.encode())).run.harness == "toy"
+
+
+@pytest.mark.parametrize(
+    ("pack", "cure"), [(gzip.compress, "unpack it first"),
+                       (lambda data: data.decode().encode("utf-16"), "iconv")],
+)  # fmt: skip
+def test_a_transcript_in_another_form_is_told_with_what_to_do(
+    tmp_path: Path, pack: Any, cure: str
+) -> None:
+    with pytest.raises(KbsiteError, match=f"{cure}.*not recognised"):
+        imported(written(tmp_path / "log.jsonl", pack(rows(START, END))))
 
 
 def test_only_the_first_objects_are_looked_at(tmp_path: Path) -> None:

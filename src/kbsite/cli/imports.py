@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kbsite.cli.options import FILE, FOLDER, tally, tell
+from kbsite.cli.options import FILE, FOLDER, Seconds, tally, tell
 from kbsite.model.finding import one_line
 
 
@@ -39,7 +39,7 @@ def imports() -> None:
 @click.option("--hardware", metavar="ID", help="What it was made on, as boards name it.")
 @click.option(
     "--budget-seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="The time that it had, as boards tell it.",
 )
@@ -184,7 +184,7 @@ def _device(told: str) -> tuple[str, str]:
 @click.option("--hardware", metavar="ID", help="What they were made on, as boards name it.")
 @click.option(
     "--budget-seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="The time that each had, if it is not the log's time_limit.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -25,6 +26,22 @@ class Folder(click.Path):
         if "://" in str(value):
             self.fail(f"{value} is a URL; expected a folder of this machine", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A time: click takes nan and inf for numbers beyond 0, which no record holds."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # whatever click's own has
+        """The number; BadParameter for what is none."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return found
 
 
 FOLDER = Folder(file_okay=False, path_type=Path)

@@ -220,6 +220,24 @@ def _modules(harness: str | None) -> list[HarnessModule]:
     return found
 
 
+def _unread(path: Path) -> str:
+    """What has to be done before a file can be read, where its first bytes tell."""
+    with path.open("rb") as stream:
+        begin = stream.read(4)
+    cures = (how for magic, how in _OTHERWISE.items() if begin.startswith(magic))
+    return next((f"{cure}; it is " for cure in cures), "")
+
+
+_UTF_16 = "is UTF-16, as some shells write it: make it UTF-8 by `iconv -f UTF-16 -t UTF-8`"
+_OTHERWISE = {
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+    b"\x1f\x8b": "is packed with gzip: unpack it first",
+    b"\x28\xb5\x2f\xfd": "is packed with Zstandard: unpack it first",
+}
+"""What files begin with that may hold a transcript in another form."""
+
+
 def _sources(paths: Sequence[Path], modules: Sequence[HarnessModule]) -> list[_Source]:
     """The files with their candidates; InvalidFileError names every file that has none."""
     found = []
@@ -229,7 +247,11 @@ def _sources(paths: Sequence[Path], modules: Sequence[HarnessModule]) -> list[_S
         candidates = {wrote: form for wrote, form in forms if form.recognises(heads[form.read])}
         found.append(_Source(path, candidates))
     message = f"not recognised as a transcript; known formats are {_known(modules)}"
-    lost = [InputError(message, path=one.path) for one in found if not one.candidates]
+    lost = [
+        InputError(f"{_unread(one.path)}{message}", path=one.path)
+        for one in found
+        if not one.candidates
+    ]
     if lost:
         raise InvalidFileError(lost)
     return found
