@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import os
 import re
 from base64 import b64encode
 from pathlib import Path
@@ -15,7 +16,7 @@ from click.testing import CliRunner
 from kbsite import assets
 from kbsite.build import build, override
 from kbsite.cli import kbsite
-from kbsite.errors import KbsiteError
+from kbsite.errors import KbsiteError, UsageError
 from kbsite.reading import read
 from kbsite.single_file import text, write
 from kbsite.store.settings import Settings
@@ -181,6 +182,22 @@ def test_it_stands_in_a_folder_under_the_id_of_the_run(settings: Settings, tmp_p
     (tmp_path / "out").mkdir()
 
     assert write(settings, "other", tmp_path / "out").path == tmp_path / "out" / "other.html"
+
+
+@pytest.mark.parametrize("name", ["runs/demo/other/run.json", "pipe", "/dev/nowhere-at-all"])
+def test_nothing_but_such_a_file_is_replaced(settings: Settings, name: str) -> None:
+    home = settings.runs.parent
+    (home / "pipe").unlink(missing_ok=True)
+    os.mkfifo(home / "pipe")
+    before = (home / "runs/demo/other/run.json").read_bytes()
+    with pytest.raises(UsageError, match=r"name one, as|name another"):
+        write(settings, "other", home / name)
+
+    assert (home / "runs/demo/other/run.json").read_bytes() == before
+    assert (home / "pipe").is_fifo()
+    (home / "page.html").touch()
+    first = write(settings, "other", home / "page.html").path
+    assert write(settings, "other", first).path.stat().st_size > 1000
 
 
 def test_pages_of_hostile_names_are_carried_under_them(

@@ -28,7 +28,7 @@ from kbsite.pages.run import pages
 from kbsite.reading import looked_over, read
 from kbsite.rendering import Templates, environment
 from kbsite.store.runs import StoredRun, read_run
-from kbsite.store.settings import Settings
+from kbsite.store.settings import Settings, is_systems
 from kbsite.store.writing import write_text
 
 _LINK = re.compile(r"<a ([^>]*)>(.*?)</a>", re.DOTALL)
@@ -52,6 +52,9 @@ _NO_SCRIPT = (
 """No <noscript>: where a server's policy forbids scripts, browsers do not show what is in that."""
 
 
+_BEGIN = b"<!doctype html>"
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """A file that holds a run."""
@@ -69,8 +72,25 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
     site, stored = _run(settings, named)
     own = f"{stored.run.id}.html"
     path = Path(own) if out is None else out / own if out.is_dir() else out
+    _spare(path)
     write_text(path, text(site, stored))
     return Written(path, stored.findings)
+
+
+def _spare(path: Path) -> None:
+    """Raise UsageError where a file would take the place of something else than such a file.
+
+    A link of the system's, such as /dev/stdout, would be replaced for all programs.
+    """
+    if is_systems(path.parent) or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path}: no place for a file; name one, as run.html")
+    if not path.is_file():
+        return
+    with path.open("rb") as stream:
+        begin = stream.read(len(_BEGIN))
+    if begin not in (b"", _BEGIN):
+        message = "there already, and no page; name another file, or take this one away"
+        raise UsageError(f"{path}: {message}")
 
 
 def _run(settings: Settings, named: str) -> tuple[Site, StoredRun]:

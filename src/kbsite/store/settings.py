@@ -92,7 +92,7 @@ def read_settings(path: Path) -> Settings:
         hardware=_hardware(config, path),
     )
     for key in ("runs", "problems"):
-        if _is_systems(_within(home, getattr(config, key))):
+        if is_systems(_within(home, getattr(config, key))):
             raise _wrong(path, key, _SYSTEMS_OWN)
     runs, out = (_placed(path, key, getattr(config, key)) for key in ("runs", "out"))
     return moved(
@@ -105,7 +105,7 @@ def read_settings(path: Path) -> Settings:
 _SYSTEMS_OWN = "what the system shows of itself, of which reading has no end; expected a folder"
 
 
-def _is_systems(folder: Path) -> bool:
+def is_systems(folder: Path) -> bool:
     """Whether a folder is none of files, but what the system shows of itself."""
     return bool(_SYSTEMS.match(os.path.realpath(folder)))
 
@@ -176,7 +176,7 @@ def moved(
         folder = runs.folder(cache, storage.endpoint, "runs")
         settings = replace(settings, runs=folder, runs_at=runs)
     elif runs is not None:
-        if _is_systems(runs):
+        if is_systems(runs):
             raise UsageError(f"{runs}: {_SYSTEMS_OWN}")
         settings = replace(settings, runs=runs, runs_at=None)
     if isinstance(out, Location):
