@@ -138,8 +138,11 @@ def write_anchors(path: Path, anchors: Anchors) -> None:
     """Write anchors as JSON, whole or not at all."""
     # Graders that start together measure and write at once: each beside the place has its own name.
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_text(json.dumps(plain(anchors), indent=2) + "\n", "utf-8")
-    partial.replace(path)
+    try:
+        partial.write_text(json.dumps(plain(anchors), indent=2) + "\n", "utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

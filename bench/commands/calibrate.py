@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from bench.commands.choices import DEVICE
 from bench.commands.command import Command, Front, Given, Option, require
+from kbsite.errors import UsageError
+from kbsite.regular import is_place
 
 if TYPE_CHECKING:
     from bench.anchors import Anchors
@@ -22,6 +24,8 @@ def run(given: Given, front: Front) -> int:
 
     device = device_named(given.get("device") or "")
     place: Path = given.get("out") or kept_place(device.name)
+    if not is_place(place):  # told before a minute of measuring, not after it
+        raise UsageError(f"{place}: no place for a file; name one, as anchors.json")
     with front.progress(f"measuring {device.name}") as told:
         anchors = measure(device, place, lambda what, done, of: told(what, done / of))
     if given.get("json"):

@@ -6,6 +6,7 @@ A pipe keeps nobody waiting, a device has an end, and what is too large is not r
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -13,6 +14,22 @@ from kbsite.errors import InputError
 
 LIMIT_BYTES = 4_000_000
 """No record that a person or a runner writes is larger; a larger file is refused unread."""
+
+
+_SYSTEMS = re.compile(r"/(?:proc|sys|dev(?!/shm\b))(?:/|\Z)")
+
+
+def is_systems(folder: Path) -> bool:
+    """Whether a folder is none of files, but what the system shows of itself."""
+    return bool(_SYSTEMS.match(os.path.realpath(folder)))
+
+
+def is_place(path: Path) -> bool:
+    """Whether a file may be put there: nothing is, or a file, in a folder that is none of systems.
+
+    What is written whole is renamed to its place: /dev/stdout would be gone for all programs.
+    """
+    return not is_systems(path.parent) and (path.is_file() or not path.exists())
 
 
 def read_regular(path: Path, most: int, *, links: bool = False) -> bytes:

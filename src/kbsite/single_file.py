@@ -26,9 +26,10 @@ from kbsite.pages.page import INDEX, Site, run_path
 from kbsite.pages.policy_source import source_of
 from kbsite.pages.run import pages
 from kbsite.reading import looked_over, read
+from kbsite.regular import is_place
 from kbsite.rendering import Templates, environment
 from kbsite.store.runs import StoredRun, read_run
-from kbsite.store.settings import Settings, is_systems
+from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text
 
 _LINK = re.compile(r"<a ([^>]*)>(.*?)</a>", re.DOTALL)
@@ -78,11 +79,8 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
 
 
 def _spare(path: Path) -> None:
-    """Raise UsageError where a file would take the place of something else than such a file.
-
-    A link of the system's, such as /dev/stdout, would be replaced for all programs.
-    """
-    if is_systems(path.parent) or (path.exists() and not path.is_file()):
+    """Raise UsageError where a file would take the place of something else than such a file."""
+    if not is_place(path):
         raise UsageError(f"{path}: no place for a file; name one, as run.html")
     if not path.is_file():
         return

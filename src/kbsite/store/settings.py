@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kbsite.errors import InputError, UsageError
 from kbsite.model.config import Config
 from kbsite.model.price import PriceTable
-from kbsite.regular import LIMIT_BYTES, read_regular
+from kbsite.regular import LIMIT_BYTES, is_systems, read_regular
 from kbsite.store.locations import Location, cache_folder, place
 from kbsite.store.parsing import InvalidFileError, invalid, read_text
 from kbsite.store.prices import PRICES, read_prices
@@ -103,14 +103,6 @@ def read_settings(path: Path) -> Settings:
 
 
 _SYSTEMS_OWN = "what the system shows of itself, of which reading has no end; expected a folder"
-
-
-def is_systems(folder: Path) -> bool:
-    """Whether a folder is none of files, but what the system shows of itself."""
-    return bool(_SYSTEMS.match(os.path.realpath(folder)))
-
-
-_SYSTEMS = re.compile(r"/(?:proc|sys|dev(?!/shm\b))(?:/|\Z)")
 
 
 def _placed(path: Path, key: str, text: str) -> Path | Location:

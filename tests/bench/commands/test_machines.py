@@ -40,6 +40,18 @@ def test_calibrating_writes_what_it_measured(shell: Shell, monkeypatch: pytest.M
     assert "written into here/anchors.json" in err
 
 
+@pytest.mark.parametrize("place", [".", "/dev/nowhere-at-all"])
+def test_where_no_file_can_be_nothing_is_measured(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    measured: list[object] = []
+    monkeypatch.setattr(calibration, "calibrate", lambda *_: measured.append(1) or ANCHORS)
+    code, _, err = shell("calibrate", "--device", "cpu", "--out", place)
+
+    assert (code, measured) == (2, [])
+    assert "name one, as anchors.json" in err
+
+
 def test_anchors_are_measured_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = []
 
