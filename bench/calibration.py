@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.anchors import Anchors, calibrate, read_anchors, silent, write_anchors
 from bench.devices import Device
 from bench.results import make_ready
-from kbsite.errors import InputError
+from kbsite.errors import InputError, MachineError
 
 KEPT = timedelta(days=30)
 """How long anchors are good for: drivers, cooling and neighbours change."""
@@ -20,7 +20,11 @@ Told = Callable[[str, int, int], None]
 
 def kept_place(device: str) -> Path:
     """Where the anchors of a device are kept: among the user's caches."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:
+        message = "this user has no home folder to keep anchors in; set HOME or XDG_CACHE_HOME"
+        raise MachineError(message) from error
     return Path(home) / "kbsite" / f"anchors-{device}.json"
 
 

@@ -16,6 +16,8 @@ from kbsite.errors import MachineError
 
 NEEDED = ("torch", "numpy", "yaml")
 """Modules that grading needs beside the standard library."""
+OF_SESSIONS = ("aiohttp",)
+"""Modules that sessions of CLIs need beside those of kbsite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +97,10 @@ class Command:
     """Does it; the exit code, or a KbsiteError that has its own."""
 
 
-def require() -> None:
-    """Raise MachineError where something that grading needs is missing."""
-    missing = [name for name in NEEDED if name not in sys.modules and find_spec(name) is None]
+def require(*, sessions: bool = False) -> None:
+    """Raise MachineError where something that grading, or sessions, need is missing."""
+    needed = OF_SESSIONS if sessions else NEEDED
+    missing = [name for name in needed if name not in sys.modules and find_spec(name) is None]
     if missing:
         message = f"{' and '.join(missing)} cannot be imported"
         raise MachineError(f"{message}; install them with: pip install 'kbsite[bench]'")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.command import Argument, Command, Front, Given, Option, Told
+from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 
 if TYPE_CHECKING:
     from bench.installing import Failure, Installed, Lock
@@ -35,6 +35,8 @@ def run(given: Given, front: Front) -> int:
     """Install what is missing, check it and tell; the exit code."""
     from bench.installing import Failure, default_prefix, install, read_lock
 
+    if given.get("check") == "session":
+        require(sessions=True)
     prefix = (given.get("prefix") or default_prefix(Path.cwd())).absolute()
     lock = read_lock()
     with front.progress("looking what is installed") as told:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
-from bench.commands.command import Front
+from bench.commands.command import Front, require
 from kbsite.errors import MachineError
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ def lacks(work: Work, contenders: Sequence[Contender], front: Front) -> Lacks:
 
     MachineError where this host can hold no session, and all work is done here.
     """
-    from bench.preflight import Trial, preflight, tools_here
     from bench.sweeps.sheet import Engine
 
     kind = work.sweep.executor.kind
@@ -70,6 +69,9 @@ def lacks(work: Work, contenders: Sequence[Contender], front: Front) -> Lacks:
     if not asked:
         return Lacks(sentences={}, names={}, stopped=frozenset(), elsewhere="")
     try:
+        require(sessions=True)
+        from bench.preflight import Trial, preflight, tools_here
+
         tools = tools_here(work.places.clis, work.providers_file, work.sweep.sandbox)
     except MachineError as error:
         if not elsewhere:

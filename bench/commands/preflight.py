@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.commands.command import Argument, Command, Front, Given, Option
+from bench.commands.command import Argument, Command, Front, Given, Option, require
 from bench.commands.lacks import wanted
 from kbsite.errors import UsageError
 
@@ -18,6 +18,7 @@ _OF_HARNESSES = ("model", "effort", "provider", "providers")
 
 def run(given: Given, front: Front) -> int:
     """Look at contenders and try them; the exit code."""
+    require(sessions=True)
     from bench.preflight import Trial, preflight
     from bench.running.stopping import stopped_by_signals
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.commands.choices import PROBLEMS, RUNS, folder
-from bench.commands.command import Argument, Command, Front, Given, Option, Told
+from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 from kbsite.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 def run(given: Given, front: Front) -> int:
     """Let a CLI work on a problem, and tell how it ended; the exit code."""
+    require(sessions=True)
     from bench.running.run import run as carry_out
     from bench.running.stopping import stopped_by_signals
     from bench.running.supervising import job_of

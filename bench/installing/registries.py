@@ -108,7 +108,7 @@ def _pythons() -> Iterator[Path]:
     for minor in range(12, 20):
         if found := shutil.which(f"python3.{minor}"):
             yield Path(found)
-    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    root = Path(os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv"))  # noqa: PTH111
     yield from sorted(root.glob("versions/*/bin/python3"))
 
 

@@ -163,7 +163,8 @@ def _answers(ours: socket.socket, bait: Bait, box: Box) -> dict[str, tuple[bool,
 
 def _asked(bait: Bait, box: Box) -> dict[str, object]:
     """What the probe is to try."""
-    home = str(Path.home())
+    home = os.path.expanduser("~")  # noqa: PTH111 - one that nobody knows stops no proof
+    home = home if home.startswith("/") else "/root"
     checkout = Path(__file__).parents[2]
     own = () if box.writable else (FOLDER,)
     return {

@@ -7,6 +7,7 @@ import pytest
 
 from kbsite.errors import UsageError
 from kbsite.model.config import BoardConfig, Config, Represents
+from kbsite.store.locations import CACHE
 from kbsite.store.records import InvalidFileError
 from kbsite.store.settings import Settings, config_path, moved, read_settings
 from tests.conftest import MakeSettings
@@ -151,3 +152,22 @@ def test_it_is_refused_on_the_command_line_too(tmp_path: Path, make_settings: Ma
     with pytest.raises(UsageError, match=r"/proc: what the system shows of itself"):
         moved(settings, Path("/proc"), None)
     assert moved(settings, Path("/dev/shm/runs"), None).runs == Path("/dev/shm/runs")
+
+
+def test_whoever_has_no_home_needs_none_until_a_bucket_is_to_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("XDG_CACHE_HOME", CACHE):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    path = tmp_path / "kbsite.yaml"
+    path.write_text("title: t\n")
+    assert read_settings(path).runs == tmp_path / "runs"
+    path.write_text("title: t\nruns: s3://bench/runs\n")
+    with pytest.raises(UsageError, match=r"storage\.cache"):
+        read_settings(path)
+    path.write_text("title: t\nruns: s3://bench/runs\nstorage: {cache: here}\n")
+    assert read_settings(path).runs.is_relative_to(tmp_path / "here")

@@ -91,9 +91,18 @@ def _local(text: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where copies of buckets are kept, unless kbsite.yaml says so: the user's cache folder."""
+    """Where copies of buckets are kept, unless kbsite.yaml says so: the user's cache folder.
+
+    UsageError where nobody knows whose that is, as in a container of an unknown user.
+    """
     chosen = os.environ.get(CACHE)
     if chosen:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "kbsite"
+    if base and Path(base).is_absolute():
+        return Path(base) / "kbsite"
+    try:
+        return Path.home() / ".cache" / "kbsite"
+    except RuntimeError as error:
+        message = f"this user has no home folder for copies of buckets; set {CACHE}, XDG_CACHE_HOME"
+        raise UsageError(f"{message}, or storage.cache of kbsite.yaml") from error

@@ -163,16 +163,19 @@ def moved(
     """
     storage = settings.config.storage
     home = settings.path.parent
-    cache = _within(home, storage.cache) if storage.cache else cache_folder()
+
+    def cache() -> Path:
+        return _within(home, storage.cache) if storage.cache else cache_folder()
+
     if isinstance(runs, Location):
-        folder = runs.folder(cache, storage.endpoint, "runs")
+        folder = runs.folder(cache(), storage.endpoint, "runs")
         settings = replace(settings, runs=folder, runs_at=runs)
     elif runs is not None:
         if is_systems(runs):
             raise UsageError(f"{runs}: {_SYSTEMS_OWN}")
         settings = replace(settings, runs=runs, runs_at=None)
     if isinstance(out, Location):
-        folder = out.folder(cache, storage.endpoint, "site")
+        folder = out.folder(cache(), storage.endpoint, "site")
         settings = replace(settings, out=folder, out_at=out)
     elif out is not None:
         settings = replace(settings, out=_led_to(out), out_at=None)

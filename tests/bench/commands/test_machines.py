@@ -177,6 +177,43 @@ def test_without_the_extra_kbsite_says_what_to_install(
     )
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("preflight",),
+        ("run", "claude", "m", "toy"),
+        ("install", "claude", "--check", "session"),
+        ("sweep", "run", "s.yaml"),
+        ("sweep", "plan", "s.yaml"),
+    ],
+)
+def test_without_what_sessions_need_it_says_what_to_install(
+    home: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    contender = "{harness: claude, model: m, provider: anthropic}"
+    sheet = f"board: b\nhardware: cpu\nproblems: [toy]\ncontenders: [{contender}]\n"
+    (home / "s.yaml").write_text(sheet)
+    monkeypatch.setattr(command, "OF_SESSIONS", ("aiohttp_of_nowhere",))
+    done = CliRunner().invoke(kbsite, ["bench", *words])
+    said = done.stderr if words[:2] == ("sweep", "plan") else str(done.exception)
+
+    assert "aiohttp_of_nowhere cannot be imported" in said
+    assert "pip install 'kbsite[bench]'" in said
+
+
+def test_anchors_of_a_user_without_a_home_are_told_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(MachineError, match="set HOME or XDG_CACHE_HOME"):
+        kept_place("cpu")
+
+
+def no_home() -> Path:
+    raise RuntimeError("Could not determine home directory.")
+
+
 def test_a_command_that_nobody_brings_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
     assert CliRunner().invoke(kbsite, ["toast"]).exit_code == 2
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [])
