@@ -283,7 +283,7 @@ def _loader() -> type[yaml.SafeLoader]:
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 message = "an alias is not read; write the value out"
-                mark = self.peek_event().start_mark
+                mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
                 raise yaml.MarkedYAMLError(problem=message, problem_mark=mark)
             return super().compose_node(parent, index)
 

@@ -44,8 +44,14 @@ def test_calibrating_writes_what_it_measured(shell: Shell, monkeypatch: pytest.M
 def test_where_no_file_can_be_nothing_is_measured(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    measured: list[object] = []
-    monkeypatch.setattr(calibration, "calibrate", lambda *_: measured.append(1) or ANCHORS)
+    measured = []
+
+    def measuring(device: Any, told: Any) -> Anchors:
+        assert told
+        measured.append(device.name)
+        return ANCHORS
+
+    monkeypatch.setattr(calibration, "calibrate", measuring)
     code, _, err = shell("calibrate", "--device", "cpu", "--out", place)
 
     assert (code, measured) == (2, [])
