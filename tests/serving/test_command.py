@@ -156,6 +156,17 @@ def test_a_port_that_is_taken_is_told_with_what_to_do(tmp_path: Path) -> None:
         run_apart(Serving(tmp_path, port=server.address[1]).serve(Told(ready=lambda _: None)))
 
 
+@pytest.mark.parametrize("host", ["", "a" * 300])
+def test_a_host_that_no_machine_has_is_wrong_use(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setattr("asyncio.run", run_apart)
+    options = ["--config", str(settings.path), "--watch", "--host", host, "--port", "0"]
+    done = CliRunner().invoke(serve.serve, options)
+
+    assert isinstance(done.exception, UsageError), done.output
+
+
 @pytest.mark.parametrize("port", ["65536", "-1"])
 def test_a_port_that_no_system_has_is_wrong_use(port: str) -> None:
     done = CliRunner().invoke(serve.serve, ["--port", port])

@@ -65,6 +65,9 @@ def serve(  # noqa: PLR0913 - each option is an argument
     site = source.settings().out
     if not watch and not (site / "index.html").is_file():
         raise UsageError(f"{site}: no site; make it with `kbsite build`, or give --watch")
+    if not host:
+        # All addresses of this machine, to sockets: a variable that is not set asks for nothing.
+        raise UsageError("--host: empty; expected an address, as 0.0.0.0 for all of this machine")
     if not is_loopback(host):
         warning = f"Everyone who reaches {host} can read this site, and what is not redacted in it."
         click.secho(warning, err=True, fg="red", bold=True)

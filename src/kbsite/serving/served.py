@@ -13,7 +13,7 @@ from pathlib import Path
 from aiohttp import web
 
 from kbsite import assets
-from kbsite.errors import MachineError
+from kbsite.errors import MachineError, UsageError
 from kbsite.serving.answers import LONGEST_LINE, Answers, add_site, application, failures
 from kbsite.serving.builder import Builder, Outcome, Source
 from kbsite.serving.live import Live
@@ -84,6 +84,9 @@ class Serving:
         except OSError as error:
             message = f"cannot listen on {self.host}, port {self.port}: {error.strerror or error}"
             raise MachineError(f"{message}; choose another with --port or --host") from error
+        except UnicodeError as error:
+            message = f"--host {self.host}: no name that a machine can have: {error}"
+            raise UsageError(message) from error
         host, port = runner.addresses[0][:2]
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
