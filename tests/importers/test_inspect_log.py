@@ -102,6 +102,19 @@ def test_what_the_log_says_of_all_samples_is_not_said_of_one(tmp_path: Path) -> 
     assert "left out" in held.run.notes[0]
 
 
+def test_half_a_character_stops_no_import_and_is_kept(tmp_path: Path) -> None:
+    half = one("add", text="cut \ud83d here")
+    named = one("m\ud800\0ul", text="times")
+    first, second = imported(plain(tmp_path / "a.json", half, named), out=tmp_path / "mine")
+    with zipfile.ZipFile(first.folder / "transcript" / FILE) as log:
+        own = json.loads(log.read("samples/add_epoch_1.json"))
+
+    assert own == half
+    shown = [transcript("inspect", run.transcripts) for run in (first, second)]
+    texts = [getattr(step.event, "text", "") for told in shown if told for step in told.main.steps]
+    assert {"cut \ud83d here", "times"} <= {*texts}
+
+
 def test_a_sample_that_an_error_ended_is_no_doing_of_the_agent(tmp_path: Path) -> None:
     broken = one("add", error={"message": "RuntimeError('no sandbox')"}, scores=None)
     (held,) = imported(archive(tmp_path / "a.eval", broken), out=tmp_path / "mine")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _OF_ALL = frozenset({"stats", "results", "error", "status", "reductions", "sampl
 """What a log's head says of all samples together."""
 _BUDGETS = frozenset({"time", "working"})
 """Limits of time."""
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The first that an archive can tell: the same sample makes the same bytes."""
 
@@ -169,9 +171,15 @@ class Sampling:
 def write_log(path: Path, sampling: Sampling) -> None:
     """Write an archive of a sample: the same bytes for the same sample."""
     path.parent.mkdir(parents=True)
-    name = f"{SAMPLES}{sampling.id}_epoch_{sampling.epoch}.json"
+    name = one_line(f"{SAMPLES}{sampling.id}_epoch_{sampling.epoch}.json")
     with zipfile.ZipFile(path, "w") as archive:
         for member, value in ((HEADER, sampling.header()), (name, sampling.value)):
             entry = zipfile.ZipInfo(member, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, dump(value).encode("utf-8", "surrogateescape"))
+            archive.writestr(entry, _encoded(dump(value)))
+
+
+def _encoded(told: str) -> bytes:
+    """JSON in UTF-8: half a character that an escape told is an escape again, a wrong byte one."""
+    whole = _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", told)
+    return whole.encode("utf-8", "surrogateescape")
