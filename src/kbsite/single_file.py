@@ -73,12 +73,12 @@ def write(settings: Settings, named: str, out: Path | None = None) -> Written:
     site, stored = _run(settings, named)
     own = f"{stored.run.id}.html"
     path = Path(own) if out is None else out / own if out.is_dir() else out
-    _spare(path)
+    _check_place(path)
     write_text(path, text(site, stored))
     return Written(path, stored.findings)
 
 
-def _spare(path: Path) -> None:
+def _check_place(path: Path) -> None:
     """Raise UsageError where a file would take the place of something else than such a file."""
     if not is_place(path):
         raise UsageError(f"{path}: no place for a file; name one, as run.html")
