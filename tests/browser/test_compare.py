@@ -297,7 +297,7 @@ def test_a_run_without_a_transcript_is_compared_by_what_there_is(open_page: Open
 
     expect(page.locator("#facts")).to_be_visible()
     assert cells(page, "calls") == ["4", "unknown"]
-    expect(page.locator("figure.diff figcaption")).to_contain_text("lines added")
+    expect(page.locator("figure.diff figcaption")).to_contain_text(": 1 line added, 24 removed")
 
 
 def test_hostile_runs_are_shown_as_text(
