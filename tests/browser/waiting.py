@@ -18,13 +18,16 @@ def reached(page: Page, holds: Callable[[], bool], seconds: float = 2) -> bool:
 
 
 def press_until(page: Page, key: str, holds: Callable[[], bool]) -> None:
-    """Press a key until something holds, as a reader does whom the browser did not take far enough;
-    it fails where five times do not.
+    """Press a key until something holds and goes on to, as a reader does whom the browser did not
+    take far enough; it fails where five times do not.
     """
     for _ in range(5):
         page.keyboard.press(key)
         if reached(page, holds):
-            return
+            # What came into the window may be laid out only now, and move what is below it.
+            page.wait_for_timeout(100)
+            if holds():
+                return
     assert holds()
 
 
