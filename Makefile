@@ -32,6 +32,10 @@ TESTS := $(shell find tests -name "*.py" -not -path "tests/alarms/fixtures/*" -n
 # Hundreds of processes are started from these sources: each would compile them anew without it.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Packages of the system are installed by this, as root.
+APT = apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends
+
 .PHONY: site test oldest sources lint types layers budgets collected tests-in-browsers tests-of-the-rest tests-that-grade system browser chromium bubblewrap compiler npm nu clis demo bench format clean
 
 site: $(VENV)/site.stamp  ## Make the site from runs/ and say where to open it.
@@ -95,8 +99,7 @@ LACKING = $(if $(HEADLESS),,chromium-headless-shell fonts-dejavu-core) $(if $(BW
 
 system:
 	@[ -z "$(strip $(LACKING))" ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	    apt-get install -y -qq --no-install-recommends $(LACKING); \
+	  $(APT) $(LACKING); \
 	} || true
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory bubblewrap
@@ -108,8 +111,7 @@ system:
 # Without its window it opens pages in half of the time; where that cannot be had, the whole does.
 browser:
 	@if [ -z "$(HEADLESS)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	    apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core || \
+	  $(APT) chromium-headless-shell fonts-dejavu-core || \
 	    echo "There is no package chromium-headless-shell here: the tests take the whole Chromium."; \
 	fi
 	@[ -n "$(HEADLESS)" ] || command -v chromium-headless-shell >/dev/null || \
@@ -119,8 +121,7 @@ browser:
 chromium:
 	@if [ -z "$(CHROMIUM)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; \
+	    $(APT) chromium fonts-dejavu-core; \
 	  else \
 	    echo "The browser tests need Chromium: install the package chromium, or run as root." >&2; \
 	    exit 3; \
@@ -131,8 +132,7 @@ chromium:
 compiler:
 	@if [ -z "$(CXX_FOUND)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq --no-install-recommends g++; \
+	    $(APT) g++; \
 	  else \
 	    echo "A solution that builds native code is graded in the tests: install the package g++." >&2; \
 	    exit 3; \
@@ -143,8 +143,7 @@ compiler:
 bubblewrap:
 	@if [ -z "$(BWRAP)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq --no-install-recommends bubblewrap; \
+	    $(APT) bubblewrap; \
 	  else \
 	    echo "The sandbox bubblewrap is not tested: install the package bubblewrap." >&2; \
 	  fi; \
@@ -161,8 +160,7 @@ clis: $(VENV)/dev.stamp
 npm:
 	@if [ -z "$(NPM)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq --no-install-recommends npm; \
+	    $(APT) npm; \
 	  else \
 	    echo "The CLIs of agents come from npm: install the package npm, or run as root." >&2; \
 	    exit 3; \
@@ -173,8 +171,7 @@ npm:
 nu: npm
 	@if [ -z "$(JAVA)" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq --no-install-recommends default-jre-headless; \
+	    $(APT) default-jre-headless; \
 	  else \
 	    echo "Pages are not held against the standard of HTML: install the package default-jre-headless." >&2; \
 	  fi; \
