@@ -216,16 +216,21 @@ class PageMaking(Struct, dict=True):
             if not self._is_same(parts, name):
                 self.prepared.output.write_bytes(name, assets.static(file))
         schemas = [f"data/schema/{name}.schema.json" for name in sorted(SCHEMAS)]
-        if self.earlier.code == self.now.code and self.prepared.output.keep(schemas):
+        if self._same_code and self.prepared.output.keep(schemas):
             return
         for name in sorted(SCHEMAS):
             told = schema_text(name)
             self.prepared.output.write_bytes(f"data/schema/{name}.schema.json", told.encode())
 
+    @property
+    def _same_code(self) -> bool:
+        """Whether the program is the one that made the site that stands."""
+        return self.earlier.code == self.now.code
+
     def _is_same(self, parts: Iterable[Path], name: str) -> bool:
         """Whether the program and these files of it are as they were, and what it made is kept."""
-        as_made = self.earlier.code == self.now.code
-        return as_made and all(map(self._is_as_it_was, parts)) and self.prepared.output.keep([name])
+        same = self._same_code and all(map(self._is_as_it_was, parts))
+        return same and self.prepared.output.keep([name])
 
     def _is_as_it_was(self, path: Path) -> bool:
         held = str(path.absolute())
@@ -234,7 +239,7 @@ class PageMaking(Struct, dict=True):
 
     def _copied(self) -> Iterator[CopyFiles]:
         """The runs' own files, as they stand in the site, of runs that are not what they were."""
-        as_named = self.earlier.code == self.now.code
+        as_named = self._same_code
         for stored in self.prepared.site.every_run:
             held = self.copied.get(stored.run.id, Raw())
             if (

@@ -117,8 +117,7 @@ class _Template(jinja2.Template):
         globals: MutableMapping[str, Any],  # noqa: A002 - jinja2 calls it so
     ) -> jinja2.Template:
         # What a compiled template knows its own function of that name by.
-        if "escape" in namespace:
-            namespace["escape"] = _escaped
+        namespace["escape"] = _escaped
         return super()._from_namespace(environment, namespace, globals)
 
     def render(self, *args: Any, **kwargs: Any) -> str:

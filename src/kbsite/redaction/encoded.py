@@ -28,9 +28,10 @@ CODE_GATE: Final = (
     rb"|&#(?:x[2-7][0-9A-Fa-f]|1[0-2][0-9]|[3-9][0-9]);&#"
 )
 """Two letters as `printf` and strings of code may have them, or as HTML may: one says nothing."""
-_COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB])\["
+COLOUR: Final = rb"(?:\x1b|\\{1,4}u001[bB])\["
+"""How an escape of a terminal begins, as it is or as JSON writes it."""
 COLOUR_GATE: Final = (
-    rb"[_-]" + _COLOUR + rb"[0-9;]*[mK]|\[0?m(?:" + _COLOUR + rb"K)?[_-][A-Za-z0-9]{8}"
+    rb"[_-]" + COLOUR + rb"[0-9;]*[mK]|\[0?m(?:" + COLOUR + rb"K)?[_-][A-Za-z0-9]{8}"
 )
 """Where a program, `grep` say, coloured how a token begins."""
 URL_GATE: Final = (
@@ -50,7 +51,7 @@ _ESCAPE: Final = re.compile(
 )
 _BASES: Final = (0, 16, 16, 8, 16, 10)
 """What each of its groups counts in."""
-_COLOURED: Final = re.compile(rb"(?:" + _COLOUR + rb"[0-9;]{0,16}[mK]){1,4}([\x21-\x7e])")
+_COLOURED: Final = re.compile(rb"(?:" + COLOUR + rb"[0-9;]{0,16}[mK]){1,4}([\x21-\x7e])")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _PATTERNS: Final = {Form.JSON: _ESCAPE, Form.URL: _PERCENT, Form.COLOUR: _COLOURED}
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"

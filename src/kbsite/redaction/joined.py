@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from kbsite.late import late
+from kbsite.redaction.encoded import COLOUR
 from kbsite.redaction.pieces import Pieces
 from kbsite.redaction.values import is_varied, is_word
-
-BEFORE: Final = 120
-"""Bytes before a match of the automaton that are read, too."""
+from kbsite.redaction.wrapped import BREAK
 
 _LEAST: Final = 60
 """Columns of a terminal, at least."""
@@ -25,10 +24,10 @@ _MOST: Final = 8
 _SHORT: Final = 12
 """Letters and digits of an end that is too short to be varied, at most."""
 
-_COLOURS: Final = rb"(?:(?:\x1b|\\{1,4}u001[bB])\[[0-9;?]{0,16}[mKGHJ]){1,6}"
+_COLOURS: Final = rb"(?:" + COLOUR + rb"[0-9;?]{0,16}[mKGHJ]){1,6}"
 _FRAME: Final = rb"(?:[ ]?(?:\xe2\x94[\x82\x83]|\xe2\x95\x91|\\{1,4}u250[23]|\\{1,4}u2551|\|)[ ]?)?"
 """What stands at the sides of a box."""
-_BREAK: Final = _FRAME + rb"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)" + _FRAME
+_BREAK: Final = _FRAME + BREAK + _FRAME
 _ALONG: Final = late(rb"[A-Za-z0-9_+/.~-]{0,400}(?=[\r\n\x1b\\| \xe2])")
 """The rest of a key, up to where it may be broken."""
 _GOES_ON: Final = late(
@@ -38,13 +37,15 @@ _GOES_ON: Final = late(
 """What breaks a key, and what goes on behind it; no name of a variable, and no path."""
 
 
-def joined(data: bytes, start: int, end: int) -> Pieces | None:
-    """What a match of the automaton begins, in one; None where nothing breaks it."""
+def joined(data: bytes, first: int, end: int) -> Pieces | None:
+    """What a match of the automaton, which ends at a place, begins; None where nothing breaks it.
+
+    What stands before it is read from `first` on.
+    """
     along = _ALONG.match(data, end)
     parts = _parts(data, along.end()) if along else []
-    if not (along and parts and _is_drawn(b"".join(data[first:last] for first, last in parts))):
+    if not (along and parts and _is_drawn(b"".join(data[begin:close] for begin, close in parts))):
         return None
-    first = max(0, start - BEFORE)
     spans = [(first, along.end()), *parts]
     held = [data[begin:close] for begin, close in spans]
     before = [sum(map(len, held[:number])) for number in range(len(held))]

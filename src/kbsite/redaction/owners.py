@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kbsite.late import late
+from kbsite.redaction.encoded import COLOUR
 from kbsite.redaction.personal import is_generic
 from kbsite.redaction.rules import AFTER, Rule
 
@@ -28,7 +29,7 @@ _SAID: Final = late(
 _SET: Final = late(
     b"(?:" + AFTER + rb"(?:USER|LOGNAME)|(?<=SUDO_)USER)=" + _NAME + rb"(?![A-Za-z0-9_.$(-])"
 )
-_COLOUR: Final = rb"(?:(?:\x1b|\\{1,4}u001[bB])\[[0-9;]{0,16}m)?"
+_COLOUR: Final = rb"(?:" + COLOUR + rb"[0-9;]{0,16}m)?"
 _PROMPT: Final = late(
     AFTER + rb"(?<![./\\-])" + _NAME + rb"@[A-Za-z][A-Za-z0-9-]{0,62}" + _COLOUR + b":" + _COLOUR
     + rb"[~/][^\s\\\"'`:@\x1b]{0,80}" + _COLOUR + rb"[$%][ ]"

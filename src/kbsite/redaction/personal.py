@@ -97,7 +97,8 @@ Found = tuple[int, int, str]
 
 def found(data: bytes, start: int, end: int) -> Iterator[Found]:
     """Persons and machines that are named within a part of some bytes, but homes and addresses."""
-    if b"@" in data[start:end]:
+    window = data[start:end]
+    if b"@" in window:
         for one in _MAIL.finditer(data, start, end):
             # The letter of an escape before it is no part of it, however often it is escaped.
             escape = _ESCAPE.match(data, max(0, one.start() - 1))
@@ -105,7 +106,6 @@ def found(data: bytes, start: int, end: int) -> Iterator[Found]:
             name = data[first : one.end(1)]
             if not (_NOBODY.fullmatch(name) or _EXAMPLE.fullmatch(one[2])):
                 yield first, one.end(), "email"
-    window = data[start:end]
     if any(word in window for word in _HOSTS):
         for one in _HOST.finditer(data, start, end):
             group = one.lastindex or 1

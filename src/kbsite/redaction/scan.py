@@ -217,20 +217,20 @@ class _Pass(Struct):
 
     def _near(self, start: int, text: bytes) -> Iterator[Hit]:
         """All that begins around a match, unless it was looked for there already."""
-        end = start + len(text)
+        first, end = max(0, start - BEFORE), start + len(text)
         for begins, rules in _RULES_OF.items():
             until = self._near_until.get(begins, -1)
             if start < until or not text.startswith(begins):
                 continue
             # Where one match follows another, less is looked at twice.
             self._room = min(2 * self._room, WIDEST) if start < until + BEFORE else ROOM
-            first, room = max(0, start - BEFORE), end + self._room
+            room = end + self._room
             self._near_until[begins] = max(until, room - BEFORE)
             last = min(len(self.data), room + LONGEST)
             yield from self._tokens(rules, first, room, last)
             if not begins:
                 yield from self._named(first, min(last, room + 600))
-        broken = joined(self.data, start, end) if self.depth < DEEPEST else None
+        broken = joined(self.data, first, end) if self.depth < DEEPEST else None
         if broken:
             yield from self._within(broken)
 

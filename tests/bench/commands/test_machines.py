@@ -40,11 +40,10 @@ def test_calibrating_writes_what_it_measured(shell: Shell, monkeypatch: pytest.M
     assert "written into here/anchors.json" in err
 
 
-@pytest.mark.parametrize("place", [".", "/dev/nowhere-at-all"])
-def test_where_no_file_can_be_nothing_is_measured(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    measured = []
+@pytest.fixture(name="measured")
+def _measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the devices that are measured from now on, which takes no time."""
+    measured: list[str] = []
 
     def measuring(device: Any, told: Any) -> Anchors:
         assert told
@@ -52,21 +51,20 @@ def test_where_no_file_can_be_nothing_is_measured(
         return ANCHORS
 
     monkeypatch.setattr(calibration, "calibrate", measuring)
+    return measured
+
+
+@pytest.mark.parametrize("place", [".", "/dev/nowhere-at-all"])
+def test_where_no_file_can_be_nothing_is_measured(
+    shell: Shell, measured: list[str], place: str
+) -> None:
     code, _, err = shell("calibrate", "--device", "cpu", "--out", place)
 
     assert (code, measured) == (2, [])
     assert "name one, as anchors.json" in err
 
 
-def test_anchors_are_measured_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = []
-
-    def measuring(device: Any, told: Any) -> Anchors:
-        assert told
-        measured.append(device.name)
-        return ANCHORS
-
-    monkeypatch.setattr(calibration, "calibrate", measuring)
+def test_anchors_are_measured_once(home: Path, measured: list[str]) -> None:
     kept_place("cpu").unlink()
     assert anchors_here(Cpu()) == anchors_here(Cpu()) == ANCHORS
     assert measured == ["cpu"]
