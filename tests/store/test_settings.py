@@ -82,6 +82,15 @@ def test_a_path_that_holds_a_nul_is_told_with_its_line(key: str, tmp_path: Path)
         read_settings(path)
 
 
+@pytest.mark.parametrize("key", ["runs", "problems", "out"])
+@pytest.mark.parametrize("text", ["", "  "])
+def test_a_folder_without_a_name_is_told_with_its_line(key: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"title: A\n{key}: '{text}'\n")
+    with pytest.raises(InvalidFileError, match=rf"kbsite\.yaml:2: {key}: is empty; expected"):
+        read_settings(path)
+
+
 def test_paths_may_start_at_the_home_of_a_person(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

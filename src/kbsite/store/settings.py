@@ -117,6 +117,9 @@ def _refuse(path: Path, config: Config) -> None:
     for key in ("runs", "problems", "prices", "hardware", "out"):
         if "\0" in getattr(config, key):
             raise _wrong(path, key, "holds a NUL; expected a path")
+    for key in ("runs", "problems", "out"):
+        if not getattr(config, key).strip():
+            raise _wrong(path, key, "is empty; expected a folder (. is the one of this file)")
     if config.out.startswith("/") and not Path(config.out).name:
         raise _wrong(path, "out", "expected a folder that a site can take the place of")
     if "\0" in config.storage.cache:

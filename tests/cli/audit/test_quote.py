@@ -185,10 +185,11 @@ def test_without_an_audit_or_a_draft_it_says_how_to_begin(
     assert f"kbsite audit new {run.name}" in done.stderr
 
 
-def test_a_quote_needs_a_label(tmp_path: Path, run: Path) -> None:
-    done = called(tmp_path, "quote", "opus", "solution.py:1")
+@pytest.mark.parametrize("label", [(), ("--label", ""), ("--label", " \n")])
+def test_a_quote_needs_a_label(tmp_path: Path, run: Path, label: tuple[str, ...]) -> None:
+    done = called(tmp_path, "quote", "opus", "solution.py:1", *label)
 
-    assert run.exists()
+    assert quotes(run) == ()
     assert done.returncode == 2
     assert "--label" in done.stderr
 

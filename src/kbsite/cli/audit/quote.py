@@ -38,6 +38,8 @@ def quote(named: str, where: str, label: str, text: str, config: Path | None) ->
     from kbsite.store.records import yaml_record
     from kbsite.store.runs import AUDIT, read_run
 
+    if not label.strip():
+        raise UsageError("--label is empty; expected in a few words what the passage shows")
     meant = cited(where)
     _, folder = chosen(named, config)
     draft = draft_path(folder)
