@@ -383,6 +383,27 @@ def test_the_page_fits_a_phone(open_page: Open, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_on_a_phone_what_a_row_is_of_stays_while_one_goes_from_run_to_run(open_page: Open) -> None:
+    page = open_page(
+        side_by_side("steady", "hasty", "lost", HOSTILE_ID), viewport={"width": 390, "height": 800}
+    )
+    frame = page.locator("section:has(#facts) .scroll")
+    expect(frame).to_be_visible()
+    caption = frame.locator("caption").evaluate(
+        "(held) => { const all = document.createRange(); all.selectNodeContents(held);"
+        " return all.getBoundingClientRect().right; }"
+    )
+    left, name, run = frame.evaluate(
+        "(held) => { held.scrollLeft = 300; const left = (place) =>"
+        " held.querySelector(place).getBoundingClientRect().left;"
+        " return [held.getBoundingClientRect().left, left('tbody th'), left('tbody td')]; }"
+    )
+
+    assert caption <= 390
+    assert name == left
+    assert run < left
+
+
 def test_without_javascript_the_runs_are_listed_and_lead_to_their_pages(open_page: Open) -> None:
     page = open_page(side_by_side("steady", "hasty"), java_script_enabled=False)
 
