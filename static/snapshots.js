@@ -129,7 +129,9 @@
     if (before.checked) since.value = String(Math.max(1, Number(state.value) - 1));
     since.disabled = before.checked;
     label();
-    const [now, then, text] = [state.value, since.value, asText.getAttribute("aria-pressed") === "true"];
+    const [now, then] = [state.value, since.value];
+    const first = before.checked && now === then; // Nothing is known of before.
+    const text = first || asText.getAttribute("aria-pressed") === "true";
     const mine = (asked += 1);
     if (remembers) remember();
     const [after, earlier] = await Promise.all([linesOf(Number(now)), text ? null : linesOf(Number(then))]);
@@ -138,7 +140,7 @@
     if (!after) told.textContent = `state ${now}: its text is not known`;
     else if (text) {
       const count = after.length - Number(after.at(-1) === "");
-      told.textContent = `state ${now}, ${count} line${count === 1 ? "" : "s"}`;
+      told.textContent = `state ${now}${first ? ", the first" : ""}, ${count} line${count === 1 ? "" : "s"}`;
       shown.textContent = after.join("\n");
     } else if (!earlier) told.textContent = `state ${then}: its text is not known`;
     else {

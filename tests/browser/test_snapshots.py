@@ -128,6 +128,8 @@ def test_any_two_states_can_be_compared_with_the_keyboard_alone(
     page.goto(f"{start}runs/many/snapshots.html")
     page.locator("#state").focus()
     page.keyboard.press("Home")
+    expect(page.locator("#shown-told")).to_have_text(re.compile(r"^state 1, the first, \d+ lines$"))
+    assert page.locator("#shown").text_content() == version(1)
     page.keyboard.press("ArrowRight")
     expect(page.locator("#shown-told")).to_have_text("from state 1 to state 2: +2 −2")
     assert "2 of 230, 00:05, a guess" in str(page.locator("#state").get_attribute("aria-valuetext"))
