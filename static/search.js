@@ -60,8 +60,8 @@
 
   async function pagefind(folder) {
     if (fromDisk) return { lacks: "From disk the texts cannot be searched: put the site behind a web server." };
-    const index = await import(new URL("pagefind.js", folder));
-    await index.init();
+    const { createInstance } = await import(new URL("pagefind.js", folder));
+    const index = createInstance(); // One of its own: what it could not load it would not ask for again.
     let alike = false;
     const found = async (asked, filters) => (await index.search(asked, { filters: indexed(filters) })).results;
     const search = async (query, filters) => {
@@ -99,6 +99,7 @@
       asked = await load();
       if (!asked.lacks) found = await asked.search(query, filters);
     } catch (error) {
+      engine = null;
       asked = { lacks: `The texts cannot be searched here (${error.message}).` };
     }
     if (question !== mine) return;

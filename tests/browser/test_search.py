@@ -295,6 +295,22 @@ def test_texts_are_searched_under_kbsite_serve_too(searched: Path, page: Page) -
         expect(page.locator("#texts-told")).to_contain_text("2 pages")
 
 
+@pytest.mark.parametrize("lost", ["**/index.js", "**/pagefind.js", "**/wasm.*"])
+def test_an_index_that_could_not_be_had_is_asked_for_again(
+    found_at: str, page: Page, lost: str
+) -> None:
+    asked: list[str] = []
+    page.route(lost, lambda route: (asked.append(route.request.url), route.abort()))
+    page.goto(f"{found_at}runs/index.html?q=thoughts")
+    told = page.locator("#texts-told")
+    expect(told).to_contain_text("cannot be searched here")
+    assert asked
+    page.unroute(lost)
+    page.fill("#query", f'"Round {LATE} begins"')
+
+    expect(told).to_contain_text("2 pages")
+
+
 def test_filters_narrow_what_is_found_in_texts_too(found_at: str, page: Page) -> None:
     page.goto(f"{found_at}runs/index.html?q=secret+thought+{LATE}")
     expect(page.locator("#texts-found > li").first).to_be_visible()
