@@ -115,7 +115,7 @@ def test_memory_is_seen_by_another_process_at_its_handle() -> None:
         "import sys, torch; sys.path.insert(0, sys.argv[1]);"
         "from bench.worker import worker;"
         "told = {'ipc': sys.argv[2], 'bytes': int(sys.argv[3])};"
-        "seen = worker.open_cuda(torch, told); assert int(seen[5]) == 42;"
+        "seen = worker.open_cuda(torch, told)(0, told['bytes']); assert int(seen[5]) == 42;"
         "seen[6] = 43; torch.cuda.synchronize()"
     )
     try:
