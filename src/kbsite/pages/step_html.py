@@ -157,11 +157,15 @@ def _arguments(step: Step, reading: Reading) -> str:
 
 def _in_a_line(held: Mapping[str, object]) -> str:
     """Arguments one after the other; empty where they are no few plain words or numbers."""
-    if any(isinstance(value, Mapping | list) for value in held.values()):
+    if any(isinstance(value, Mapping | list) or _is_long(value) for value in held.values()):
         return ""
     told = ", ".join(f"{key}: {texts.json(value)}" for key, value in held.items())
     # A paragraph keeps no line ends, and no blanks beside blanks.
     return told if len(told) <= IN_A_LINE and " ".join(told.split()) == told else ""
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and len(value) > IN_A_LINE
 
 
 def _plan(held: Mapping[str, object]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from json import dumps
+from json import JSONEncoder, dumps
 
 import msgspec
 from markupsafe import Markup, escape
@@ -96,10 +96,13 @@ def with_code(text: str) -> Markup:
     return Markup(_QUOTED.sub(r"<code>\1</code>", inner(text)))  # noqa: S704
 
 
+_ON_ONE_LINE = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def json(value: object) -> str:
     """A value from a transcript as indented JSON, all characters as they are."""
     try:
-        told = dumps(value, ensure_ascii=False, separators=(",", ":"))
+        told = _ON_ONE_LINE(value)
         # Python's own indenting takes twice as long.
         return msgspec.json.format(told, indent=2) if isinstance(value, dict | list) else told
     except (msgspec.DecodeError, UnicodeEncodeError):
