@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import making
+from kbsite import hiding, making
 from kbsite.build import build
 from kbsite.page_making import PageMaking
 from kbsite.record import Memory
@@ -102,7 +102,7 @@ PLACES = (
     "problems/softmax/prompt.md", "problems/softmax/problem.yaml",
 )  # fmt: skip
 MOMENTS = {
-    "what is hidden is looked for": (making, "hiding_of"),
+    "what is hidden is looked for": (hiding, "hiding_of"),
     "runs are read": (making, "read_noticing"),
     "pages are made": (PageMaking, "make"),
 }

@@ -20,7 +20,7 @@ from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
 from kbsite.store import rested, spares
 from kbsite.store.alone import alone
-from kbsite.store.inputs import Input, changed, inputs
+from kbsite.store.inputs import Input, changed, changes, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
@@ -28,6 +28,7 @@ from kbsite.store.steady import moment
 from kbsite.store.swapping import clear
 
 if TYPE_CHECKING:
+    from kbsite.hiding import Hiding, Looked
     from kbsite.record import Memory
     from kbsite.store.rested import Difference
     from kbsite.store.shared_look import SharedLook
@@ -85,10 +86,11 @@ def build(
             clear(spares.partial_path(settings.out), settings.out)
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
+            hide = _hide(settings, before, now, chosen)
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
 
-            work, standing, rest = make(settings, before, now, chosen, tick, memory)
+            work, standing, rest = make(settings, before, now, hide, tick, memory)
         folders.keep(standing.marker)
         if memory:
             memory.looked(settings.out, _places(settings), standing)
@@ -100,6 +102,34 @@ def build(
         if memory is None:
             _LEFT[1:] = [rest]
         return built
+
+
+def _hide(
+    settings: Settings, before: Standing, now: Standing, engine: Engine
+) -> Callable[[Looked], Hiding]:
+    """Who tells what is hidden of the runs, given what was the last time.
+
+    Where nothing stands they are looked at now, before this process loads what it needs itself: it
+    does that while others look.
+    """
+    from kbsite.hiding import Looked, hiding_of
+
+    since = changes(before.inputs, now.inputs)
+    load = partial(_load_what_makes, anew=before.code != now.code)
+
+    def hide(known: Looked) -> Hiding:
+        return hiding_of(settings, now.inputs, known, since, engine, load)
+
+    if before.program:
+        return hide
+    hiding = hide(Looked())
+    return lambda _: hiding
+
+
+def _load_what_makes(*, anew: bool) -> None:
+    from kbsite.making import load
+
+    load(anew=anew)
 
 
 def _cores_of(engine: Engine) -> AbstractContextManager[None]:

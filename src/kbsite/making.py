@@ -14,9 +14,8 @@ from msgspec import structs
 from kbsite import __version__
 from kbsite.ahead import Ahead
 from kbsite.beside import beside
-from kbsite.engines import Engine
 from kbsite.errors import FULL
-from kbsite.hiding import Hiding, hiding_of
+from kbsite.hiding import Hiding, Looked
 from kbsite.hiding.told import counts, redactions, unwanted
 from kbsite.lookout import Lookout
 from kbsite.lookout.noticed import Sighting, found_across
@@ -28,7 +27,7 @@ from kbsite.reading import MARKER, read_noticing
 from kbsite.record import Memory, PageRecord, Record, rows_path
 from kbsite.standing import Standing, digest, marker_of
 from kbsite.store import spares
-from kbsite.store.inputs import Input, changes
+from kbsite.store.inputs import Input
 from kbsite.store.runs import FLOORS, StoredRun, vanished
 from kbsite.store.settings import Settings
 from kbsite.store.steady import in_doubt
@@ -44,11 +43,11 @@ def make(
     settings: Settings,
     before: Standing,
     now: Standing,
-    engine: Engine,
+    hide: Callable[[Looked], Hiding],
     tick: Tick | None = None,
     memory: Memory | None = None,
 ) -> tuple[Work, Standing, Callable[[], None]]:
-    """Make the site that is `now` to be made; `before` tells what stands.
+    """Make the site that is `now` to be made; `before` tells what stands, `hide` what is hidden.
 
     What that took, what stands then, and what is left to do for the next build. Who waits for a
     change that this process heard of waits for no more than the site; whoever is killed then has
@@ -59,10 +58,8 @@ def make(
     with closing(Ahead(out.parent)) as ahead, _amiss(out, before, memory) as amiss:
         memory.recall(out, before, code)
         known, runs = memory.record, memory.runs
-        since = changes(before.inputs, now.inputs)
-        load = partial(_load, anew=before.code != code)
-        hiding = hiding_of(settings, now.inputs, memory.hidden, since, engine, load)
-        held = hiding.shown()
+        hiding = hide(memory.hidden)
+        held, engine = hiding.shown(), hiding.engine
         noticed = known if before.code == code else Record()
         lookout = Lookout(
             held, noticed.noticed, noticed.across, engine,
@@ -187,7 +184,7 @@ def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
     )
 
 
-def _load(*, anew: bool = False) -> None:
+def load(*, anew: bool = False) -> None:
     """While others look at many runs: load what looks them over and what makes pages."""
     from kbsite import alarms, page_making  # it takes as long as some pages
 
@@ -197,7 +194,7 @@ def _load(*, anew: bool = False) -> None:
 
 def _meanwhile(ahead: Ahead, stored: StoredRun | None) -> None:
     """While others look runs over: load what makes pages, and read a run if a core is left."""
-    _load()
+    load()
     if stored:
         ahead.read(stored)
 
