@@ -86,7 +86,16 @@ def test_a_file_of_parquet_holds_the_same_and_comes_out_the_same() -> None:
     data = parquet.parquet(rows)
 
     assert data == parquet.parquet(rows)
-    assert parquet_rows(data) == held
+    assert parquet_rows(data) == [{**one, "started": RUN.started} for one in held]
+
+
+def test_moments_in_parquet_are_moments_which_put_themselves_in_order() -> None:
+    """As text, half a second later stood before the second."""
+    later = datetime(2026, 1, 2, 3, 4, 5, 500_000, tzinfo=UTC)
+    held = [later, None, RUN.started, datetime.max.replace(tzinfo=UTC)]
+    rows = [[*table.row(replace(RUN, started=one)).values()] for one in held]
+
+    assert [row["started"] for row in parquet_rows(parquet.parquet(rows))] == held
 
 
 def test_a_site_without_runs_has_tables_with_columns_alone() -> None:

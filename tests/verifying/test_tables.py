@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from kbsite.feeds import parquet
-from kbsite.feeds.table import COLUMNS, NUMBER, TRUTH, WHOLE
+from kbsite.feeds.table import COLUMNS, MOMENT, NUMBER, TRUTH, WHOLE
 from kbsite.verifying import tables
 from tests.verifying.published import copy_of, errors
 
-VALUES: Mapping[str, object] = {WHOLE: 3, NUMBER: 0.5, TRUTH: True}
+VALUES: Mapping[str, object] = {
+    WHOLE: 3, NUMBER: 0.5, TRUTH: True, MOMENT: "1970-01-01T00:00:00.000007Z"
+}  # fmt: skip
 ROW = tuple(VALUES.get(kind, "a") for kind in COLUMNS.values())
 ROWS = [ROW, tuple(None for _ in ROW), ROW]
 OTHER = "parquet-rs version 99.0.1"
@@ -66,12 +68,12 @@ def test_a_table_of_other_rows_is_another(rows: list[Any]) -> None:
 
 LIES = [
     (struct.pack("<d", 0.5), struct.pack("<d", 0.9)), (struct.pack("<q", 3), struct.pack("<q", 4)),
-    (b"\x18\x01a", b"\x18\x01b"),
+    (b"\x18\x01a", b"\x18\x01b"), (struct.pack("<q", 7), struct.pack("<q", 8)),
 ]  # fmt: skip
 """What a least or a largest value is, and another."""
 
 
-@pytest.mark.parametrize("lie", LIES, ids=["numbers", "whole numbers", "texts"])
+@pytest.mark.parametrize("lie", LIES, ids=["numbers", "whole numbers", "texts", "moments"])
 @pytest.mark.parametrize("nth", [0, 1])
 @pytest.mark.parametrize("part", ["footer", "index"])
 def test_what_a_file_says_of_its_columns_has_to_be_so(

@@ -32,12 +32,18 @@ def parquet(held: Sequence[Sequence[Value]]) -> bytes:
     from arro3.core import Array, DataType, Table
     from arro3.io import write_parquet
 
-    from kbsite.feeds.table import COLUMNS, NUMBER, TRUTH, WHOLE
+    from kbsite.feeds.table import COLUMNS, MOMENT, NUMBER, TRUTH, WHOLE
 
-    kinds = {WHOLE: DataType.int64(), NUMBER: DataType.float64(), TRUTH: DataType.bool()}
+    kinds = {
+        WHOLE: DataType.int64(), NUMBER: DataType.float64(), TRUTH: DataType.bool(),
+        MOMENT: DataType.timestamp("us", tz="UTC"),
+    }  # fmt: skip
     told = zip(*held, strict=True) if held else ((),) * len(COLUMNS)
     columns = [
-        Array(_values(values, kind == NUMBER), kinds.get(kind, DataType.utf8()))
+        # As text, moments could not be put in order: some have parts of a second.
+        Array(values, DataType.utf8()).cast(kinds[kind])
+        if kind == MOMENT
+        else Array(_values(values, kind == NUMBER), kinds.get(kind, DataType.utf8()))
         for values, kind in zip(told, COLUMNS.values(), strict=True)
     ]
     out = io.BytesIO()
@@ -62,6 +68,7 @@ Column = tuple[str, str, bool, list[object]]
 
 def _read(data: bytes) -> tuple[Column, ...] | None:
     """The columns of a file, and what each holds; None where it is none."""
+    from arro3.core import DataType
     from arro3.io import read_parquet
 
     try:
@@ -73,10 +80,11 @@ def _read(data: bytes) -> tuple[Column, ...] | None:
         raise
     columns: list[Column] = []
     for number, name in enumerate(table.column_names):
-        field = table.schema.field(number)
-        columns.append(
-            (name, str(field.type), field.nullable, list(table.column(number).to_pylist()))
-        )
+        field, held = table.schema.field(number), table.column(number)
+        if DataType.is_timestamp(field.type):
+            # What a file says of its moments it says of numbers.
+            held = held.cast(DataType.int64())
+        columns.append((name, str(field.type), field.nullable, list(held.to_pylist())))
     return tuple(columns)
 
 

@@ -15,18 +15,21 @@ Value = str | int | float | bool | None
 
 Row = Mapping[str, Value]
 
-TEXT, WHOLE, NUMBER, TRUTH = "text", "whole", "number", "truth"
+TEXT, WHOLE, NUMBER, TRUTH, MOMENT = "text", "whole", "number", "truth", "moment"
 
 COLUMNS: Mapping[str, str] = {
     "id": TEXT, "page": TEXT, "board": TEXT, "on_board": TRUTH, "problem": TEXT, "harness": TEXT,
     "model": TEXT, "effort": TEXT, "variant": TEXT, "hardware": TEXT, "status": TEXT,
     "peak_fraction": NUMBER, "interval_low": NUMBER, "interval_high": NUMBER, "verdict": TEXT,
-    "end_reason": TEXT, "cut": TRUTH, "started": TEXT, "seconds": NUMBER, "cost_usd": NUMBER,
+    "end_reason": TEXT, "cut": TRUTH, "started": MOMENT, "seconds": NUMBER, "cost_usd": NUMBER,
     "estimate_usd": NUMBER, "input_tokens": WHOLE, "cache_read_tokens": WHOLE,
     "cache_write_tokens": WHOLE, "output_tokens": WHOLE, "reasoning_tokens": WHOLE,
     "attempt": WHOLE, "attempts": WHOLE,
 }  # fmt: skip
-"""The columns in order, with the kind of value that each holds; what is not known is empty."""
+"""The columns in order, with the kind of value that each holds; what is not known is empty.
+
+A row tells a moment as text, in UTC.
+"""
 
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """What a text starts with that a spreadsheet would run; the wide signs of East Asian ones too."""
