@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from dataclasses import fields
 from enum import Enum
 from pathlib import Path
@@ -29,6 +30,21 @@ def valid(name: str, data: object) -> bool:
 def test_a_schema_is_a_schema(name: str) -> None:
     DIALECT.check_schema(schema(name))
     assert json.loads(json.dumps(schema(name))) == schema(name)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_asks_for_no_format_that_json_schema_does_not_have(name: str) -> None:
+    """Validators that are strict, as Ajv is, refused the schema of site.json for "decimal"."""
+    held = re.findall(r'"format": "([^"]*)"', json.dumps(schema(name)))
+    assert set(held) <= set(DIALECT.FORMAT_CHECKER.checkers) | {"date-time"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "fits"), [("3", True), ("0.075", True), ("1E-7", True), ("a few", False)]
+)
+def test_amounts_in_dollars_are_texts_of_digits(amount: str, *, fits: bool) -> None:
+    amounts = schema("site")["$defs"]["Price"]["properties"]["input"]
+    assert DIALECT(amounts).is_valid(amount) is fits
 
 
 def test_a_run_that_the_store_wrote_fits(tmp_path: Path, make_run: MakeRun) -> None:

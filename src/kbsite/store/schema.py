@@ -84,8 +84,19 @@ def schema(name: str) -> dict[str, Any]:
         **{key: value for key, value in top.items() if key != "title"},
         "$defs": dict(sorted(parts.items())),
     }
-    plain: dict[str, Any] = json.loads(json.dumps(whole))  # defaults are tuples
+    # Defaults are tuples.
+    plain: dict[str, Any] = json.loads(json.dumps(whole), object_hook=_standard)
     return plain
+
+
+def _standard(part: dict[str, Any]) -> dict[str, Any]:
+    """A part with no format but those that JSON Schema has: strict readers refuse others."""
+    if part.get("format") != "decimal":
+        return part
+    return {key: value for key, value in part.items() if key != "format"} | {"pattern": _DECIMAL}
+
+
+_DECIMAL = r"^-?[0-9]+(\.[0-9]+)?(E[+-]?[0-9]+)?$"
 
 
 @cache
