@@ -248,7 +248,7 @@ class Templates(Struct, frozen=True):
     def piece(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A piece of the page that stands at `path`."""
         url = partial(address, seen_from=path)
-        return self.env.get_template(template).render(url=url, **values)
+        return self.env.get_template(template).render(url=url, own_path=path, **values)
 
     def transcript(self, stored: StoredRun) -> Transcript | None:
         """The transcript of a run, read for this build; None if it has none to show."""

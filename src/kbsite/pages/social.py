@@ -7,7 +7,8 @@ from functools import partial
 
 from kbsite.feeds import cards
 from kbsite.feeds.cards import Card
-from kbsite.model.board import Board
+from kbsite.model.board import Attempt, Board
+from kbsite.model.run import Run
 from kbsite.pages import facts
 from kbsite.pages.home import audited_in_short
 from kbsite.pages.page import INDEX, File, Page, Renderer, Site, address, attempt_of
@@ -70,16 +71,26 @@ def _some(number: int, word: str) -> str:
     return f"{facts.count(number)} {word}{'' if number == 1 else 's'}"
 
 
+def came_to(run: Run, attempt: Attempt) -> str:
+    """What came of a run, in short: what a search engine or a message shows below its title."""
+    verdict = f"audit: {attempt.audit.verdict.value}" if attempt.audit else "not audited"
+    where = run.hardware or "hardware not recorded"
+    told = _outcome(attempt), "" if run.is_floor else verdict, facts.duration(run.elapsed_seconds)
+    return " · ".join(filter(None, (*told, where)))
+
+
+def _outcome(attempt: Attempt) -> str:
+    label, score = attempt.metrics.status.label, attempt.score
+    return label if score is None else f"{label}: {facts.score(score)}"
+
+
 def run_card(site: Site, stored: StoredRun) -> Page:
     """The card of a run, drawn anew only where something that it shows changed."""
     run, attempt = stored.run, attempt_of(stored)
-    score = attempt.score
-    status = stored.metrics.status
-    told = f"{status.glyph} {status.label}"
     verdict = f"{attempt.audit.verdict.value}, {attempt.audit.auditor}" if attempt.audit else ""
     lines = [
         run.contender.label,
-        told if score is None else f"{told}: {facts.score(score)}",
+        f"{stored.metrics.status.glyph} {_outcome(attempt)}",
         f"audit: {verdict}" if verdict else "not audited",
         f"{facts.duration(run.elapsed_seconds)} · {run.hardware or 'hardware not recorded'}",
     ]

@@ -1,0 +1,67 @@
+"""What search engines and messages show of a page: its description, and its one address."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from kbsite.build import build
+from tests.conftest import MakeRun, MakeSettings
+
+URL = "https://bench.example/hard/"
+SOUGHT = {
+    "description": r'<meta name="description" content="([^"]*)">',
+    "told": r'<meta property="og:description" content="([^"]*)">',
+    "canonical": r'<link rel="canonical" href="([^"]*)">',
+}
+
+
+@pytest.fixture(name="made")
+def _made(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Path:
+    settings = make_settings(tmp_path, site={"url": URL, "tagline": 'Kernels & "more"'})
+    make_run(settings.runs / "demo", run_id="r1", audit={})
+    make_run(settings.runs / "demo", run_id="r2", harness="floor", model="library")
+    build(settings)
+    return settings.out
+
+
+def head(page: Path) -> dict[str, list[str]]:
+    text = page.read_text()
+    return {name: [*map(html.unescape, re.findall(held, text))] for name, held in SOUGHT.items()}
+
+
+def test_each_page_of_the_sitemap_says_what_it_is_and_names_its_address(made: Path) -> None:
+    """Search engines make up what a page does not say, and took `x/` and `x/index.html` for two."""
+    addresses = re.findall("<loc>(.*?)</loc>", (made / "sitemap.xml").read_text())
+
+    assert len(addresses) > 10
+    for address in addresses:
+        held = head(made / address.removeprefix(URL) / "index.html")
+        assert held["canonical"] == [address]
+        assert len(held["description"]) == 1, address
+        assert held["description"] == held["told"]
+
+
+def test_a_run_is_told_by_what_came_of_it(made: Path) -> None:
+    """It was told by its id alone, which stands in its address already."""
+    held = head(made / "runs/r1/index.html")
+    floor = head(made / "runs/r2/index.html")
+
+    assert held["description"] == ["passed: .420 · audit: clean · 30:00 · gpu-a"]
+    assert floor["description"] == ["passed: .420 · 30:00 · gpu-a"]
+    assert head(made / "index.html")["description"] == ['Kernels & "more"']
+
+
+def test_without_an_address_pages_say_what_they_are_and_no_more(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path)
+    make_run(settings.runs / "demo", run_id="r1")
+    build(settings)
+    held = head(settings.out / "runs/r1/index.html")
+
+    assert held["description"] == ["passed: .420 · not audited · 30:00 · gpu-a"]
+    assert (held["canonical"], held["told"]) == ([], [])
