@@ -123,7 +123,30 @@ def test_the_feed_tells_runs_verdicts_and_corrections(out: Path) -> None:
     assert told[:2] == [("2026-01-05", "verdict"), ("2026-01-04", "correction")]
     # The hostile run has no times: its id tells when it began.
     assert sorted(told[2:]) == [("2026-01-02", "run")] * 3
-    assert all((out / link.removeprefix(URL)).is_file() for link in links)
+    assert all((out / link.removeprefix(URL) / "index.html").is_file() for link in links)
+    # The one address that the page names itself.
+    assert all(link.endswith("/") for link in links)
+
+
+def test_a_verdict_of_the_day_of_its_run_is_told_after_the_run(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    """An audit has a day and no hour: as if of midnight, it stood below the run that it judges."""
+    settings = make_settings(tmp_path)
+    earlier = {**EARLIER, "replaced": "2026-01-02"}
+    make_run(settings.runs / "demo", audit={"date": "2026-01-02", "history": [earlier]})
+    root = ElementTree.parse(build(settings).out / "data/feed.xml").getroot()
+    entries = root.findall("{http://www.w3.org/2005/Atom}entry")
+    told = [
+        [one.findtext(f"{{http://www.w3.org/2005/Atom}}{name}") for name in ("updated", "title")]
+        for one in entries
+    ]
+
+    assert told == [
+        ["2026-01-02T03:34:05Z", "clean: claude · opus-x [max] on softmax"],
+        ["2026-01-02T03:34:05Z", "clean became clean: claude · opus-x [max] on softmax"],
+        ["2026-01-02T03:34:05Z", "run: claude · opus-x [max] on softmax"],
+    ]
 
 
 def test_names_that_are_no_utf_8_leave_files_that_every_reader_takes(

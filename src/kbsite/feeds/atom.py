@@ -56,7 +56,7 @@ def feed(title: str, key: str, home: str, own: str, entries: Iterable[Entry]) ->
     """
     dated = [(_moment(entry.when), entry) for entry in entries if entry.when is not None]
     told = (held for held in dated if held[0] < _END)
-    latest = heapq.nlargest(MOST, told, key=lambda held: (held[0], held[1].key))
+    latest = heapq.nlargest(MOST, told, key=_order)
     updated = latest[0][0] if latest else _NEVER
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
@@ -71,6 +71,12 @@ def feed(title: str, key: str, home: str, own: str, entries: Iterable[Entry]) ->
         "</feed>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _order(held: tuple[datetime, Entry]) -> tuple[datetime, bool, str]:
+    """What news are put in order by: what is said of a run comes after it."""
+    when, entry = held
+    return when, not entry.key.startswith("run:"), entry.key
 
 
 def _entry(when: datetime, entry: Entry) -> Sequence[str]:

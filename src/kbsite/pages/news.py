@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
 from functools import partial
 
 from kbsite.feeds.atom import Entry, Told
+from kbsite.feeds.table import in_utc
 from kbsite.model.audit import Audit
 from kbsite.model.run import Run
 from kbsite.pages.audits import Correction, corrections
 from kbsite.pages.facts import in_short, score
 from kbsite.pages.page import Site, address, attempt_of, run_path
+from kbsite.pages.social import base_url, canonical
 from kbsite.store.runs import StoredRun
 
 
 def entries(site: Site, base: str) -> Iterator[Entry]:
     """New runs, new verdicts and corrections, in no order; `base` is put before addresses."""
+    at = partial(_page, site, base)
     for stored in site.runs:
         run, audit = stored.run, stored.audit
-        when = stored.metrics.graded or run.ended or run.started or _named(run)
-        yield Entry(f"run:{run.id}", when, partial(_run, site, stored, base))
+        when = _told_on(stored)
+        yield Entry(f"run:{run.id}", when, partial(_run, site, stored, at))
         if audit is not None:
             key = f"verdict:{run.id}:{audit.date}:{audit.verdict.value}"
-            yield Entry(key, audit.date, partial(_verdict, run, audit, base))
+            yield Entry(key, _after(when, audit.date), partial(_verdict, run, audit, at))
     times: Counter[str] = Counter()
     for one in reversed(corrections(site)):
         earlier = one.earlier
@@ -32,36 +35,37 @@ def entries(site: Site, base: str) -> Iterator[Entry]:
         times[key] += 1
         # A verdict may be replaced, come back and be replaced again within a day.
         key += f":{times[key]}" if times[key] > 1 else ""
-        yield Entry(key, earlier.replaced, partial(_correction, one, base))
+        replaced = _after(_told_on(one.stored), earlier.replaced)
+        yield Entry(key, replaced, partial(_correction, one, at))
 
 
-def _run(site: Site, stored: StoredRun, base: str) -> Told:
+def _run(site: Site, stored: StoredRun, at: Callable[[Run], str]) -> Told:
     run, figure = stored.run, attempt_of(stored).score
     came_to = f"{stored.metrics.status.label}{f', {score(figure)}' if figure is not None else ''}"
     return Told(
         title=f"run: {_who(run)}",
-        href=_page(run, base),
+        href=at(run),
         summary=f"{site.problem_title(run.problem)}: {came_to}",
         author=run.contender.label,
         kind="run",
     )
 
 
-def _verdict(run: Run, audit: Audit, base: str) -> Told:
+def _verdict(run: Run, audit: Audit, at: Callable[[Run], str]) -> Told:
     return Told(
         title=f"{audit.verdict.value}: {_who(run)}",
-        href=_page(run, base),
+        href=at(run),
         summary=in_short(audit.summary),
         author=audit.auditor,
         kind="verdict",
     )
 
 
-def _correction(one: Correction, base: str) -> Told:
+def _correction(one: Correction, at: Callable[[Run], str]) -> Told:
     run, earlier = one.stored.run, one.earlier
     return Told(
         title=f"{earlier.verdict.value} became {one.verdict.value}: {_who(run)}",
-        href=_page(run, base),
+        href=at(run),
         summary=in_short(earlier.why),
         author=earlier.by,
         kind="correction",
@@ -72,8 +76,22 @@ def _who(run: Run) -> str:
     return f"{run.contender.label} on {run.problem}"
 
 
-def _page(run: Run, base: str) -> str:
+def _page(site: Site, base: str, run: Run) -> str:
+    """Its address: the one that the page names itself, or its file as long as it has none."""
+    if base_url(site):
+        return canonical(site, run_path(run.id))
     return base + address(run_path(run.id), seen_from="").removeprefix("./")
+
+
+def _told_on(stored: StoredRun) -> datetime | None:
+    """When a run became news."""
+    run = stored.run
+    return stored.metrics.graded or run.ended or run.started or _named(run)
+
+
+def _after(run: datetime | None, judged: date | None) -> datetime | date | None:
+    """When a run was judged: a day, but on the day that the run is of not before it."""
+    return run if run is not None and in_utc(run).date() == judged else judged
 
 
 def _named(run: Run) -> datetime | None:
