@@ -23,6 +23,9 @@ from msgspec.structs import replace
 from kbsite.build import build
 from kbsite.errors import MachineError
 from kbsite.feeds import bundles, cards, parquet
+from kbsite.linting import lint
+from kbsite.model.config import published_base
+from kbsite.model.finding import Severity
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import Settings, read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -191,6 +194,34 @@ def test_the_sitemap_names_pages_that_are_there(out: Path) -> None:
     for address in named:
         assert (out / address.removeprefix(URL) / "index.html").is_file(), address
     assert f"Sitemap: {URL}sitemap.xml" in (out / "robots.txt").read_text()
+
+
+def test_an_address_of_other_letters_is_told_as_a_browser_sends_it(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    """Sitemaps may name no other, and what robots.txt has is taken to the letter."""
+    settings = make_settings(tmp_path, site={"url": "https://bücher.example:8000/übung/a%20b"})
+    make_run(settings.runs / "demo")
+    out = build(settings).out
+    at = "/%C3%BCbung/a%20b/"
+    base = f"https://xn--bcher-kva.example:8000{at}"
+
+    assert f"<loc>{base}demo/</loc>" in (out / "sitemap.xml").read_text("ascii")
+    assert f"Disallow: {at}runs/*/raw/" in (out / "robots.txt").read_text("ascii")
+    assert f'<link rel="canonical" href="{base}demo/">' in (out / "demo/index.html").read_text()
+    assert [one for one in lint(out) if one.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("", ""), ("ftp://a.example", ""), ("http://a.example", "http://a.example/"),
+        ("https://a..é/x", "https://a..%C3%A9/x/"),
+        ("https://a.example/\ud800", "https://a.example/%3F/"),
+    ],
+)  # fmt: skip
+def test_what_is_no_address_is_no_fault_of_who_reads_it(url: str, base: str) -> None:
+    assert published_base(url) == base
 
 
 def test_pages_name_cards_that_are_there(out: Path) -> None:

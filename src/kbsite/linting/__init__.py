@@ -27,6 +27,7 @@ from kbsite.linting import (
 from kbsite.linting.page_facts import PageFacts
 from kbsite.linting.reading import Unread, read_pages
 from kbsite.linting.site import MOST_BYTES, BuiltSite
+from kbsite.model.config import published_base
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.work import Tick
 from kbsite.pages.data import SITE
@@ -78,5 +79,4 @@ def _base(file: Stored | None) -> str:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         # `tables` says that the file cannot be used.
         return ""
-    known = isinstance(url, str) and url.startswith(("https://", "http://"))
-    return f"{url.rstrip('/')}/" if known else ""
+    return published_base(url) if isinstance(url, str) else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -157,3 +159,28 @@ class Config(Struct, frozen=True, kw_only=True):
     redact: Redact = Redact()
     leaks: tuple[Leak, ...] = ()
     """What audits name under `leak`."""
+
+
+def published_base(url: str) -> str:
+    """Where a site with this `url` stands, with a slash at its end; empty where it says nothing.
+
+    In ASCII, as a browser sends it: sitemaps may name no other address.
+    """
+    if not url.startswith(("https://", "http://")):
+        return ""
+    if not url.isascii():
+        named = _HOST.sub(lambda held: held[1] + _ascii(held[2]), url)
+        url = _OTHER.sub(lambda held: quote(held[0], errors="replace"), named)
+    return f"{url.rstrip('/')}/"
+
+
+_HOST = re.compile(r"(https?://)([^/]*)")
+_OTHER = re.compile(r"[^\x00-\x7f]+")
+
+
+def _ascii(host: str) -> str:
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        # A name that no host can have.
+        return host

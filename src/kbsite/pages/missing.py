@@ -7,6 +7,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from kbsite.pages.page import Page, Site, templated
+from kbsite.pages.social import base_url
 
 STYLE = (
     "body{background:#0a0d0a;color:#4ade80;font:1rem/1.6 monospace;margin:10vh auto;"
@@ -23,5 +24,5 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _values(site: Site) -> dict[str, object]:
-    home = urlsplit(site.config.url).path.rstrip("/") + "/"
+    home = urlsplit(base_url(site)).path or "/"
     return {"style": STYLE, "home": home}

@@ -8,6 +8,7 @@ from functools import partial
 from kbsite.feeds import cards
 from kbsite.feeds.cards import Card
 from kbsite.model.board import Attempt, Board
+from kbsite.model.config import published_base
 from kbsite.model.run import Run
 from kbsite.pages import facts
 from kbsite.pages.home import audited_in_short
@@ -18,8 +19,7 @@ from kbsite.store.runs import StoredRun
 
 def base_url(site: Site) -> str:
     """Where the site will be published, with a slash at its end; empty where nobody says."""
-    url = site.config.url
-    return f"{url.rstrip('/')}/" if url.startswith(("https://", "http://")) else ""
+    return published_base(site.config.url)
 
 
 def published_at(site: Site, path: str) -> str:
