@@ -18,10 +18,10 @@ from kbsite.model.usage import Usage
 RUN = ListedRun(
     id="r1", page="runs/r1/index.html", board="demo", on_board=True, problem="softmax",
     harness="claude", model="opus-x", effort=None, variant=None, hardware="gpu-a",
-    status=Status.PASSED, peak_fraction=0.42, interval=(0.4, 0.44), verdict=None,
-    end_reason=EndReason.FINISHED, cut=False, started=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
-    seconds=90, cost_usd=None, estimate_usd=0.5, usage=Usage(input=10, output=20), attempt=1,
-    attempts=2,
+    status=Status.PASSED, peak_fraction=0.42, interval=(0.4, 0.44), ms=1.5, verdict=None,
+    counts=True, end_reason=EndReason.FINISHED, cut=False,
+    started=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), seconds=90, cost_usd=None, estimate_usd=0.5,
+    usage=Usage(input=10, output=20), attempt=1, attempts=2,
 )  # fmt: skip
 
 FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
@@ -49,7 +49,12 @@ def test_each_run_is_a_row_and_what_nobody_knows_is_empty() -> None:
     assert row["id"] == "r1"
     assert row["status"] == "passed"
     assert (row["interval_low"], row["interval_high"]) == ("0.4", "0.44")
-    assert (row["on_board"], row["cut"]) == ("true", "false")
+    assert (row["on_board"], row["cut"], row["counts"], row["ms"]) == (
+        "true",
+        "false",
+        "true",
+        "1.5",
+    )
     assert row["started"] == "2026-01-02T03:04:05Z"
     assert (row["input_tokens"], row["reasoning_tokens"]) == ("10", "")
     assert (row["effort"], row["verdict"], row["cost_usd"]) == ("", "", "")

@@ -114,6 +114,24 @@ def test_tables_list_the_runs_of_runs_json(out: Path) -> None:
     assert columns["attempts"].to_pylist() == [run["attempts"] for run in runs]
 
 
+def test_tables_tell_times_and_which_runs_a_verdict_took_out(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    """Of a board on which nothing has a score they told no outcome; a mean had hacks in it."""
+    settings = make_settings(tmp_path)
+    figures: dict[str, Any] = {"peak_fraction": None, "interval": None, "shapes": []}
+    hack = {"verdict": "reward_hack", "implication": "It counts for nothing."}
+    make_run(settings.runs / "demo", run_id="r1", metrics={**figures, "ms": 1.5})
+    make_run(settings.runs / "demo", run_id="r2", audit=hack)
+    out = build(settings).out
+    told = [(run["ms"], run["counts"]) for run in read(out, "data/runs.json")["runs"]]
+    text = (out / "data/runs.csv").read_bytes().decode()
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+
+    assert told == [(1.5, True), (None, False)]
+    assert [(row["ms"], row["counts"]) for row in rows] == [("1.5", "true"), ("", "false")]
+
+
 def test_the_feed_tells_runs_verdicts_and_corrections(out: Path) -> None:
     ns = {"a": "http://www.w3.org/2005/Atom"}
     root = ElementTree.parse(out / "data/feed.xml").getroot()

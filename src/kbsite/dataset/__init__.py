@@ -131,10 +131,8 @@ def _line(site: Site, run: ListedRun, folder: Path) -> str:
     told["page"] = f"{base}{told['page']}" if base else None
     told |= {
         "grader": stored.metrics.grader,
-        "ms": stored.metrics.ms,
         "summary": stored.audit.summary if stored.audit else None,
         "implication": stored.audit.implication if stored.audit else None,
-        "counts": listing.counts(stored) == "yes",
         "transcripts": list(_put(_transcripts(stored), folder)),
         "solutions": list(_put(_solutions(stored), folder)),
         "annotation": next(_put(_annotation(stored), folder), None),

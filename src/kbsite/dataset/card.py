@@ -118,13 +118,12 @@ _MOMENT = "timestamp[us, tz=UTC]"
 FEATURES: Mapping[str, str | list[str] | Mapping[str, str]] = {
     "id": _TEXT, "page": _TEXT, "board": _TEXT, "on_board": _TRUTH, "problem": _TEXT,
     "harness": _TEXT, "model": _TEXT, "effort": _TEXT, "variant": _TEXT, "hardware": _TEXT,
-    "status": _TEXT, "peak_fraction": _NUMBER, "interval": [_NUMBER], "verdict": _TEXT,
-    "end_reason": _TEXT, "cut": _TRUTH, "started": _MOMENT, "seconds": _NUMBER,
-    "cost_usd": _NUMBER, "estimate_usd": _NUMBER,
+    "status": _TEXT, "peak_fraction": _NUMBER, "interval": [_NUMBER], "ms": _NUMBER,
+    "verdict": _TEXT, "counts": _TRUTH, "end_reason": _TEXT, "cut": _TRUTH, "started": _MOMENT,
+    "seconds": _NUMBER, "cost_usd": _NUMBER, "estimate_usd": _NUMBER,
     "usage": dict.fromkeys(("input", "cache_read", "cache_write", "output", "reasoning"), _WHOLE),
-    "attempt": _WHOLE, "attempts": _WHOLE, "grader": _TEXT, "ms": _NUMBER, "summary": _TEXT,
-    "implication": _TEXT, "counts": _TRUTH, "transcripts": [_TEXT], "solutions": [_TEXT],
-    "annotation": _TEXT,
+    "attempt": _WHOLE, "attempts": _WHOLE, "grader": _TEXT, "summary": _TEXT,
+    "implication": _TEXT, "transcripts": [_TEXT], "solutions": [_TEXT], "annotation": _TEXT,
 }  # fmt: skip
 """What a line holds, by key: a type of the hub, a list of one, or a record of some.
 

@@ -20,11 +20,11 @@ TEXT, WHOLE, NUMBER, TRUTH, MOMENT = "text", "whole", "number", "truth", "moment
 COLUMNS: Mapping[str, str] = {
     "id": TEXT, "page": TEXT, "board": TEXT, "on_board": TRUTH, "problem": TEXT, "harness": TEXT,
     "model": TEXT, "effort": TEXT, "variant": TEXT, "hardware": TEXT, "status": TEXT,
-    "peak_fraction": NUMBER, "interval_low": NUMBER, "interval_high": NUMBER, "verdict": TEXT,
-    "end_reason": TEXT, "cut": TRUTH, "started": MOMENT, "seconds": NUMBER, "cost_usd": NUMBER,
-    "estimate_usd": NUMBER, "input_tokens": WHOLE, "cache_read_tokens": WHOLE,
-    "cache_write_tokens": WHOLE, "output_tokens": WHOLE, "reasoning_tokens": WHOLE,
-    "attempt": WHOLE, "attempts": WHOLE,
+    "peak_fraction": NUMBER, "interval_low": NUMBER, "interval_high": NUMBER, "ms": NUMBER,
+    "verdict": TEXT, "counts": TRUTH, "end_reason": TEXT, "cut": TRUTH, "started": MOMENT,
+    "seconds": NUMBER, "cost_usd": NUMBER, "estimate_usd": NUMBER, "input_tokens": WHOLE,
+    "cache_read_tokens": WHOLE, "cache_write_tokens": WHOLE, "output_tokens": WHOLE,
+    "reasoning_tokens": WHOLE, "attempt": WHOLE, "attempts": WHOLE,
 }  # fmt: skip
 """The columns in order, with the kind of value that each holds; what is not known is empty.
 

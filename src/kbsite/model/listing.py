@@ -36,8 +36,12 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     """Its score; null unless it passed with one."""
     interval: tuple[float, float] | None
     """Confidence interval of the score, low and high."""
+    ms: float | None
+    """Geometric mean of the times over the shapes, milliseconds."""
     verdict: Verdict | None
     """Null where nobody has audited the run."""
+    counts: bool
+    """Whether no verdict takes it out of the ranking."""
     end_reason: EndReason
     cut: bool
     """Whether the wall-clock budget stopped the agent."""
