@@ -344,7 +344,7 @@ PLANTED: dict[str, Planted] = {
     ),
     "too many elements on a run's page": Planted(
         "weights", {RUN: page(TRANSCRIPT + "<i></i>" * 3000, parts=PARTS)},
-        RUN, "elements of elements", warning=True,
+        RUN, " elements; expected at most 3,000 on the page of a run", warning=True,
     ),
     "a run's page that loads more than a style and a script": Planted(
         "weights",

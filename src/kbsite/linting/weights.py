@@ -50,7 +50,8 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
         budget = next(one for one in BUDGETS if re.fullmatch(one.path, page, re.DOTALL))
         for what, weight, most, unit in _weighed(site, page, facts, budget):
             if weight > most:
-                message = f"{weight:,} {unit} of {what}; expected at most {most:,} on {budget.kind}"
+                measured = unit if unit == what else f"{unit} of {what}"
+                message = f"{weight:,} {measured}; expected at most {most:,} on {budget.kind}"
                 yield Finding(Severity.WARNING, page, message, key=what)
 
 
