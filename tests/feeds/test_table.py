@@ -6,6 +6,7 @@ import csv
 import io
 from datetime import UTC, datetime, timedelta, timezone
 
+import pandas as pd
 import pytest
 from arro3.io import read_parquet
 from msgspec.structs import replace
@@ -55,7 +56,7 @@ def test_each_run_is_a_row_and_what_nobody_knows_is_empty() -> None:
         "true",
         "1.5",
     )
-    assert row["started"] == "2026-01-02T03:04:05Z"
+    assert row["started"] == "2026-01-02T03:04:05.000000Z"
     assert (row["input_tokens"], row["reasoning_tokens"]) == ("10", "")
     assert (row["effort"], row["verdict"], row["cost_usd"]) == ("", "", "")
 
@@ -82,7 +83,16 @@ def test_a_time_that_utc_has_no_date_for_is_told(moment: datetime, hours: int) -
     started = moment.replace(tzinfo=timezone(timedelta(hours=hours)))
     (row,) = read(line(replace(RUN, started=started)))
 
-    assert row["started"] == moment.isoformat() + "Z"
+    assert row["started"] == moment.isoformat(timespec="microseconds") + "Z"
+
+
+def test_moments_have_one_form_as_pandas_needs_it() -> None:
+    """One run that began within a second left the column text, and to_datetime failed."""
+    moments = [RUN.started, datetime(2026, 1, 2, 3, 4, 5, 500_000, tzinfo=UTC)]
+    text = table.csv_text([table.csv_line(table.row(replace(RUN, started=m))) for m in moments])
+    column = pd.read_csv(io.StringIO(text), parse_dates=["started"])["started"]
+
+    assert column.tolist() == moments
 
 
 def test_a_file_of_parquet_holds_the_same_and_comes_out_the_same() -> None:

@@ -56,7 +56,8 @@ def _value(value: object) -> Value:
         case Enum():
             return str(value.value)
         case datetime():
-            return in_utc(value).isoformat().replace("+00:00", "Z")
+            # Of moments in several forms pandas reads none.
+            return in_utc(value).isoformat(timespec="microseconds").replace("+00:00", "Z")
         case _:
             return visible(str(value))
 
