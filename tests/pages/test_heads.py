@@ -50,8 +50,8 @@ def test_a_run_is_told_by_what_came_of_it(made: Path) -> None:
     held = head(made / "runs/r1/index.html")
     floor = head(made / "runs/r2/index.html")
 
-    assert held["description"] == ["passed: .420 · audit: clean · 30:00 · gpu-a"]
-    assert floor["description"] == ["passed: .420 · 30:00 · gpu-a"]
+    assert held["description"] == ["passed, .420 · audit: clean · 30:00 · gpu-a"]
+    assert floor["description"] == ["passed, .420 · 30:00 · gpu-a"]
     assert head(made / "index.html")["description"] == ['Kernels & "more"']
 
 
@@ -63,5 +63,34 @@ def test_without_an_address_pages_say_what_they_are_and_no_more(
     build(settings)
     held = head(settings.out / "runs/r1/index.html")
 
-    assert held["description"] == ["passed: .420 · not audited · 30:00 · gpu-a"]
+    assert held["description"] == ["passed, .420 · not audited · 30:00 · gpu-a"]
     assert (held["canonical"], held["told"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ({"status": "build_failed"}, "build failed · not audited · gpu-a"),
+        ({"status": "no_solution"}, "no solution · not audited · gpu-a"),
+        ({"peak_fraction": None, "interval": None, "shapes": [], "ms": 0.14215},
+         "passed, 0.142 ms · not audited · gpu-a"),
+    ],
+)  # fmt: skip
+def test_where_no_legend_stands_a_status_is_told_in_words(
+    tmp_path: Path,
+    make_settings: MakeSettings,
+    make_run: MakeRun,
+    metrics: dict[str, object],
+    told: str,
+) -> None:
+    """It was the word of a cell: of a build that failed the feed said "build"."""
+    settings = make_settings(tmp_path, site={"url": URL})
+    make_run(settings.runs / "demo", run_id="r1", metrics=metrics, ended=None)
+    out = build(settings).out
+    words = told.partition(" · ")[0]
+
+    assert head(out / "runs/r1/index.html")["description"] == [told]
+    assert f"Softmax: {words}</summary>" in (out / "data/feed.xml").read_text()
+    card = (out / "runs/r1/card.svg").read_text()
+    assert f" {words}</text>" in card
+    assert ">gpu-a</text>" in card

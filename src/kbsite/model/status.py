@@ -36,6 +36,11 @@ class Status(Enum):
         return _FACE[self][0]
 
     @property
+    def words(self) -> str:
+        """What it is called where no cell, no sign and no legend stands beside it."""
+        return self.value.replace("_", " ")
+
+    @property
     def glyph(self) -> str:
         """The sign beside the word."""
         return _FACE[self][1]

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite
 
+from kbsite.charts.drawing import digits
+from kbsite.model.board import Attempt
 from kbsite.text import unmarked
 
 
@@ -17,6 +19,16 @@ def score(value: float | None) -> str:
     # A larger one is damage, and would fill a page with its digits.
     sign, text = "-" if value < 0 else "", f"{abs(value):{'.3f' if abs(value) < 1e9 else '.3g'}}"
     return sign + (text.removeprefix("0") if text.startswith("0.") else text)
+
+
+def came_to(attempt: Attempt) -> str:
+    """What came of a run, where no legend stands beside it: "passed, .534", "build failed".
+
+    One that passed without a score is told with its time.
+    """
+    words, ms = attempt.metrics.status.words, attempt.unscored_ms
+    figure = score(attempt.score) if ms is None else f"{digits(ms, 3)} ms"
+    return f"{words}, {figure}" if figure else words
 
 
 LONGEST = 800

@@ -12,7 +12,7 @@ from kbsite.feeds.table import in_utc
 from kbsite.model.audit import Audit
 from kbsite.model.run import Run
 from kbsite.pages.audits import Correction, corrections
-from kbsite.pages.facts import in_short, score
+from kbsite.pages.facts import came_to, in_short
 from kbsite.pages.page import Site, address, attempt_of, run_path
 from kbsite.pages.social import base_url, canonical
 from kbsite.store.runs import StoredRun
@@ -40,12 +40,11 @@ def entries(site: Site, base: str) -> Iterator[Entry]:
 
 
 def _run(site: Site, stored: StoredRun, at: Callable[[Run], str]) -> Told:
-    run, figure = stored.run, attempt_of(stored).score
-    came_to = f"{stored.metrics.status.label}{f', {score(figure)}' if figure is not None else ''}"
+    run = stored.run
     return Told(
         title=f"run: {_who(run)}",
         href=at(run),
-        summary=f"{site.problem_title(run.problem)}: {came_to}",
+        summary=f"{site.problem_title(run.problem)}: {came_to(attempt_of(stored))}",
         author=run.contender.label,
         kind="run",
     )

@@ -71,17 +71,17 @@ def _some(number: int, word: str) -> str:
     return f"{facts.count(number)} {word}{'' if number == 1 else 's'}"
 
 
-def came_to(run: Run, attempt: Attempt) -> str:
-    """What came of a run, in short: what a search engine or a message shows below its title."""
+def in_short(run: Run, attempt: Attempt) -> str:
+    """What came of a run: what a search engine or a message shows below its title."""
     verdict = f"audit: {attempt.audit.verdict.value}" if attempt.audit else "not audited"
-    where = run.hardware or "hardware not recorded"
-    told = _outcome(attempt), "" if run.is_floor else verdict, facts.duration(run.elapsed_seconds)
-    return " · ".join(filter(None, (*told, where)))
+    told = facts.came_to(attempt), "" if run.is_floor else verdict, _session(run)
+    return " · ".join(filter(None, told))
 
 
-def _outcome(attempt: Attempt) -> str:
-    label, score = attempt.metrics.status.label, attempt.score
-    return label if score is None else f"{label}: {facts.score(score)}"
+def _session(run: Run) -> str:
+    """How long it took, where that is known, and on what."""
+    took, where = run.elapsed_seconds, run.hardware or "hardware not recorded"
+    return where if took is None else f"{facts.duration(took)} · {where}"
 
 
 def run_card(site: Site, stored: StoredRun) -> Page:
@@ -90,9 +90,9 @@ def run_card(site: Site, stored: StoredRun) -> Page:
     verdict = f"{attempt.audit.verdict.value}, {attempt.audit.auditor}" if attempt.audit else ""
     lines = [
         run.contender.label,
-        f"{stored.metrics.status.glyph} {_outcome(attempt)}",
+        f"{stored.metrics.status.glyph} {facts.came_to(attempt)}",
         f"audit: {verdict}" if verdict else "not audited",
-        f"{facts.duration(run.elapsed_seconds)} · {run.hardware or 'hardware not recorded'}",
+        _session(run),
     ]
     card = Card(site.problem_title(run.problem), lines, f"{site.config.title} {run.id}")
     folder, png = f"runs/{run.id}", site.extras.cards
