@@ -8,6 +8,7 @@ import json
 import os
 import tarfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -212,6 +213,26 @@ def test_the_sitemap_names_pages_that_are_there(out: Path) -> None:
     for address in named:
         assert (out / address.removeprefix(URL) / "index.html").is_file(), address
     assert f"Sitemap: {URL}sitemap.xml" in (out / "robots.txt").read_text()
+
+
+def test_the_sitemap_tells_the_day_on_which_a_run_was_made_or_judged_last(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    """Search engines come back for what changed, and have nothing else to tell it by."""
+    settings = make_settings(tmp_path, site={"url": URL})
+    board, slip = settings.runs / "demo", datetime(2199, 1, 1, tzinfo=UTC)
+    make_run(board, run_id="made")
+    make_run(board, run_id="judged", audit={"date": "2026-01-05"})
+    make_run(board, run_id="anew", audit={"history": [{**EARLIER, "replaced": "2026-02-01"}]})
+    make_run(board, run_id="slip", started=None, ended=slip, end_reason="unknown")
+    root = ElementTree.parse(build(settings).out / "sitemap.xml").getroot()
+    held = {one[0].text or "": [more.text for more in one[1:]] for one in root}
+    told = {name: held[f"{URL}runs/{name}/"] for name in ("made", "judged", "anew", "slip")}
+
+    assert told == {
+        "made": ["2026-01-02"], "judged": ["2026-01-05"], "anew": ["2026-02-01"], "slip": []
+    }  # fmt: skip
+    assert held[URL] == []
 
 
 def test_an_address_of_other_letters_is_told_as_a_browser_sends_it(

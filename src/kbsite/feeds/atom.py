@@ -21,7 +21,7 @@ MOST = 100
 """Entries of the feed: the latest ones."""
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-_END = datetime(2100, 1, 1, tzinfo=UTC)
+END = datetime(2100, 1, 1, tzinfo=UTC)
 """No news is of this time: what is dated so would head the feed for as long as it is read."""
 
 
@@ -55,7 +55,7 @@ def feed(title: str, key: str, home: str, own: str, entries: Iterable[Entry]) ->
     and of the feed itself.
     """
     dated = [(_moment(entry.when), entry) for entry in entries if entry.when is not None]
-    told = (held for held in dated if held[0] < _END)
+    told = (held for held in dated if held[0] < END)
     latest = heapq.nlargest(MOST, told, key=_order)
     updated = latest[0][0] if latest else _NEVER
     lines = [

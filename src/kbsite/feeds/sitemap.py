@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from html import escape
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 MOST = 50_000
@@ -12,12 +14,16 @@ MOST_BYTES = 50_000_000
 """Bytes of a file, by the same: names of 250 letters of East Asia make as many addresses larger."""
 
 
-def sitemaps(addresses: Sequence[str], base: str) -> dict[str, str]:
+def sitemaps(
+    addresses: Sequence[str], base: str, changed: Mapping[str, date] = MappingProxyType({})
+) -> dict[str, str]:
     """The files, by path within the site: sitemap.xml, and others where one cannot hold all.
 
-    `base` is where the site is published, with a slash at its end.
+    `base` is where the site is published, with a slash at its end; `changed` tells of addresses on
+    which day what stands there changed.
     """
-    cut = list(_cut([_entry("url", address) for address in addresses])) or [[]]
+    entries = [_entry("url", address, changed.get(address)) for address in addresses]
+    cut = list(_cut(entries)) or [[]]
     if len(cut) == 1:
         return {"sitemap.xml": _listed("urlset", cut[0])}
     # A sitemap may name what stands in its own folder and below.
@@ -43,8 +49,9 @@ _HEAD = 1_000
 """Bytes that are more than what stands before and after the addresses."""
 
 
-def _entry(kind: str, address: str) -> str:
-    return f"<{kind}><loc>{escape(address, quote=False)}</loc></{kind}>"
+def _entry(kind: str, address: str, changed: date | None = None) -> str:
+    day = f"<lastmod>{changed}</lastmod>" if changed else ""
+    return f"<{kind}><loc>{escape(address, quote=False)}</loc>{day}</{kind}>"
 
 
 def _listed(outer: str, entries: Sequence[str]) -> str:

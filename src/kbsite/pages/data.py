@@ -23,7 +23,7 @@ from kbsite.pages.board import are_apart, board_alone, runs_of
 from kbsite.pages.board_figures import standings_of
 from kbsite.pages.covered import covered_rules
 from kbsite.pages.leaks import leaks
-from kbsite.pages.news import entries
+from kbsite.pages.news import entries, last_day
 from kbsite.pages.page import (
     INDEX,
     File,
@@ -294,6 +294,8 @@ def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
         *(run_path(stored.run.id) for stored in site.every_run),
     ]  # fmt: skip
     addresses = [canonical(site, path) for path in paths]
-    for path, text in sitemap.sitemaps(addresses, base).items():
+    days = {canonical(site, run_path(one.run.id)): last_day(one) for one in site.every_run}
+    changed = {address: day for address, day in days.items() if day}
+    for path, text in sitemap.sitemaps(addresses, base, changed).items():
         yield File(path, text)
     yield File("robots.txt", sitemap.robots(base))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from functools import partial
 
-from kbsite.feeds.atom import Entry, Told
+from kbsite.feeds.atom import END, Entry, Told
 from kbsite.feeds.table import in_utc
 from kbsite.model.audit import Audit
 from kbsite.model.run import Run
@@ -37,6 +37,14 @@ def entries(site: Site, base: str) -> Iterator[Entry]:
         key += f":{times[key]}" if times[key] > 1 else ""
         replaced = _after(_told_on(one.stored), earlier.replaced)
         yield Entry(key, replaced, partial(_correction, one, at))
+
+
+def last_day(stored: StoredRun) -> date | None:
+    """The last day on which a run was made, graded, judged or judged anew; None if nobody says."""
+    when, audit = _told_on(stored), stored.audit
+    replaced = [earlier.replaced for earlier in audit.history] if audit else []
+    days = [when and in_utc(when).date(), audit and audit.date, *replaced]
+    return max((day for day in days if day and day < END.date()), default=None)
 
 
 def _run(site: Site, stored: StoredRun, at: Callable[[Run], str]) -> Told:
