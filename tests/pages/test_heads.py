@@ -55,6 +55,15 @@ def test_a_run_is_told_by_what_came_of_it(made: Path) -> None:
     assert head(made / "index.html")["description"] == ['Kernels & "more"']
 
 
+def test_who_links_to_the_first_page_shows_the_card_of_its_first_board(made: Path) -> None:
+    """The address of a site is the one that is sent most, and had no picture."""
+    held = re.findall(
+        r'<meta property="og:image" content="([^"]*)">', (made / "index.html").read_text()
+    )
+
+    assert held == [f"{URL}data/boards/demo/card.png"]
+
+
 def test_without_an_address_pages_say_what_they_are_and_no_more(
     tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
 ) -> None:
