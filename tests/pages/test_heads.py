@@ -24,6 +24,7 @@ def _made(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) -> Pat
     settings = make_settings(tmp_path, site={"url": URL, "tagline": 'Kernels & "more"'})
     make_run(settings.runs / "demo", run_id="r1", audit={})
     make_run(settings.runs / "demo", run_id="r2", harness="floor", model="library")
+    make_run(settings.runs / "demo", run_id="r3", problem="unheard_of")
     build(settings)
     return settings.out
 
