@@ -288,3 +288,24 @@ def test_a_quote_of_a_file_that_nobody_looks_into_is_not_told_to_mean_that_file(
     (told,) = [one.message for one in check([run], settings) if one.key == "quotes[0].file"]
 
     assert told == "'files/a.py' is the audit itself, cannot be read, or is too large to look into"
+
+
+def _too_deep(folder: Path) -> None:
+    """A file below folders whose path the system takes from nobody who names all of it."""
+    with chdir(folder):
+        for _ in range(20):
+            Path("d" * 250).mkdir()
+            os.chdir("d" * 250)
+        Path("deep.log").write_bytes(b"x")
+
+
+def test_what_lies_too_deep_for_a_path_stops_no_build_and_is_told(settings: Settings) -> None:
+    run = settings.runs / "demo" / "one"
+    (run / "transcript" / "home").mkdir(parents=True)
+    _too_deep(run / "transcript" / "home")
+    built = build(settings)
+    assert [finding.message for finding in built.findings] == [
+        "not read: cannot be read: File name too long"
+    ]
+    assert (settings.out / "runs" / "one" / "index.html").is_file()
+    assert build(settings).work.written == 0

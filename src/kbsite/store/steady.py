@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -74,15 +74,26 @@ def _moved(place: Path, since: int) -> bool:
         if status.st_ctime_ns > since or not stat.S_ISDIR(status.st_mode):
             return status.st_ctime_ns > since
         while below:
-            # Nothing was read of what may not be looked at.
-            with suppress(PermissionError), os.scandir(below.pop()) as entries:
+            with _looked_at(), os.scandir(below.pop()) as entries:
                 for entry in entries:
-                    if entry.stat(follow_symlinks=False).st_ctime_ns > since:
-                        return True
+                    with _looked_at():
+                        if entry.stat(follow_symlinks=False).st_ctime_ns > since:
+                            return True
                     if entry.is_dir(follow_symlinks=False):
                         below.append(entry.path)
-    except PermissionError:
-        return False
     except GONE:
         return True
+    except OSError:
+        return False
     return False
+
+
+@contextmanager
+def _looked_at() -> Iterator[None]:
+    """Nothing was read of what cannot be looked at: it may not be, or is too deep for a path."""
+    try:
+        yield
+    except GONE:
+        raise
+    except OSError:
+        pass
