@@ -111,9 +111,26 @@ def test_a_problem_that_cannot_be_read_ends_nothing(settings: Settings, mode: st
         build(settings)
 
     assert [(one.severity, one.message) for one in told] == [
-        (Severity.ERROR, f"not read: cannot be listed: {DENIED}")
+        (
+            Severity.ERROR,
+            f"not read: cannot be listed: {DENIED}; let the user who builds read it (chmod u+rx)",
+        )
     ]
     assert (settings.out / "runs" / "one" / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("place", "bits"), [(".", "u+rx"), ("run.json", "u+r"), ("transcript", "u+rx")]
+)
+def test_what_may_not_be_read_is_told_with_what_to_do(
+    settings: Settings, place: str, bits: str
+) -> None:
+    run = settings.runs / "demo" / "one"
+    (run / "transcript").mkdir(exist_ok=True)
+    with shut(run / place):
+        (told,) = [one for one in build(settings).findings if DENIED in one.message]
+        assert told.path == str(run / place)
+        assert f"let the user who builds read it (chmod {bits})" in told.message
 
 
 FILES = {

@@ -16,6 +16,11 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
 _OF_MACHINE = FULL | {errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE,
                       errno.ENAMETOOLONG, errno.ENOTDIR, errno.ENOMEM}  # fmt: skip
 
+READABLE = "let the user who builds read it (chmod u+r)"
+"""What to do about a file that may not be read."""
+ENTERABLE = "let the user who builds read it (chmod u+rx)"
+"""What to do about a folder that may not be read, nor what is in it."""
+
 
 class KbsiteError(Exception):
     """Something that a person has to be told, in one message that says what to do."""

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.ahead import Ahead
-from kbsite.errors import FULL
+from kbsite.errors import FULL, READABLE
 from kbsite.model.finding import Finding, Severity, failure_of
 from kbsite.output import Copy, Destination, Output, Placed
 from kbsite.pages.coloured import Made
@@ -23,7 +23,6 @@ from kbsite.pages.stretches import Cut, with_other
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Templates, environment
 from kbsite.standing import digest
-from kbsite.store.files import READABLE
 from kbsite.store.inputs import Input
 from kbsite.store.runs import StoredRun
 

@@ -332,7 +332,8 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "open", denied)
     ((_, _, message),) = refused(path, of_yaml=True)
-    assert message == "cannot be read: Permission denied"
+    cure = "let the user who builds read it (chmod u+r)"
+    assert message == f"cannot be read: Permission denied; {cure}"
 
 
 def test_the_line_of_a_key_in_four_megabytes_is_found() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from sys import intern
 from typing import IO, TYPE_CHECKING
 
-from kbsite.errors import InputError
+from kbsite.errors import ENTERABLE, READABLE, InputError
 from kbsite.model.finding import Finding, Severity
 from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
@@ -159,10 +159,6 @@ def within(
     return kept, [*found[1], *refused]
 
 
-READABLE = "let the user who builds read it (chmod u+r)"
-"""What to do about a file that cannot be read."""
-
-
 def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
     """The regular files below a folder, by name, and what else is there.
 
@@ -178,7 +174,8 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
                 found = list(entries)
         except OSError as error:
             why = f"{UNLISTED}{error.strerror}"
-            refused.append(Refused(inside or HERE, why, severity=Severity.ERROR))
+            cure = ENTERABLE if isinstance(error, PermissionError) else ""
+            refused.append(Refused(inside or HERE, why, cure, Severity.ERROR))
             continue
         for entry in found:
             match _held(f"{inside}{entry.name}", entry):
@@ -198,7 +195,9 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
         if stat.S_ISLNK(status.st_mode):
             return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})", _EXPECTED)
     except OSError as error:
-        return Refused(name, f"cannot be read: {error.strerror}", severity=Severity.ERROR)
+        # It is the folder that keeps it from being looked at.
+        cure = ENTERABLE if isinstance(error, PermissionError) else ""
+        return Refused(name, f"cannot be read: {error.strerror}", cure, Severity.ERROR)
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from kbsite.errors import InputError, KbsiteError
+from kbsite.errors import READABLE, InputError, KbsiteError
 from kbsite.late import HALF
 from kbsite.model.finding import one_line, short
 from kbsite.regular import LIMIT_BYTES
@@ -69,7 +69,8 @@ def read_text(path: Path, limit: int = LIMIT_BYTES, hidden: Sequence[Span] = ())
     except (FileNotFoundError, NotADirectoryError) as error:
         raise invalid("no such file", path) from error
     except OSError as error:
-        raise invalid(f"cannot be read: {error.strerror}", path) from error
+        cure = f"; {READABLE}" if isinstance(error, PermissionError) else ""
+        raise invalid(f"cannot be read: {error.strerror}{cure}", path) from error
     if max(size, len(data)) > limit:
         raise invalid(f"too large; expected at most {limit} bytes", path, line=1)
     if hidden:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from kbsite.errors import InputError, UsageError
+from kbsite.errors import ENTERABLE, InputError, UsageError
 from kbsite.model.audit import Audit
 from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
@@ -281,8 +281,8 @@ def _refuse_unlisted(folder: Path, refused: Iterable[Refused]) -> None:
     """Raise InvalidFileError where nobody sees what a folder holds: one run, or all of a board."""
     for one in refused:
         if one.name == HERE:
-            cure = "let the user who builds read it (chmod u+rx), or move it elsewhere"
-            raise invalid(f"{one.reason}; no run in it is read: {cure}", folder)
+            cure = f"no run in it is read: {ENTERABLE}, or move it elsewhere"
+            raise invalid(f"{one.reason}; {cure}", folder)
 
 
 def _refuse_unsafe(run: Run, path: Path) -> None:
