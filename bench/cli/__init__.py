@@ -55,8 +55,11 @@ class Terminal:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+        from kbsite.streams import cursor_given_back
+
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        console = Console(stderr=True)
+        with cursor_given_back(), Progress(*columns, console=console, transient=True) as shown:
             task = shown.add_task(title, total=None)
 
             def told(what: str, share: float | None) -> None:

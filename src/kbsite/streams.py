@@ -1,9 +1,15 @@
-"""Streams that whoever starts a process may have closed: cron, daemons, `2>&-`."""
+"""Streams of a process: those that whoever starts it has closed, and a terminal as it was found.
+
+Closed they are by cron, daemons and `2>&-`.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 """By the number of their descriptor."""
@@ -24,3 +30,34 @@ def open_closed() -> None:
             # Programs that are started have them too.
             os.set_inheritable(number, True)  # noqa: FBT003 - it takes no keyword
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+_DUMB = ("dumb", "unknown")
+_SHOW = b"\x1b[?25h\r\n"
+
+
+@contextmanager
+def cursor_given_back() -> Iterator[None]:
+    """While it lasts, SIGTERM shows the terminal's cursor again before it ends this process.
+
+    Whoever shows progress hides it, and Python ends at that signal without a word.
+    """
+    import signal  # a build that has nothing to do asks for none of it
+
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield  # somebody else does what is to be done
+        return
+    shown_by = os.getpid()
+
+    def asked(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        # Copies of it have shown nothing, and rich shows nothing at such a terminal.
+        if os.getpid() == shown_by and os.environ.get("TERM", "").lower() not in _DUMB:
+            os.write(2, _SHOW)
+        os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, asked)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -257,21 +257,10 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
     Example:
       kbsite import harbor jobs/2026-01-02__03-04-05 --out runs/mine
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+    from kbsite.cli.progress import progress
     from kbsite.importers.harbor import import_trials
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    console = Console(stderr=True)
-    hidden = not sys.stderr.isatty()
-    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task("looking for trials", total=None)
-
-        def tick(name: str, done: int, count: int) -> None:
-            told = one_line(name)
-            progress.update(task, completed=done, total=count, description=told)
-
+    with progress("looking for trials") as tick:
         trials = list(import_trials(sources, out, tick))
     for trial in trials:
         for finding in trial.findings:

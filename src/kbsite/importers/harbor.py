@@ -61,9 +61,7 @@ class _Read:
     """Files of the trial by the names that they get in the run."""
 
 
-def import_trials(
-    sources: Sequence[Path], out: Path, tick: Tick = lambda *_: None
-) -> Iterator[Trial]:
+def import_trials(sources: Sequence[Path], out: Path, tick: Tick | None = None) -> Iterator[Trial]:
     """What comes of each trial in `sources`, folders of trials or of jobs, as a run below `out`.
 
     UsageError if a source holds no trial.
@@ -78,7 +76,8 @@ def import_trials(
         found.update(dict.fromkeys(path.resolve() for path in inside))
     known = imported(out)
     for number, path in enumerate(found):
-        tick(path.name, number, len(found))
+        if tick:
+            tick(path.name, number, len(found))
         yield _outcome(path, out, board, known)
 
 

@@ -1,0 +1,57 @@
+"""What a person sees of how far a command is, and what is left of it at the terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import sys
+import time
+
+import pytest
+
+SHOWN, HIDDEN = b"\x1b[?25h", b"\x1b[?25l"
+WAITS = """
+import time
+from kbsite.beside import copied
+from kbsite.cli.progress import progress
+
+with progress() as tick:
+    copied(lambda stream: time.sleep(60))
+    time.sleep(60)
+"""
+
+
+def _at_a_terminal(code: str, number: int, kind: str = "xterm") -> tuple[int, bytes]:
+    """How a program ends that gets a signal once it shows how far it is, and what it wrote."""
+    process, end = pty.fork()
+    if not process:
+        os.environ["TERM"] = kind
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    written, sent, until = b"", False, time.monotonic() + 60
+    while time.monotonic() < until:
+        if select.select([end], [], [], 0.1)[0]:
+            try:
+                written += os.read(end, 65536)
+            except OSError:
+                break
+        if b"reading" in written and not sent:
+            os.kill(process, number)
+            sent = True
+    os.close(end)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), written
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -15), (signal.SIGINT, -2)])
+def test_who_is_ended_while_it_shows_progress_gives_the_cursor_back(number: int, code: int) -> None:
+    ended, written = _at_a_terminal(WAITS, number)
+    assert ended == code
+    assert written.rfind(SHOWN) > written.rfind(HIDDEN) >= 0
+
+
+def test_a_terminal_that_knows_no_cursor_is_told_of_none() -> None:
+    waits = WAITS.replace("copied(", "print('reading', flush=True)\n    copied(")
+    ended, written = _at_a_terminal(waits, signal.SIGTERM, "dumb")
+    assert ended == -15
+    assert b"\x1b" not in written
