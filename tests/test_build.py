@@ -23,6 +23,7 @@ from kbsite.model.finding import Severity
 from kbsite.output import Output
 from kbsite.pages.page import File, markdown_path
 from kbsite.reading import MARKER, board_configs, read
+from kbsite.record import Memory
 from kbsite.store.runs import read_run
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -362,6 +363,34 @@ def test_a_missing_runs_folder_is_named(tmp_path: Path, make_settings: MakeSetti
     assert [finding.message for finding in build(settings).findings] == [
         "no such folder; make it, or name another one under runs of kbsite.yaml"
     ]
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "a link that leads nowhere"])
+def test_a_site_outlives_runs_that_are_all_gone_at_once(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, left: str
+) -> None:
+    settings, away = make_settings(tmp_path), tmp_path / "away"
+    make_run(settings.runs / "demo")
+    stood = tree(build(settings).out)
+    settings.runs.rename(away)
+    match left:
+        case "an empty folder":
+            settings.runs.mkdir()
+        case "a link that leads nowhere":
+            settings.runs.symlink_to(tmp_path / "not mounted")
+    memory = Memory()
+    for known in (None, memory, memory):
+        with pytest.raises(InputError, match=f"^{settings.runs}: n.* the site that stands has"):
+            build(settings, memory=known)
+        assert tree(settings.out) == stood
+
+    if settings.runs.is_symlink():
+        settings.runs.unlink()
+    away.rename(settings.runs)
+    assert build(settings, memory=memory).work.written == 0
+    settings.runs.rename(away)
+    build(settings, fresh=True)
+    assert not list(settings.out.glob("runs/*/index.html"))
 
 
 def test_links_among_the_folders_of_runs_are_told(

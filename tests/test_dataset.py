@@ -19,7 +19,7 @@ from msgspec import structs
 from kbsite import dataset
 from kbsite.cli import kbsite
 from kbsite.dataset import LINE, MARKER, card, write_dataset
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.model.redaction import Span
 from kbsite.pages import listing
 from kbsite.reading import read
@@ -213,6 +213,19 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_are_written(
     assert (ran.exit_code, ran.stdout) == (1, f"{out}\n")
     assert "run.json:1: error: not valid JSON" in ran.stderr
     assert ran.stderr.endswith("2 runs\n")
+
+
+def test_a_dataset_outlives_runs_that_are_all_gone_at_once(
+    settings: Settings, tmp_path: Path
+) -> None:
+    out = tmp_path / "dataset"
+    write_dataset(read(settings), out)
+    stood = tree(out)
+    settings.runs.rename(tmp_path / "away")
+    with pytest.raises(InputError, match="no run was found, and the dataset that stands has runs"):
+        write_dataset(read(settings), out)
+    assert tree(out) == stood
+    assert write_dataset(read(settings), tmp_path / "another") == 0
 
 
 def test_the_history_of_a_dataset_that_is_pushed_outlives_the_next_export(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib import import_module
@@ -14,7 +14,7 @@ from msgspec import Struct, field, structs
 from kbsite import feeds
 from kbsite.beside import one_core
 from kbsite.engines import Engine, Here, engine_of
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.model.finding import Finding
 from kbsite.model.work import Tick, Work
 from kbsite.standing import Standing, digest, program, read_standing
@@ -86,6 +86,7 @@ def build(
             clear(spares.partial_path(settings.out), settings.out)
             rest = partial(_get_ready, memory, settings.out, before) if memory else _nothing
         else:
+            _refuse_lost(settings.runs, before.inputs)
             hide = _hide(settings, before, now, chosen)
             # Whoever has nothing to do waits for none of this.
             from kbsite.making import make
@@ -243,6 +244,25 @@ def _refuse_foreign(out: Path) -> None:
         raise UsageError(f"{out}: a file; expected a folder, or a place for one")
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out}: not made by kbsite, so not replaced; empty it or choose --out")
+
+
+def _refuse_lost(runs: Path, before: Iterable[str]) -> None:
+    """Raise InputError where a site that stands has runs, and nothing is where they come from.
+
+    A disk that was not mounted, a path with a slip in it: nobody means to publish that.
+    """
+    is_there = runs.is_dir()
+    if is_there and any(runs.iterdir()):
+        return
+    from kbsite.store.runs import RUN
+
+    if not any(path.endswith(f"/{RUN}") for path in before):
+        return
+    message = (
+        f"{'nothing is in it' if is_there else 'no such folder'}, and the site that stands has "
+        "runs. It stays as it is: bring them back, or say with --fresh that there are none"
+    )
+    raise InputError(message, path=runs)
 
 
 def _built(out: Path, standing: Standing, work: Work) -> Built:

@@ -21,7 +21,7 @@ import msgspec
 
 from kbsite.dataset.card import CARD, LINE, RUNS, Card, card, card_at
 from kbsite.dataset.kept import MARKER, OURS, STAGE, Written, move, others, written
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.exports.plain import plain
 from kbsite.late import HALF
 from kbsite.model.listing import ListedRun
@@ -42,7 +42,8 @@ def write_dataset(site: Site, out: Path) -> int:
 
     Files that no export wrote stay, such as a licence, or the history of a folder that is pushed
     to the hub; so does what a person changed in the card's head, or wrote below its LINE.
-    UsageError where something stands at its place that no export made, or would have to go.
+    UsageError where something stands at its place that no export made, or would have to go;
+    InputError where of all its runs none is left.
 
     The folder itself is not replaced: somebody may stand in it, or it may be a disk of its own.
     Whoever is killed while a handful of names change places leaves some of them old, for the next
@@ -75,6 +76,9 @@ def _write(site: Site, new: Path, out: Path) -> tuple[int, Written]:
     Its marker tells of what the last export wrote, too.
     """
     listed = listing.listed(site)
+    if not listed and (out / RUNS).is_file() and (out / RUNS).stat().st_size:
+        message = "no run was found, and the dataset that stands has runs. It stays as it is"
+        raise InputError(f"{message}: bring the runs back, or name another folder", path=out)
     own, before = card(site, listed), written(out)
     whole = _merged(own, out, before)
     lines = [_line(site, run, new) for run in listed]
