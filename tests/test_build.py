@@ -373,11 +373,10 @@ def test_a_site_outlives_runs_that_are_all_gone_at_once(
     make_run(settings.runs / "demo")
     stood = tree(build(settings).out)
     settings.runs.rename(away)
-    match left:
-        case "an empty folder":
-            settings.runs.mkdir()
-        case "a link that leads nowhere":
-            settings.runs.symlink_to(tmp_path / "not mounted")
+    if left == "an empty folder":
+        settings.runs.mkdir()
+    elif left == "a link that leads nowhere":
+        settings.runs.symlink_to(tmp_path / "not mounted")
     memory = Memory()
     for known in (None, memory, memory):
         with pytest.raises(InputError, match=f"^{settings.runs}: n.* the site that stands has"):
@@ -391,6 +390,24 @@ def test_a_site_outlives_runs_that_are_all_gone_at_once(
     settings.runs.rename(away)
     build(settings, fresh=True)
     assert not list(settings.out.glob("runs/*/index.html"))
+
+
+def test_a_board_whose_folder_of_runs_is_gone_is_told(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[], runs=["demo", "more"])
+    (settings.runs / "more").mkdir(parents=True)
+    make_run(settings.runs / "demo", audit={})
+    assert build(settings).unmet == ()
+    (settings.runs / "demo").rename(tmp_path / "away")
+    for _ in range(2):
+        ((severity, key, message),) = [
+            (one.severity, one.key, one.message) for one in build(settings).unmet
+        ]
+        assert (severity, key) == (Severity.WARNING, "boards.demo")
+        assert message == f"there is no folder {settings.runs / 'demo'} for its runs"
+    (tmp_path / "away").rename(settings.runs / "demo")
+    assert build(settings).unmet == ()
 
 
 def test_links_among_the_folders_of_runs_are_told(

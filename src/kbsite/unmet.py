@@ -1,4 +1,4 @@
-"""What a site leaves undone: audits that are due, quotes without proof, runs that no board takes.
+"""What a site leaves undone: audits due, quotes without proof, runs and boards without each other.
 
 It is no fault of a file, so no page is left out for it; a strict build fails on it.
 """
@@ -24,6 +24,7 @@ NAMED = 20
 def unmet(site: Site, settings: Settings) -> Iterator[Finding]:
     """All of it, as warnings; `settings` are of the kbsite.yaml that says what is due."""
     yield from unread(site, settings.path)
+    yield from _gone(settings)
     yield from left_out(site, settings)
     for stored in site.runs:
         if stored.run.id in site.proofs:
@@ -40,6 +41,18 @@ def unread(site: Site, config: Path) -> Iterator[Finding]:
                 " `kbsite audit queue` lists them"
             )
             yield Finding(Severity.WARNING, str(config), message, key=f"boards.{board.config.id}")
+
+
+def _gone(settings: Settings) -> Iterator[Finding]:
+    """A warning for each folder of runs that a board names and that is not there."""
+    if not settings.runs.is_dir():
+        return  # that is told by itself
+    config = str(settings.path)
+    for board in settings.config.boards:
+        for name in board.runs or (board.id,):
+            if not (folder := settings.runs / name).is_dir():
+                message = f"there is no folder {folder} for its runs"
+                yield Finding(Severity.WARNING, config, message, key=f"boards.{board.id}")
 
 
 def left_out(site: Site, settings: Settings) -> Iterator[Finding]:
