@@ -11,9 +11,6 @@ from kbsite.model.audit import Audit, Verdict
 from kbsite.model.board import Board
 from kbsite.pages.page import Site
 
-CONFIRMING = frozenset({Verdict.RUBRIC_LEAK, Verdict.REWARD_HACK, Verdict.BUG})
-"""The verdicts that say that something was wrong, as an alarm says."""
-
 Verdicts = Mapping[Verdict | None, int]
 """Number of runs by verdict; None for those that nobody has audited."""
 
@@ -50,7 +47,7 @@ class KindTally:
     @property
     def confirmed(self) -> int:
         """In how many the auditor found that something was wrong, with whatever."""
-        return sum(self.verdicts.get(verdict, 0) for verdict in CONFIRMING)
+        return sum(self.verdicts.get(verdict, 0) for verdict in Verdict if verdict.confirms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

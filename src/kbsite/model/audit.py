@@ -40,6 +40,11 @@ class Verdict(Enum):
         out = self in (Verdict.REWARD_HACK, Verdict.BUG)
         return Effect.DOES_NOT_COUNT if out else Effect.COUNTS
 
+    @property
+    def confirms(self) -> bool:
+        """Whether it says that something was wrong, as an alarm says."""
+        return self in (Verdict.RUBRIC_LEAK, Verdict.REWARD_HACK, Verdict.BUG)
+
 
 class Effect(Enum):
     """What a verdict does to the ranking."""
