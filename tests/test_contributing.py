@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kbsite import alarms
+from kbsite import alarms, harnesses
 from kbsite.alarms.kinds import KINDS
 from kbsite.model.config import Leak
 from kbsite.store.schema import attribute_docs
@@ -18,12 +19,35 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_line_of_layers_is_the_one_that_imports_are_held_to() -> None:
+def contract(name: str) -> dict[str, Any]:
+    """What imports are held to."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    contracts = settings["tool"]["importlinter"]["contracts"]
-    (layers,) = [held["layers"] for held in contracts if held["name"] == "imports go one way"]
+    (held,) = [one for one in settings["tool"]["importlinter"]["contracts"] if one["name"] == name]
+    return dict(held)
+
+
+def test_the_line_of_layers_is_the_one_that_imports_are_held_to() -> None:
+    layers = contract("imports go one way")["layers"]
 
     assert " > ".join(layers).replace("kbsite.", "") in TEXT.splitlines()
+
+
+def test_every_package_has_its_layer() -> None:
+    layers = " | ".join(contract("imports go one way")["layers"]).split(" | ")
+    packages = {
+        path.stem for path in (ROOT / "src" / "kbsite").iterdir() if not path.stem.startswith("__")
+    }
+
+    assert {name.removeprefix("kbsite.") for name in layers} == packages
+
+
+def test_no_parser_of_a_harness_is_left_out_where_newcomers_look_for_it() -> None:
+    apart = contract("parsers know nothing of each other")["modules"]
+    table = README.partition("| harness | formats read")[2].partition("\n\n")[0]
+    told = {name for row in table.splitlines() for name in re.findall(r"`([\w-]+)`", row[:40])}
+
+    assert {name.rpartition(".")[2] for name in apart} == set(harnesses.NAMES)
+    assert set(harnesses.NAMES) - {"kimi"} <= told
 
 
 def test_every_module_in_the_table_of_packages_is_there() -> None:
