@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kbsite.cli import COMMANDS, kbsite, main
+from kbsite.cli.imports import imports
 from kbsite.errors import UsageError
 from kbsite.store.alone import alone
 from kbsite.store.files import folder_digest
@@ -126,7 +127,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"Example:\n    kbsite {command}" in shown.output
 
 
-@pytest.mark.parametrize("command", ["transcript", "harbor", "kernelbench-hard", "kernelbench-v3"])
+@pytest.mark.parametrize("command", sorted(imports.commands))
 def test_every_import_has_help_with_an_example(command: str) -> None:
     shown = CliRunner().invoke(kbsite, ["import", command, "--help"])
 
