@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from kbsite import harnesses
+from kbsite.build import build
 from kbsite.check import check
 from kbsite.errors import UsageError
 from kbsite.harnesses import BY_ID
@@ -564,6 +565,20 @@ def test_a_path_that_cannot_be_checked(tmp_path: Path, make_settings: MakeSettin
     assert found(settings.runs, settings) == set()
     settings.problems.mkdir()
     assert found(settings.problems, settings) == set()
+
+
+def test_the_folder_of_a_site_is_its_kbsite_yaml_and_not_the_runs_in_what_was_built(
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
+) -> None:
+    settings = make_settings(tmp_path, problems=[], deck=[])
+    run = make_run(settings.runs / "demo", model="one")
+    build(settings)
+    assert not [one for one in check([tmp_path], settings) if "site" in Path(one.path).parts]
+    (run / "run.json").write_text("{")
+    assert {one.path for one in check([tmp_path], settings)} == {
+        one.path for one in check([settings.path], settings)
+    }
+    assert str(run / "run.json") in {one.path for one in check([tmp_path], settings)}
 
 
 def test_paths_are_told_as_seen_from_here(

@@ -38,6 +38,8 @@ def target(path: Path, settings: Settings | None) -> Target:
     if not os.path.lexists(whole):
         raise UsageError(f"{path}: no such file or folder")
     kind = _kind_of_folder(whole, settings) if whole.is_dir() else _kind_of_file(whole)
+    if kind is Kind.SITE and whole.is_dir():
+        whole /= CONFIG
     if kind is not None:
         return Target(kind, _near(whole.parent if whole.name == FLOORS else whole))
     for folder in whole.parents:
@@ -63,6 +65,8 @@ def _kind_of_folder(folder: Path, settings: Settings | None) -> Kind | None:
         named = {settings.runs.absolute(): Kind.RUNS, settings.problems.absolute(): Kind.PROBLEMS}
         if folder in named:
             return named[folder]
+    if (folder / CONFIG).is_file():
+        return Kind.SITE  # what was built lies there too, and has runs within it
     if any((below / PROBLEM).exists() for below in problem_folders(folder)):
         return Kind.PROBLEMS
     inside = any(is_run(above) for above in folder.parents)

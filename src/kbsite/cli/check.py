@@ -34,8 +34,9 @@ def check(
 ) -> None:
     """Say what is wrong with runs, audits, problems and kbsite.yaml.
 
-    PATH is a run, a folder of runs, a problem, problems/, bench/hardware, a kbsite.yaml, or a file
-    of these; without PATH, everything that kbsite.yaml names. Exit 1 on any error.
+    PATH is a run, a folder of runs, a problem, problems/, bench/hardware, a kbsite.yaml or its
+    folder, or a file of these; without PATH, everything that kbsite.yaml names. Exit 1 on any
+    error.
 
     With --fix, a quote that stands, verbatim, elsewhere in its file is made to cite those lines;
     nothing else of an audit.yaml changes.
