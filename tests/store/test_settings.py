@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kbsite.errors import UsageError
+from kbsite.errors import InputError, UsageError
 from kbsite.model.config import BoardConfig, Config, Represents
 from kbsite.store.locations import CACHE
 from kbsite.store.records import InvalidFileError
-from kbsite.store.settings import Settings, config_path, moved, read_settings
+from kbsite.store.settings import Settings, config_path, denied_of, moved, read_settings
 from tests.conftest import MakeSettings
 
 
@@ -180,3 +180,16 @@ def test_whoever_has_no_home_needs_none_until_a_bucket_is_to_be_kept(
         read_settings(path)
     path.write_text("title: t\nruns: s3://bench/runs\nstorage: {cache: here}\n")
     assert read_settings(path).runs.is_relative_to(tmp_path / "here")
+
+
+def test_a_hidden_value_that_the_environment_lacks_is_told_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BENCH_KEY", raising=False)
+    path = tmp_path / "other.yaml"
+    path.write_text("title: t\nredact:\n  deny: [BENCH_KEY]\n")
+    with pytest.raises(InputError) as told:
+        denied_of(read_settings(path))
+    error = told.value
+    assert (error.path, error.line, error.key) == (path, 3, "redact.deny")
+    assert "names the environment variable BENCH_KEY, which is not set" in error.message

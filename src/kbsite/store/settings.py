@@ -218,7 +218,7 @@ def denied_of(settings: Settings) -> tuple[bytes, ...]:
     for name in rules.deny:
         if name not in os.environ:
             message = f"names the environment variable {name}, which is not set; set it, or drop it"
-            raise InputError(message, path="kbsite.yaml", key="redact.deny")
+            raise _wrong(settings.path, "redact.deny", message).errors[0]
         found.append(os.environb[os.fsencode(name)])
     for name in rules.deny_files:
         path = _within(home, name)
