@@ -175,6 +175,19 @@ def test_a_draft_that_the_editor_took_away_is_told(tmp_path: Path, run: Path) ->
     assert not (run / "audit.yaml").exists()
 
 
+def test_a_draft_that_its_auditor_emptied_is_no_draft_any_more(tmp_path: Path, run: Path) -> None:
+    environment = {"EDITOR": editor(tmp_path, "text = '\\n'")}
+    done = called(tmp_path, "new", "opus", environment=environment)
+    assert done.returncode == 2
+    assert "nothing was left in it" in done.stderr
+    assert not draft_of(run).exists()
+    assert not (run / "audit.yaml").exists()
+
+    environment = {"EDITOR": filling(tmp_path)}
+    assert called(tmp_path, "new", "opus", environment=environment).returncode == 0
+    assert yaml_record(run / "audit.yaml", Audit).verdict is Verdict.CLEAN
+
+
 def test_hostile_drafts_are_refused_with_file_and_line(tmp_path: Path, run: Path) -> None:
     bombs = {
         "a: &a [x]\nb: *a\n": "anchors",

@@ -69,3 +69,7 @@ def _edit(draft: Path, again: str) -> None:
         raise MachineError(message) from error
     if not draft.exists():
         raise UsageError(f"{draft}: is gone, so nothing is written")
+    if not draft.read_bytes().strip():
+        # Who gives up empties it, as git has it; to go on with nothing would lead nowhere.
+        draft.unlink()
+        raise UsageError(f"{draft}: nothing was left in it, so it is gone, and nothing is written")
