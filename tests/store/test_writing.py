@@ -11,6 +11,7 @@ import pytest
 
 from bench.sealed import write_whole
 from kbsite.store.writing import make_folder, write_bytes, write_new, write_pieces
+from tests.shut import shut
 
 Write = Callable[[Path, bytes], object]
 
@@ -84,6 +85,20 @@ def test_who_cannot_move_a_file_to_its_place_leaves_none_beside_it(
         write_bytes(tmp_path / "place", b"x", lasting=lasting)
 
     assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+def test_a_file_that_cannot_be_written_is_told_by_the_name_that_its_reader_knows(
+    tmp_path: Path,
+) -> None:
+    with shut(tmp_path, mode=0o555), pytest.raises(PermissionError) as told:
+        write_bytes(tmp_path / "page.html", b"x")
+    assert told.value.filename == str(tmp_path / "page.html")
+
+    (tmp_path / "page.html").mkdir()
+    (tmp_path / "page.html" / "held").touch()
+    with pytest.raises(IsADirectoryError) as other:
+        write_bytes(tmp_path / "page.html", b"x")
+    assert other.value.filename == str(tmp_path / "page.html")
 
 
 def test_only_what_has_to_last_is_forced_onto_the_disk(

@@ -28,8 +28,9 @@ def write_bytes(path: Path, data: bytes, *, lasting: bool = False, fleeting: boo
             path.unlink(missing_ok=True)
         partial.replace(path)
     except BaseException as error:
-        if isinstance(error, OSError):
-            error.filename = error.filename or str(path)
+        # Nobody knows the other name, and who reads an error looks for this one.
+        if isinstance(error, OSError) and error.filename in (None, str(partial)):
+            error.filename = str(path)
         with suppress(OSError):
             partial.unlink(missing_ok=True)
         raise
