@@ -76,9 +76,8 @@ def _write(site: Site, new: Path, out: Path) -> tuple[int, Written]:
     Its marker tells of what the last export wrote, too.
     """
     listed = listing.listed(site)
-    if not listed and (out / RUNS).is_file() and (out / RUNS).stat().st_size:
-        message = "no run was found, and the dataset that stands has runs. It stays as it is"
-        raise InputError(f"{message}: bring the runs back, or name another folder", path=out)
+    if not listed:
+        _refuse_lost(out)
     own, before = card(site, listed), written(out)
     whole = _merged(own, out, before)
     lines = [_line(site, run, new) for run in listed]
@@ -94,6 +93,13 @@ def _write(site: Site, new: Path, out: Path) -> tuple[int, Written]:
     )
     write_text(new / MARKER, both.text)
     return len(listed), told
+
+
+def _refuse_lost(out: Path) -> None:
+    """Raise InputError where a dataset stands that has runs, and none is to take their place."""
+    if (out / RUNS).is_file() and (out / RUNS).stat().st_size:
+        message = "no run was found, and the dataset that stands has runs. It stays as it is"
+        raise InputError(f"{message}: bring the runs back, or name another folder", path=out)
 
 
 def _refuse_others(out: Path) -> None:

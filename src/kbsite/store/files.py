@@ -173,9 +173,7 @@ def contents(folder: Path) -> tuple[list[Stored], list[Refused]]:
             with os.scandir(f"{folder}/{inside}" if inside else folder) as entries:
                 found = list(entries)
         except OSError as error:
-            why = f"{UNLISTED}{error.strerror}"
-            cure = ENTERABLE if isinstance(error, PermissionError) else ""
-            refused.append(Refused(inside or HERE, why, cure, Severity.ERROR))
+            refused.append(_unseen(inside or HERE, UNLISTED, error))
             continue
         for entry in found:
             match _held(f"{inside}{entry.name}", entry):
@@ -195,15 +193,19 @@ def _held(name: str, entry: os.DirEntry[str]) -> Stored | Refused | str:
         if stat.S_ISLNK(status.st_mode):
             return Refused(name, f"a symbolic link (to {Path(entry.path).readlink()})", _EXPECTED)
     except OSError as error:
-        # It is the folder that keeps it from being looked at.
-        cure = ENTERABLE if isinstance(error, PermissionError) else ""
-        return Refused(name, f"cannot be read: {error.strerror}", cure, Severity.ERROR)
+        return _unseen(name, "cannot be read: ", error)
     if stat.S_ISDIR(status.st_mode):
         return f"{name}/"
     if stat.S_ISREG(status.st_mode):
         # Many runs have files of a name, and what tells of all inputs holds their paths too.
         return Stored(intern(name), intern(entry.path), status.st_size)
     return Refused(name, "a pipe, a socket or a device", _EXPECTED)
+
+
+def _unseen(name: str, what: str, error: OSError) -> Refused:
+    """What its folder keeps from being looked at, or a folder that cannot be listed."""
+    cure = ENTERABLE if isinstance(error, PermissionError) else ""
+    return Refused(name, f"{what}{error.strerror}", cure, Severity.ERROR)
 
 
 def digest(path: Path) -> str:

@@ -10,7 +10,6 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -68,32 +67,38 @@ def _moved(place: Path, since: int) -> bool:
     A file system that tells times in whole seconds hides what happens within one of them; on one
     of a machine whose clock is ahead, all that is new has moved for as long as that is.
     """
-    below = [str(place)]
     try:
         status = os.lstat(place)
         if status.st_ctime_ns > since or not stat.S_ISDIR(status.st_mode):
             return status.st_ctime_ns > since
-        while below:
-            with _looked_at(), os.scandir(below.pop()) as entries:
-                for entry in entries:
-                    with _looked_at():
-                        if entry.stat(follow_symlinks=False).st_ctime_ns > since:
-                            return True
-                    if entry.is_dir(follow_symlinks=False):
-                        below.append(entry.path)
+        return any(changed > since for changed in _changes(place))
     except GONE:
         return True
     except OSError:
         return False
-    return False
 
 
-@contextmanager
-def _looked_at() -> Iterator[None]:
-    """Nothing was read of what cannot be looked at: it may not be, or is too deep for a path."""
-    try:
-        yield
-    except GONE:
-        raise
-    except OSError:
-        pass
+def _changes(folder: Path) -> Iterator[int]:
+    """When each thing below a folder was changed, but for what cannot be looked at.
+
+    Nothing was read of that: it may not be, or lies too deep for a path.
+    """
+    below = [str(folder)]
+    while below:
+        try:
+            with os.scandir(below.pop()) as entries:
+                held = list(entries)
+        except GONE:
+            raise
+        except OSError:
+            continue
+        for entry in held:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except GONE:
+                raise
+            except OSError:
+                continue
+            yield status.st_ctime_ns
+            if stat.S_ISDIR(status.st_mode):
+                below.append(entry.path)
