@@ -276,6 +276,13 @@ def test_a_bucket_that_refuses_is_told(tmp_path: Path, storage: Storage) -> None
     assert "AWS_ACCESS_KEY_ID" in str(raised.value)
 
 
+def test_a_service_that_fails_is_told_with_what_to_do(tmp_path: Path, storage: Storage) -> None:
+    site = write_site(tmp_path / "site", site_of(1, range(1)))
+    storage.service.before = lambda request: 500 if request.method == "PUT" else None
+    with pytest.raises(StorageError, match=r"the storage failed: .*\(500\); run the same command"):
+        publish(storage.at("site"), site)
+
+
 def test_files_are_served_as_what_they_are(tmp_path: Path, storage: Storage) -> None:
     files = {
         "index.html": "page", "static/a.css": "", "runs/1/raw/stdout.jsonl": "{}",

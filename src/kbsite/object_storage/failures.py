@@ -24,6 +24,9 @@ _NO_CREDENTIALS = {
 }  # fmt: skip
 _WRONG_ADDRESS = {"InvalidEndpointConfigurationError", "UnknownEndpointError", "InvalidRegionError"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "503", "RequestTimeout", "429"}
+_FAILED = re.compile(r"\((5\d\d|InternalError)\)")
+"""What a service answers where the fault is its own, and may pass."""
+_AGAIN = "run the same command again: it goes on where this one ended"
 _CODE = re.compile("[A-Za-z0-9]{1,60}")
 
 
@@ -48,8 +51,7 @@ def explained(error: BaseException, url: str, credentials: str) -> KbsiteError:
     if names & _NO_CREDENTIALS:
         return MachineError(f"{url}: no credentials; set {credentials}")
     if names & _UNREACHABLE or code in _BUSY:
-        cure = "run the same command again: it goes on where this one ended"
-        return UnreachableError(f"{url}: the storage cannot be reached, or broke off; {cure}")
+        return UnreachableError(f"{url}: the storage cannot be reached, or broke off; {_AGAIN}")
     if names & _WRONG_ADDRESS or _is_wrong_address(error):
         cure = "correct AWS_ENDPOINT_URL, or `endpoint` under `storage` in kbsite.yaml"
         return MachineError(f"{url}: the address of the storage is none; {cure}")
@@ -64,7 +66,8 @@ def _of_object(error: BaseException, url: str, credentials: str, told: str) -> K
         return StorageError(f"the storage refuses these credentials{told}; {cure}", path=url)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return MachineError(f"{url}: no space is left on this machine; free some, or set `cache`")
-    return StorageError(f"the storage failed: {type(error).__name__}{told}", path=url)
+    cure = f"; {_AGAIN}" if _FAILED.search(told) else ""
+    return StorageError(f"the storage failed: {type(error).__name__}{told}{cure}", path=url)
 
 
 def _is_wrong_address(error: BaseException) -> bool:
