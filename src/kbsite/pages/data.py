@@ -281,7 +281,17 @@ def _board_card(site: Site, board: Board, renderer: Renderer) -> Iterator[File]:
 
 def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
     base = base_url(site)
-    paths = [
+    addresses = [canonical(site, path) for path in _own_pages(site)]
+    days = {canonical(site, run_path(one.run.id)): last_day(one) for one in site.every_run}
+    changed = {address: day for address, day in days.items() if day}
+    for path, text in sitemap.sitemaps(addresses, base, changed).items():
+        yield File(path, text)
+    yield File("robots.txt", sitemap.robots(base))
+
+
+def _own_pages(site: Site) -> list[str]:
+    """The paths of the pages that search engines are told of."""
+    return [
         INDEX,
         *(board_path(board.config.id) for board in site.boards),
         *(charts_path(board.config.id) for board in site.boards if are_apart(board)),
@@ -293,9 +303,3 @@ def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
         *dict.fromkeys(harness_path(stored.run.harness) for stored in site.ordered),
         *(run_path(stored.run.id) for stored in site.every_run),
     ]  # fmt: skip
-    addresses = [canonical(site, path) for path in paths]
-    days = {canonical(site, run_path(one.run.id)): last_day(one) for one in site.every_run}
-    changed = {address: day for address, day in days.items() if day}
-    for path, text in sitemap.sitemaps(addresses, base, changed).items():
-        yield File(path, text)
-    yield File("robots.txt", sitemap.robots(base))
