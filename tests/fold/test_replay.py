@@ -61,6 +61,12 @@ def test_plain_commands_are_told(script: str, contents: dict[str, str | None]) -
         "cat a.py > a.py", "python x.py 2> a.py", "echo x &> a.py", "clang -o a.py x.c",
         "cd /elsewhere; cp a.py b; echo x > /w/a.py <<< y", "sed -i s/1/2/ c.py a.py; true",
         "echo 'unclosed > a.py", "cat > a.py <<'E'\nno end",
+        "python - <<E\nopen('a.py', 'w').write('x\\n')\nE",
+        "python -c \"open('a.py', 'w').write('$x')\"", "cat <<'E' | python\nopen('a.py', 'w')\nE",
+        "echo \"open('a.py', 'w')\" | python3 -", "python -c 'import os; os.remove(\"a.py\")'",
+        "python -c 'import os; os.replace(\"b.py\", \"a.py\")'", "ed -s a.py <<< $'1d\\nw'",
+        "echo x >& a.py", "truncate -s 0 $f", 'perl -pi -e s/1/2/ "$f"', "sponge a.* < x",
+        "python -c 'import fileinput as f; f.input(\"a.py\", inplace=True)'",
     ],
 )  # fmt: skip
 def test_what_is_not_sure_leaves_the_file_unknown(script: str) -> None:
@@ -207,13 +213,51 @@ def test_a_command_that_changes_no_byte_has_no_diff() -> None:
     assert len(folded(*first, *called(4, "sed -i s/x/y/ a.py"))) == 1
 
 
-def test_where_a_command_ended_the_next_one_begins() -> None:
-    first = [session(), *written(2, Edit("/w/sub/a.py", None, "a\n"))]
-    moved = [*called(4, "cd sub"), *called(6, "sed -i s/a/b/ a.py")]
-    lost = [*called(4, "cd $x"), *called(6, "sed -i s/a/b/ a.py")]
+FIRST = [session(), *written(2, Edit("/w/sub/a.py", None, "a\n"))]
+EDITS = "sed -i s/a/b/ a.py"
 
-    assert folded(*first, *moved)[1].after == "b\n"
-    assert folded(*first, *lost)[1].action == "unknown"
+
+@pytest.mark.parametrize("moves", ["cd sub", "cd -- sub"])
+def test_where_a_command_ended_the_next_one_begins(moves: str) -> None:
+    moved = [*FIRST, *called(4, moves), *called(6, EDITS)]
+    lost = [*FIRST, *called(4, "cd $x"), *called(6, EDITS)]
+
+    assert folded(*moved)[1].after == "b\n"
+    assert folded(*lost)[1].action == "unknown"
+
+
+SCRIPTS = {
+    "/w/a.py": "import a  # a.py\n",
+    "/w/fix.py": "p = 'a.py'\nopen(p, 'w').write('x')\n",
+    "/w/made.py": "import p\np.Path('a.py').write_text('x')\n",
+    "/w/moves.py": "import os\nos.replace('b.py', 'a.py')\n",
+    "/w/fix.sh": "sed -i s/1/2/ a.py\n",
+    "/w/bench.py": "import json\nf = load('a.py')\njson.dump(f(), open('out.json', 'w'))\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("script", "changes"),
+    [
+        ("python fix.py", True), ("cd /w && python3 -u ./fix.py 2>&1 | tail", True),
+        ("timeout 9 python made.py", True), ("uv run python moves.py", True), ("./fix.sh", True),
+        ("for i in 1 2; do bash fix.sh; done", True),
+        ("python bench.py", False), ("python a.py", False), ("cat fix.py", False),
+        ("grep x fix.py | python bench.py", False),
+    ],
+)  # fmt: skip
+def test_scripts_that_the_session_wrote_may_change_what_they_open_to_write(
+    script: str, changes: bool
+) -> None:
+    found = outcome(script, "/w", SCRIPTS, ran=True, succeeded=True).contents
+
+    assert dict(found) == ({"/w/a.py": None} if changes else {})
+
+
+def test_of_a_line_that_no_shell_can_read_nothing_has_run() -> None:
+    assert left("echo x > a.py; fi", succeeded=False) == {"/w/a.py": None}
+    assert left("{ ls\necho x > a.py\nfi", succeeded=False) == {"/w/a.py": None}
+    assert left("echo x > a.py\nfi", succeeded=False) == {"/w/a.py": "x\n"}
 
 
 WINDOWS = [

@@ -26,10 +26,17 @@ LONGEST_LINE = 2000
 _PROGRAM = late(r"\b(?:git|ruff|find|sed|perl|ruby|g?awk|tee|cp|mv|rm)\b")
 _WRITES = late(
     r">(?!&|[ \t]*/dev/null)|\b(?:sed|perl|ruby|awk|gawk)\b[^\n;|&]*[ \t](?:-\w*i|--in-place)|"
-    r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink)\b|\.write\w*\(|writeFile|\bshutil\b|"
+    r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink|ed|sponge)\b|\.write\w*\(|writeFile|"
+    r"\b(?:shutil|fileinput)\b|\bos\.(?:re|trunc|sym)|\.rename\(|"
     r"['\"][wax]\+?b?\+?['\"]|[ \t](?:-o|--output|--out|--write|-w|-i|--in-place|--fix)\b"
 )
 """What may change files that it names."""
+_HIDDEN = late(
+    r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
+    r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]*"
+    r"[ \t=][\"']?(?:\$[\w({$]|[^\s\"';|&$]*[*?])"
+)
+"""What writes to files whose names are put together, or match several."""
 _PRINTED = {"n": "\n", "t": "\t", "\\": "\\"}
 _FLAGS = late(r"-([Ers]*)(?:(i)(.*)|(e)(.*))?", re.DOTALL)
 """Flags of sed in one word: of the last one, -i or -e, with what is stuck to it."""
@@ -49,9 +56,7 @@ def concerned(text: str, paths: Sequence[str]) -> list[str]:
     if not _WRITES.search(text):
         return []
     named = [path for path in paths if posixpath.basename(path) in text]
-    # What is written to has a name that is put together, or matches several.
-    hidden = re.search(r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]", text)
-    return list(paths) if hidden else named
+    return list(paths) if _HIDDEN.search(text) else named
 
 
 def _walks(text: str) -> bool:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
 from kbsite.fold.paths import shell_path
 from kbsite.fold.programs import Sed, concerned, printed, sed_call
+from kbsite.fold.scripts import changed_by, is_interpreter, is_running, run_by
 from kbsite.fold.sed import edited
 from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
 from kbsite.fold.work import LARGEST, STEP, Work
@@ -21,7 +22,8 @@ from kbsite.model.event import ToolCall
 _HINT = re.compile(
     r">(?!&\d|[ \t]*/dev/null)|\b(?:sed|tee|cp|mv|rm|cd|git|patch|perl|ruby|awk|truncate|dd|ln|"
     r"install|rsync|tar|unzip|find|xargs|unlink|black|isort|ruff|yapf|autopep8|prettier|clang-format|dos2unix)\b|"
-    r"write|open\(|shutil|[ \t](?:-o|-w|-i|--out|--fix|--in-place)\b"
+    r"write|open\(|shutil|os\.|rename|fileinput|\bed\b|sponge|"
+    r"[ \t](?:-o|-w|-i|--out|--fix|--in-place)\b"
 )
 """What every command that changes a file, or the folder, has in it."""
 _ENTERS = re.compile(r"cd[ \t]+(/[\w./-]+)[ \t]*&&")
@@ -66,6 +68,13 @@ def _of_words(words: list[str]) -> str:
     return " ".join(words)
 
 
+def _tells(script: str, start: int, known: Mapping[str, str], work: Work) -> bool:
+    """Whether a script, from a place on, may change a file or the folder, or runs what may."""
+    if _HINT.search(script, start):
+        return True
+    return is_running(script) and work.take(len(known) * STEP) and run_by(script, known) != []
+
+
 def outcome(
     script: str,
     folder: str | None,
@@ -80,13 +89,13 @@ def outcome(
     `ran` is whether it is sure to have run at all; nothing is told of one that takes more `work`
     than is left.
     """
-    if not _HINT.search(script):
-        return Outcome({}, folder)
+    work = work or Work()
     enters = _ENTERS.match(script)
-    if enters and not _HINT.search(script, enters.end()):
+    if not _tells(script, enters.end() if enters else 0, known, work):
+        if enters is None:
+            return Outcome({}, folder)
         sure = succeeded and ran
         return Outcome({}, posixpath.normpath(enters[1]) if sure or enters[1] == folder else None)
-    work = work or Work()
     try:
         return _Replay(folder, folder, dict(known), work, ran, succeeded).outcome(script)
     except _SpentError:
@@ -120,12 +129,15 @@ class _Replay(Struct):
         found, rest = chains(script)
         for number, chain in enumerate(found):
             self._chain(chain, last=not rest and number == len(found) - 1)
-        if not (self.succeeded or rest or self.blamed):
-            # Something failed, and it can only be what was taken to have gone well.
+        # What a shell cannot read either keeps all of its line from running.
+        within = bool(rest and script[: len(script) - len(rest)].rpartition("\n")[2].strip())
+        if not self.succeeded and (within or not (rest or self.blamed)):
+            # Something failed, and it may or can only be what was taken to have gone well.
             self._forget(list(self.changed))
         if rest:
-            self._forget(concerned(rest, self._every()))
-            self.folder = None if re.search(r"\bcd\b|pushd|popd", rest) else self.folder
+            self._other(rest)
+            moves = re.search(r"\bcd\b|pushd|popd", rest) or (within and not self.succeeded)
+            self.folder = None if moves else self.folder
         return Outcome(self.changed, self.folder)
 
     def _chain(self, chain: Chain, *, last: bool) -> None:
@@ -178,6 +190,8 @@ class _Replay(Struct):
             return self._tee(second, text)
         for command in commands:
             self._simple(command, piped=True)
+        if any(is_interpreter(command.name) for command in commands[1:]):
+            self._other("\n".join(command.text for command in commands))
         return False
 
     def _simple(self, command: Simple, *, piped: bool = False) -> bool:
@@ -203,7 +217,7 @@ class _Replay(Struct):
             case "echo" | "printf" | "cat" | "true" | ":" | "pwd":
                 return printed(command, self._content) is not None
             case _:
-                self._other(command)
+                self._other(command.text)
         return False
 
     def _set(self, command: Simple) -> bool:
@@ -338,17 +352,24 @@ class _Replay(Struct):
             ])  # fmt: skip
 
     def _enter(self, command: Simple) -> bool:
-        words = command.words[1:]
+        words = [word for word in command.words[1:] if word != "--"]
         word = words[0] if len(words) == 1 else None
         path = None if word in (None, "-") else self._path(word)
         there = path is not None and self._is_there(path)
         self.folder = path if self.reached and (there or self.whole) else None
         return there
 
-    def _other(self, command: Simple) -> None:
-        text = " ".join(word if word is not None else "$" for word in command.words)
-        read = [redirect.target or "" for redirect in command.reads]
-        self._forget(concerned("\n".join([text, *read]), self._every()))
+    def _other(self, text: str) -> None:
+        """Forget the files that a part of the script, or what it runs, may change."""
+        paths = self._every()
+        self._forget([*concerned(text, paths), *self._changed_by_scripts(text, paths)])
+
+    def _changed_by_scripts(self, text: str, paths: list[str]) -> Iterator[str]:
+        """The files that scripts may change whose text is known, and that a part of it runs."""
+        for script in run_by(text, paths):
+            content = self.there.get(script, "")
+            self._spend(len(content) * STEP)
+            yield from (path for path in changed_by(content, paths) if path != script)
 
 
 def _copied(command: Simple) -> tuple[str | None, str | None]:
@@ -372,4 +393,6 @@ def _outputs(command: Simple) -> list[Redirect]:
 
 def _is_aside(redirect: Redirect) -> bool:
     """Whether a redirect writes no file."""
-    return redirect.into.endswith("&") or redirect.target == "/dev/null"
+    target = redirect.target or ""
+    copies = redirect.into.endswith("&") and re.fullmatch(r"\d*-?", target) is not None
+    return copies or target == "/dev/null"

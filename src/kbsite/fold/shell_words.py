@@ -43,6 +43,8 @@ class Redirect(Struct, frozen=True):
     """The sign: ">", ">>", "2>", "<<" and so on."""
     target: str | None
     """The file; None where it cannot be told. Of "<<", the text that is read."""
+    source: str = ""
+    """Of "<<", the text as the script has it, also where the shell would put something in."""
 
 
 class Simple(Struct):
@@ -51,11 +53,25 @@ class Simple(Struct):
     words: list[str | None] = field(default_factory=list)
     """None where a word cannot be told."""
     redirects: list[Redirect] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    """The words, one that cannot be told as the script has it, behind a "$"."""
+
+    @property
+    def text(self) -> str:
+        """Its words, and the texts of its here-documents."""
+        read = [redirect.source or redirect.target or "" for redirect in self.reads]
+        return "\n".join([" ".join(self.said), *read])
 
     @property
     def name(self) -> str:
         """What it calls; empty where that cannot be told."""
         return (self.words[0] or "") if self.words else ""
+
+    def take(self, source: str) -> None:
+        """Take in its next word."""
+        word = _word(source)
+        self.words.append(word)
+        self.said.append(f"$ {source}" if word is None else word)
 
     @property
     def reads(self) -> list[Redirect]:
@@ -113,7 +129,7 @@ class _Reader(Struct):
             elif kind == "between":
                 self._between(match[0], at)
             elif kind == "word":
-                self._command().words.append(_word(match[0]))
+                self._command().take(match[0])
         if self.awaited:
             raise UnclearError
         self._end_chain(at)
@@ -141,9 +157,12 @@ class _Reader(Struct):
             self.chain.append(Chained(sign, []))
 
     def _end_command(self) -> None:
-        if self.begun and self._command().name in _KEYWORDS:
+        if self.begun and (self._command().name in _KEYWORDS or self._is_in_braces()):
             raise UnclearError
         self.begun = False
+
+    def _is_in_braces(self) -> bool:
+        return self._command().said[:1] in (["$ {"], ["$ }"])
 
     def _end_chain(self, at: int) -> None:
         self._end_command()
@@ -169,7 +188,7 @@ class _Reader(Struct):
             body, at = self._body(at, re.sub(r"['\"\\]", "", word), tabs=tabs)
             quoted = any(sign in word for sign in "'\"\\")
             told = quoted or not re.search(r"[$`\\]", body)
-            command.redirects[number] = Redirect("<<", body if told else None)
+            command.redirects[number] = Redirect("<<", body if told else None, body)
         self.awaited = []
         if not self.open_:
             self._end_chain(at)
