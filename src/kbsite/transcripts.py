@@ -8,6 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from kbsite.fold.steps import Fold, still_ended
+from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format, Held, matches
 from kbsite.harnesses.lines import Line
@@ -66,7 +67,7 @@ def transcript(
     if chosen is None:
         return None
     form, held = chosen
-    fold = Fold()
+    fold = Fold(named(harness).keeps_folder)
     for event in events(form, held) if told is None else told:
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kbsite.fold.replay import outcome
 from kbsite.fold.shell_words import LONGEST, chains
@@ -143,8 +144,8 @@ def test_words_are_those_of_the_shell(script: str, words: list[str | None]) -> N
     assert (chain[0].commands[0].words, rest) == (words, "")
 
 
-def folded(*events: Event) -> list[FileDiff]:
-    fold = Fold()
+def folded(*events: Event, keeps_folder: bool | None = True) -> list[FileDiff]:
+    fold = Fold(keeps_folder)
     for event in events:
         fold.add(event)
     steps = fold.transcript("f", "t", ()).main.steps
@@ -207,6 +208,17 @@ def test_a_command_in_the_background_and_one_that_was_refused_tell_nothing() -> 
     assert folded(*first, *refused)[1].action == "unknown"
 
 
+def test_what_a_shell_could_not_write_is_unknown() -> None:
+    call, result = called(4, "sed -i s/a/b/ a.py; echo x > no/b.py; ls")
+    assert isinstance(result, ToolResult)
+    told = replace(result, output="/bin/bash: line 1: no/b.py: No such file or directory\na.py")
+    other = replace(result, output="ls: cannot access 'c': No such file or directory")
+    first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
+
+    assert folded(*first, call, told)[1].action == "unknown"
+    assert folded(*first, call, other)[1].after == "b\n"
+
+
 def test_a_command_that_changes_no_byte_has_no_diff() -> None:
     first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
 
@@ -224,6 +236,35 @@ def test_where_a_command_ended_the_next_one_begins(moves: str) -> None:
 
     assert folded(*moved)[1].after == "b\n"
     assert folded(*lost)[1].action == "unknown"
+
+
+def test_most_clis_begin_each_command_in_the_folder_of_the_session() -> None:
+    moved = [*FIRST, *called(4, "cd sub && ls"), *called(6, "echo x > a.py; cat sub/a.py > b.py")]
+
+    assert [(diff.path, diff.after) for diff in folded(*moved, keeps_folder=False)[1:]] == [
+        ("/w/a.py", "x\n"), ("/w/b.py", "a\n")
+    ]  # fmt: skip
+
+
+def test_where_nobody_knows_whether_a_cli_keeps_the_folder_only_that_of_the_session_is_sure() -> (
+    None
+):
+    moved = [*FIRST, *called(4, "cd sub && ls"), *called(6, EDITS)]
+    home = [*FIRST, *called(4, "cd /w && ls"), *called(6, "sed -i s/a/b/ sub/a.py")]
+
+    assert folded(*moved, keeps_folder=None)[1].action == "unknown"
+    assert folded(*home, keeps_folder=None)[1].after == "b\n"
+
+
+def test_a_cli_that_says_where_the_next_command_begins_is_believed() -> None:
+    call, result = called(4, "cd sub && ls")
+    assert isinstance(result, ToolResult)
+    told = replace(result, output="b.py\nShell cwd was reset to /w")
+    again = [call, told, *called(6, "sed -i s/a/b/ sub/a.py")]
+    quoted = [call, replace(told, output=told.output + "\nand so on"), *called(6, EDITS)]
+
+    assert folded(*FIRST, *again)[1].after == "b\n"
+    assert folded(*FIRST, *quoted)[1].after == "b\n"
 
 
 SCRIPTS = {

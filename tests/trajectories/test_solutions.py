@@ -56,6 +56,12 @@ def test_here_documents_are_replayed_among_edits() -> None:
     assert contents(work) == ["a = 1\n", "a = 2\n", "a = 3\n", "a = 3\nb = 4\n"]
 
 
+def test_a_here_document_that_could_not_be_written_is_not_taken_as_written() -> None:
+    said = "bash: line 1: no/solution.py: No such file or directory\nPASS"
+    work = Work().run("cat > no/solution.py <<'EOF'\na = 2\nEOF\npython check.py", said)
+    assert contents(work) == [None]
+
+
 @pytest.mark.parametrize("exit_code", [0, 1])
 def test_a_command_that_cannot_be_told_is_named_and_forgets(exit_code: int) -> None:
     work = Work().edit(Edit(PATH, None, "a = 1\n"))

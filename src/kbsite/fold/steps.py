@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast
 
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
 from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import command_text, folder_of, outcome
+from kbsite.fold.results import has_run, original, refused, reset_to
 from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work
 from kbsite.model.event import (
@@ -45,10 +46,6 @@ from kbsite.model.usage import Usage, total
 
 SYNTHETIC = "<synthetic>"
 """What Claude Code names as the model of rows that it made up itself."""
-
-BACKGROUND = "run_in_background"
-"""What CLIs call the argument of a command that they do not wait for."""
-
 MAX_DEPTH = 16
 """Sub-agents nested deeper than this are shown beside, not below, the call that started them."""
 
@@ -80,7 +77,9 @@ class _Tree(Struct):
 class Fold:
     """Takes in the events of a transcript, file by file, and gives out the transcript."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_folder: bool | None = None) -> None:  # noqa: FBT001
+        """`keeps_folder` is what its `Harness` says of it."""
+        self._keeps_folder = keeps_folder
         self._drafts: dict[str, list[_Draft]] = {"": []}
         self._open: dict[tuple[str, str], deque[_Draft]] = {}
         self._early: dict[tuple[str, str], _Draft] = {}
@@ -210,7 +209,7 @@ class Fold:
         if not call.edits or result.is_error:
             return
         known = self._known(call)
-        known.learn(call.edits, _original(result))
+        known.learn(call.edits, original(result))
         if known.contents(call.edits) != before:
             # The files changed between the call and its result: the diff is taken anew.
             draft.diffs = known.diffs(call.edits)
@@ -228,14 +227,29 @@ class Fold:
         home = shell_path(self._session.cwd if self._session else "")
         named = shell_path(folder_of(call.arguments))
         folder = posixpath.join(home, named) if named else self._folders.get(call.agent, home)
-        ran, succeeded = _has_run(call, result), not (result.is_error or result.exit_code)
-        left = outcome(
-            script, folder or None, known.known, ran=ran, succeeded=succeeded, work=self._work
-        )
+        tell = partial(
+            outcome, script, folder or None, known.known, work=self._work,
+            succeeded=not (result.is_error or result.exit_code),
+        )  # fmt: skip
+        left = tell(ran=has_run(call, result))
+        if left.contents and refused(result.output):
+            left = tell(ran=False)
         if not named:
-            self._folders[call.agent] = left.folder
+            self._enter(call.agent, home, left.folder, result)
         diffs = known.replayed(left.contents, len(script))
         draft.diffs = [d for d in diffs if d.lines or d.action == "unknown"]
+
+    def _enter(self, agent: str, home: str, folder: str | None, result: ToolResult) -> None:
+        """Take in where a shell command ended, as far as the next one begins there."""
+        if self._keeps_folder is False:
+            return
+        reset = reset_to(result)
+        if reset:
+            folder = reset
+        elif not self._keeps_folder or agent:
+            # Claude Code's sub-agents begin in the session's folder, those of others who knows.
+            folder = home if folder == home else None
+        self._folders[agent] = folder
 
     def _count(self, use: TokenUse) -> None:
         self._ledger.add(use)
@@ -366,22 +380,3 @@ def still_ended(finish: Finish | None, event: Event) -> Finish | None:
     # It was the end of a turn only: somebody speaks or acts again, and that may have been cut.
     said = isinstance(event, Message) and not event.injected
     return None if said or isinstance(event, ToolCall | Thought) else finish
-
-
-_ORIGINALS = ("originalFile", "originalContent")
-"""Keys under which a CLI keeps a whole file as it was before a call changed it."""
-
-
-def _original(result: ToolResult) -> str | None:
-    """The file as it was before a call; None where its CLI did not record that."""
-    if isinstance(result.recorded, str):
-        return None
-    held = (result.recorded.get(key) for key in _ORIGINALS)
-    return next((text for text in held if isinstance(text, str)), None)
-
-
-def _has_run(call: ToolCall, result: ToolResult) -> bool:
-    """Whether a command is sure to have run, and to have come to its end."""
-    # A command that was refused never ran, and one in the background may still run.
-    apart = isinstance(call.arguments, Mapping) and bool(call.arguments.get(BACKGROUND))
-    return not apart and (not result.is_error or bool(result.exit_code))

@@ -13,3 +13,6 @@ class Harness:
     title: str
     maker: str = ""
     url: str = ""
+    keeps_folder: bool | None = None
+    """Whether a shell command of the main agent begins in the folder that the one before it ended
+    in, and not in the session's; None where that is not known."""

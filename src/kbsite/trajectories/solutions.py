@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to
 from kbsite.fold.replay import command_text, folder_of
+from kbsite.fold.results import refused
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
@@ -115,7 +116,8 @@ def _understood(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     command = understood(command_text(call), folder, succeeded=succeeded)
     for written in command.written:
         if _is_solution(written.path):
-            yield _of_written(moment, written, cwd, ran=ran)
+            done = ran and not (result and refused(result.output))
+            yield _of_written(moment, written, cwd, ran=done)
     if command.changes_solution:
         yield _Change(moment, NAME, MAYBE)
 

@@ -10,7 +10,7 @@ from kbsite.harnesses.claude import forks, session, stream
 from kbsite.harnesses.form import Format
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("claude", "Claude Code", maker="Anthropic")
+HARNESS = Harness("claude", "Claude Code", maker="Anthropic", keeps_folder=True)
 
 _SESSIONS = ("home/.claude/projects/", "home/.config/claude/projects/", "session/")
 

@@ -8,7 +8,7 @@ from kbsite.harnesses.codex.rollout import parse as parse_rollout
 from kbsite.harnesses.form import Format
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("codex", "Codex", maker="OpenAI")
+HARNESS = Harness("codex", "Codex", maker="OpenAI", keeps_folder=False)
 
 FORMATS: list[Format] = [
     Format(

@@ -10,7 +10,7 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.gemini import chat, stream
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("gemini", "Gemini CLI", maker="Google")
+HARNESS = Harness("gemini", "Gemini CLI", maker="Google", keeps_folder=False)
 
 FORMATS: list[Format] = [
     Format(

@@ -11,5 +11,5 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.kimi import code_wire, session, stream
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("kimi", "Kimi", maker="Moonshot AI")
+HARNESS = Harness("kimi", "Kimi", maker="Moonshot AI", keeps_folder=False)
 FORMATS: list[Format] = [session.FORMAT, code_wire.FORMAT, stream.FORMAT]

@@ -6,5 +6,5 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.kimi import session, stream
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("kimi-cli", "kimi-cli", maker="Moonshot AI")
+HARNESS = Harness("kimi-cli", "kimi-cli", maker="Moonshot AI", keeps_folder=False)
 FORMATS: list[Format] = [session.FORMAT, stream.FORMAT]

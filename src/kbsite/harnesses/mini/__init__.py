@@ -6,7 +6,7 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.mini import trajectory
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("mini", "mini-swe-agent", maker="SWE-agent")
+HARNESS = Harness("mini", "mini-swe-agent", maker="SWE-agent", keeps_folder=False)
 
 FORMATS: list[Format] = [
     Format(

@@ -6,7 +6,7 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.opencode import export, run, server
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("opencode", "opencode", maker="Anomaly")
+HARNESS = Harness("opencode", "opencode", maker="Anomaly", keeps_folder=False)
 
 FORMATS: list[Format] = [
     Format(

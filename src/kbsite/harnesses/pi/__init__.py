@@ -6,7 +6,7 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.pi import session, stream
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("pi", "pi", maker="Mario Zechner")
+HARNESS = Harness("pi", "pi", maker="Mario Zechner", keeps_folder=False)
 
 FORMATS: list[Format] = [
     Format(

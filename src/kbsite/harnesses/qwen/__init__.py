@@ -10,7 +10,7 @@ from kbsite.harnesses.form import Format
 from kbsite.harnesses.qwen import session, stream
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("qwen", "Qwen Code", maker="Alibaba")
+HARNESS = Harness("qwen", "Qwen Code", maker="Alibaba", keeps_folder=False)
 
 FORMATS: list[Format] = [
     Format(

@@ -1,0 +1,54 @@
+"""What results tell of the files and folders that their calls worked on."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from kbsite.fold.paths import shell_path
+from kbsite.late import late
+from kbsite.model.event import ToolCall, ToolResult
+
+BACKGROUND = "run_in_background"
+"""What CLIs call the argument of a command that they do not wait for."""
+
+_ORIGINALS = ("originalFile", "originalContent")
+"""Keys under which a CLI keeps a whole file as it was before a call changed it."""
+
+_RESET = re.compile(r"^Shell cwd was reset to ([^\n]+)\Z", re.MULTILINE)
+"""How Claude Code ends an output where the next command begins elsewhere than this one ended."""
+_LONGEST = 5000
+"""Characters at the end of an output in which that is looked for."""
+
+_REFUSED = late(
+    r"^(?:[\w/.-]*sh: ?|\(eval\):)[^\n]{0,4000}(?:[Nn]o such file or directory|"
+    r"[Pp]ermission denied|Is a directory|nonexistent|Read-only file system|No space left on)",
+    re.MULTILINE,
+)
+
+
+def original(result: ToolResult) -> str | None:
+    """The file as it was before a call; None where its CLI did not record that."""
+    if isinstance(result.recorded, str):
+        return None
+    held = (result.recorded.get(key) for key in _ORIGINALS)
+    return next((text for text in held if isinstance(text, str)), None)
+
+
+def has_run(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a command is sure to have run, and to have come to its end."""
+    # A command that was refused never ran, and one in the background may still run.
+    apart = isinstance(call.arguments, Mapping) and bool(call.arguments.get(BACKGROUND))
+    return not apart and (not result.is_error or bool(result.exit_code))
+
+
+def refused(output: str) -> bool:
+    """Whether a shell says that there was a file that it could not write to."""
+    return _REFUSED.search(output) is not None
+
+
+def reset_to(result: ToolResult) -> str:
+    """The folder that a result says the next command begins in; empty where it says none."""
+    told = _RESET.search(result.output[-_LONGEST:].rstrip())
+    return posixpath.normpath(shell_path(told[1])) if told else ""
