@@ -245,6 +245,53 @@ def test_a_patch_is_applied_where_it_says(patch: str, after: str | None) -> None
     assert "".join(line.text for line in shown.lines).count("--- a/f") <= 1
 
 
+@pytest.mark.parametrize(
+    ("before", "patch", "after"),
+    [
+        ("a\nb", "@@\n a\n-b\n+c", "a\nc\n"),
+        ("a\nb", "@@\n-a\n+c", "c\nb\n"),
+        ("a\nb\n", "@@\n a\n-b\n-\n+c\n+", "a\nc\n"),
+        ("x\n\nx\n\n", "@@\n-x\n \n*** End of File", "x\n\n"),
+        ("a\nb\na\n", "@@\n-a\n+c\n*** End of File", "a\nb\nc\n"),
+        ("a\nb\n", "@@\n-a\n+c\n*** End of File", None),
+        ("  f:\n  x\nf:\n  x\n", "@@ f:\n-  x\n+  y", "  f:\n  x\nf:\n  y\n"),
+        ("  f:\n  x \n", "@@ f:\n-x\n+  y", "  f:\n  y\n"),
+        ("a\nb\na\n", "@@\n-b\n+c\n@@\n-a\n+d", "a\nc\nd\n"),
+        ("", "@@\n-a\n+b", None),
+    ],
+)
+def test_a_patch_of_apply_patch_is_applied_as_that_does(
+    before: str, patch: str, after: str | None
+) -> None:
+    assert patched(before, patch) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "patch", "after"),
+    [
+        ("a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c", "a\nc\n"),
+        ("a\n", "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file", "b"),
+        ("a", "@@ -1 +1,2 @@\n+b\n a\n\\ No newline at end of file", "b\na"),
+        ("a\nb", "@@ -1,2 +1,2 @@\n-a\n+c\n b\n\\ No newline at end of file", "c\nb"),
+        (
+            "a", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"
+            "\\ No newline at end of file", "b",
+        ),
+    ],
+)  # fmt: skip
+def test_a_unified_diff_says_whether_a_line_end_closes_the_file(
+    before: str, patch: str, after: str
+) -> None:
+    assert patched(before, patch) == after
+
+
+def test_a_text_that_is_deleted_may_take_the_end_of_its_line_along() -> None:
+    files = known("a\nb\nc")
+    files.apply(Edit("f", "b", "", closed=True))
+    files.apply(Edit("f", "c", "d"))
+    assert content(files) == "a\nd\n"
+
+
 def test_the_names_above_a_patch_are_no_changes() -> None:
     diff = Files().diff(Edit("f", None, "", patch="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y"))
     assert (diff.added, diff.removed) == (1, 1)

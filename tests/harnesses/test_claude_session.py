@@ -19,6 +19,7 @@ from kbsite.model.event import (
     Scope,
     Session,
     TokenUse,
+    ToolCall,
     ToolResult,
     Topic,
     Trace,
@@ -357,3 +358,12 @@ def test_a_cut_row_is_malformed() -> None:
     events = list(session.parse(lines(io.BytesIO(data.encode())), "session/s.jsonl"))
 
     assert only(Malformed, events).reason == "the file ends in the middle of this line"
+
+
+def test_a_text_that_is_deleted_goes_with_the_end_of_its_line() -> None:
+    given = {"file_path": "a.py", "old_string": "x"}
+    events = read(assistant(call("t1", "Edit", **given, new_string="")))
+    kept = read(assistant(call("t1", "Edit", **given, new_string="y")))
+
+    assert [edit.closed for edit in only(ToolCall, events).edits] == [True]
+    assert [edit.closed for edit in only(ToolCall, kept).edits] == [False]

@@ -209,6 +209,11 @@ def test_a_patch_is_an_edit_for_each_file() -> None:
     ]
 
 
+def test_a_patch_without_changes_leaves_its_file_as_it_is() -> None:
+    (edit,) = tools.patch_edits("*** Begin Patch\n*** Update File: f\n*** End Patch\n")
+    assert (edit.new, edit.patch) == ("", "@@")
+
+
 def test_a_file_that_a_patch_adds_has_its_whole_text() -> None:
     added = tools.patch_edits(PATCH)[0]
 

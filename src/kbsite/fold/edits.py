@@ -153,6 +153,8 @@ def _after(edit: Edit, before: str | None) -> str | None:
 
 def _replaced(before: str, old: str, edit: Edit) -> str | None:
     """A text with an edit's new one for its old one; None if it has no old one, or is too large."""
+    if edit.closed and not old.endswith("\n") and f"{old}\n" in before:
+        old = f"{old}\n"
     times = before.count(old) if edit.every else int(old in before)
     length = len(before) + times * (len(edit.new) - len(old))
     if not times or length > max(LARGEST, len(edit.new)):

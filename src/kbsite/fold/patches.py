@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
@@ -18,6 +18,10 @@ class _Hunk(Struct):
 
     header: str = ""
     lines: list[DiffLine] = field(default_factory=list)
+    at_end: bool = False
+    """Whether it says that it stands at the end of the file."""
+    unclosed: str = ""
+    """The signs of the lines of which it says that no line end closes them."""
 
     @property
     def old(self) -> list[str]:
@@ -56,16 +60,45 @@ def _names_file(lines: list[str], number: int) -> bool:
 
 def patched(before: str, patch: str) -> str | None:
     """A file after a patch; None where the place of a hunk cannot be told."""
-    lines, done = before.split("\n"), 0
-    shift = 0
-    for hunk in _hunks(patch):
+    hunks = [*_hunks(patch)]
+    if any(_NUMBERS.fullmatch(hunk.header) for hunk in hunks):
+        return _numbered(before, hunks)
+    # As apply_patch has it: a line end closes the file afterwards, if none did before.
+    lines = before.split("\n") if before else []
+    if lines[-1:] == [""]:
+        lines.pop()
+    made: list[str] = []
+    done = 0
+    for hunk in hunks:
+        found = _place(lines, hunk, done)
+        if found is None:
+            return None
+        place, old, new = found
+        made += [*lines[done:place], *new]
+        done = place + len(old)
+    made += lines[done:]
+    return "\n".join(made if made[-1:] == [""] else [*made, ""])
+
+
+def _numbered(before: str, hunks: Sequence[_Hunk]) -> str | None:
+    """A file after a unified diff."""
+    lines, done, shift = before.split("\n"), 0, 0
+    for hunk in hunks:
         old, new = hunk.old, hunk.new
-        place = _place(lines, hunk, done, shift)
-        if place is None:
+        numbers = _NUMBERS.fullmatch(hunk.header)
+        if numbers is None:
+            return None
+        place = int(numbers[1]) + shift - (0 if numbers[2] == "0" else 1)
+        if not (done <= place <= len(lines) and lines[place : place + len(old)] == old):
             return None
         lines[place : place + len(old)] = new
         done = place + len(new)
         shift += len(new) - len(old)
+    unclosed = hunks[-1].unclosed
+    if unclosed == "-":
+        lines.append("")
+    elif unclosed == "+" and lines[-1] == "":
+        lines.pop()
     return "\n".join(lines)
 
 
@@ -78,19 +111,51 @@ def _hunks(patch: str) -> Iterator[_Hunk]:
             if hunk.lines:
                 yield hunk
             hunk = _Hunk(line.text)
+        elif line.text.startswith("\\ ") and hunk.lines:
+            hunk.unclosed += hunk.lines[-1].sign
+        elif line.text.strip() == "*** End of File":
+            hunk.at_end = True
     if hunk.lines:
         yield hunk
 
 
-def _place(lines: list[str], hunk: _Hunk, done: int, shift: int) -> int | None:
-    """Where a hunk stands, from index `done`; `shift` is what earlier hunks moved it by."""
-    old = hunk.old
-    if numbers := _NUMBERS.fullmatch(hunk.header):
-        first = int(numbers[1]) + shift - (0 if numbers[2] == "0" else 1)
-        fits = done <= first <= len(lines) and lines[first : first + len(old)] == old
-        return first if fits else None
-    start = _start(lines, hunk, done)
-    return None if start is None or not old else _found(lines, old, start)
+def _place(lines: list[str], hunk: _Hunk, done: int) -> tuple[int, list[str], list[str]] | None:
+    """Where a hunk stands, from index `done`, with what it replaces there, and by what."""
+    old, new, start, named = hunk.old, hunk.new, done, None
+    if hunk.header.startswith("@@ "):
+        named = _sought(lines, [hunk.header.removeprefix("@@ ")], done)
+        if named is None:
+            return None
+        start = named + 1
+    if not old:
+        return None
+    place = _sought(lines, old, start, at_end=hunk.at_end)
+    if place is None and named is not None and old[0] == lines[named]:
+        # The line that the header names may itself be the first of the hunk.
+        place = _sought(lines, old, named, at_end=hunk.at_end)
+    if place is None and len(old) > 1 and not old[-1]:
+        # The end of the last line is no line, and was meant by one.
+        old, new = old[:-1], new[:-1] if new[-1:] == [""] else new
+        place = _sought(lines, old, start, at_end=hunk.at_end)
+    return None if place is None else (place, old, new)
+
+
+_AS_GOOD = (None, str.rstrip, str.strip)
+"""How lines are compared, each where the one before finds nothing."""
+
+
+def _sought(lines: list[str], wanted: list[str], start: int, *, at_end: bool = False) -> int | None:
+    """Where some lines first stand among others, from index `start`, as apply_patch looks."""
+    if at_end:
+        # Programs do not agree on where else to look.
+        last = len(lines) - len(wanted)
+        return last if last >= start and lines[last:] == wanted else None
+    for loosened in _AS_GOOD:
+        every = [loosened(line) for line in lines] if loosened else lines
+        place = _found(every, [loosened(w) for w in wanted] if loosened else wanted, start)
+        if place is not None:
+            return place
+    return None
 
 
 def _found(lines: list[str], wanted: list[str], start: int) -> int | None:
@@ -110,16 +175,3 @@ def _found(lines: list[str], wanted: list[str], start: int) -> int | None:
         if held == len(wanted):
             return place + 1 - held
     return None
-
-
-def _start(lines: list[str], hunk: _Hunk, done: int) -> int | None:
-    """The first line that a hunk may stand at: after the line that its header names, if any."""
-    anchor = hunk.header.removeprefix("@@").strip()
-    if not anchor:
-        return done
-    found = (n for n in range(done, len(lines)) if lines[n].strip() == anchor)
-    start = next(found, None)
-    if start is None:
-        return None
-    # The line that the header names may itself be the first of the hunk.
-    return start if hunk.old[:1] == [lines[start]] else start + 1

@@ -111,7 +111,9 @@ def _patched(path: str, action: str, hunks: list[str]) -> Edit:
     if action == "add":
         body = "".join(line[1:] + "\n" for line in hunks if line.startswith("+"))
         return Edit(path, None, body, action="add")
-    return Edit(path, None, "", patch="\n".join(hunks), action=action)
+    # One that tells no change is none that tells the whole file.
+    patch = "\n".join(hunks) or ("" if action == "delete" else "@@")
+    return Edit(path, None, "", patch=patch, action=action)
 
 
 def _replacement(path: str, item: Mapping[str, object]) -> Edit | None:

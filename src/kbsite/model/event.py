@@ -96,6 +96,8 @@ class Edit(Struct, frozen=True):
     """The change as unified-diff or apply_patch hunks, where that is all the call tells."""
     action: str = "update"
     """add, update, delete or move."""
+    closed: bool = False
+    """Whether what follows `old` goes with it, if that is the end of its line."""
 
 
 class Event(Struct, frozen=True, kw_only=True, tag=True, tag_field="is"):

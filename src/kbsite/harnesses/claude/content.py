@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from kbsite.harnesses.claude.results import image, result
 from kbsite.harnesses.claude.tokens import of_message
 from kbsite.harnesses.claude.vocabulary import (
@@ -17,7 +19,7 @@ from kbsite.harnesses.claude.vocabulary import (
 from kbsite.harnesses.claude.wording import wording
 from kbsite.harnesses.lines import dump, mapping, text
 from kbsite.harnesses.rows import Row
-from kbsite.model.event import Event, Message, Notice, Role, Thought, ToolCall, Topic, Trace
+from kbsite.model.event import Edit, Event, Message, Notice, Role, Thought, ToolCall, Topic, Trace
 
 Block = Mapping[str, object]
 
@@ -89,7 +91,16 @@ def _model(block: Block, key: str) -> str:
 
 def call(row: Row, block: Block) -> ToolCall:
     """The call in a content block."""
-    return row.call(KINDS, text(block.get("name")), block.get("input"), text(block.get("id")))
+    made = row.call(KINDS, text(block.get("name")), block.get("input"), text(block.get("id")))
+    if not any(map(_deletes, made.edits)):
+        return made
+    # A text for which nothing is put goes with the end of its line.
+    edits = (replace(edit, closed=True) if _deletes(edit) else edit for edit in made.edits)
+    return replace(made, edits=tuple(edits))
+
+
+def _deletes(edit: Edit) -> bool:
+    return bool(edit.old) and not edit.new
 
 
 def user(row: Row, rich: object) -> Iterator[Event]:
