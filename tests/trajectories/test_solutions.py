@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbsite.model.event import AgentStart, Edit, ToolKind
+from kbsite.model.event import AgentStart, Edit, Source, ToolCall, ToolKind, ToolResult
 from kbsite.trajectories import solutions
-from tests.trajectories.sessions import CWD, Work
+from tests.trajectories.sessions import CWD, Work, moment
 
 PATH = f"{CWD}/solution.py"
 
@@ -60,6 +60,19 @@ def test_a_here_document_that_could_not_be_written_is_not_taken_as_written() -> 
     said = "bash: line 1: no/solution.py: No such file or directory\nPASS"
     work = Work().run("cat > no/solution.py <<'EOF'\na = 2\nEOF\npython check.py", said)
     assert contents(work) == [None]
+
+
+def test_a_command_after_what_another_agent_changed_is_not_told_from_the_text_before_that() -> None:
+    work = Work().edit(Edit(PATH, None, "a = 1\n")).run("ls", at=(1, 2))
+    other = ToolCall(
+        source=Source("agent.jsonl", 1), at=moment(3), call_id="x", tool="Write", agent="sub",
+        tool_kind=ToolKind.WRITE, arguments={}, edits=(Edit(PATH, None, "b = 1\n"),),
+    )  # fmt: skip
+    done = ToolResult(source=Source("agent.jsonl", 2), at=moment(4), call_id="x", output="",
+                      agent="sub", is_error=False)  # fmt: skip
+    work.events += [other, done]
+    work.run("sed -i s/1/2/ solution.py", at=(5, 6)).run("echo 'c = 1' > solution.py", at=(7, 8))
+    assert contents(work) == ["a = 1\n", "b = 1\n", None, "c = 1\n"]
 
 
 @pytest.mark.parametrize("exit_code", [0, 1])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kbsite.fold.edits import Files
-from kbsite.fold.patches import moved_to
+from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.replay import command_text, folder_of
 from kbsite.fold.results import refused
 from kbsite.model.event import Edit, ToolCall, ToolKind
@@ -35,6 +36,8 @@ class _Change(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
     append: str | None = None
     """Text that is put at the end of the file."""
+    replay: FileDiff | None = None
+    """What a command made of what the file held, by all that the rows of one agent tell."""
 
 
 def solution_states(moments: Sequence[Moment], cwd: str) -> tuple[SolutionState, ...]:
@@ -137,7 +140,7 @@ def _of_replay(moment: Moment, change: FileDiff, cwd: str) -> _Change:
         return _Change(moment, path, MAYBE)
     told = f"changed by a command: +{change.added} \N{MINUS SIGN}{change.removed}"
     told = "written by a command" if change.action == "write" else told
-    return _Change(moment, path, told, (Edit(path, None, change.after),))
+    return _Change(moment, path, told, (Edit(path, None, change.after),), replay=change)
 
 
 def _folder(named: str, cwd: str) -> str:
@@ -157,7 +160,7 @@ def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
     files = Files()
     last: str | None = None
     begun, held = False, 0
-    for change in changes:
+    for change in map(partial(_checked, files, path), changes):
         _apply(files, change, path)
         content = files.content(path)
         if begun and content is not None and content == last:
@@ -172,6 +175,17 @@ def _replayed(changes: Iterator[_Change], path: str) -> Iterator[SolutionState]:
             content=content if held <= HELD else None,
             text=change.text,
         )
+
+
+def _checked(files: Files, path: str, change: _Change) -> _Change:
+    """A change, unless it was told from another text than the one that there was: who knows."""
+    before, diff = files.content(path), change.replay
+    if before is None or diff is None or diff.action != "update":
+        return change
+    lines = (("" if line.sign == "@" else line.sign) + line.text for line in diff.lines)
+    after = patched(before, "\n".join(lines))
+    same = after is not None and after.rstrip("\n") == (diff.after or "").rstrip("\n")
+    return change if same else replace(change, edits=(), text=MAYBE)
 
 
 def _apply(files: Files, change: _Change, path: str) -> None:
