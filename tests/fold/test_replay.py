@@ -66,7 +66,9 @@ def test_plain_commands_are_told(script: str, contents: dict[str, str | None]) -
         "python -c \"open('a.py', 'w').write('$x')\"", "cat <<'E' | python\nopen('a.py', 'w')\nE",
         "echo \"open('a.py', 'w')\" | python3 -", "python -c 'import os; os.remove(\"a.py\")'",
         "python -c 'import os; os.replace(\"b.py\", \"a.py\")'", "ed -s a.py <<< $'1d\\nw'",
-        "echo x >& a.py", "truncate -s 0 $f", 'perl -pi -e s/1/2/ "$f"', "sponge a.* < x",
+        "echo x >& a.py", "apply_patch <<'E'\n*** Update File: a.py\n@@\n-a = 1\nE",
+        "ex -s a.py < x", "wget -O a.py x", "curl -oa.py x", "cc -o $out a.py",
+        "truncate -s 0 $f", 'perl -pi -e s/1/2/ "$f"', "sponge a.* < x",
         "python -c 'import fileinput as f; f.input(\"a.py\", inplace=True)'",
     ],
 )  # fmt: skip
@@ -80,6 +82,7 @@ def test_what_is_not_sure_leaves_the_file_unknown(script: str) -> None:
         "python a.py", "cat a.py", "grep -n x a.py | head", "python check.py a.py > /dev/null 2>&1",
         "diff a.py sub/b.py", "sed -n 1,5p a.py", "sed s/1/2/ a.py", "ls > out.log",
         "git diff a.py",
+        "nsys profile -o out python a.py", "ncu --out=b.ncu-rep python a.py",
         "wc -l a.py 2>/dev/null", "echo 'sed -i s/1/2/ a.py'", "cat <<'E'\necho x > a.py\nE",
     ],
 )  # fmt: skip

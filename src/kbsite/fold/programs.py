@@ -26,11 +26,13 @@ LONGEST_LINE = 2000
 _PROGRAM = late(r"\b(?:git|ruff|find|sed|perl|ruby|g?awk|tee|cp|mv|rm)\b")
 _WRITES = late(
     r">(?!&|[ \t]*/dev/null)|\b(?:sed|perl|ruby|awk|gawk)\b[^\n;|&]*[ \t](?:-\w*i|--in-place)|"
-    r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink|ed|sponge)\b|\.write\w*\(|writeFile|"
+    r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink|ed|ex|vim?|sponge)\b|\.write\w*\(|writeFile|"
     r"\b(?:shutil|fileinput)\b|\bos\.(?:re|trunc|sym)|\.rename\(|"
-    r"['\"][wax]\+?b?\+?['\"]|[ \t](?:-o|--output|--out|--write|-w|-i|--in-place|--fix)\b"
+    r"['\"][wax]\+?b?\+?['\"]|\bapply_?patch\b|[ \t](?:--write|-w|-i|--in-place|--fix)\b"
 )
 """What may change files that it names."""
+_INTO = late(r"[ \t](?:-o|-O|--output|--out)(?:[= \t][ \t]*)?([^\s;|&]+)")
+"""What writes to the one file that it names behind this."""
 _HIDDEN = late(
     r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
     r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]*"
@@ -53,9 +55,10 @@ def concerned(text: str, paths: Sequence[str]) -> list[str]:
     long = (line for line in text.split("\n") if len(line) > LONGEST_LINE)
     if any(map(_PROGRAM.search, long)) or _EVERYWHERE.search(text) or _walks(text):
         return list(paths)
-    if not _WRITES.search(text):
-        return []
     named = [path for path in paths if posixpath.basename(path) in text]
+    if not _WRITES.search(text):
+        into = " ".join(_INTO.findall(text)) if named else ""
+        return [path for path in named if "$" in into or posixpath.basename(path) in into]
     return list(paths) if _HIDDEN.search(text) else named
 
 

@@ -22,8 +22,8 @@ from kbsite.model.event import ToolCall
 _HINT = re.compile(
     r">(?!&\d|[ \t]*/dev/null)|\b(?:sed|tee|cp|mv|rm|cd|git|patch|perl|ruby|awk|truncate|dd|ln|"
     r"install|rsync|tar|unzip|find|xargs|unlink|black|isort|ruff|yapf|autopep8|prettier|clang-format|dos2unix)\b|"
-    r"write|open\(|shutil|os\.|rename|fileinput|\bed\b|sponge|"
-    r"[ \t](?:-o|-w|-i|--out|--fix|--in-place)\b"
+    r"write|open\(|shutil|os\.|rename|fileinput|\b(?:ed|ex|vim?)\b|sponge|apply_?patch|"
+    r"[ \t]-(?:[oO]|(?:w|i|-fix|-in-place)\b|-out)"
 )
 """What every command that changes a file, or the folder, has in it."""
 _ENTERS = re.compile(r"cd[ \t]+(/[\w./-]+)[ \t]*&&")
