@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 import html5lib
 import pytest
@@ -105,6 +106,36 @@ def test_a_call_and_its_result_are_one_block_that_both_lines_lead_to() -> None:
     assert "<details id=L4 open><summary>2 lines" in html
     assert "exit 2" in text(html)
     assert "3.25 s" in text(html)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told", "slow"),
+    [(59, None, False), (200, None, True), (200, 3.25, False), (1, 75.0, True)],
+)
+def test_a_call_that_took_long_by_its_clock_or_its_cli_is_slow_and_says_how_long(
+    seconds: int,
+    told: float | None,
+    slow: bool,
+) -> None:
+    begun = datetime(2026, 1, 2, tzinfo=UTC)
+    over = begun + timedelta(seconds=seconds)
+    result = ToolResult(source=at(4), call_id="c", output="a", at=over, seconds=told)
+    (html,) = shown([call(3, at=begun), result])
+
+    assert ("is-slow" in html) is slow
+    assert ("03:20" in text(html)) is (slow and told is None)
+
+
+def test_an_edit_that_failed_says_so_and_is_no_edit_of_its_file() -> None:
+    def edited(*, failed: bool) -> str:
+        asked = call(1, tool_kind=ToolKind.EDIT, edits=(Edit("solution.py", "a", "b"),))
+        result = ToolResult(source=at(2), call_id="c", output="no such text", is_error=failed)
+        return shown([asked, result])[0]
+
+    assert "is-edit is-solution" in edited(failed=False)
+    assert "is-edit" not in edited(failed=True)
+    assert "is-solution" not in edited(failed=True)
+    assert "update, which failed" in text(edited(failed=True))
 
 
 def test_a_result_without_output_says_so_at_its_own_line() -> None:

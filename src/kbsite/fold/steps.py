@@ -206,6 +206,8 @@ class Fold:
         before, draft.before = draft.before, ()
         if call.tool_kind is ToolKind.RUN and not call.edits:
             self._replay(draft, call, result)
+        if call.edits and result.is_error:
+            draft.diffs = [replace(diff, failed=True) for diff in draft.diffs]
         if not call.edits or result.is_error:
             return
         known = self._known(call)

@@ -41,10 +41,14 @@ class FileDiff(Struct, frozen=True):
     everywhere: bool = False
     """Whether it was made in every place that held a text, and nothing tells how many there were:
     the lines are those of one."""
+    failed: bool = False
+    """Whether its call failed: it is what was asked for, and no change."""
 
     @property
     def told(self) -> str:
         """The action in words, and where it is known from."""
+        if self.failed:
+            return f"{self.action}, which failed"
         if not self.replayed:
             return self.action
         if self.action == "unknown":

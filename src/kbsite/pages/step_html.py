@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kbsite import text as texts
 from kbsite.model.event import (
     Event,
@@ -31,7 +33,7 @@ from kbsite.model.transcript import Step
 from kbsite.model.usage import Usage
 from kbsite.pages import pieces
 from kbsite.pages.facts import count, duration, elapsed
-from kbsite.pages.steps import Item, long_command, more_recorded, other_arguments
+from kbsite.pages.steps import Item, long_command, more_recorded, other_arguments, slow_seconds
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading
@@ -129,10 +131,13 @@ def _call(step: Step, reading: Reading) -> Iterator[str]:
     yield _arguments(step, reading)
     if step.result is None:
         yield "<p class=dim>no result: the session ended or was interrupted first"
-    else:
-        yield pieces.result(
-            step.result, step.anchor, reading, more_recorded(step), step.result_anchor, step.diffs
-        )
+        return
+    held, took = step.result, slow_seconds(step)
+    if held.seconds is None and took is not None:
+        held = replace(held, seconds=took)
+    yield pieces.result(
+        held, step.anchor, reading, more_recorded(step), step.result_anchor, step.diffs
+    )
 
 
 def _arguments(step: Step, reading: Reading) -> str:

@@ -20,6 +20,7 @@ from kbsite.model.event import Malformed, Notice, Source, ToolCall, ToolKind, To
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.pages.in_diff import is_in_diffs
 from kbsite.pages.pauses import with_pauses
+from kbsite.trajectories.vitals import call_seconds
 
 SLOW_SECONDS = 60
 """A call that takes longer is called slow."""
@@ -82,18 +83,18 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def edits(self) -> bool:
         """Whether it changes a file."""
-        return self.step is not None and bool(self.step.diffs)
+        return self.step is not None and any(not diff.failed for diff in self.step.diffs)
 
     @property
     def edits_solution(self) -> bool:
         """Whether it changes solution.py."""
-        return self.step is not None and any(_SOLUTION.search(d.path) for d in self.step.diffs)
+        changed = self.step.diffs if self.step else ()
+        return any(_SOLUTION.search(diff.path) and not diff.failed for diff in changed)
 
     @property
     def slow(self) -> bool:
         """Whether its call took long."""
-        result = self.step.result if self.step else None
-        return result is not None and (result.seconds or 0) >= SLOW_SECONDS
+        return self.step is not None and slow_seconds(self.step) is not None
 
     @cached_property
     def marks(self) -> list[str]:
@@ -139,6 +140,12 @@ class Item(Struct, frozen=True, kw_only=True, dict=True):
         if self.step is None:
             return [self.anchor, *(row.anchor for row in self.rows[1:])]
         return [self.anchor, *([self.step.result_anchor] if self.step.result else [])]
+
+
+def slow_seconds(step: Step) -> float | None:
+    """How long a call took that took long, as the CLI or the times of its rows say."""
+    seconds = call_seconds(step)
+    return seconds if seconds is not None and seconds >= SLOW_SECONDS else None
 
 
 def items(transcript: Transcript) -> Iterator[Item]:
