@@ -205,9 +205,11 @@ def test_the_next_edit_is_shown_against_what_the_command_left() -> None:
 def test_a_command_in_the_background_and_one_that_was_refused_tell_nothing() -> None:
     first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
     apart = called(4, "sed -i s/a/b/ a.py", run_in_background=True)
+    other = called(4, "sed -i s/a/b/ a.py", is_background=True)
     refused = called(4, "sed -i s/a/b/ a.py", failed=True)
 
     assert folded(*first, *apart)[1].action == "unknown"
+    assert folded(*first, *other)[1].action == "unknown"
     assert folded(*first, *refused)[1].action == "unknown"
 
 
@@ -220,6 +222,21 @@ def test_what_a_shell_could_not_write_is_unknown() -> None:
 
     assert folded(*first, call, told)[1].action == "unknown"
     assert folded(*first, call, other)[1].after == "b\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Wall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\n",
+     "Command running in background with ID: b1"],
+)  # fmt: skip
+def test_a_command_that_outlives_its_call_tells_nothing(said: str) -> None:
+    first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
+    call, result = called(4, "make && sed -i s/a/b/ a.py")
+    assert isinstance(result, ToolResult)
+    runs = replace(result, output=said, exit_code=None, is_error=None)
+
+    assert folded(*first, call, runs)[1].action == "unknown"
+    assert folded(*first, call, replace(runs, exit_code=0))[1].after == "b\n"
 
 
 def test_a_command_that_changes_no_byte_has_no_diff() -> None:

@@ -56,6 +56,12 @@ def test_here_documents_are_replayed_among_edits() -> None:
     assert contents(work) == ["a = 1\n", "a = 2\n", "a = 3\n", "a = 3\nb = 4\n"]
 
 
+def test_a_here_document_of_a_command_in_the_background_may_be_written_later() -> None:
+    script = "sleep 60; cat > solution.py <<'EOF'\na = 2\nEOF"
+    work = Work().call(ToolKind.RUN, {"command": script, "run_in_background": True}, "started")
+    assert contents(work) == [None]
+
+
 def test_a_here_document_that_could_not_be_written_is_not_taken_as_written() -> None:
     said = "bash: line 1: no/solution.py: No such file or directory\nPASS"
     work = Work().run("cat > no/solution.py <<'EOF'\na = 2\nEOF\npython check.py", said)

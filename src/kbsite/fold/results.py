@@ -10,8 +10,17 @@ from kbsite.fold.paths import shell_path
 from kbsite.late import late
 from kbsite.model.event import ToolCall, ToolResult
 
-BACKGROUND = "run_in_background"
+BACKGROUND = ("run_in_background", "is_background")
 """What CLIs call the argument of a command that they do not wait for."""
+
+_STILL_RUNS = late(
+    r"^(?:(?:Process|Script) running with (?:session|cell) ID \d|"
+    r"Command (?:running in|was [\w ]{0,40}moved to the) background )",
+    re.MULTILINE,
+)
+"""How a result says that its command outlives the call."""
+_HEAD = 400
+"""Characters of an output in which it says so."""
 
 _ORIGINALS = ("originalFile", "originalContent")
 """Keys under which a CLI keeps a whole file as it was before a call changed it."""
@@ -39,8 +48,11 @@ def original(result: ToolResult) -> str | None:
 def has_run(call: ToolCall, result: ToolResult) -> bool:
     """Whether a command is sure to have run, and to have come to its end."""
     # A command that was refused never ran, and one in the background may still run.
-    apart = isinstance(call.arguments, Mapping) and bool(call.arguments.get(BACKGROUND))
-    return not apart and (not result.is_error or bool(result.exit_code))
+    if isinstance(call.arguments, Mapping) and any(map(call.arguments.get, BACKGROUND)):
+        return False
+    if result.exit_code is None and _STILL_RUNS.search(result.output[:_HEAD]):
+        return False
+    return not result.is_error or bool(result.exit_code)
 
 
 def refused(output: str) -> bool:

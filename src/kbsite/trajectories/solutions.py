@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.replay import command_text, folder_of
-from kbsite.fold.results import refused
+from kbsite.fold.results import has_run, refused
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
@@ -114,7 +114,7 @@ def _understood(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     result = moment.step.result
     succeeded = result is not None and not result.is_error and not result.exit_code
     # A call that has no result, or that was refused, may never have run.
-    ran = succeeded or (result is not None and bool(result.exit_code))
+    ran = result is not None and has_run(call, result)
     folder = _folder(folder_of(call.arguments), cwd)
     command = understood(command_text(call), folder, succeeded=succeeded)
     for written in command.written:
