@@ -173,7 +173,7 @@ def test_a_cell_of_a_notebook_is_an_edit() -> None:
     given = {"notebook_path": "/n.ipynb", "cell_id": "1", "new_source": "print(1)"}
     made = only(ToolCall, read(assistant(call("c", "NotebookEdit", **given))))
 
-    assert [(e.path, e.new) for e in made.edits] == [("/n.ipynb", "print(1)")]
+    assert [(e.path, e.patch) for e in made.edits] == [("/n.ipynb", "+print(1)")]
 
 
 def test_a_call_that_the_model_garbled_is_kept_as_text() -> None:

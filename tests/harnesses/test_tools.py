@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.fold.edits import Files
 from kbsite.harnesses import tools
 from kbsite.model.event import Edit, Source, ToolCall, ToolKind
 
@@ -145,10 +146,13 @@ def test_deleting_text_is_an_edit_with_nothing_new() -> None:
     assert edited(path="f", old_str="gone") == (Edit("f", "gone", ""),)
 
 
-def test_inserting_text_is_an_edit_of_nothing() -> None:
-    inserted = edited(command="insert", path="f", insert_line=3, insert_text="new\n")
+def test_inserting_text_leaves_a_file_that_nobody_knows() -> None:
+    (inserted,) = edited(command="insert", path="f", insert_line=3, insert_text="new\nline\n")
+    files = Files()
 
-    assert inserted == (Edit("f", "", "new\n"),)
+    assert inserted == Edit("f", None, "", patch="+new\n+line")
+    assert files.applied((inserted,))[0].added == 2
+    assert files.content("f") is None
 
 
 def test_viewing_a_file_with_the_editing_tool_is_no_edit() -> None:

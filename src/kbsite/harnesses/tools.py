@@ -120,8 +120,17 @@ def _replacement(path: str, item: Mapping[str, object]) -> Edit | None:
     old, new = _first(item, _OLD), _first(item, _NEW)
     if old is None and new is None:
         return None
+    if old is None:
+        # It is put somewhere into the file, and what else stands there is not known.
+        return added(path, new or "")
     every = item.get("replace_all", item.get("replaceAll")) is True
-    return Edit(_first(item, _PATHS) or path, old or "", new or "", every)
+    return Edit(_first(item, _PATHS) or path, old, new or "", every)
+
+
+def added(path: str, text: str) -> Edit:
+    """A text that is put into a file, where nothing tells what becomes of the whole."""
+    lines = text.removesuffix("\n").split("\n")
+    return Edit(path, None, "", patch="\n".join(f"+{line}" for line in lines))
 
 
 def _first(held: Mapping[str, object], keys: tuple[str, ...]) -> str | None:

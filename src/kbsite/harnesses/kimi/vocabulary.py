@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kbsite.harnesses import tools
-from kbsite.model.event import Edit, ToolCall, ToolKind
+from kbsite.model.event import ToolCall, ToolKind
 
 KINDS = {
     # kimi-cli
@@ -51,10 +51,4 @@ def called(tool: str, given: object, **event: Any) -> ToolCall:
     held = call.arguments
     if isinstance(held, str) or held.get("mode") != "append":
         return call
-    return replace(call, edits=tuple(_appended(edit) for edit in call.edits))
-
-
-def _appended(edit: Edit) -> Edit:
-    """An edit that was taken for the whole file, as lines added at its end."""
-    added = "\n".join("+" + line for line in edit.new.removesuffix("\n").split("\n"))
-    return Edit(edit.path, None, "", patch=added)
+    return replace(call, edits=tuple(tools.added(edit.path, edit.new) for edit in call.edits))
