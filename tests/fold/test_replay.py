@@ -68,7 +68,7 @@ def test_plain_commands_are_told(script: str, contents: dict[str, str | None]) -
         "python -c 'import os; os.replace(\"b.py\", \"a.py\")'", "ed -s a.py <<< $'1d\\nw'",
         "echo x >& a.py", "apply_patch <<'E'\n*** Update File: a.py\n@@\n-a = 1\nE",
         "ex -s a.py < x", "wget -O a.py x", "curl -oa.py x", "cc -o $out a.py",
-        "truncate -s 0 $f", 'perl -pi -e s/1/2/ "$f"', "sponge a.* < x",
+        "truncate -s 0 $f", 'perl -pi -e s/1/2/ "$f"', "sponge a.* < x", "truncate -s 0 {a,b}.py",
         "python -c 'import fileinput as f; f.input(\"a.py\", inplace=True)'",
     ],
 )  # fmt: skip
@@ -107,7 +107,9 @@ def test_a_command_that_may_not_have_run_leaves_files_unknown() -> None:
 
 
 def test_what_comes_after_the_first_failure_depends_on_set_e() -> None:
-    assert left("set -e\nmake\nmake && echo x > a.py\nls") == {"/w/a.py": "x\n"}
+    assert left("set -e\nmake\necho x > a.py\nls") == {"/w/a.py": "x\n"}
+    assert left("set -e\nmake\nmake && echo x > a.py\nls") == {"/w/a.py": None}
+    assert left("set -e\nls && echo x > a.py && make") == {"/w/a.py": "x\n"}
     assert left("make && echo x > a.py\nls") == {"/w/a.py": None}
     assert left("set -e\nmake\necho x > a.py\nmake", succeeded=False) == {"/w/a.py": None}
 
@@ -119,6 +121,10 @@ def test_a_folder_that_is_not_known_makes_its_files_unknown() -> None:
     assert outcome("cd sub", "/w", KNOWN, ran=True, succeeded=True).folder == "/w/sub"
     assert outcome("cd $x", "/w", KNOWN, ran=True, succeeded=True).folder is None
     assert outcome("cd x; make", "/w", KNOWN, ran=True, succeeded=False).folder is None
+
+
+def test_a_folder_that_a_part_of_a_pipeline_enters_is_its_own() -> None:
+    assert left("cd sub | cat\necho x > a.py") == {"/w/a.py": "x\n"}
 
 
 def test_what_stands_before_the_first_unclear_line_is_told() -> None:

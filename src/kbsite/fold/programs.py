@@ -36,7 +36,7 @@ _INTO = late(r"[ \t](?:-o|-O|--output|--out)(?:[= \t][ \t]*)?([^\s;|&]+)")
 _HIDDEN = late(
     r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
     r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]*"
-    r"[ \t=][\"']?(?:\$[\w({$]|[^\s\"';|&$]*[*?])"
+    r"[ \t=][\"']?(?:\$[\w({$]|[^\s\"';|&$]*[*?{])"
 )
 """What writes to files whose names are put together, or match several."""
 _PRINTED = {"n": "\n", "t": "\t", "\\": "\\"}

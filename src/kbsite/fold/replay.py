@@ -154,7 +154,8 @@ class _Replay(Struct):
 
     def _went_well(self, chain: Chain, *, last: bool) -> bool:
         """Whether a chain is sure to have gone well as a whole, told by how the script ended."""
-        counts = self.succeeded and (last or self.stops)
+        # Of commands that hang on each other only the last one ends a script with set -e.
+        counts = self.succeeded and (last or (self.stops and len(chain) == 1))
         return counts and all(item.after != "||" for item in chain)
 
     def _forget(self, paths: list[str]) -> None:
@@ -188,8 +189,10 @@ class _Replay(Struct):
         if len(commands) == 2 and second.name == "tee":
             self._redirected(first)
             return self._tee(second, text)
+        folder = self.folder
         for command in commands:
             self._simple(command, piped=True)
+            self.folder = folder
         if any(is_interpreter(command.name) for command in commands[1:]):
             self._other("\n".join(command.text for command in commands))
         return False
@@ -269,7 +272,7 @@ class _Replay(Struct):
     def _redirected(self, command: Simple, text: str | None = None) -> bool:
         sure = True
         for redirect in command.redirects:
-            if ">" in redirect.into and not _is_aside(redirect):
+            if redirect.writes:
                 plain = redirect.into in (">", "1>", ">|", ">>", "1>>")
                 # A command that reads what it writes finds it empty.
                 reads = [self._path(word) for word in command.words[1:]]
@@ -389,10 +392,3 @@ def _fed(command: Simple) -> str | None:
 def _outputs(command: Simple) -> list[Redirect]:
     """The redirects of what a command prints."""
     return [r for r in command.redirects if r.into in (">", "1>", ">|", ">>", "1>>", "&>", "&>>")]
-
-
-def _is_aside(redirect: Redirect) -> bool:
-    """Whether a redirect writes no file."""
-    target = redirect.target or ""
-    copies = redirect.into.endswith("&") and re.fullmatch(r"\d*-?", target) is not None
-    return copies or target == "/dev/null"

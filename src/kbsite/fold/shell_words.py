@@ -46,6 +46,13 @@ class Redirect(Struct, frozen=True):
     source: str = ""
     """Of "<<", the text as the script has it, also where the shell would put something in."""
 
+    @property
+    def writes(self) -> bool:
+        """Whether it writes a file."""
+        target = self.target or ""
+        copies = self.into.endswith("&") and re.fullmatch(r"\d*-?", target) is not None
+        return ">" in self.into and not copies and target != "/dev/null"
+
 
 class Simple(Struct):
     """A simple command."""
