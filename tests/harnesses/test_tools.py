@@ -125,6 +125,19 @@ def test_only_true_replaces_every_occurrence(said: object) -> None:
     assert not edited(path="a", old="x", new="y", replace_all=said)[0].every
 
 
+@pytest.mark.parametrize(
+    ("said", "every"),
+    [({"expected_replacements": 3}, True), ({"expected_replacements": 1}, False),
+     ({"allow_multiple": True}, True), ({"allow_multiple": False}, False),
+     ({"change_all": True}, True)],
+)  # fmt: skip
+def test_replacing_every_occurrence_has_other_names_too(
+    said: dict[str, object],
+    every: bool,
+) -> None:
+    assert edited(path="a", old="x", new="y", **said)[0].every is every
+
+
 def test_several_replacements_of_one_file_are_an_edit_each() -> None:
     several = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kbsite.harnesses.lines import mapping, parsed, sequence, text
+from kbsite.harnesses.lines import count, mapping, parsed, sequence, text
 from kbsite.model.event import Edit, ToolCall, ToolKind
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
@@ -17,6 +17,7 @@ _SUBJECTS = (
     "searchTerm", "url", "subject", "description", "title", "name", "prompt", "intent", "skill",
     "objective",
 )  # fmt: skip
+_EVERY = ("replace_all", "replaceAll", "allow_multiple", "change_all")
 _CONTENT = ("content", "contents", "file_text", "fileText")
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
 _ACTIONS = {"Add": "add", "Update": "update", "Delete": "delete"}
@@ -123,7 +124,8 @@ def _replacement(path: str, item: Mapping[str, object]) -> Edit | None:
     if old is None:
         # It is put somewhere into the file, and what else stands there is not known.
         return added(path, new or "")
-    every = item.get("replace_all", item.get("replaceAll")) is True
+    times = count(item.get("expected_replacements")) or 1
+    every = times > 1 or any(item.get(key) is True for key in _EVERY)
     return Edit(_first(item, _PATHS) or path, old, new or "", every)
 
 
