@@ -6,7 +6,7 @@ from kbsite.harnesses.copilot import session
 from kbsite.harnesses.form import Format
 from kbsite.model.harness import Harness
 
-HARNESS = Harness("copilot", "Copilot CLI", maker="GitHub", keeps_folder=True)
+HARNESS = Harness("copilot", "Copilot CLI", maker="GitHub")
 
 FORMATS: list[Format] = [
     Format(
