@@ -232,6 +232,21 @@ def test_what_a_shell_could_not_write_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     "said",
+    ["Exit code 143\nCommand timed out after 2m 0.0s\n", "command timed out after 11 milliseconds",
+     "a\nCommand killed by timeout (60s)", "Command was automatically cancelled because it",
+     "bash tool terminated\nshell tool terminated command after exceeding timeout 9 ms"],
+)  # fmt: skip
+def test_what_stands_behind_a_command_that_was_stopped_is_unknown(said: str) -> None:
+    first = [session(), *written(2, Edit("/w/a.py", None, "a\n"))]
+    call, result = called(4, "make; sed -i s/a/b/ a.py; python bench.py", failed=True)
+    assert isinstance(result, ToolResult)
+
+    assert folded(*first, call, replace(result, output=said))[1].action == "unknown"
+    assert folded(*first, call, replace(result, output="FAIL: x"))[1].after == "b\n"
+
+
+@pytest.mark.parametrize(
+    "said",
     ["Wall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\n",
      "Command running in background with ID: b1"],
 )  # fmt: skip

@@ -31,10 +31,17 @@ _LONGEST = 5000
 """Characters at the end of an output in which that is looked for."""
 
 _REFUSED = late(
-    r"^(?:[\w/.-]*sh: ?|\(eval\):)[^\n]{0,4000}(?:[Nn]o such file or directory|"
+    r"^(?:[\w/.-]*sh: ?|tee: |\(eval\):)[^\n]{0,4000}(?:[Nn]o such file or directory|"
     r"[Pp]ermission denied|Is a directory|nonexistent|Read-only file system|No space left on)",
     re.MULTILINE,
 )
+
+_STOPPED = late(
+    r"\b(?:command|shell tool|process) (?:was |has been |terminated )?[\w ]{0,40}"
+    r"\b(?:timed out|timeout|killed|cancelled|canceled|interrupted|aborted)\b",
+    re.IGNORECASE,
+)
+"""How CLIs say that they ended a command."""
 
 
 def original(result: ToolResult) -> str | None:
@@ -55,9 +62,10 @@ def has_run(call: ToolCall, result: ToolResult) -> bool:
     return not result.is_error or bool(result.exit_code)
 
 
-def refused(output: str) -> bool:
-    """Whether a shell says that there was a file that it could not write to."""
-    return _REFUSED.search(output) is not None
+def unfinished(output: str) -> bool:
+    """Whether a command was stopped before its end, or met a file that it could not write to."""
+    ends = f"{output[:_HEAD]}\n{output[-_HEAD:]}"
+    return _STOPPED.search(ends) is not None or _REFUSED.search(output) is not None
 
 
 def reset_to(result: ToolResult) -> str:

@@ -21,7 +21,7 @@ from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
 from kbsite.fold.paths import shell_path
 from kbsite.fold.replay import command_text, folder_of, outcome
-from kbsite.fold.results import has_run, original, refused, reset_to
+from kbsite.fold.results import has_run, original, reset_to, unfinished
 from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work
 from kbsite.model.event import (
@@ -234,7 +234,7 @@ class Fold:
             succeeded=not (result.is_error or result.exit_code),
         )  # fmt: skip
         left = tell(ran=has_run(call, result))
-        if left.contents and refused(result.output):
+        if left.contents and unfinished(result.output):
             left = tell(ran=False)
         if not named:
             self._enter(call.agent, home, left.folder, result)

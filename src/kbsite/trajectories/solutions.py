@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
 from kbsite.fold.replay import command_text, folder_of
-from kbsite.fold.results import has_run, refused
+from kbsite.fold.results import has_run, unfinished
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState
 from kbsite.model.transcript import FileDiff, Step
@@ -113,13 +113,13 @@ def _understood(moment: Moment, call: ToolCall, cwd: str) -> Iterator[_Change]:
     """What a command did that could not be replayed, as far as its words tell."""
     result = moment.step.result
     succeeded = result is not None and not result.is_error and not result.exit_code
-    # A call that has no result, or that was refused, may never have run.
+    # A call that has no result, or that was unfinished, may never have run.
     ran = result is not None and has_run(call, result)
     folder = _folder(folder_of(call.arguments), cwd)
     command = understood(command_text(call), folder, succeeded=succeeded)
     for written in command.written:
         if _is_solution(written.path):
-            done = ran and not (result and refused(result.output))
+            done = ran and not (result and unfinished(result.output))
             yield _of_written(moment, written, cwd, ran=done)
     if command.changes_solution:
         yield _Change(moment, NAME, MAYBE)
