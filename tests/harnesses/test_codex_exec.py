@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.fold.edits import Files
 from kbsite.fold.tokens import Ledger
 from kbsite.harnesses import codex
 from kbsite.harnesses.lines import lines
 from kbsite.model.event import (
     AgentStart,
+    Edit,
     Event,
     Finish,
     Malformed,
@@ -115,14 +117,21 @@ def test_command_under_way_when_killed_has_no_result() -> None:
     assert [type(event) for event in found] == [ToolCall]
 
 
-def test_file_change_names_files_but_no_edits() -> None:
-    changes = [{"path": "a.py", "kind": "add"}, {"path": "b.py", "kind": "update"}]
+def test_file_change_names_files_but_not_what_changed_in_them() -> None:
+    changes = [{"path": "a.py", "kind": "add"}, {"path": "b.py", "kind": "update"},
+               {"path": "c.py", "kind": "delete"}]  # fmt: skip
     call = only(ToolCall, events(completed("file_change", changes=changes, status="completed")))
-    assert (call.tool_kind, call.summary, call.edits) == (
-        ToolKind.EDIT,
-        "add a.py, update b.py",
-        (),
-    )
+    files = Files()
+    for path in "abc":
+        files.apply(Edit(f"{path}.py", None, "x\n"))
+
+    assert (call.tool_kind, call.summary) == (
+        ToolKind.EDIT, "add a.py, update b.py, delete c.py"
+    )  # fmt: skip
+    assert [(diff.path, diff.action, diff.untold) for diff in files.applied(call.edits)] == [
+        ("a.py", "add", True), ("b.py", "update", True), ("c.py", "delete", False)
+    ]  # fmt: skip
+    assert dict(files.known) == {}
 
 
 def test_mcp_call_has_its_output() -> None:

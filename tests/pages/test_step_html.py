@@ -12,6 +12,7 @@ import pytest
 from kbsite.fold.steps import Fold
 from kbsite.model.event import (
     EVENTS,
+    UNTOLD,
     AgentStart,
     Edit,
     Event,
@@ -324,6 +325,15 @@ def test_an_output_that_repeats_lines_of_its_diff_says_which_and_nothing_twice()
     assert "9 lines" in text(repeats)
     for told in others:
         assert f"now:\n{told}" in text(edited(f"now:\n{told}"))
+
+
+def test_of_a_change_whose_text_nobody_tells_no_lines_are_counted() -> None:
+    edits = (Edit("a.py", None, "", patch=UNTOLD), Edit("b.py", None, "", action="delete"))
+    [html] = shown([call(1, edits=edits), ToolResult(source=at(2), call_id="c", output="")])
+
+    assert "update, of which the CLI does not tell the text" in text(html)
+    assert "delete, of which the CLI does not tell the text" in text(html)
+    assert "+0" not in text(html)
 
 
 def test_a_file_that_is_written_anew_is_shown_without_what_was_there_before() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbsite.model.event import AgentStart, Edit, Source, ToolCall, ToolKind, ToolResult
+from kbsite.model.event import UNTOLD, AgentStart, Edit, Source, ToolCall, ToolKind, ToolResult
 from kbsite.trajectories import solutions
 from tests.trajectories.sessions import CWD, Work, moment
 
@@ -54,6 +54,14 @@ def test_here_documents_are_replayed_among_edits() -> None:
     work.run("cat > solution.py <<'EOF'\na = 2\nEOF\npython check.py", "FAIL: x", exit_code=1)
     work.edit(Edit(PATH, "2", "3")).run("cat >> solution.py <<'EOF'\nb = 4\nEOF")
     assert contents(work) == ["a = 1\n", "a = 2\n", "a = 3\n", "a = 3\nb = 4\n"]
+
+
+def test_a_change_of_which_no_text_is_told_is_a_state_that_nobody_knows() -> None:
+    work = Work().run(f"cat > {PATH} <<'EOF'\na = 1\nEOF")
+    work.edit(Edit(PATH, None, "", patch=UNTOLD))
+    states = work.trajectory().states
+    assert [state.content for state in states] == ["a = 1\n", None]
+    assert states[1].text == "Edit: what it changed is not told"
 
 
 def test_a_here_document_of_a_command_in_the_background_may_be_written_later() -> None:

@@ -10,7 +10,7 @@ from kbsite.fold.patches import moved_to, patch_lines, patched
 from kbsite.fold.paths import shell_path
 from kbsite.fold.work import LARGEST, LINE, SHOWN, Work
 from kbsite.line_matching import LineMatcher
-from kbsite.model.event import Edit
+from kbsite.model.event import UNTOLD, Edit
 from kbsite.model.transcript import DiffLine, FileDiff
 
 CONTEXT = 3
@@ -93,9 +93,12 @@ class Files:
         """What an edit would change; nothing is changed yet."""
         before = self._paid(self.content(edit.path))
         if edit.patch:
-            return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
+            told = edit.patch != UNTOLD
+            lines = tuple(patch_lines(edit.patch)) if told else ()
+            return FileDiff(edit.path, edit.action, lines, untold=not told)
         if edit.action == "delete":
-            return FileDiff(edit.path, "delete", tuple(_changed(before or "", "")))
+            lines = tuple(_changed(before or "", ""))
+            return FileDiff(edit.path, "delete", lines, untold=before is None)
         if edit.old is None:
             action = "add" if edit.action == "add" else "write" if before is None else "update"
             lines = tuple(_changed(before or "", edit.new, _ALL))
@@ -142,7 +145,8 @@ def _after(edit: Edit, before: str | None) -> str | None:
     if edit.action == "delete":
         return None
     if edit.patch or edit.action == "move":
-        return None if before is None else patched(before, edit.patch)
+        untold = before is None or edit.patch == UNTOLD
+        return None if untold else patched(before or "", edit.patch)
     if edit.old is None:
         return edit.new
     if not edit.old:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kbsite.harnesses.lines import count, mapping, parsed, sequence, text
-from kbsite.model.event import Edit, ToolCall, ToolKind
+from kbsite.model.event import UNTOLD, Edit, ToolCall, ToolKind
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename")
 _OLD = ("old_string", "oldString", "old", "old_str", "oldText")
@@ -113,7 +113,7 @@ def _patched(path: str, action: str, hunks: list[str]) -> Edit:
         body = "".join(line[1:] + "\n" for line in hunks if line.startswith("+"))
         return Edit(path, None, body, action="add")
     # One that tells no change is none that tells the whole file.
-    patch = "\n".join(hunks) or ("" if action == "delete" else "@@")
+    patch = "\n".join(hunks) or ("" if action == "delete" else UNTOLD)
     return Edit(path, None, "", patch=patch, action=action)
 
 

@@ -82,6 +82,10 @@ class Image(Struct, frozen=True):
     url: str = ""
 
 
+UNTOLD = "@@"
+"""A patch of which nothing is told but that there was one."""
+
+
 class Edit(Struct, frozen=True):
     """One change of one file that a tool call asks for, as the call tells it."""
 

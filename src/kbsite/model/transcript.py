@@ -43,12 +43,16 @@ class FileDiff(Struct, frozen=True):
     the lines are those of one."""
     failed: bool = False
     """Whether its call failed: it is what was asked for, and no change."""
+    untold: bool = False
+    """Whether the CLI says that there was a change, and not which."""
 
     @property
     def told(self) -> str:
         """The action in words, and where it is known from."""
         if self.failed:
             return f"{self.action}, which failed"
+        if self.untold:
+            return f"{self.action}, of which the CLI does not tell the text"
         if not self.replayed:
             return self.action
         if self.action == "unknown":

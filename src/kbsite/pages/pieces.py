@@ -71,7 +71,7 @@ def folded(value: object, label: str, anchor: str, reading: Reading) -> str:
 
 def _counted(change: FileDiff, added: int, removed: int) -> str:
     """How many lines a call added and removed; nothing where nobody knows."""
-    if change.action == "unknown":
+    if change.action == "unknown" or change.untold:
         return ""
     each = " in each place" if change.everywhere else ""
     return f" <b>+{added}</b> <i>−{removed}</i>{each}"

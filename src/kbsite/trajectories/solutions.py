@@ -96,6 +96,8 @@ def _told(step: Step, call: ToolCall) -> str:
     ours = [diff for diff in step.diffs if _is_solution(diff.path)]
     if not ours:
         return call.tool
+    if all(diff.untold for diff in ours):
+        return f"{call.tool}: what it changed is not told"
     added, removed = sum(d.added for d in ours), sum(d.removed for d in ours)
     each = " in each place" if any(diff.everywhere for diff in ours) else ""
     return f"{call.tool}: +{added} \N{MINUS SIGN}{removed}{each}"

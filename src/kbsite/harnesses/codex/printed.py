@@ -13,7 +13,9 @@ from kbsite.harnesses.codex.thread import Row, place
 from kbsite.harnesses.codex.tokens import usage
 from kbsite.harnesses.lines import Line, Record, dump, mapping, records, sequence, text
 from kbsite.model.event import (
+    UNTOLD,
     AgentStart,
+    Edit,
     Event,
     Finish,
     Malformed,
@@ -140,7 +142,7 @@ def _started(run: _Run, row: Row, kind: str) -> ToolCall:
     tool, given = _TOOLS[kind](row.value)
     call = calls.call(tool, given, call_id=call_id, **row.place)
     if kind == "file_change":
-        return replace(call, summary=_changed(row.value))
+        return replace(call, summary=_changed(row.value), edits=tuple(_edits(row.value)))
     return call
 
 
@@ -230,6 +232,15 @@ def _change(item: Mapping[str, object]) -> tuple[str, object]:
 def _changed(item: Mapping[str, object]) -> str:
     changes = [mapping(change) for change in sequence(item.get("changes"))]
     return ", ".join(f"{text(one.get('kind'))} {text(one.get('path'))}" for one in changes)
+
+
+def _edits(item: Mapping[str, object]) -> Iterator[Edit]:
+    """The files that a change was made in; what it changed there is not printed."""
+    for change in map(mapping, sequence(item.get("changes"))):
+        path, action = text(change.get("path")), text(change.get("kind"))
+        if path and action in ("add", "update", "delete"):
+            patch = "" if action == "delete" else UNTOLD
+            yield Edit(path, None, "", patch=patch, action=action)
 
 
 def _mcp(item: Mapping[str, object]) -> tuple[str, object]:
