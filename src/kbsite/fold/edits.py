@@ -92,17 +92,15 @@ class Files:
     def diff(self, edit: Edit) -> FileDiff:
         """What an edit would change; nothing is changed yet."""
         before = self._paid(self.content(edit.path))
+        if edit.patch == UNTOLD:
+            return FileDiff(edit.path, edit.action, (), untold=True)
         if edit.patch:
-            told = edit.patch != UNTOLD
-            lines = tuple(patch_lines(edit.patch)) if told else ()
-            return FileDiff(edit.path, edit.action, lines, untold=not told)
+            return FileDiff(edit.path, edit.action, tuple(patch_lines(edit.patch)))
         if edit.action == "delete":
             lines = tuple(_changed(before or "", ""))
             return FileDiff(edit.path, "delete", lines, untold=before is None)
         if edit.old is None:
-            action = "add" if edit.action == "add" else "write" if before is None else "update"
-            lines = tuple(_changed(before or "", edit.new, _ALL))
-            return FileDiff(edit.path, action, lines, anew=before is not None)
+            return _anew(edit, before)
         after = _after(edit, before)
         if before is None or after is None:
             lines = tuple(_changed(edit.old, edit.new, _ALL))
@@ -138,6 +136,13 @@ class Files:
         self._known.pop(self._key(target), None)
         if target and after is not None:
             self._known[self._key(target)] = after
+
+
+def _anew(edit: Edit, before: str | None) -> FileDiff:
+    """What giving the whole of a file changes."""
+    action = "add" if edit.action == "add" else "write" if before is None else "update"
+    lines = tuple(_changed(before or "", edit.new, _ALL))
+    return FileDiff(edit.path, action, lines, anew=before is not None)
 
 
 def _after(edit: Edit, before: str | None) -> str | None:

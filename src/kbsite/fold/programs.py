@@ -23,7 +23,9 @@ _WALKS = late(r"\b(?:rglob|glob|walk|listdir|argv)\b")
 _OPENS = late(r"write|open")
 LONGEST_LINE = 2000
 """Characters of a line from which a program in it may change every file."""
-_PROGRAM = late(r"\b(?:git|ruff|find|sed|perl|ruby|g?awk|tee|cp|mv|rm)\b")
+_PROGRAM = late(
+    r"\b(?:git|ruff|find|sed|perl|ruby|g?awk|tee|cp|mv|rm|ed|sponge|truncate|dd|ln|install|unlink)\b"
+)
 _WRITES = late(
     r">(?!&|[ \t]*/dev/null)|\b(?:sed|perl|ruby|awk|gawk)\b[^\n;|&]*[ \t](?:-\w*i|--in-place)|"
     r"\b(?:tee|cp|mv|rm|ln|install|truncate|dd|unlink|ed|ex|vim?|sponge)\b|\.write\w*\(|writeFile|"
@@ -35,7 +37,7 @@ _INTO = late(r"[ \t](?:-o|-O|--output|--out)(?:[= \t][ \t]*)?([^\s;|&]+)")
 """What writes to the one file that it names behind this."""
 _HIDDEN = late(
     r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
-    r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]*"
+    r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]{0,500}"
     r"[ \t=][\"']?(?:\$[\w({$]|[^\s\"';|&$]*[*?{])"
 )
 """What writes to files whose names are put together, or match several."""
@@ -51,15 +53,22 @@ def concerned(text: str, paths: Sequence[str]) -> list[str]:
     """The files that a part of a command may change, told by its words alone."""
     if not paths:
         return []
-    # Words that stand together in a line are looked for again from each of them.
-    long = (line for line in text.split("\n") if len(line) > LONGEST_LINE)
-    if any(map(_PROGRAM.search, long)) or _EVERYWHERE.search(text) or _walks(text):
+    if _changes_all(text):
         return list(paths)
     named = [path for path in paths if posixpath.basename(path) in text]
-    if not _WRITES.search(text):
-        into = " ".join(_INTO.findall(text)) if named else ""
-        return [path for path in named if "$" in into or posixpath.basename(path) in into]
-    return list(paths) if _HIDDEN.search(text) else named
+    if _WRITES.search(text):
+        return list(paths) if _HIDDEN.search(text) else named
+    into = " ".join(_INTO.findall(text)) if named else ""
+    return [path for path in named if "$" in into or posixpath.basename(path) in into]
+
+
+def _changes_all(text: str) -> bool:
+    """Whether it may change files that it does not name."""
+    # Words that stand together in a line are looked for again from each of them.
+    long = (line for line in text.split("\n") if len(line) > LONGEST_LINE)
+    if any(map(_PROGRAM.search, long)):
+        return True
+    return _EVERYWHERE.search(text) is not None or _walks(text)
 
 
 def _walks(text: str) -> bool:

@@ -371,7 +371,7 @@ class _Replay(Struct):
         """The files that scripts may change whose text is known, and that a part of it runs."""
         for script in run_by(text, paths):
             content = self.there.get(script, "")
-            self._spend(len(content) * STEP)
+            self._spend(len(content) * STEP * 3)
             yield from (path for path in changed_by(content, paths) if path != script)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from kbsite.fold.programs import concerned
 from kbsite.late import late
@@ -15,7 +15,7 @@ _RUNS = late(
     rf"(?<![\w.-]){_INTERPRETER}[ \t][^\n;|&<>]*|(?:^|[;|&(\n])[ \t]*\.{{0,2}}/[^\s;|&<>]+"
 )
 _OPENED = late(
-    r"\bopen\([ \t\n]*(?P<name>[^\n]{1,200}?),[ \t\n]*(?:mode[ \t]*=[ \t]*)?[rbu]?['\"][rb]*[wax+]"
+    r"\bopen\([ \t\n]*(?P<name>[^\n]{1,80}?),[ \t\n]*(?:mode[ \t]*=[ \t]*)?[rbu]?['\"][rb]*[wax+]"
 )
 _WRITTEN = late(r"\.write_(?:text|bytes)\(")
 """What opens a file to write to it, in Python."""
@@ -46,19 +46,19 @@ def run_by(text: str, paths: Collection[str]) -> list[str]:
     return [path for path in paths if posixpath.basename(path) in words] if words else []
 
 
-def changed_by(script: str, paths: Iterable[str]) -> Iterator[str]:
+def changed_by(script: str, paths: Iterable[str]) -> list[str]:
     """The files that a script may change when it runs, told by its text."""
     named = [path for path in paths if posixpath.basename(path) in script]
     if len(script) > LONGEST or not named:
-        yield from named
-        return
+        return named
     if re.match(r"#![^\n]*sh\b", script) or not re.search(r"\b(?:import|def|open)\b", script):
-        yield from concerned(script, named)
-        return
+        return concerned(script, named)
+    if _CHANGES.search(script):
+        return named
     written = [_literal(found["name"]) for found in _OPENED.finditer(script)]
     written += [_literal(_before(script, found.start())) for found in _WRITTEN.finditer(script)]
-    hidden = None in written or _CHANGES.search(script) is not None
-    yield from (path for path in named if hidden or posixpath.basename(path) in written)
+    hidden = None in written
+    return [path for path in named if hidden or posixpath.basename(path) in written]
 
 
 def _before(script: str, end: int) -> str:
