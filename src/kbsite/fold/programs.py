@@ -37,7 +37,7 @@ _INTO = late(r"[ \t](?:-o|-O|--output|--out)(?:[= \t][ \t]*)?([^\s;|&]+)")
 """What writes to the one file that it names behind this."""
 _HIDDEN = late(
     r">[ \t]*[\"']?[^\s;|&>]*[$*?]|\b(?:sed|tee|cp|mv|rm)\b[^\n;|&]*[$*?]|"
-    r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]{0,500}"
+    r"\b(?:perl|ruby|ed|sponge|truncate|dd|ln|install|unlink)\b[^\n;|&]{0,200}"
     r"[ \t=][\"']?(?:\$[\w({$]|[^\s\"';|&$]*[*?{])"
 )
 """What writes to files whose names are put together, or match several."""
