@@ -53,12 +53,17 @@ def changed_by(script: str, paths: Iterable[str]) -> list[str]:
         return named
     if re.match(r"#![^\n]*sh\b", script) or not re.search(r"\b(?:import|def|open)\b", script):
         return concerned(script, named)
-    if _CHANGES.search(script):
+    written = _written(script)
+    if _CHANGES.search(script) or None in written:
         return named
-    written = [_literal(found["name"]) for found in _OPENED.finditer(script)]
-    written += [_literal(_before(script, found.start())) for found in _WRITTEN.finditer(script)]
-    hidden = None in written
-    return [path for path in named if hidden or posixpath.basename(path) in written]
+    return [path for path in named if posixpath.basename(path) in written]
+
+
+def _written(script: str) -> list[str | None]:
+    """The names of the files that a script in Python writes; None for one that is put together."""
+    opened = [_literal(found["name"]) for found in _OPENED.finditer(script)]
+    made = [_literal(_before(script, found.start())) for found in _WRITTEN.finditer(script)]
+    return opened + made
 
 
 def _before(script: str, end: int) -> str:
