@@ -66,6 +66,18 @@ kbsite.parts = (read, unveil) => {
   }
   const present = () => all.filter((part) => part.list);
 
+  // Where what stands above the reader takes another room than it had, most browsers stay with what
+  // he sees. For those that do not, as Safari, it is done here.
+  const stays = CSS.supports("overflow-anchor", "auto");
+
+  function inPlace({ section }, change) {
+    if (stays) return change();
+    const { top, bottom, height } = section.getBoundingClientRect();
+    change();
+    if (top < 0 && bottom <= innerHeight) scrollBy(0, section.offsetHeight - height);
+    return undefined;
+  }
+
   // What cannot be had is told to whoever reads it.
   const ask = ({ page }) => page && read(page);
 
@@ -83,10 +95,12 @@ kbsite.parts = (read, unveil) => {
       list.className = "steps";
       list.innerHTML = html;
       part.placeholder ??= [...part.section.childNodes];
-      part.section.replaceChildren(list);
-      part.section.style.minHeight = "";
-      part.list = list;
-      for (const dress of arrived) dress(part);
+      inPlace(part, () => {
+        part.section.replaceChildren(list);
+        part.section.style.minHeight = "";
+        part.list = list;
+        for (const dress of arrived) dress(part);
+      });
       return part;
     }).finally(() => { part.wait = null; });
     return part.wait;

@@ -1,0 +1,68 @@
+"""What browsers lack that Chromium has, as Safari does: the pages do it themselves there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.long_session import ROUNDS, line_of
+
+pytestmark = pytest.mark.browser
+
+LIKE_SAFARI = """
+  const supports = CSS.supports.bind(CSS);
+  CSS.supports = (name, ...rest) => name !== "overflow-anchor" && supports(name, ...rest);
+  document.addEventListener("DOMContentLoaded", () => {
+    document.documentElement.style.overflowAnchor = "none";
+  });
+  delete window.onscrollend;
+  window.addEventListener("scrollend", (event) => event.stopImmediatePropagation(), true);
+"""
+"""A script for a new page: nobody stays with what he sees, or is told that a glide has ended."""
+
+UPWARDS = """async () => {
+  const edge = document.getElementById("tools").getBoundingClientRect().bottom;
+  const bottom = (step) => step.getBoundingClientRect().bottom;
+  const parts = () => document.querySelectorAll("section.part > ol").length;
+  const [there, thrown] = [parts(), []];
+  for (let turn = 0; turn < 40; turn += 1) {
+    const step = [...document.querySelectorAll("ol.steps > li")].find((one) => bottom(one) > edge);
+    const before = bottom(step);
+    scrollBy(0, -450);
+    for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+    const by = step.isConnected ? bottom(step) - before : NaN;
+    if (!(Math.abs(by - 450) < 8)) thrown.push([step.id, by]);
+  }
+  return { thrown, more: parts() - there };
+}"""
+"""Where a reader who goes up was thrown off his place, and how many parts came in meanwhile."""
+
+
+OpenAt = Callable[[int], Page]
+"""Opens a page like those of Safari at the step that a round of the session begins with."""
+
+
+@pytest.fixture(name="safari_at")
+def _safari_at(open_run: Open, context_of: functools.partial[BrowserContext]) -> OpenAt:
+    address = open_run().url
+
+    def opened(number: int) -> Page:
+        page, anchor = context_of().new_page(), f"L{line_of(number)}"
+        page.add_init_script(LIKE_SAFARI)
+        page.goto(f"{address}#{anchor}")
+        expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+        page.wait_for_timeout(900)
+        return page
+
+    return opened
+
+
+def test_who_goes_up_stays_with_what_he_sees_while_parts_come_in_above(safari_at: OpenAt) -> None:
+    gone = safari_at(ROUNDS - 10).evaluate(UPWARDS)
+
+    assert gone["more"] > 0
+    assert gone["thrown"] == []
