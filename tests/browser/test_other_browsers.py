@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.long_session import ROUNDS, line_of
+from tests.browser.waiting import at_end, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -66,3 +67,21 @@ def test_who_goes_up_stays_with_what_he_sees_while_parts_come_in_above(safari_at
 
     assert gone["more"] > 0
     assert gone["thrown"] == []
+
+
+def test_who_goes_to_the_end_comes_to_it_though_parts_come_in_late(safari_at: OpenAt) -> None:
+    page = safari_at(20)
+    page.keyboard.press("End")
+    wait_until(page, functools.partial(at_end, page))
+    page.wait_for_timeout(500)
+
+    assert at_end(page)
+
+
+def test_who_goes_to_the_start_comes_to_it_though_parts_come_in_late(safari_at: OpenAt) -> None:
+    page = safari_at(ROUNDS - 10)
+    page.keyboard.press("Home")
+    wait_until(page, lambda: bool(page.evaluate("scrollY === 0")))
+    page.wait_for_timeout(500)
+
+    assert page.evaluate("scrollY") == 0
