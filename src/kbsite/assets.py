@@ -12,10 +12,10 @@ INCLUDED = ("templates", "static")
 """Folders of what templates are made of: the style stands in pages that are to need no file."""
 
 JOINED = {
-    "kbsite.js": ("bars", "unfolded", "ends", "kbsite"),
+    "kbsite.js": ("bars", "unfolded", "ends", "stays", "kbsite"),
     "run.js": (
-        "bars", "unfolded", "ends", "pages", "kept", "address", "parts", "places", "returning",
-        "filters", "choices", "hands", "run",
+        "bars", "unfolded", "ends", "stays", "pages", "kept", "address", "parts", "places",
+        "returning", "filters", "choices", "hands", "run",
     ),
     "find.js": ("matching", "texts", "map", "finding", "lines", "find"),
 }  # fmt: skip

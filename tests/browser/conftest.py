@@ -38,6 +38,17 @@ VEILED_FIRST = """
 """
 """A script for a new page: whether nothing of it could be drawn when it was veiled."""
 
+LIKE_SAFARI = """
+  const supports = CSS.supports.bind(CSS);
+  CSS.supports = (name, ...rest) => name !== "overflow-anchor" && supports(name, ...rest);
+  document.addEventListener("DOMContentLoaded", () => {
+    document.documentElement.style.overflowAnchor = "none";
+  });
+  delete window.onscrollend;
+  window.addEventListener("scrollend", (event) => event.stopImmediatePropagation(), true);
+"""
+"""A script for a new page: nobody stays with what he sees, or is told that a glide has ended."""
+
 LATEST = 20_000
 """Milliseconds until what is waited for is taken not to come."""
 

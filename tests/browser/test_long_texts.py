@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
-from tests.browser.conftest import Open
+from tests.browser.conftest import LIKE_SAFARI, Open
 from tests.browser.long_session import LONG_ROUND, line_of
 from tests.browser.waiting import at_end, press_until, to_end, wait_until
 from tests.conftest import MakeRun, MakeSettings
@@ -42,6 +42,22 @@ FOUND = """(words) => {
   window.find(words);
   return getSelection().getRangeAt(0).getBoundingClientRect().top;
 }"""
+
+
+UPWARDS = """async () => {
+  const thrown = [];
+  scrollBy(0, -600);
+  for (let turn = 0; turn < 60; turn += 1) {
+    const seen = document.elementFromPoint(100, innerHeight - 20).closest("pre > span");
+    const before = seen.getBoundingClientRect().bottom;
+    scrollBy(0, -300);
+    for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+    const by = seen.getBoundingClientRect().bottom - before;
+    if (Math.abs(by - 300) > 4) thrown.push(by);
+  }
+  return thrown;
+}"""
+"""By how much a reader who goes up by 300 pixels was thrown off his place, where he was."""
 
 
 def _called(tool: str, its_id: str, given: Mapping[str, str]) -> dict[str, object]:
@@ -129,6 +145,20 @@ def test_who_leaves_the_end_again_is_not_brought_back(open_site: Open) -> None:
     page.wait_for_timeout(500)
 
     assert _left_end(page)
+
+
+def test_who_goes_up_stays_with_what_he_sees_in_a_browser_that_does_not_see_to_it(
+    open_site: Open, context_of: partial[BrowserContext]
+) -> None:
+    address = _opened(open_site).url
+    page = context_of(viewport={"width": 600, "height": 800}).new_page()
+    page.add_init_script(LIKE_SAFARI)
+    page.goto(address)
+    page.keyboard.press("End")
+    _wait_for_end(page)
+    page.wait_for_timeout(1200)
+
+    assert page.evaluate(UPWARDS) == []
 
 
 def test_they_are_copied_and_found_by_the_browser(open_site: Open) -> None:

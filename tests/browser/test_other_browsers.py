@@ -8,22 +8,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import LIKE_SAFARI, Open
 from tests.browser.long_session import ROUNDS, line_of
 from tests.browser.waiting import at_end, wait_until
 
 pytestmark = pytest.mark.browser
-
-LIKE_SAFARI = """
-  const supports = CSS.supports.bind(CSS);
-  CSS.supports = (name, ...rest) => name !== "overflow-anchor" && supports(name, ...rest);
-  document.addEventListener("DOMContentLoaded", () => {
-    document.documentElement.style.overflowAnchor = "none";
-  });
-  delete window.onscrollend;
-  window.addEventListener("scrollend", (event) => event.stopImmediatePropagation(), true);
-"""
-"""A script for a new page: nobody stays with what he sees, or is told that a glide has ended."""
 
 UPWARDS = """async () => {
   const edge = document.getElementById("tools").getBoundingClientRect().bottom;
