@@ -195,3 +195,10 @@ def test_a_site_has_all_rules_of_a_sheet_and_no_comment(name: str) -> None:
 
     assert "/*" not in told
     assert dense(told) == dense((STATIC / name).read_text("utf-8"))
+
+
+def test_line_numbers_beside_a_diff_are_not_copied_in_safari_either() -> None:
+    [gutter] = re.findall(r"^\.diff \.gutter {(.*)}$", (STATIC / "compare.css").read_text(), re.M)
+
+    # It knows the property by this name alone.
+    assert "-webkit-user-select: none; user-select: none;" in gutter
