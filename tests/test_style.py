@@ -202,3 +202,9 @@ def test_line_numbers_beside_a_diff_are_not_copied_in_safari_either() -> None:
 
     # It knows the property by this name alone.
     assert "-webkit-user-select: none; user-select: none;" in gutter
+
+
+def test_no_step_is_a_grid_on_paper_whose_rows_firefox_would_not_break() -> None:
+    on_paper = CSS[CSS.index("@media print {") :]
+
+    assert ".steps > :not(.trace, .opens) { display: block;" in on_paper
