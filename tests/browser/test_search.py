@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from kbsite import search
 from kbsite.build import build
@@ -300,7 +300,12 @@ def test_an_index_that_could_not_be_had_is_asked_for_again(
     found_at: str, page: Page, lost: str
 ) -> None:
     asked: list[str] = []
-    page.route(lost, lambda route: (asked.append(route.request.url), route.abort()))
+
+    def lose(route: Route) -> None:
+        asked.append(route.request.url)
+        route.abort()
+
+    page.route(lost, lose)
     page.goto(f"{found_at}runs/index.html?q=thoughts")
     told = page.locator("#texts-told")
     expect(told).to_contain_text("cannot be searched here")
