@@ -98,6 +98,24 @@ def test_what_scrolls_fades_into_the_ground_that_it_stands_on(
     assert not any(wrong.values()), wrong
 
 
+def test_phones_have_no_reason_to_zoom_into_a_field(
+    full: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    page = context_of(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    ).new_page()
+    sizes = {}
+    for name in ("demo", "runs", "audits", "compare", "explore", "runs/kinds"):
+        page.goto((full / name / "index.html").as_uri())
+        sizes[name] = page.locator("input, select").evaluate_all(
+            "(all) => all.map((held) => parseFloat(getComputedStyle(held).fontSize))"
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+    assert min(map(len, sizes.values())) > 0
+    assert min(map(min, sizes.values())) >= 16, sizes
+
+
 @pytest.mark.parametrize("screen", CORNERS)
 def test_no_page_of_the_own_site_breaks_a_rule(
     screen: dict[str, Any], site: Path, full: Path, context_of: functools.partial[BrowserContext]
