@@ -19,15 +19,20 @@ from kbsite.cli.progress import progress
 
 with progress() as tick:
     copied(lambda stream: time.sleep(60))
+    tick("asleep", 0, 1)
     time.sleep(60)
 """
+AWAKE = 0.3
+"""Seconds that it may still be at what shows that it sleeps."""
 
 
 def _at_a_terminal(code: str, number: int, kind: str = "xterm") -> tuple[int, bytes]:
-    """How a program ends that gets a signal once it shows how far it is, and what it wrote."""
+    """How a program ends that gets a signal once it shows that it sleeps, and what it wrote."""
     process, end = pty.fork()
     if not process:
         os.environ["TERM"] = kind
+        # Whoever runs tests in the background has them ignore it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execv(sys.executable, [sys.executable, "-c", code])
     written, sent, until = b"", False, time.monotonic() + 60
     while time.monotonic() < until:
@@ -36,7 +41,8 @@ def _at_a_terminal(code: str, number: int, kind: str = "xterm") -> tuple[int, by
                 written += os.read(end, 65536)
             except OSError:
                 break
-        if b"reading" in written and not sent:
+        if b"asleep" in written and not sent:
+            time.sleep(AWAKE)
             os.kill(process, number)
             sent = True
     os.close(end)
@@ -51,7 +57,7 @@ def test_who_is_ended_while_it_shows_progress_gives_the_cursor_back(number: int,
 
 
 def test_a_terminal_that_knows_no_cursor_is_told_of_none() -> None:
-    waits = WAITS.replace("copied(", "print('reading', flush=True)\n    copied(")
+    waits = WAITS.replace("tick(", "print(")
     ended, written = _at_a_terminal(waits, signal.SIGTERM, "dumb")
     assert ended == -15
     assert b"\x1b" not in written
