@@ -17,11 +17,9 @@ from kbsite.alarms.session.shell import Command, commands, inner
 from kbsite.alarms.session.touched import touches, whole
 from kbsite.fold.patches import patched
 from kbsite.fold.replay import command_text, folder_of
+from kbsite.harnesses import harness
 from kbsite.model.alarm import Level
 from kbsite.model.event import Edit, ToolCall, ToolKind
-
-KEEPS_FOLDER: Final = {"claude"}
-"""Harnesses whose shell stays in the folder that a call left it in."""
 
 HISTORY = 20
 """Folders that a shell may go back to."""
@@ -182,7 +180,8 @@ class Course(Struct):
         else:
             for command in commands(script):
                 yield from self._command(command, stack)
-        if self.harness in KEEPS_FOLDER and not named and "cwd was reset" not in done.output:
+        keeps = harness(self.harness).keeps_folder
+        if keeps and not named and "cwd was reset" not in done.output:
             self.folders[call.agent] = stack[0]
         self._learn(done, script)
 
