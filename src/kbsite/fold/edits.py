@@ -150,8 +150,9 @@ def _after(edit: Edit, before: str | None) -> str | None:
     if edit.action == "delete":
         return None
     if edit.patch or edit.action == "move":
-        untold = before is None or edit.patch == UNTOLD
-        return None if untold else patched(before or "", edit.patch)
+        if before is None or edit.patch == UNTOLD:
+            return None
+        return patched(before, edit.patch)
     if edit.old is None:
         return edit.new
     if not edit.old:

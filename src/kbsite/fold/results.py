@@ -10,7 +10,7 @@ from kbsite.fold.paths import shell_path
 from kbsite.late import late
 from kbsite.model.event import ToolCall, ToolResult
 
-BACKGROUND = ("run_in_background", "is_background")
+_BACKGROUND = ("run_in_background", "is_background")
 """What CLIs call the argument of a command that they do not wait for."""
 
 _STILL_RUNS = late(
@@ -52,10 +52,15 @@ def original(result: ToolResult) -> str | None:
     return next((text for text in held if isinstance(text, str)), None)
 
 
+def is_apart(call: ToolCall) -> bool:
+    """Whether a command is one that its CLI does not wait for."""
+    return isinstance(call.arguments, Mapping) and any(map(call.arguments.get, _BACKGROUND))
+
+
 def has_run(call: ToolCall, result: ToolResult) -> bool:
     """Whether a command is sure to have run, and to have come to its end."""
     # A command that was refused never ran, and one in the background may still run.
-    if isinstance(call.arguments, Mapping) and any(map(call.arguments.get, BACKGROUND)):
+    if is_apart(call):
         return False
     if result.exit_code is None and _STILL_RUNS.search(result.output[:_HEAD]):
         return False

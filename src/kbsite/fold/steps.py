@@ -46,6 +46,7 @@ from kbsite.model.usage import Usage, total
 
 SYNTHETIC = "<synthetic>"
 """What Claude Code names as the model of rows that it made up itself."""
+
 MAX_DEPTH = 16
 """Sub-agents nested deeper than this are shown beside, not below, the call that started them."""
 

@@ -282,8 +282,11 @@ def _board_card(site: Site, board: Board, renderer: Renderer) -> Iterator[File]:
 def _places(site: Site, renderer: Renderer) -> Iterator[File]:  # noqa: ARG001
     base = base_url(site)
     addresses = [canonical(site, path) for path in _own_pages(site)]
-    days = {canonical(site, run_path(one.run.id)): last_day(one) for one in site.every_run}
-    changed = {address: day for address, day in days.items() if day}
+    changed = {
+        canonical(site, run_path(one.run.id)): day
+        for one in site.every_run
+        if (day := last_day(one))
+    }
     for path, text in sitemap.sitemaps(addresses, base, changed).items():
         yield File(path, text)
     yield File("robots.txt", sitemap.robots(base))

@@ -71,7 +71,7 @@ def _some(number: int, word: str) -> str:
     return f"{facts.count(number)} {word}{'' if number == 1 else 's'}"
 
 
-def in_short(run: Run, attempt: Attempt) -> str:
+def run_in_short(run: Run, attempt: Attempt) -> str:
     """What came of a run: what a search engine or a message shows below its title."""
     verdict = f"audit: {attempt.audit.verdict.value}" if attempt.audit else "not audited"
     told = facts.came_to(attempt), "" if run.is_floor else verdict, _session(run)

@@ -17,6 +17,7 @@ from kbsite.alarms.session.shell import Command, commands, inner
 from kbsite.alarms.session.touched import touches, whole
 from kbsite.fold.patches import patched
 from kbsite.fold.replay import command_text, folder_of
+from kbsite.fold.results import is_apart
 from kbsite.harnesses import harness
 from kbsite.model.alarm import Level
 from kbsite.model.event import Edit, ToolCall, ToolKind
@@ -31,8 +32,6 @@ _PATHS: Final = (
     "file_path", "filePath", "path", "paths", "absolute_path", "notebook_path", "file_paths",
     "dir_path", "directory", "target_file", "filename", "files", "uri",
 )  # fmt: skip
-_APART: Final = ("run_in_background", "is_background")
-"""Arguments of a command that the CLI does not wait for."""
 _STOPS: Final = re.compile(
     r"(?i)kill_?(?:shell|bash|task|background\w*)|task_?stop|stop_?task|kill_session"
 )
@@ -166,7 +165,7 @@ class Course(Struct):
 
     def _run(self, done: Done) -> Iterator[Sight]:
         call = done.call
-        if isinstance(call.arguments, Mapping) and any(map(call.arguments.get, _APART)):
+        if is_apart(call):
             self.own.background = True
             note = "started work in the background"
             yield Sight(Find("left-running", Level.NOTE, note), call.summary)
