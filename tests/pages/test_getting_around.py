@@ -15,13 +15,13 @@ from kbsite.model.transcript import AgentLog, Step
 from kbsite.model.usage import Usage
 from kbsite.pages import step_html
 from kbsite.pages.axes import Axes
-from kbsite.pages.filters import InPart, Named, filters
+from kbsite.pages.filters import MOST, InPart, Named, filters
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import LEAST, minimap
 from kbsite.pages.parts import Part, Reading
 from kbsite.pages.pauses import ended, with_pauses
 from kbsite.pages.readable import readable
-from kbsite.pages.steps import Item, items
+from kbsite.pages.steps import MOST_ROWS, Item, items
 from kbsite.text import plain
 from tests.fold.making import folded
 
@@ -135,6 +135,21 @@ def test_lanes_of_agents_with_one_title_are_told_apart_by_their_ids() -> None:
 
     assert drawn is not None
     assert [lane.title for lane in drawn.lanes] == ["main", "sub-agent L7", "sub-agent L8"]
+
+
+def test_of_very_many_tools_and_agents_those_with_the_most_items_are_offered() -> None:
+    calls = [item(called(line, f"tool-{line}")) for line in range(1, MOST + 3)]
+    heads = [opening(f"agent-L{line}", "look", 1) for line in range(1, MOST + 3)]
+    again = [opening(f"agent-L{MOST + 2}", "look", 1), item(called(9_000, f"tool-{MOST + 2}"), 1)]
+    held = filters([Part(1, 1, [*calls, *heads, *again])])
+
+    assert (len(held.tools), held.more_tools) == (MOST, 2)
+    assert held.tools[-1] == Named(str(MOST), f"tool-{MOST + 2}", 2)
+    assert held.agents[0] == Named("main", "main", MOST + 2)
+    assert (len(held.agents), held.more_agents) == (MOST, 3)
+    assert held.agents[-1].key == f"agent-L{MOST + 2}"
+    assert f" {MOST}:2" in held.parts[0].tools
+    assert len(held.parts[0].tools.split()) == len(held.parts[0].agents.split()) == MOST
 
 
 def test_a_transcript_without_calls_has_no_tools() -> None:
@@ -271,3 +286,14 @@ def test_bookkeeping_is_split_at_a_pause() -> None:
     held = [(one.anchor, len(one.rows), one.pause) for one in items(folded(*rows))]
 
     assert held == [("L1", 2, 0.0), ("L3", 2, 199.0)]
+
+
+def test_an_item_of_bookkeeping_has_few_rows() -> None:
+    rows = [Trace(source=Source("s", n), type="x", raw="{}") for n in range(1, 2 * MOST_ROWS + 2)]
+    held = [(one.anchor, len(one.rows)) for one in items(folded(*rows))]
+
+    assert held == [
+        ("L1", MOST_ROWS),
+        (f"L{MOST_ROWS + 1}", MOST_ROWS),
+        (f"L{2 * MOST_ROWS + 1}", 1),
+    ]

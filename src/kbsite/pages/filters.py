@@ -14,6 +14,8 @@ from kbsite.pages.steps import Item
 MAIN = "main"
 """How the main agent is called among the agents; another one by the anchor of its head."""
 
+MOST = 200
+"""Tools, and agents, that a reader can choose from: those with the most items."""
 
 _LABELS = {
     "is-error": "errors",
@@ -66,21 +68,26 @@ class InPart(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """The tools and agents of a transcript, in the order in which they appear, and its parts."""
+    """The tools and agents of a transcript, in the order in which they appear, and its parts.
+
+    A run page opens at once, however many there are: those with the most items are told.
+    """
 
     tools: tuple[Named, ...]
     agents: tuple[Named, ...]
     parts: tuple[InPart, ...]
+    more_tools: int = 0
+    """Tools beyond MOST."""
+    more_agents: int = 0
 
 
 def filters(parts: Sequence[Part]) -> Filters:
     """What the parts of a transcript can be narrowed by; a tool's key is its place from 1."""
-    keys: dict[str, str] = {}
     named: dict[str, tuple[str, str]] = {MAIN: (MAIN, "")}
     tools: Counter[str] = Counter()
     agents: Counter[str] = Counter()
     inside: list[str] = []
-    held: list[InPart] = []
+    held: list[tuple[Counter[str], Counter[str], str]] = []
     for part in parts:
         before = " ".join(inside)
         own_tools: Counter[str] = Counter()
@@ -88,15 +95,27 @@ def filters(parts: Sequence[Part]) -> Filters:
         for item in part.items:
             own_agents[_agent(item, inside, named)] += 1
             if tool := _tool(item):
-                own_tools[keys.setdefault(tool, str(len(keys) + 1))] += 1
+                own_tools[tool] += 1
         tools += own_tools
         agents += own_agents
-        held.append(InPart(_counts(own_tools), _counts(own_agents), before))
+        held.append((own_tools, own_agents, before))
+    keys = {tool: str(place) for place, tool in enumerate(_most(tools), 1)}
+    own = {key: key for key in _most(agents)}
     return Filters(
-        tuple(Named(key, tool, tools[key]) for tool, key in keys.items()),
-        tuple(Named(key, title, agents[key]) for key, title in told_apart(named)),
-        tuple(held),
+        tuple(Named(key, tool, tools[tool]) for tool, key in keys.items()),
+        tuple(Named(key, title, agents[key]) for key, title in told_apart(named) if key in own),
+        tuple(InPart(_counts(one, keys), _counts(two, own), before) for one, two, before in held),
+        len(tools) - len(keys),
+        len(agents) - len(own),
     )
+
+
+def _most(counts: Counter[str]) -> list[str]:
+    """What has the most items, in the order in which it appears; the main agent in any case."""
+    if len(counts) <= MOST:
+        return list(counts)
+    most = {key for key, _ in counts.most_common(MOST)}
+    return [key for key in counts if key in most or key == MAIN]
 
 
 def told_apart(named: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -121,5 +140,5 @@ def _tool(item: Item) -> str:
     return event.tool if isinstance(event, ToolCall) else ""
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    return " ".join(f"{key}:{number}" for key, number in counts.items())
+def _counts(counts: Mapping[str, int], keys: Mapping[str, str]) -> str:
+    return " ".join(f"{keys[one]}:{number}" for one, number in counts.items() if one in keys)

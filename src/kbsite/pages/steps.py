@@ -25,6 +25,9 @@ from kbsite.trajectories.vitals import call_seconds
 SLOW_SECONDS = 60
 """A call that takes longer is called slow."""
 
+MOST_ROWS = 500
+"""Rows of bookkeeping in one item: each is a place that links lead to, and pages hold few."""
+
 _SOLUTION = re.compile(r"(^|[/\\])solution\.py$")
 
 _IN_DIFF = {
@@ -161,7 +164,7 @@ def _of(log: AgentLog, depth: int) -> Iterator[Item]:
     paused = 0.0
     for step, pause in with_pauses(log.steps):
         is_trace = isinstance(step.event, Trace)
-        if rows and (pause or not is_trace):
+        if rows and (pause or not is_trace or len(rows) == MOST_ROWS):
             yield _trace(rows, log, depth, paused)
             rows = []
         if is_trace:
