@@ -7,11 +7,11 @@
   if (!runs?.length || !chart || !window.Plotly) return;
 
   const MEASURES = {
-    score: { name: "score", told: (value) => value.toFixed(3).replace(/^0\./, ".") },
+    score: { name: "score", told: score },
     time: { name: "time", told: clock },
     output: { name: "output tokens", told: (value) => value.toLocaleString("en-US") },
     tokens: { name: "all tokens", told: (value) => value.toLocaleString("en-US") },
-    cost: { name: "cost", told: (value) => `$${value.toFixed(value < 1 ? 4 : 2)}` },
+    cost: { name: "cost", told: money },
   };
   // What is drawn at first is what there are figures of: runs that nobody graded have no score.
   const known = (names) => names.find((name) => runs.some((run) => run[name] != null)) ?? names[0];
@@ -30,11 +30,30 @@
   // A finger that scrolls the page must not draw a frame to zoom into.
   const touched = matchMedia("(pointer: coarse)").matches;
 
+  // Figures are written as on all other pages.
+
+  // What is small is not nothing, and what is less than one is not one.
+  const least = (value) => (value < 1e-6 ? value.toExponential(1) : value.toFixed(1 - Math.floor(Math.log10(value))));
+
+  function score(value) {
+    const text = value.toFixed(3);
+    const short = () => [4, 5, 6].map((count) => value.toFixed(count)).find((held) => held < 1) ?? "0.999999";
+    const told = text === "0.000" && value > 0 ? least(value) : text === "1.000" && value < 1 ? short() : text;
+    return told.replace(/^0\./, ".");
+  }
+
+  function money(value) {
+    if (value > 0 && value < 0.00095) return `$${least(value)}`;
+    if (value > 0 && value < 0.99995) return `$${value.toFixed(4)}`;
+    return `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  }
+
   function clock(seconds) {
+    if (Math.round(seconds * 100) < 1000) return `${seconds.toFixed(2)} s`;
     const whole = Math.round(seconds);
     const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
     const [hours, minutes, rest] = parts.map((part) => String(part).padStart(2, "0"));
-    return parts[0] ? `${parts[0]}:${minutes}:${rest}` : `${Number(minutes)}:${rest}`;
+    return parts[0] ? `${parts[0]}:${minutes}:${rest}` : `${minutes}:${rest}`;
   }
 
   // The drawing's program reads a little HTML in all text that it is given.
@@ -236,7 +255,7 @@
     body.append(...rows.map((cells) => row(cells, heads)));
     const caption = document.createElement("caption");
     const left = held.length > rows.length && state.chart !== "spread" ? `; the first ${rows.length}` : "";
-    caption.textContent = `${held.length} runs${left}`;
+    caption.textContent = `${held.length} run${held.length === 1 ? "" : "s"}${left}`;
     document.getElementById("drawn-table").replaceChildren(caption, head, body);
   }
 
@@ -248,7 +267,7 @@
       against, problem: `${MEASURES[state.y].name} by problem`, spread: `how ${MEASURES[state.y].name} is spread`,
     }[state.chart];
     const without = runs.length - held.length;
-    return `${what}: ${held.length} run${held.length === 1 ? "" : "s"}${without ? `; ${without} have no such figures on record, or are not asked for` : ""}`;
+    return `${what}: ${held.length} run${held.length === 1 ? "" : "s"}${without ? `; ${without} ${without === 1 ? "has no such figures on record, or is" : "have no such figures on record, or are"} not asked for` : ""}`;
   }
 
   function show() {

@@ -114,6 +114,19 @@ def test_every_scored_attempt_is_a_point_and_the_rest_is_counted() -> None:
     assert "no score" in texts(made)
 
 
+@pytest.mark.parametrize(("rule", "best"), [(Represents.FIRST, ".200"), (Represents.BEST, ".400")])
+def test_the_best_is_the_board_s_in_the_drawing_and_in_its_table(
+    rule: Represents, best: str
+) -> None:
+    attempts = [attempt("a", score=0.2), attempt("b", score=0.4)]
+    made = peaks(board(config("p", represents=rule), attempts), facts.score)
+    [mark] = [node for node in shapes(made, "bc-best") if len(node)]
+
+    assert f"best {best}" in texts(made)
+    assert table(made)[0][4] == best
+    assert (mark[0].text or "").endswith(f": {best}")
+
+
 def test_without_an_eager_floor_there_is_no_bar() -> None:
     floors = [floor(FloorKind.EAGER, None), floor(FloorKind.LIBRARY, 0.5)]
     made = peaks(board(config("p"), [], floors), facts.score)
@@ -127,6 +140,13 @@ def test_a_score_above_the_ceiling_stays_in_the_picture() -> None:
     [best] = shapes(made, "bc-best")[1:]
 
     assert best.get("transform", "").startswith(f"translate({RIGHT} ")
+
+
+def test_a_floor_above_the_ceiling_stays_in_the_picture() -> None:
+    made = peaks(board(config("p"), [], [floor(FloorKind.LIBRARY, 1.1)]), facts.score)
+    mark = shapes(made, "bc-library")[-1]
+
+    assert float(mark.get("x", "")) == RIGHT - 1
 
 
 # Points.
@@ -143,7 +163,7 @@ def test_a_point_needs_a_score_and_what_it_is_held_against() -> None:
 
     assert points(time) == ["claude · m, p: .500, 10:00", "claude · n, p: .200, 20:00"]
     assert points(tokens) == ["claude · m, p: .500, 100"]
-    assert "1 of 3 runs are left out" in time.note
+    assert "1 of 3 runs is left out: it has no score or no time" in time.note
     assert "2 of 3 runs are left out" in tokens.note
     assert cost.drawing is None
     assert cost.note == "No run has both a score and its cost on record."
@@ -357,6 +377,24 @@ def test_ticks_are_round(largest: float, measure: Measure, expected: list[float]
     assert ticks(largest, measure.steps, measure.base) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("largest", "measure", "expected"),
+    [
+        (9.5, TIME, ["00:00", "00:02", "00:04", "00:06", "00:08", "00:10"]),
+        (2.0, TIME, ["0.00 s", "0.50 s", "1.00 s", "1.50 s", "2.00 s"]),
+        (3, TOKENS, ["0", "1", "2", "3"]), (0, TOKENS, ["0", ".2", ".4", ".6", ".8", "1"]),
+        (0.00012, COST, ["$0.00", "$0.000050", "$0.00010", "$0.00015"]),
+    ],
+)  # fmt: skip
+def test_no_two_numbers_of_an_axis_read_alike(
+    largest: float, measure: Measure, expected: list[str]
+) -> None:
+    held = took(attempt("a", score=0.0012), seconds=largest, tokens=int(largest), cost=largest)
+    told = texts(scatter(board(config("p"), [held]), measure, facts.score))
+
+    assert told[1:] == ["0", ".0005", ".001", ".0015", *expected]
+
+
 # The style sheet.
 
 
@@ -399,8 +437,8 @@ def test_a_struck_run_is_neither_the_best_nor_drawn_and_is_counted() -> None:
     assert "claude · n, p: .400" in told
     assert "claude · m" not in told
     assert [entry.text for entry in chart.rows[0]][-3:] == [".400", "claude · n", "1"]
-    assert "1 of 3 runs are left out: they have no score on record." in chart.note
-    assert "1 of 3 runs are left out: they are taken out by their verdict." in chart.note
+    assert "1 of 3 runs is left out: it has no score on record." in chart.note
+    assert "1 of 3 runs is left out: it is taken out by its verdict." in chart.note
 
 
 def test_a_struck_run_is_no_point_of_a_scatter() -> None:
@@ -410,8 +448,8 @@ def test_a_struck_run_is_no_point_of_a_scatter() -> None:
     assert [row[0].text for row in spent(_one_struck(), (TIME,), facts.score).rows] == [
         "claude · n"
     ]
-    assert "1 of 3 runs are left out: they have no score or no time on record." in chart.note
-    assert chart.note.endswith("1 of 3 runs are left out: they are taken out by their verdict.")
+    assert "1 of 3 runs is left out: it has no score or no time on record." in chart.note
+    assert chart.note.endswith("1 of 3 runs is left out: it is taken out by its verdict.")
 
 
 def test_a_board_without_struck_runs_says_nothing_of_them() -> None:

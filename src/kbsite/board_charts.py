@@ -24,13 +24,16 @@ from kbsite.board_drawing import (
     box,
     clipped,
     drawing,
+    exact,
     legend,
     made_anew,
     sign,
+    telling,
     ticks,
     words,
     x_axis,
 )
+from kbsite.charts.drawing import number_of
 from kbsite.model.board import Attempt, Board, Column
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
@@ -96,6 +99,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     steps: tuple[int, ...] = (1, 2, 5)
     """Distances between ticks that read well, times a power of `base`."""
     base: int = 10
+    ticked: tuple[Written, ...] = ()
+    """How ticks are written where not as figures are: the first way that tells them apart."""
     marked: Callable[[Run], str] = lambda _: ""
     """What follows a run's figure, such as that it is an estimate."""
 
@@ -113,13 +118,15 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
         if held is not None and _known(held.peak_fraction)
     }
     scored = _by_problem(board)
-    top = max([1.0, *(attempt.score or 0 for held in scored.values() for attempt in held)])
+    reached = (attempt.score or 0 for held in scored.values() for attempt in held)
+    # A floor may lie beyond the ceiling too: from a cache, or where work was counted too high.
+    top = max([1.0, *reached, *(held or 0 for held in floors.values())])
     heads = ("problem", *(f"{kind.value} floor" for kind in FloorKind), "best", "contender", "runs")
     lines, rows = [], []
     for number, column in enumerate(board.columns):
         own = {kind: floors.get((kind, column.problem)) for kind in FloorKind}
         held = scored.get(column.problem, [])
-        lines.append(_peak_line(number, column.problem, own, held, (top, score, keep)))
+        lines.append(_peak_line(number, column, own, held, (top, score, keep)))
         rows.append(_peak_row(column, own, len(held), score))
     title = "Scores between floor and ceiling"
     bottom = 2 * LINE + len(rows) * _PEAK_LINE
@@ -140,7 +147,7 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
     return Chart(
         title=title,
         note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
-        f"{_left_out(unscored, board.attempts, 'have no score on record')}{_taken_out(board)}",
+        f"{_left_out(unscored, board.attempts, *_without('score'))}{_taken_out(board)}",
         drawing=drawing(title, bottom + 22, shown) if rows else None,
         heads=heads,
         rows=tuple(rows),
@@ -160,17 +167,20 @@ def _by_problem(board: Board) -> dict[str, list[Attempt]]:
 
 def _peak_line(
     number: int,
-    problem: str,
+    column: Column,
     floors: dict[FloorKind, float | None],
     scored: Sequence[Attempt],
     scale: tuple[float, Written, Keep],
 ) -> Markup:
     (top, score, keep), y = scale, 2 * LINE + number * _PEAK_LINE
     eager = floors[FloorKind.EAGER]
-    best = max((attempt.score or 0 for attempt in scored), default=None)
-    told = "no score" if best is None else f"best {score(best)}"
+    # The board's own: an attempt that does not stand for its cell is a point, and nobody's best.
+    best = column.best.run.id if column.best and _known(column.best.score) else None
+    told = "no best" if scored else "no score"
+    if column.best and best:
+        told = f"best {score(column.best.score or 0)}"
     pieces = [
-        words(EDGE, y + 16, clipped(problem.replace("_", " "), RIGHT - EDGE - LETTER * 12)),
+        words(EDGE, y + 16, clipped(column.problem.replace("_", " "), RIGHT - EDGE - LETTER * 12)),
         words(RIGHT, y + 16, told, "bc-end bc-dim"),
         box(along(0, top), y + 28, along(1, top) - along(0, top), 1, "bc-line"),
     ]
@@ -184,7 +194,7 @@ def _peak_line(
 
     def point(attempt: Attempt) -> str:
         value = attempt.score or 0
-        shape = "bc-best" if value == best else "bc-run"
+        shape = "bc-best" if attempt.run.id == best else "bc-run"
         return sign(shape, along(value, top), y + 28.5, said_of(attempt, score(value)))
 
     runs = sorted(scored, key=lambda held: held.score or 0)
@@ -213,7 +223,7 @@ def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_an
     missing = _left_out(
         board.attempts - len(points) - _struck(board),
         board.attempts,
-        f"have no score or no {measure.name} on record",
+        *_without(f"score or no {measure.name}"),
     )
     return Chart(
         title=title,
@@ -280,22 +290,24 @@ def _plot(
     head = LINE * len(series) + 14
     across = ticks(max(value for _, value, _ in points), measure.steps, measure.base)
     upwards = ticks(max(height for _, _, height in points), (1, 2, 5), 10)
+    told = telling(upwards, score, exact)
     pieces = [legend(number, [(f"bc-s{number}", name)]) for number, name in enumerate(series)]
     for tick in upwards:
         y = head + PLOT * (1 - tick / upwards[-1])
         pieces += [
             box(LEFT, y - 0.5, RIGHT - LEFT, 1, "bc-line"),
-            words(LEFT - 6, y + 4, score(tick), "bc-end bc-dim"),
+            words(LEFT - 6, y + 4, told(tick), "bc-end bc-dim"),
         ]
-    pieces += x_axis(head + PLOT, across[-1], across, measure.written, LEFT)
+    written = telling(across, *measure.ticked, measure.written, exact)
+    pieces += x_axis(head + PLOT, across[-1], across, written, LEFT)
 
     def point(attempt: Attempt) -> str:
         value, height = measure.of(attempt.run) or 0, attempt.counted_score or 0
         shape = f"bc-s{series.index(named(attempt.run))}"
         x = LEFT + (RIGHT - LEFT) * value / across[-1]
         y = head + PLOT * (1 - height / upwards[-1])
-        told = f"{score(height)}, {measure.told(attempt.run, value)}"
-        return sign(shape, x, y, said_of(attempt, told))
+        figures = f"{score(height)}, {measure.told(attempt.run, value)}"
+        return sign(shape, x, y, said_of(attempt, figures))
 
     scale, runs = (series, across[-1], upwards[-1]), [attempt for attempt, _, _ in points]
     pieces.append(_safe(keep(_called(measure), scale, runs, point)))
@@ -325,8 +337,16 @@ def _known(value: float | None) -> bool:
     return value is not None and isfinite(value) and 0 <= value <= LARGEST
 
 
-def _left_out(count: int, of: int, why: str) -> str:
-    return f" {count} of {of} runs are left out: they {why}." if count else ""
+def _left_out(count: int, of: int, one: str, several: str) -> str:
+    """How many runs are not drawn, and why, as one run and as several say it."""
+    if not count:
+        return ""
+    told = f"is left out: it {one}" if count == 1 else f"are left out: they {several}"
+    return f" {count} of {number_of(of, 'run')} {told}."
+
+
+def _without(what: str) -> tuple[str, str]:
+    return f"has no {what} on record", f"have no {what} on record"
 
 
 def _struck(board: Board) -> int:
@@ -336,7 +356,10 @@ def _struck(board: Board) -> int:
 
 
 def _taken_out(board: Board) -> str:
-    return _left_out(_struck(board), board.attempts, "are taken out by their verdict")
+    return _left_out(_struck(board), board.attempts, *_STRUCK)
+
+
+_STRUCK = ("is taken out by its verdict", "are taken out by their verdict")
 
 
 def said_of(attempt: Attempt, told: str) -> str:

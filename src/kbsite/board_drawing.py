@@ -54,10 +54,27 @@ def ticks(largest: float, steps: Sequence[int], base: int) -> list[float]:
     """Round numbers from 0 to `largest` or somewhat more, at most seven of them."""
     largest = max(largest, 1e-6) if largest else 1.0
     wanted = largest / 5
+    if wanted < 1:
+        # Parts of a second are no sixtieths.
+        steps, base = (1, 2, 5), 10
     power = floor(log(wanted) / log(base))
     sizes = [step * float(base) ** at for at in (power, power + 1) for step in steps]
     size = min(held for held in sizes if held >= wanted * (1 - 1e-9))
     return [size * number for number in range(ceil(largest / size - 1e-9) + 1)]
+
+
+def telling(marked: Sequence[float], *ways: Written) -> Written:
+    """The first of some ways to write numbers that writes each of these otherwise; else the last.
+
+    ".001" beside ".001" is no axis: one of them is 0.0005.
+    """
+    return next((way for way in ways if len(set(map(way, marked))) == len(marked)), ways[-1])
+
+
+def exact(value: float) -> str:
+    """A round number as short as it can be: "0", ".0005", "2.5"."""
+    text = f"{value:.4g}"
+    return text.removeprefix("0") if text.startswith("0.") else text
 
 
 def x_axis(

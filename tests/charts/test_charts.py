@@ -326,6 +326,14 @@ def test_the_context_chart_shows_sizes_and_compactions() -> None:
     assert [row[3] for row in told] == ["", "", "", "", "", "1", ""]
 
 
+def test_what_was_compacted_behind_the_last_message_stands_in_the_table_too() -> None:
+    work = Work().say().use(10, 1, "a").notice(Topic.COMPACTION).say().use(5, 1, "b")
+    work.notice(Topic.COMPACTION).notice(Topic.COMPACTION)
+    chart = context_chart(work.trajectory().signs, href)
+    assert chart is not None
+    assert [row[3] for row in rows(chart)] == ["", "1, 2 after it"]
+
+
 def test_the_largest_of_many_messages_is_drawn_and_told() -> None:
     work = Work()
     for number in range(2000):
@@ -343,10 +351,10 @@ def test_the_bar_of_work_is_as_long_as_the_time() -> None:
     chart = work_chart(work.trajectory().signs)
     assert chart is not None
     assert rows(chart) == [
-        ["model", "0:11", "18%", ""],
-        ["run", "0:30", "50%", "1"],
-        ["read", "0:10", "17%", "1"],
-        ["idle", "0:09", "15%", ""],
+        ["model", "0:11", "18 %", ""],
+        ["run", "0:30", "50 %", "1"],
+        ["read", "0:10", "17 %", "1"],
+        ["idle", "0:09", "15 %", ""],
     ]
     bars = [e for e in shapes(chart, "work") if e.find("title") is not None]
     assert sum(float(e.get("width", "")) for e in bars) == pytest.approx(
@@ -356,7 +364,15 @@ def test_the_bar_of_work_is_as_long_as_the_time() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0:00"), (7, "0:07"), (0.25, "0.2 s"), (62, "1:02"), (3905, "1:05:05"), (59.7, "1:00")],
+    [
+        (0, "0:00"),
+        (7, "0:07"),
+        (0.25, "0.2 s"),
+        (0.04, "0.04 s"),
+        (62, "1:02"),
+        (3905, "1:05:05"),
+        (59.7, "1:00"),
+    ],
 )
 def test_times_are_told_as_on_a_clock(seconds: float, text: str) -> None:
     assert clock(seconds) == text
@@ -364,7 +380,19 @@ def test_times_are_told_as_on_a_clock(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0"), (950, "950"), (12_000, "12k"), (1_500_000, "1.5M"), (2e9, "2G"), (0.25, "0.25")],
+    [
+        (0, "0"),
+        (950, "950"),
+        (12_000, "12k"),
+        (1_500_000, "1.5M"),
+        (2e9, "2G"),
+        (0.25, "0.25"),
+        (999.7, "1k"),
+        (999_499, "999k"),
+        (999_600, "1M"),
+        (999_999_999, "1G"),
+        (2e12, "2000G"),
+    ],
 )
 def test_amounts_are_told_in_few_letters(count: float, text: str) -> None:
     assert amount(count) == text
@@ -372,9 +400,9 @@ def test_amounts_are_told_in_few_letters(count: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.2, "0.2000"), (0.19721, "0.1972"), (2, "2.000"), (999.96, "1000"), (12345.6, "12346"),
-     (123456, "123456"), (0, "0"), (-2.5, "-2.500"), (2.5e-7, "2.500e-07"), (float("nan"), "nan"),
-     (float("inf"), "inf")],
+    [(0.2, "0.2000"), (0.19721, "0.1972"), (2, "2.000"), (999.96, "1000"), (9999.6, "10000"),
+     (12345.6, "12346"), (123456, "123456"), (0, "0"), (-2.5, "-2.500"), (2.5e-7, "2.500e-07"),
+     (float("nan"), "nan"), (float("inf"), "inf")],
 )  # fmt: skip
 def test_a_figure_keeps_its_digits_where_they_are_zeros(value: float, text: str) -> None:
     assert digits(value) == text

@@ -123,6 +123,18 @@ def test_a_price_holds_from_its_day_until_the_next_one() -> None:
     assert table.price("m", None) is second
 
 
+@pytest.mark.parametrize(
+    ("started", "usd"),
+    [("2026-03-31T23:59:59Z", 3.0), ("2026-03-31T22:00:00-05:00", 4.0),
+     ("2026-04-01T08:00:00+09:00", 3.0), ("9999-12-31T23:00:00-05:00", 4.0)],
+)  # fmt: skip
+def test_a_run_is_priced_by_its_day_in_utc(started: str, usd: float) -> None:
+    table = PriceTable(prices=(price(), price(since=date(2026, 4, 1), input="4")))
+    held = run(started=started, usage={"input": MILLION, "output": 0})
+
+    assert cost(held, table).usd == usd
+
+
 def test_a_price_without_a_first_day_holds_until_one_with() -> None:
     always, later = price(), price(since=date(2026, 6, 1))
     table = PriceTable(prices=(always, later))

@@ -117,10 +117,10 @@ def test_how_sessions_went_is_counted_over_all_runs(out: Path) -> None:
     assert model["cost"] == "median $1.50, known of 1 of 3 runs"
     assert "tells what it cost" not in model
     assert harness["models"] == "m (1)"
-    assert harness["tells of tokens sent"] == "1 of 1 runs"
-    assert harness["tells of tokens from its cache"] == "0 of 1 runs"
-    assert harness["tells of tokens of reasoning"] == "1 of 1 runs"
-    assert harness["tells what it cost"] == "1 of 1 runs"
+    assert harness["tells of tokens sent"] == "1 of 1 run"
+    assert harness["tells of tokens from its cache"] == "0 of 1 run"
+    assert harness["tells of tokens of reasoning"] == "1 of 1 run"
+    assert harness["tells what it cost"] == "1 of 1 run"
 
 
 def test_boards_runs_and_pages_of_the_other_half_lead_there(out: Path) -> None:

@@ -146,7 +146,7 @@ def test_the_board_holds_scores_against_both_and_marks_estimates(out: Path) -> N
         "told": "$1.25",
         "guessed": "$1.50 (estimate)",
         "shown": "$1.50 (estimate)",
-        "partly": "$0.0000 (estimate)",
+        "partly": "$0.000012 (estimate)",
         "unknown": "–",
     }
 

@@ -26,13 +26,16 @@ def test_a_summary_is_one_plain_line_and_only_its_beginning_where_nobody_would_r
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, ""), (0, ".000"), (0.0004, ".000"), (0.0005001, ".001"), (0.534, ".534"),
-        (0.5346, ".535"), (0.9994, ".999"), (0.9996, "1.000"), (1, "1.000"), (1.25, "1.250"),
+        (None, ""), (0, ".000"), (0.0004, ".00040"), (0.0005001, ".001"), (0.534, ".534"),
+        (0.5346, ".535"), (0.9994, ".999"), (0.9996, ".9996"), (0.99996, ".99996"),
+        (1 - 1e-9, ".999999"), (1, "1.000"), (1.25, "1.250"), (-0.0001, "-.00010"),
         (12.3456, "12.346"), (-0.25, "-.250"), (-1.5, "-1.500"), (1e6, "1000000.000"),
-        (1e308, "1e+308"), (INF, "inf"), (NAN, "nan"),
+        (1e-6, ".0000010"), (1.4e-9, "1.4e-09"), (1e308, "1e+308"), (INF, "inf"), (NAN, "nan"),
     ],
 )  # fmt: skip
-def test_a_score_has_three_digits(value: float | None, text: str) -> None:
+def test_a_score_has_three_digits_and_more_where_these_say_nothing_or_all(
+    value: float | None, text: str
+) -> None:
     assert facts.score(value) == text
 
 
@@ -140,7 +143,8 @@ def test_a_moment_is_in_utc(value: datetime | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "unknown"), (0, "$0.00"), (0.00004, "$0.0000"), (0.0042, "$0.0042"),
+        (None, "unknown"), (0, "$0.00"), (0.00004, "$0.000040"), (0.0005, "$0.00050"),
+        (0.00097, "$0.0010"), (0.0042, "$0.0042"),
         (0.5, "$0.5000"), (0.99999, "$1.00"), (1, "$1.00"), (4.1, "$4.10"),
         (12345.678, "$12,345.68"), (-1.5, "-$1.50"), (-0.25, "-$0.2500"), (INF, "unknown"),
         (NAN, "unknown"),

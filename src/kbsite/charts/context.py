@@ -49,7 +49,7 @@ def context_chart(signs: VitalSigns, href: Href) -> Chart | None:
     title = "Context size by message"
     largest = max(size.sent for size in sizes)
     told = (
-        f"Tokens sent with each of {len(sizes)} messages of the main agent: "
+        f"Tokens sent with each message of the main agent, {len(sizes)} in all: "
         f"{amount(sizes[0].sent)} with the first, {amount(sizes[-1].sent)} with the last, at most "
         f"{amount(largest)}. Compactions: {len(signs.compactions)}."
     )
@@ -87,11 +87,18 @@ def _compactions(compactions: Sequence[Compaction], x: Scale, y: Scale) -> Itera
         )
 
 
+def _compacted(before: int, behind: int) -> str:
+    told = [str(before)] if before else []
+    return ", ".join([*told, *([f"{behind} after it"] if behind else [])])
+
+
 def _table(title: str, signs: VitalSigns, href: Href) -> Markup:
     """A row a message; where there are many, a row for messages that follow each other."""
     sizes = signs.context
     each = -(-len(sizes) // ROWS)
     rows = []
+    # What was compacted behind the last message is told in the last row.
+    behind = sum(compaction.messages >= len(sizes) for compaction in signs.compactions)
     for first in range(0, len(sizes), each):
         held = sizes[first : first + each]
         last = first + len(held)
@@ -103,7 +110,7 @@ def _table(title: str, signs: VitalSigns, href: Href) -> Markup:
                 plain(name),
                 plain(f"{largest.sent:,}"),
                 plain(f"{held[-1].sent:,}"),
-                plain(str(compacted) if compacted else ""),
+                plain(_compacted(compacted, behind if last == len(sizes) else 0)),
                 link(largest.anchor, href(largest.anchor)),
             ]
         )

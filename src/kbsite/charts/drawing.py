@@ -177,6 +177,8 @@ def steps_of_time(high: float) -> tuple[float, int]:
 
 def clock(seconds: float) -> str:
     """A time since the start: 0:07, 12:30, 1:05:00; tenths below ten seconds."""
+    if 0 < seconds < 0.05:
+        return f"{seconds:.1g} s"
     if 0 < seconds < 10 and seconds != int(seconds):
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -184,12 +186,30 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def number_of(count: int, what: str) -> str:
+    """How many of something: "1 run", "1,203 runs"."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def amount(count: float) -> str:
     """A large number in few letters: 950, 12k, 1.5M."""
+    # 999,600 is no thousand thousands, but a million.
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:.3g}{letter}"
+        if count >= 0.9995 * size:
+            most = count / size
+            return f"{most:.3g}{letter}" if most < 999.5 else f"{most:.0f}{letter}"
     return f"{count:.3g}"
+
+
+def whole_percent(value: float) -> str:
+    """A share in whole percent, "57 %", but that neither 0 nor 100 % is said of what is not that.
+
+    "< 1 %" and "> 99 %" are said of it.
+    """
+    text = f"{value * 100:.0f} %"
+    if text == "0 %" and value > 0:
+        return "< 1 %"
+    return "> 99 %" if text == "100 %" and value < 1 else text
 
 
 def digits(value: float, count: int = 4) -> str:
@@ -197,7 +217,7 @@ def digits(value: float, count: int = 4) -> str:
 
     Of what is larger no digit before the point is lost: 123456.
     """
-    if abs(value) >= 10**count:
+    if abs(value) >= 10**count - 0.5:
         return f"{value:.0f}"
     return f"{value:#.{count}g}".removesuffix(".") if value else "0"
 

@@ -18,6 +18,7 @@ from kbsite.charts.drawing import (
     element,
     label,
     line,
+    number_of,
     path,
     picture,
     steps,
@@ -72,7 +73,7 @@ def grade_plot(metrics: Metrics, floors: Sequence[Floor]) -> Markup | None:
 
 
 def _told(metrics: Metrics, known: Sequence[tuple[str, float]], shapes: int) -> str:
-    told = [f"{shapes} shapes."]
+    told = [f"{number_of(shapes, 'shape')}."]
     if metrics.peak_fraction is not None:
         told.append(f"All together {metrics.peak_fraction:.4g}.")
     if metrics.interval:
@@ -137,7 +138,9 @@ def samples_chart(spreads: Sequence[Spread]) -> Chart | None:
         y += 40 + _STRIP * len(rounds[:ROUNDS])
     title = "Raw samples, by shape and round"
     samples = sum(spread.count for spread in spreads)
-    told = f"{samples} samples of {len(spreads)} rounds of {len(shapes)} shapes, in milliseconds."
+    counts = samples, len({spread.round for spread in spreads}), len(shapes)
+    held = zip(counts, ("sample", "round", "shape"), strict=True)
+    told = f"{' of '.join(number_of(*each) for each in held)}, in milliseconds."
     if len(shapes) > STRIPS or any(len(rounds) > ROUNDS for rounds in shapes):
         told += f" Drawn are {STRIPS} shapes and {ROUNDS} rounds of each."
     heads = ["shape", "round", "n", "min, ms", "median", "p90", "max"]

@@ -26,6 +26,7 @@ from kbsite.charts.drawing import (
     label,
     line,
     link,
+    number_of,
     path,
     picture,
     steps,
@@ -250,7 +251,10 @@ def _description(trajectory: Trajectory, plot: _Plot) -> str:
     edits = sum(point.kind is PointKind.EDIT for point in plot.points)
     passed = sum(bool(point.passed) for point in checks)
     best = trajectory.best
-    told = [f"{len(checks)} checks, {passed} of them passed, {edits} changes of the solution."]
+    told = [
+        f"{number_of(len(checks), 'check')}, {passed} of them passed, "
+        f"{number_of(edits, 'change')} of the solution."
+    ]
     if best is not None and best.score is not None:
         told.append(f"The best score that the agent saw is {best.score:.4g}.")
     sent = max((point.tokens or 0 for point in plot.points), default=0)

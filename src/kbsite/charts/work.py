@@ -16,6 +16,7 @@ from kbsite.charts.drawing import (
     label,
     picture,
     table,
+    whole_percent,
 )
 from kbsite.model.trajectory import VitalSigns
 from kbsite.text import plain
@@ -40,7 +41,7 @@ def work_chart(signs: VitalSigns) -> Chart | None:
         [
             plain(name),
             plain(clock(seconds)),
-            plain(f"{seconds / whole:.0%}"),
+            plain(whole_percent(seconds / whole)),
             plain(_calls(signs, style)),
         ]
         for name, style, seconds in parts
@@ -79,4 +80,4 @@ def _legend(parts: list[tuple[str, str, float]], whole: float) -> Iterator[Marku
         x = LEFT + (WIDTH - LEFT - RIGHT) / _LEGEND * (number % _LEGEND)
         y = 8 + _BAR + 26 + 22 * (number // _LEGEND)
         yield element("rect", x=x, y=y - 10, width=12, height=12, class_=f"work work-{style}")
-        yield label(f"{name} {seconds / whole:.0%}", x + 18, y, anchor="start")
+        yield label(f"{name} {whole_percent(seconds / whole)}", x + 18, y, anchor="start")

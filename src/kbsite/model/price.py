@@ -206,9 +206,8 @@ class Cost(Struct, frozen=True):
 
 def cost(run: Run, table: PriceTable, shown: Transcript | None = None) -> Cost:
     """What a run cost, by what run.json records, else by its transcript, if that is given."""
-    day = run.started.date() if run.started else None
     told, usage = run.cost_usd, run.usage
     if shown is not None:
         told = shown.cost_usd if told is None else told
         usage = usage if usage.known else shown.usage
-    return Cost(told, estimate(usage, run.model, day, table), run.cost_is_estimate)
+    return Cost(told, estimate(usage, run.model, run.day, table), run.cost_is_estimate)

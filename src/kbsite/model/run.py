@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from math import inf
 from typing import Final, Literal
@@ -101,6 +101,17 @@ class Run:
         if self.started and self.ended:
             return (self.ended - self.started).total_seconds()
         return self.seconds
+
+    @property
+    def day(self) -> date | None:
+        """The day on which it began, in UTC, as pages tell it; None if that was not recorded."""
+        if self.started is None:
+            return None
+        try:
+            return self.started.astimezone(UTC).date()
+        except OverflowError:
+            # A time of the first or last day that there is, in another zone.
+            return self.started.date()
 
     @property
     def order(self) -> tuple[float, str]:

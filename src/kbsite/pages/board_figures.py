@@ -19,6 +19,7 @@ from kbsite.board_charts import (
 )
 from kbsite.board_drawing import Keep, made_anew
 from kbsite.board_ends import ends
+from kbsite.charts.drawing import whole_percent
 from kbsite.model.board import Attempt, Board
 from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Run
@@ -32,9 +33,10 @@ MEASURES = (
     Measure(
         name="time",
         of=lambda run: run.elapsed_seconds,
-        written=facts.elapsed,
+        written=facts.duration,
         steps=(1, 2, 5, 10, 15, 30),
         base=60,
+        ticked=(facts.elapsed,),
     ),
     Measure(
         name="output tokens",
@@ -191,7 +193,7 @@ def share(of: Proportion) -> str:
     if of.interval is None:
         return told
     low, high = of.interval
-    return f"{told}, 95 % interval {low * 100:.0f} % to {high * 100:.0f} %"
+    return f"{told}, 95 % interval {whole_percent(low)} to {whole_percent(high)}"
 
 
 def ranks(of: Standing) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from kbsite.charts.drawing import number_of
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board, Cell, Column, Row
 from kbsite.model.run import Contender, Run
@@ -235,7 +236,7 @@ def _middle(label: str, values: Sequence[float | None], written: Callable[[float
         return Fact(label, "not recorded")
     told = f"median {written(median(known))}"
     if len(known) < len(values):
-        told += f", known of {facts.count(len(known))} of {facts.count(len(values))} runs"
+        told += f", known of {facts.count(len(known))} of {number_of(len(values), 'run')}"
     return Fact(label, told)
 
 
@@ -258,4 +259,4 @@ def _tells(runs: Sequence[Run]) -> Iterator[Fact]:
 
 
 def _share(number: int, runs: Sequence[Run]) -> str:
-    return f"{facts.count(number)} of {facts.count(len(runs))} runs"
+    return f"{facts.count(number)} of {number_of(len(runs), 'run')}"

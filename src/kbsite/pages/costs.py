@@ -20,12 +20,11 @@ def in_words(cost: Cost) -> str:
 
 def so_far(site: Site, run: Run) -> Callable[[Usage], str] | None:
     """Tells what tokens of a run cost by the table of prices; None where its model has no price."""
-    day = run.started.date() if run.started else None
-    if site.prices.price(run.model, day) is None:
+    if site.prices.price(run.model, run.day) is None:
         return None
 
     def told(used: Usage) -> str:
-        found = estimate(used, run.model, day, site.prices)
+        found = estimate(used, run.model, run.day, site.prices)
         return "" if found is None else money(float(found.usd))
 
     return told

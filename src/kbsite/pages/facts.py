@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import isfinite
+from math import floor, isfinite, log10
 
 from kbsite.charts.drawing import digits
 from kbsite.model.board import Attempt
@@ -13,12 +13,35 @@ from kbsite.text import unmarked
 
 
 def score(value: float | None) -> str:
-    """A peak_fraction with three digits, without the leading zero: ".534"; "" for None."""
+    """A peak_fraction with three digits, without the leading zero: ".534"; "" for None.
+
+    More of them where three would say that it is nothing, or all that there is: ".00014", ".9996".
+    """
     if value is None:
         return ""
+    share = abs(value)
     # A larger one is damage, and would fill a page with its digits.
-    sign, text = "-" if value < 0 else "", f"{abs(value):{'.3f' if abs(value) < 1e9 else '.3g'}}"
-    return sign + (text.removeprefix("0") if text.startswith("0.") else text)
+    text = f"{share:.3f}" if share < 1e9 else f"{share:.3g}"
+    if share > 0 and text == "0.000":
+        text = _least(share)
+    elif share < 1 and text == "1.000":
+        text = _short_of_one(share)
+    return ("-" if value < 0 else "") + (text.removeprefix("0") if text.startswith("0.") else text)
+
+
+def _least(value: float) -> str:
+    """What is small but not nothing, with two digits that count: "0.00014", "1.4e-09"."""
+    return f"{value:.{1 - floor(log10(value))}f}" if value >= _SMALLEST else f"{value:.1e}"
+
+
+_SMALLEST = 1e-6
+"""From what on a small number is written without an exponent."""
+
+
+def _short_of_one(value: float) -> str:
+    """What is less than one, with as many digits as show it: "0.9996"; at most six."""
+    told = (f"{value:.{count}f}" for count in range(4, 7))
+    return next((text for text in told if text < "1"), "0.999999")
 
 
 def came_to(attempt: Attempt) -> str:
@@ -102,10 +125,15 @@ def moment(value: datetime | None) -> str:
 
 
 def money(value: float | None) -> str:
-    """US dollars, parts of a cent below one dollar: "$0.0042"; "unknown" for None."""
+    """US dollars, parts of a cent below one dollar: "$0.0042"; "unknown" for None.
+
+    What is less than a tenth of a cent has two digits that count, "$0.000042": it is not nothing.
+    """
     if value is None or not isfinite(value):
         return "unknown"
     amount, sign = abs(value), "-" if value < 0 else ""
+    if 0 < amount < 0.00095:
+        return f"{sign}${_least(amount)}"
     return f"{sign}${amount:.4f}" if 0 < amount < 0.99995 else f"{sign}${amount:,.2f}"
 
 

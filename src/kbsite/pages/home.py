@@ -7,6 +7,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from kbsite.charts.drawing import number_of
 from kbsite.model.board import Board, Due
 from kbsite.pages import facts
 from kbsite.pages.banners import kept_banner
@@ -66,19 +67,20 @@ def principles(site: Site) -> Iterator[Principle]:
     yield Principle(
         "Share of the physical ceiling, not speedup over a baseline.",
         not wrong_metric,
-        f"{len(site.boards) - len(wrong_metric)} of {len(site.boards)} boards in {METRIC}",
+        f"{len(site.boards) - len(wrong_metric)} of {number_of(len(site.boards), 'board')} in "
+        f"{METRIC}",
     )
     real = sum(stored.run.harness_version is not None for stored in site.runs)
     yield Principle(
         "Real coding-agent CLIs are the harness, and their version is on record.",
         real == runs,
-        f"{real} of {runs} runs name the CLI's version",
+        _told(real, runs, "run names", "runs name") + " the CLI's version",
     )
     timed = sum(stored.run.budget_seconds is not None for stored in site.runs)
     yield Principle(
         "A wall-clock budget, the same for all runs of a board.",
         timed == runs,
-        f"{timed} of {runs} runs have a budget on record",
+        _told(timed, runs, "run has", "runs have") + " a budget on record",
     )
     yield from _read_by_a_person(site)
     kept = sum(stored.file(MANIFEST) is not None for stored in site.every_run)
@@ -86,12 +88,13 @@ def principles(site: Site) -> Iterator[Principle]:
     yield Principle(
         "Flaws are published, not hidden.",
         None,
-        f"{refused} runs refused by a board, {len(site.findings)} findings about the input",
+        f"{number_of(refused, 'run')} refused by a board, "
+        f"{number_of(len(site.findings), 'finding')} about the input",
     )
     yield Principle(
         "Nothing on the site is typed by hand: every figure comes from a run's files.",
         kept == len(site.every_run),
-        f"{kept} of {len(site.every_run)} runs are sealed by a manifest",
+        _told(kept, len(site.every_run), "run is", "runs are") + " sealed by a manifest",
     )
 
 
@@ -103,15 +106,25 @@ def _read_by_a_person(site: Site) -> Iterator[Principle]:
     yield Principle(
         "High runs are read by a person.",
         done == due,
-        f"{done} of {due} runs that are due are audited",
+        _told(done, due, "run that is due is", "runs that are due are") + " audited",
     )
     quotes = sum(len(stored.audit.quotes) for stored in site.runs if stored.audit)
     proven = sum(proof.proven for held in site.proofs.values() for proof in held)
     yield Principle(
         "What an audit quotes can be looked up.",
         proven == quotes,
-        f"{proven} of {quotes} quotes stand verbatim where they say",
+        _told(
+            proven,
+            quotes,
+            "quote stands verbatim where it says",
+            "quotes stand verbatim where they say",
+        ),
     )
+
+
+def _told(count: int, of: int, one: str, several: str) -> str:
+    """How many of how many, which are one or several."""
+    return f"{count} of {of} {one if of == 1 else several}"
 
 
 def audits(boards: tuple[Board, ...]) -> tuple[int, int]:
