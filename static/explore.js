@@ -119,11 +119,14 @@
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   }
 
-  const REMARKS = { cost: ["estimated", " (estimate)"], score: ["out", " (does not count)"] };
+  // What is said beside a figure: whether a cost is an estimate, and whether a score counts.
+  const REMARKS = {
+    cost: ({ estimated }) => (estimated ? ` (${estimated})` : ""),
+    score: ({ out }) => (out ? " (does not count)" : ""),
+  };
 
   function told(run, name) {
-    const [flag, remark] = REMARKS[name] ?? [];
-    return MEASURES[name].told(run[name]) + (run[flag] ? remark : "");
+    return MEASURES[name].told(run[name]) + (REMARKS[name]?.(run) ?? "");
   }
 
   function hovered(run, names) {

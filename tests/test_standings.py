@@ -109,6 +109,10 @@ def test_the_standard_error_is_that_of_the_standard_library(figures: list[float]
     assert standard_error(figures) == pytest.approx(expected, abs=1e-12)
 
 
+def test_equal_scores_have_no_error_at_all() -> None:
+    assert [standard_error([0.1] * size) for size in range(2, 30)] == [0.0] * 28
+
+
 def test_one_problem_has_no_standard_error() -> None:
     assert standard_error([]) is None
     assert standard_error([0.5]) is None

@@ -114,6 +114,9 @@ def standard_error(figures: Sequence[float]) -> float | None:
     size = len(figures)
     if size < 2:
         return None
+    if min(figures) == max(figures):
+        # The mean of equals is rounded, and would leave something of no difference at all.
+        return 0.0
     mean = fsum(figures) / size
     variance = fsum((figure - mean) ** 2 for figure in figures) / (size - 1)
     return sqrt(variance / size)

@@ -83,7 +83,7 @@ def test_every_run_with_both_figures_is_a_point_and_a_row(open_page: Open) -> No
     page = open_page()
     expect(page.locator(POINTS)).to_have_count(6)
     expect(page.locator("#told")).to_have_text(
-        re.compile(r"^score against time: 6 runs; 1 have no")
+        re.compile(r"^score against time: 6 runs; 1 has no")
     )
     open_all(page)
 
@@ -94,6 +94,7 @@ def test_every_run_with_both_figures_is_a_point_and_a_row(open_page: Open) -> No
 def test_a_click_on_a_point_opens_its_run(open_page: Open) -> None:
     page = open_page("?x=cost&problem=softmax")
     expect(page.locator(POINTS)).to_have_count(3)
+    assert [row[4] for row in rows(page)] == ["$0.00", "$2.00", "$4.00"]
     box = page.locator(POINTS).last.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -163,7 +164,7 @@ def test_a_spread_is_curves_and_quarters(open_page: Open) -> None:
     expect(page.locator("#chart .scatterlayer .js-line")).to_have_count(2)
 
     assert rows(page) == [
-        ["claude", "3", "$0.0000", "$1.00", "$2.00", "$3.00", "$4.00"],
+        ["claude", "3", "$0.00", "$1.00", "$2.00", "$3.00", "$4.00"],
         ["codex", "3", "$1.00", "$2.00", "$3.00", "$4.00", "$5.00"],
     ]
 

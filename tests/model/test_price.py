@@ -124,6 +124,18 @@ def test_a_price_holds_from_its_day_until_the_next_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("usage", "told", "remark"),
+    [({"input": 1, "output": 1}, None, "estimate"), ({"input": 1, "output": 1}, 2.0, ""),
+     ({"input": 1, "cache_read": 5, "output": 1}, None, "estimate, at least"),
+     ({"input": 1, "cache_read": 5, "output": 1}, 2.0, "")],
+)  # fmt: skip
+def test_an_estimate_says_so_and_whether_it_lacks_the_price_of_some_tokens(
+    usage: dict[str, int], told: float | None, remark: str
+) -> None:
+    assert cost(run(usage=usage, cost_usd=told), PriceTable(prices=(price(),))).remark == remark
+
+
+@pytest.mark.parametrize(
     ("started", "usd"),
     [("2026-03-31T23:59:59Z", 3.0), ("2026-03-31T22:00:00-05:00", 4.0),
      ("2026-04-01T08:00:00+09:00", 3.0), ("9999-12-31T23:00:00-05:00", 4.0)],

@@ -197,6 +197,18 @@ class Cost(Struct, frozen=True):
         return self.guessed if self.told is not None else self.estimate is not None
 
     @property
+    def least(self) -> bool:
+        """Whether `usd` is an estimate that lacks the price of some kind of its tokens."""
+        return self.told is None and self.estimate is not None and self.estimate.lower_bound
+
+    @property
+    def remark(self) -> str:
+        """What has to be said beside `usd`: "estimate", or nothing of what a CLI told."""
+        if not self.estimated:
+            return ""
+        return "estimate, at least" if self.least else "estimate"
+
+    @property
     def difference(self) -> Decimal | None:
         """By how much the estimate is larger than the CLI's own figure, US dollars."""
         if self.told is None or self.estimate is None:

@@ -51,7 +51,8 @@ def cost_measure(prices: PriceTable) -> Measure:
     """What a run cost: as its CLI says, else as the table of prices makes it, which is marked."""
 
     def marked(run: Run) -> str:
-        return " (estimate)" if cost(run, prices).estimated else ""
+        told = cost(run, prices).remark
+        return f" ({told})" if told else ""
 
     return Measure(
         name="cost", of=lambda run: cost(run, prices).usd, written=facts.money, marked=marked
@@ -162,7 +163,7 @@ def _point(site: Site, board: Board, attempt: Attempt) -> str:
         return repr((
             run.id, run.contender, run.problem, attempt.score, attempt.counts,
             run.end_reason.value, run.elapsed_seconds, run.usage.output, str(spent.usd),
-            spent.estimated,
+            spent.remark,
         ))  # fmt: skip
 
     return site.kept.text(f"points-{board.config.id}", run.id, site.rows_depend[run.id], made)

@@ -15,7 +15,8 @@ def in_words(cost: Cost) -> str:
     """The figure to compare runs by: "$4.10", "estimate $4.12"; empty where nobody knows."""
     if cost.usd is None:
         return ""
-    return f"{'estimate ' if cost.estimated else ''}{money(cost.usd)}"
+    least = "at least " if cost.least else ""
+    return f"{'estimate ' if cost.estimated else ''}{least}{money(cost.usd)}"
 
 
 def so_far(site: Site, run: Run) -> Callable[[Usage], str] | None:

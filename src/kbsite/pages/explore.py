@@ -131,7 +131,7 @@ def _row(site: Site, stored: StoredRun) -> dict[str, object]:
         "page": address(run_path(run.id), seen_from=EXPLORE),
         **{name: visible(word) for name, word in words.items()},
         **{name: value for name, value in known.items() if value is not None},
-        **({"estimated": True} if spent.estimated else {}),
+        **({"estimated": spent.remark} if spent.estimated else {}),
         **({} if attempt.counts else {"out": True}),
     }
 
