@@ -139,6 +139,15 @@ def test_the_best_attempt_is_a_passed_one_even_without_a_score() -> None:
     assert shown_of(Represents.BEST, attempts) == "a1"
 
 
+def in_time(held: Attempt, ms: float) -> Attempt:
+    return structs.replace(held, metrics=replace(held.metrics, ms=ms))
+
+
+def test_of_attempts_without_a_score_the_quickest_is_the_best() -> None:
+    attempts = [in_time(attempt(f"a{ms}"), ms) for ms in (3, 1, 2)]
+    assert shown_of(Represents.BEST, attempts) == "a1"
+
+
 def test_of_equally_good_attempts_the_earlier_one_is_the_best() -> None:
     attempts = series((Status.PASSED, 0.3), (Status.PASSED, 0.3))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from math import isnan
+from math import inf, isnan
 from typing import TypeVar
 
 from msgspec import Struct
@@ -268,9 +268,14 @@ def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
             return max(valid, key=_goodness)
 
 
-def _goodness(attempt: Attempt) -> tuple[bool, bool, float]:
-    """What counts is better than what a verdict takes out, however high that is."""
-    return attempt.counts, attempt.metrics.status is Status.PASSED, attempt.score or 0
+def _goodness(attempt: Attempt) -> tuple[bool, bool, float, float]:
+    """What counts is better than what a verdict takes out, however high that is.
+
+    Of those without a score the quickest is.
+    """
+    ms = attempt.unscored_ms
+    passed = attempt.metrics.status is Status.PASSED
+    return attempt.counts, passed, attempt.score or 0, -inf if ms is None else -ms
 
 
 def _tally(cells: Sequence[Attempt], size: int) -> Tally:

@@ -89,7 +89,7 @@ def test_what_is_drawn_is_what_is_on_record(out: Path) -> None:
     }  # fmt: skip
 
     assert rows["best"] == best
-    assert (rows["middle"]["cost"], rows["middle"]["estimated"]) == (4.0, True)
+    assert (rows["middle"]["cost"], rows["middle"]["estimated"]) == (4.0, "estimate")
     assert rows["middle"]["tokens"] == 1_200_000
 
 

@@ -9,12 +9,14 @@ import pytest
 
 from kbsite.build import build
 from kbsite.model.problem import Bound
-from kbsite.pages.problem import bound_text, calibration
+from kbsite.model.status import Status
+from kbsite.pages.problem import bound_text, calibration, place
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.pages.test_board_figures import said
 from tests.store.cards import CARD
+from tests.test_boards import attempt, in_time
 
 BOUNDS = [
     (Bound(rms=0.02, relative=0.01), "|y − r| ≤ 0.02 RMS(r) + 0.01 |r|"),
@@ -52,6 +54,16 @@ def test_tensors_dimensions_work_and_sources_are_told(
         "https://a.example/paper"
     ]
     assert not [link for link in main.iter("a") if (link.get("href") or "").startswith("file:")]
+
+
+def test_cells_stand_by_score_then_by_pass_and_time() -> None:
+    held = [
+        attempt("half", score=0.5), attempt("more", score=0.6), attempt("untimed"),
+        attempt("wrong", status=Status.WRONG), in_time(attempt("slow"), 9.0),
+        in_time(attempt("quick"), 2.0),
+    ]  # fmt: skip
+    ordered = [one.run.id for one in sorted(held[::-1], key=place)]
+    assert ordered == ["more", "half", "quick", "slow", "untimed", "wrong"]
 
 
 def test_what_a_bound_lets_through_and_keeps_out_is_said() -> None:

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import inf
 
 from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.charts.drawing import digits
 from kbsite.model.accounting import ListedShape, bound_by, ceiling_of
-from kbsite.model.board import Board, Cell, Column, Row
+from kbsite.model.board import Attempt, Board, Cell, Column, Row
 from kbsite.model.floor import Floor
 from kbsite.model.forbidden import FAMILIES
 from kbsite.model.hardware import Hardware
@@ -192,10 +193,19 @@ def _results(site: Site, problem: str) -> Iterator[Results]:
         for place, column in enumerate(board.columns):
             if column.problem == problem:
                 cells = [(row, cell) for row in board.rows if (cell := row.cells[place])]
-                cells.sort(key=lambda pair: -(pair[1].shown.counted_score or 0))
+                cells.sort(key=lambda pair: place(pair[1].shown))
                 rows = [row.floors for row in board.floors]
                 floors = [one for row in rows for one in row if one and one.problem == problem]
                 yield Results(board, column, cells, floors)
+
+
+def place(shown: Attempt) -> tuple[float, bool, float]:
+    """What the cells of a problem are put in order by: score, a pass that counts, and time.
+
+    The best is the least.
+    """
+    ms = shown.unscored_ms
+    return -(shown.counted_score or 0), not shown.passes, inf if ms is None else ms
 
 
 def _elsewhere(site: Site, problem: str) -> Iterator[StoredRun]:
