@@ -62,7 +62,7 @@ def test_cells_stand_by_score_then_by_pass_and_time() -> None:
         attempt("wrong", status=Status.WRONG), in_time(attempt("slow"), 9.0),
         in_time(attempt("quick"), 2.0),
     ]  # fmt: skip
-    ordered = [one.run.id for one in sorted(held[::-1], key=place)]
+    ordered = [one.run.id for one in sorted(held, key=place)]
     assert ordered == ["more", "half", "quick", "slow", "untimed", "wrong"]
 
 
