@@ -125,6 +125,7 @@ def test_the_best_is_the_board_s_in_the_drawing_and_in_its_table(
     assert f"best {best}" in texts(made)
     assert table(made)[0][4] == best
     assert (mark[0].text or "").endswith(f": {best}")
+    assert ("does not stand for its cell" in made.note) is (rule is Represents.FIRST)
 
 
 def test_without_an_eager_floor_there_is_no_bar() -> None:

@@ -147,6 +147,7 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
     return Chart(
         title=title,
         note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
+        f"{_beyond(board, scored)}"
         f"{_left_out(unscored, board.attempts, *_without('score'))}{_taken_out(board)}",
         drawing=drawing(title, bottom + 22, shown) if rows else None,
         heads=heads,
@@ -155,6 +156,15 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
 
 
 _PEAK_LINE = 44
+
+
+def _beyond(board: Board, scored: dict[str, list[Attempt]]) -> str:
+    """What is said of points beyond the best, where there are any."""
+    for column in board.columns:
+        best = column.best.score or 0 if column.best else -1
+        if any((attempt.score or 0) > best for attempt in scored.get(column.problem, [])):
+            return " One beyond the best is an attempt that does not stand for its cell."
+    return ""
 
 
 def _by_problem(board: Board) -> dict[str, list[Attempt]]:

@@ -241,7 +241,7 @@ def _middle(label: str, values: Sequence[float | None], written: Callable[[float
 
 
 def _whole(tokens: float) -> str:
-    return facts.count(round(tokens))
+    return f"{tokens:,.1f}".removesuffix(".0")
 
 
 def _tells(runs: Sequence[Run]) -> Iterator[Fact]:
