@@ -10,7 +10,7 @@ import pytest
 from kbsite.build import build
 from kbsite.model.problem import Bound
 from kbsite.model.status import Status
-from kbsite.pages.problem import bound_text, calibration, place
+from kbsite.pages.problem import bound_text, calibration, rank
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
@@ -62,7 +62,7 @@ def test_cells_stand_by_score_then_by_pass_and_time() -> None:
         attempt("wrong", status=Status.WRONG), in_time(attempt("slow"), 9.0),
         in_time(attempt("quick"), 2.0),
     ]  # fmt: skip
-    ordered = [one.run.id for one in sorted(held, key=place)]
+    ordered = [one.run.id for one in sorted(held, key=rank)]
     assert ordered == ["more", "half", "quick", "slow", "untimed", "wrong"]
 
 

@@ -193,13 +193,13 @@ def _results(site: Site, problem: str) -> Iterator[Results]:
         for place, column in enumerate(board.columns):
             if column.problem == problem:
                 cells = [(row, cell) for row in board.rows if (cell := row.cells[place])]
-                cells.sort(key=lambda pair: place(pair[1].shown))
+                cells.sort(key=lambda pair: rank(pair[1].shown))
                 rows = [row.floors for row in board.floors]
                 floors = [one for row in rows for one in row if one and one.problem == problem]
                 yield Results(board, column, cells, floors)
 
 
-def place(shown: Attempt) -> tuple[float, bool, float]:
+def rank(shown: Attempt) -> tuple[float, bool, float]:
     """What the cells of a problem are put in order by: score, a pass that counts, and time.
 
     The best is the least.
