@@ -7,7 +7,7 @@ anything that a shape, a word or a number does not say too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 
 from markupsafe import Markup
@@ -118,9 +118,7 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
         if held is not None and _known(held.peak_fraction)
     }
     scored = _by_problem(board)
-    reached = (attempt.score or 0 for held in scored.values() for attempt in held)
-    # A floor may lie beyond the ceiling too: from a cache, or where work was counted too high.
-    top = max([1.0, *reached, *(held or 0 for held in floors.values())])
+    top = _top(scored, floors.values())
     heads = ("problem", *(f"{kind.value} floor" for kind in FloorKind), "best", "contender", "runs")
     lines, rows = [], []
     for number, column in enumerate(board.columns):
@@ -156,6 +154,15 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
 
 
 _PEAK_LINE = 44
+
+
+def _top(scored: dict[str, list[Attempt]], floors: Iterable[float | None]) -> float:
+    """Where the axis of scores ends: at the ceiling, or at what lies beyond it.
+
+    A floor may: from a cache, or where work was counted too high.
+    """
+    reached = (attempt.score or 0 for held in scored.values() for attempt in held)
+    return max(1.0, *reached, *(held or 0 for held in floors), 0)
 
 
 def _beyond(board: Board, scored: dict[str, list[Attempt]]) -> str:
