@@ -134,7 +134,7 @@ class _Renderer(RendererHTML):
         _turn(tokens, idx)
         return self.renderToken(tokens, idx, options, env)
 
-    ordered_list_open = bullet_list_open
+    ordered_list_open = blockquote_open = bullet_list_open
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         _align(tokens[idx])
@@ -194,7 +194,7 @@ def _lower(heading: Token) -> None:
 
 
 def _turn(tokens: Sequence[Token], idx: int) -> None:
-    """Let a list or a table go from right to left, its marks and columns too, as its words do."""
+    """Let a list, a table or a quote go from right to left with its words: marks, columns, bar."""
     for at in range(idx + 1, len(tokens)):
         if tokens[at].level <= tokens[idx].level:
             return

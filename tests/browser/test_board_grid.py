@@ -269,6 +269,24 @@ def test_on_a_phone_the_name_of_a_contender_stays_while_its_card_passes(open_boa
     assert card.locator("th .contender").evaluate(IN_SIGHT)
 
 
+def test_on_a_large_phone_the_name_of_a_contender_fills_the_first_line_of_its_card(
+    open_board: Open,
+) -> None:
+    page = open_board(viewport={"width": 680, "height": 844}, java_script_enabled=False)
+    card = page.locator("tbody.contenders").first
+    lowest = card.locator("th").evaluate("(held) => held.getBoundingClientRect().bottom")
+
+    assert card.locator("td").first.evaluate(TOP) >= lowest
+
+
+def test_who_spaces_texts_out_still_sees_a_whole_banner(open_board: Open) -> None:
+    page = open_board(viewport={"width": 320, "height": 640}, bypass_csp=True)
+    spaced = "letter-spacing: 0.12em; word-spacing: 0.16em; line-height: 1.5"
+    page.add_style_tag(content=f"* {{ {spaced.replace(';', ' !important;')} !important }}")
+
+    assert page.locator(".banner").evaluate("(held) => held.scrollWidth <= held.clientWidth")
+
+
 def test_a_contender_leads_to_its_model_and_that_to_its_runs_alone(open_board: Open) -> None:
     page = open_board()
     for name in ("steady", ATTACK):

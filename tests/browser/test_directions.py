@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 NAME = "\u05e9\u05dc\u05d5\u05dd"
 """A word in Hebrew: numbers behind it would go to its left, and so would signs between."""
 PROSE = f"{NAME} kernel {NAME[::-1]}.\n\n- {NAME} kernel {NAME[::-1]}.\n\nA {NAME} kernel.\n\n"
-PROSE += f"# {NAME} kernel {NAME[::-1]}\n\n|{NAME} kernel {NAME[::-1]}|\n|-|"
+PROSE += f"# {NAME} kernel {NAME[::-1]}\n\n|{NAME} kernel {NAME[::-1]}|\n|-|\n\n> {NAME} kernel"
 PLACES = """(held, words) => {
   const text = held.firstChild;
   return words.map((word) => {
@@ -83,3 +83,8 @@ def test_prose_from_right_to_left_is_read_so_with_other_words_in_their_places(
     held = page.locator(f"{place} > p").filter(has_text="A ")
     lefts = held.evaluate(PLACES, ["A", NAME, "kernel"])
     assert lefts == sorted(lefts)
+    # The bar of a quote stands where its words begin.
+    bars = page.locator(f"{place} blockquote").evaluate(
+        "(held) => ['Left', 'Right'].map((side) => getComputedStyle(held)[`border${side}Width`])"
+    )
+    assert bars == ["0px", "3px"]
