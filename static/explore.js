@@ -24,6 +24,7 @@
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon"];
   const AT_ONCE = 500;
   const TAP = 700; // milliseconds within which a tap is told of again
+  const BESIDE = 12; // pixels within which a finger cannot tell points apart
   const asking = document.getElementById("asking");
   const asks = Object.fromEntries([...asking.querySelectorAll("[name]")].map((held) => [held.name, held]));
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -280,6 +281,7 @@
     const held = chosen(state);
     const words = described(state, held);
     document.getElementById("told").textContent = words;
+    among([]);
     chart.setAttribute("aria-label", `chart: ${words}; the table below says the same`);
     tabled = () => table(state, held);
     if (folded.open) tabled();
@@ -291,13 +293,37 @@
   fill();
   recall();
   show();
+  // The pages of runs whose points lie upon one, or so near that nobody can choose between them.
+  function upon({ x, y }, apart) {
+    const { xaxis, yaxis } = chart._fullLayout;
+    const [left, top] = [xaxis.d2p(x), yaxis.d2p(y)];
+    const near = (trace) => trace.customdata.filter((_, at) =>
+      Math.hypot(xaxis.d2p(trace.x[at]) - left, yaxis.d2p(trace.y[at]) - top) <= apart);
+    return chart.data.filter(({ visible }) => visible !== "legendonly").flatMap(near);
+  }
+
+  function among(pages) {
+    const list = document.getElementById("upon");
+    const held = pages.map((page) => runs.find((run) => run.page === page));
+    list.replaceChildren(...held.map((run) => {
+      const made = document.createElement("li");
+      made.append(linked(run, run.run), ` ${run.contender}, ${run.problem}, ${run.verdict}`);
+      return made;
+    }));
+    list.parentElement.hidden = pages.length === 0;
+    if (pages.length) list.parentElement.scrollIntoView({ block: "nearest" });
+  }
+
   // A finger cannot point without a tap: the first one tells what stands there, another opens it.
-  // Browsers tell of each tap as a click of a mouse, too.
+  // Browsers tell of each tap as a click of a mouse, too. Of several points that lie upon each other
+  // only one can be told of so: all of them are listed then, to choose from.
   let [tapped, since] = [null, -Infinity];
-  chart.on("plotly_click", ({ event, points: [{ customdata: page, curveNumber, pointNumber }] }) => {
+  chart.on("plotly_click", ({ event, points: [{ customdata: page, curveNumber, pointNumber, x, y }] }) => {
     const byFinger = event.type === "touchstart";
     if (!byFinger && performance.now() - since < TAP) return;
-    if (!byFinger || tapped === page) location.href = page;
+    const several = upon({ x, y }, byFinger ? BESIDE : 1);
+    if (several.length < 2 && (!byFinger || tapped === page)) location.href = page;
+    among(several.length < 2 ? [] : several);
     [tapped, since] = [page, performance.now()];
     if (byFinger) Plotly.Fx.hover(chart, [{ curveNumber, pointNumber }]);
   });

@@ -120,6 +120,26 @@ def test_a_finger_is_told_of_a_point_first_and_opens_its_run_by_another_tap(
     page.wait_for_url("**/runs/r0/index.html")
 
 
+@pytest.mark.parametrize("finger", [True, False])
+def test_of_points_that_lie_upon_each_other_all_are_listed_to_choose_from(
+    open_page: Open, finger: bool
+) -> None:
+    page = open_page(
+        "?chart=problem&y=time", viewport={"width": 390, "height": 800}, has_touch=finger
+    )
+    point = page.locator(POINTS).first
+    expect(page.locator("#upon")).to_be_hidden()
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    assert box
+    at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    (page.touchscreen.tap if finger else page.mouse.click)(*at)
+    expect(page.locator("#upon a")).to_have_text(["failed", "r0", "r2", "r4"])
+    page.locator("#upon a", has_text="r2").click()
+
+    page.wait_for_url("**/runs/r2/index.html")
+
+
 def test_what_is_asked_stands_in_the_address_and_comes_back(open_page: Open) -> None:
     page = open_page()
     page.select_option("#ask-x", "tokens")
