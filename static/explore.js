@@ -24,7 +24,7 @@
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon"];
   const AT_ONCE = 500;
   const TAP = 700; // milliseconds within which a tap is told of again
-  const BESIDE = 12; // pixels within which a finger cannot tell points apart
+  const BESIDE = { finger: 12, mouse: 3 }; // pixels within which nobody can tell points apart
   const asking = document.getElementById("asking");
   const asks = Object.fromEntries([...asking.querySelectorAll("[name]")].map((held) => [held.name, held]));
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -321,7 +321,7 @@
   chart.on("plotly_click", ({ event, points: [{ customdata: page, curveNumber, pointNumber, x, y }] }) => {
     const byFinger = event.type === "touchstart";
     if (!byFinger && performance.now() - since < TAP) return;
-    const several = upon({ x, y }, byFinger ? BESIDE : 1);
+    const several = upon({ x, y }, byFinger ? BESIDE.finger : BESIDE.mouse);
     if (several.length < 2 && (!byFinger || tapped === page)) location.href = page;
     among(several.length < 2 ? [] : several);
     [tapped, since] = [page, performance.now()];

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kbsite import assets
+from tests.in_page import BOOT
 
 STATIC = Path(__file__).parents[1] / "static"
 SCRIPTS = [path for path in sorted(STATIC.rglob("*.js")) if path.parent.name != "vendor"]
@@ -61,3 +62,10 @@ def test_no_text_in_a_joined_script_has_a_second_line_that_could_look_like_a_com
 ) -> None:
     for path in parts(name):
         assert all(line.count("`") % 2 == 0 for line in path.read_text("utf-8").splitlines())
+
+
+def test_steps_that_are_not_there_have_the_room_that_they_had_before_the_script_came() -> None:
+    """Else a page would jump under whoever scrolled it meanwhile."""
+    heights = re.findall(r"STEP_HEIGHT = (\d+);", (STATIC / "run" / "parts.js").read_text("utf-8"))
+
+    assert heights == re.findall(r"reserve\(([1-9]\d*)\)", BOOT)
