@@ -196,12 +196,16 @@ kbsite.parts = (read, unveil) => {
     const last = asked.length === 0 && before(anchor);
     if (last) asked.push(last);
     for (const part of asked) part.sought += 1;
-    const loads = await Promise.allSettled(asked.map(load));
+    const tried = () => Promise.allSettled(asked.map(load));
+    const failed = (loads) => loads.some(({ status }) => status === "rejected");
+    let loads = await tried();
+    // Who follows a link to here comes to it though one answer was lost, as phones lose some.
+    if (failed(loads)) loads = await tried();
     unveil();
     for (const part of asked) part.sought -= 1;
     const found = document.getElementById(anchor);
     if (found) return found;
-    if (loads.some(({ status }) => status === "rejected")) return lost("that step");
+    if (failed(loads)) return lost("that step");
     const near = nearest(anchor, [steps, ...asked.map((part) => part.list)]);
     if (!near) said.textContent = "that step is not in this transcript";
     else if (last) said.textContent = "that line is in no step: this is the last one before it";

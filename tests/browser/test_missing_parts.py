@@ -64,6 +64,16 @@ def test_what_cannot_be_gone_to_is_told_and_is_gone_to_once_it_can(cut_off: Page
     assert page.errors == []  # type: ignore[attr-defined]
 
 
+def test_who_follows_a_link_to_a_step_comes_to_it_though_an_answer_was_lost(
+    open_run: Open, context_of: functools.partial[BrowserContext]
+) -> None:
+    page, anchor = context_of().new_page(), f"L{line_of(FAILED[0]) + 1}"
+    page.route(PARTS, lambda route: route.fulfill(status=503), times=1)
+    page.goto(f"{open_run().url}#{anchor}")
+
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+
+
 def test_steps_that_could_not_be_had_come_by_themselves_once_they_can(cut_off: Page) -> None:
     page = cut_off
     page.locator("section.part").nth(2).scroll_into_view_if_needed()
