@@ -61,7 +61,10 @@ def test_the_examples_of_kbsite_yaml_are_read(tmp_path: Path) -> None:
 def test_the_least_run_that_is_told_is_a_whole_run(
     tmp_path: Path, make_settings: MakeSettings
 ) -> None:
-    told, manifest = (json.loads(one) for one in re.findall(r"```json\n(.*?)```", RUNS, re.S))
+    shown = re.findall(r"```json\n(.*?)```", RUNS, re.S)
+    told, manifest = map(json.loads, shown)
+    digest, _ = manifest["files"]["run.json"].split("…")
+    assert sha256(shown[0].encode()).hexdigest().startswith(digest)
     settings = make_settings(tmp_path, problems=[], site={"title": "Mine"})
     folder = settings.runs / "rows" / told["id"]
     folder.mkdir(parents=True)
