@@ -79,7 +79,7 @@ def given(path: Path) -> Given:
         return Given(files=dict(_bounded(path, {name: name for name in _names(path)})))
     if path.is_file() and path.name != RUN:
         return Given(files={SOLUTION: read_regular(path, MOST_BYTES, links=True)})
-    meant = "a run directory, as runs/BOARD/ID, a solution.py, or a folder with one"
+    meant = "a run by its id or as runs/BOARD/ID, a solution.py, or a folder with one"
     raise UsageError(f"{path}: expected {meant}")
 
 

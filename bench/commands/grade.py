@@ -41,14 +41,15 @@ GRADE = Command(
     name="grade",
     summary="Grade the solution of a run, or a file.",
     about=(
-        "SOLUTION is a run directory, a solution.py, or a folder with one. The grade of a run is "
-        "written into it; an earlier one is kept beside it, and its page shows both. Every call "
-        "is timed and checked, in fresh processes that are kept from the grader.\n\n"
+        "SOLUTION is a run, by its id, a part of it that no other has, or its folder; a "
+        "solution.py; or a folder with one. The grade of a run is written into it; an earlier one "
+        "is kept beside it, and its page shows both. Every call is timed and checked, in fresh "
+        "processes that are kept from the grader.\n\n"
         "Exit codes: 0 it passed, 1 it did not, 2 wrong use, 3 the machine failed, which says "
         "nothing of the solution and is written nowhere."
     ),
     examples=(
-        "grade runs/mine/20260102_030405_claude_opus_fp8_gemm",
+        "grade 20260102_030405_claude_opus_fp8_gemm",
         "grade solution.py --problem fp8_gemm --shape square --rounds 2 --calls 20",
     ),
     arguments=(Argument(name="solution", kind=Path),),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import results, sealed
+from bench.named import meant
 from bench.results import alarms, given, store, write_grade
 from kbsite.check import check
 from kbsite.errors import InputError, UsageError
@@ -83,8 +84,23 @@ def test_a_file_and_a_folder_are_solutions_of_nobodys_run(tmp_path: Path) -> Non
 
 def test_what_is_no_solution_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.py"):
-        with pytest.raises(UsageError, match=r"a run directory, as runs/BOARD/ID, a solution\.py"):
+        with pytest.raises(UsageError, match=r"a run by its id or as runs/BOARD/ID, a solution"):
             given(path)
+
+
+def test_a_run_is_meant_by_its_id_or_a_part_of_it_that_no_other_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Path, make_run: MakeRun
+) -> None:
+    other = make_run(tmp_path / "deep" / "board", run_id=f"{run.name}-2")
+    make_run(tmp_path, run_id="20260102_cut").rename(tmp_path / "20260102_cut.partial")
+    monkeypatch.chdir(tmp_path)
+    Path("solution.py").touch()
+
+    assert [meant(Path(name), tmp_path) for name in (run.name, other.name[-9:])] == [run, other]
+    for name in ("solution.py", "20260102_cut", f"demo/{run.name[:-1]}"):
+        assert meant(Path(name), tmp_path) == Path(name)
+    with pytest.raises(UsageError, match=f"could be any of 2 runs; say more:\n  .*{run.name}-2\n"):
+        meant(Path(run.name[3:-1]), tmp_path)
 
 
 def test_a_run_without_a_solution_has_none(run: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_run_names_its_problem_and_gets_its_grade(
     run = make_run(Path("runs/demo").absolute(), problem="toy", metrics=None, hardware="cpu",
                    problem_hash=folder_hash(Path("problems/toy")))  # fmt: skip
     first = shell("grade", str(run))
-    second = shell("grade", str(run))
+    second = shell("grade", run.name)
 
     assert first[0] == second[0] == 0
     assert f"written into {run}" in first[2]
@@ -144,7 +144,7 @@ def test_what_is_not_the_whole_grade_of_a_run_is_not_written_into_it(
 WRONG: list[tuple[list[str], int, str]] = [
     (["grade", "mine.py"], 2, "mine.py does not say which problem it solves"),
     (["grade", "mine.py", "--problem", "no"], 2, "'no' is no problem; in problems there are: toy"),
-    (["grade", "none.py", "--problem", "toy"], 2, "expected a run directory"),
+    (["grade", "none.py", "--problem", "toy"], 2, "expected a run by its id"),
     (["grade", "mine.py", "--problem", "toy", "--shape", "no"], 2, "has no shape 'no' on cpu"),
     (["grade", "mine.py", "--problem", "toy", "--rounds", "0"], 2, "--rounds 0: expected 1"),
     (["grade", "mine.py", "--problem", "toy", "--hardware", "h200-sxm", "--device", "cpu"], 2,
