@@ -6,7 +6,7 @@ import errno
 import gc
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from kbsite.output import Output
 from kbsite.pages.page import File, markdown_path
 from kbsite.reading import MARKER, board_configs, read
 from kbsite.record import Memory
+from kbsite.store.parsing import InvalidFileError
 from kbsite.store.runs import read_run
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -428,17 +429,21 @@ def test_links_among_the_folders_of_runs_are_told(
     assert "a symbolic link" not in str(build(settings).findings)
 
 
+@pytest.mark.parametrize(("spell", "but"), [(str, ";"), (str.upper, " but for capitals")])
 def test_of_two_runs_of_one_id_the_first_is_shown_and_the_other_told(
-    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun
-) -> None:
+    tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun, spell: Callable[[str], str],
+    but: str,
+) -> None:  # fmt: skip
     settings = make_settings(tmp_path, problems=[])
     first = make_run(settings.runs / "demo")
-    make_run(settings.runs / "other", run_id=first.name)
+    make_run(settings.runs / "other", run_id=spell(first.name))
     site = read(settings)
 
     (told,) = site.findings
     assert Path(told.path).parent.name == "other"
-    assert told.message.startswith(f"left out: the run in {first} has the same id")
+    assert told.message.startswith(f"left out: the run in {first} has the same id{but}")
+    checked = [one.message for one in check([settings.path]) if "same id" in one.message]
+    assert checked == [told.message.removeprefix("left out: ")]
     assert [stored.folder for stored in site.runs] == [first]
 
 
@@ -477,9 +482,13 @@ def test_runs_of_a_folder_within_another_stand_on_the_board_that_names_it_alone(
 
 
 @pytest.mark.parametrize("name", ["runs", "static", "../up", "a/b", ".hidden"])
-def test_a_board_cannot_take_a_folder_of_the_site(name: str) -> None:
-    with pytest.raises(InputError, match="cannot be a folder of the site"):
-        board_configs(Config(boards=(BoardConfig(id=name, title="x"),)), [])
+def test_a_board_cannot_take_a_folder_of_the_site(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "kbsite.yaml"
+    path.write_text(f"boards:\n- id: fine\n  title: x\n- id: {name}\n  title: x\n")
+    boards = (BoardConfig(id="fine", title="x"), BoardConfig(id=name, title="x"))
+    told = r"kbsite\.yaml:4: boards\[1\]\.id: .* cannot be a folder of the site"
+    with pytest.raises(InvalidFileError, match=told):
+        board_configs(Config(boards=boards), [], path)
 
 
 def test_two_runs_with_one_id_are_not_mixed(

@@ -25,7 +25,7 @@ from kbsite.build import Built, build
 from kbsite.cli import kbsite
 from kbsite.engines import Engine, Errand, Here, Lost, Parcel, engine_of, node, on_ray
 from kbsite.engines.on_ray import OnRay
-from kbsite.errors import InputError, MachineError
+from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.model.config import Leak
 from kbsite.pages.kinds import every, of_run
 from kbsite.reading import read
@@ -369,7 +369,7 @@ def test_an_engine_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("KBSITE_JOBS", raising=False)
     assert engine_of(3, named="ray") == OnRay(3)
     assert engine_of(1, named="local") == Here()
-    with pytest.raises(InputError, match=r"kbsite.yaml: engine: expected one of local, ray, got"):
+    with pytest.raises(UsageError, match=r"'slurm' is no engine; expected one of local, ray"):
         engine_of(named="slurm")
 
 

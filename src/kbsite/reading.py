@@ -40,10 +40,11 @@ from kbsite.store.runs import (
     read_floors,
     read_run,
     run_folders,
+    spelled,
     told_twice,
     unfinished,
 )
-from kbsite.store.settings import Settings
+from kbsite.store.settings import CONFIG, Settings, wrong
 
 MARKER = spares.MARKER
 """File that says that a folder was made by a build, so that the next one may replace it."""
@@ -127,7 +128,7 @@ def read_noticing(
         stored.id: stored for stored in _problems(settings.problems, findings, hiding, known)
     }
     others = _others(settings, runs)
-    configs = board_configs(settings.config, others)
+    configs = board_configs(settings.config, others, settings.path)
     floors = [[*_floors(settings.runs, config, findings), *graded] for config in configs]
     seen = Sighting()
     if lookout:
@@ -206,9 +207,10 @@ def _runs(
         except InvalidFileError as error:
             findings += as_findings(error)
             continue
-        run_id = stored.run.id
+        run_id = spelled(stored.run.id)
         if run_id in seen or run_id == INDEX:
-            why = told_twice(seen[run_id]) if run_id in seen else f"{INDEX} is a page of the site"
+            taken = f"{INDEX} is a page of the site"
+            why = told_twice(stored.run.id, seen[run_id]) if run_id in seen else taken
             findings += [*stored.findings, Finding(Severity.ERROR, str(path), f"left out: {why}")]
             continue
         seen[run_id] = path
@@ -282,12 +284,17 @@ def _graded_by(stored: StoredRun) -> str:
     return f"graded by {grader}" + (f", {graded:%Y-%m-%d}" if graded else "")
 
 
-def board_configs(config: Config, others: Iterable[StoredRun]) -> list[BoardConfig]:
-    """The declared boards, then one for each board that runs name which stand on none of these."""
-    for declared in config.boards:
+def board_configs(
+    config: Config, others: Iterable[StoredRun], path: Path = Path(CONFIG)
+) -> list[BoardConfig]:
+    """The declared boards, then one for each board that runs name which stand on none of these.
+
+    InvalidFileError names the line of `path`, which declares them, where one cannot be.
+    """
+    for number, declared in enumerate(config.boards):
         if not _is_folder(declared.id):
             message = f"{declared.id[:300]!r} cannot be a folder of the site; choose another id"
-            raise InputError(message, path="kbsite.yaml", key="boards.id")
+            raise wrong(path, f"boards[{number}].id", message)
     known = {declared.id for declared in config.boards}
     named = sorted({stored.run.board for stored in others} - known)
     # A run may say anything of its board: one that cannot be is none, and its runs are told.

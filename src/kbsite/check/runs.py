@@ -32,6 +32,7 @@ from kbsite.store.runs import (
     manifest_findings,
     read_run,
     run_folders,
+    spelled,
     told_twice,
     unfinished,
 )
@@ -51,8 +52,9 @@ def runs_findings(runs: Path, there: Known, boards: Sequence[Path] = ()) -> Iter
         if folder.parent not in seen:
             seen.add(folder.parent)
             yield from floors_findings(folder.parent, there)
-        if first.setdefault(folder.name, folder) != folder:
-            message = told_twice(first[folder.name])
+        other = first.setdefault(spelled(folder.name), folder)
+        if other != folder:
+            message = told_twice(folder.name, other)
             yield Finding(Severity.ERROR, str(folder / RUN), message, key="id")
         yield from run_findings(folder, there)
 

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from kbsite.cli.options import FOLDER, config_option, settings, tally, tell
 from kbsite.cli.places import fetched, sent, tell_of_others
 from kbsite.cli.progress import progress
-from kbsite.engines import ENGINES, Engine, engine_of
+from kbsite.engines import ENGINES, LOCAL, Engine, engine_of
 from kbsite.engines.engine import COLLECT_AFTER
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.locations import Location, place
-from kbsite.store.settings import Settings, moved
+from kbsite.store.settings import Settings, moved, wrong
 
 if TYPE_CHECKING:
     from kbsite.build import Built
@@ -121,7 +121,10 @@ def build(  # noqa: PLR0913 - each option is an argument
 
 def _builders(chosen: Settings, named: str | None, jobs: int) -> Engine:
     """Who builds; what lacks for that is told before anything is fetched, not after it."""
-    return engine_of(jobs, chosen.config.jobs, named or chosen.config.engine)
+    name = named or chosen.config.engine or LOCAL
+    if name not in ENGINES:
+        raise wrong(chosen.path, "engine", f"expected one of {', '.join(ENGINES)}, got {name!r}")
+    return engine_of(jobs, chosen.config.jobs, name)
 
 
 def _code(told: Sequence[Finding], *, strict: bool) -> int:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kbsite.engines import local, on_ray
 from kbsite.engines.engine import Afar, Engine, Errand, Here, Lost, Parcel
-from kbsite.errors import InputError
+from kbsite.errors import UsageError
 
 __all__ = ["ENGINES", "LOCAL", "Afar", "Engine", "Errand", "Here", "Lost", "Parcel", "engine_of"]
 
@@ -39,8 +39,5 @@ def engine_of(jobs: int = 0, otherwise: int = 0, named: str = "") -> Engine:
     """
     module = ENGINES.get(named or LOCAL)
     if module is None:
-        known = ", ".join(ENGINES)
-        raise InputError(
-            f"expected one of {known}, got {named!r}", path="kbsite.yaml", key="engine"
-        )
+        raise UsageError(f"{named!r} is no engine; expected one of {', '.join(ENGINES)}")
     return module.engine(jobs or local.told_jobs() or otherwise)

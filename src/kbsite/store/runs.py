@@ -186,9 +186,15 @@ def linked_runs(runs: Path, folders: Iterable[Path]) -> Iterator[Finding]:
             waiting += [path for path in below if path not in theirs]
 
 
-def told_twice(first: Path) -> str:
+def spelled(run_id: str) -> str:
+    """What the ids have in common that some file systems take for one: they know no capitals."""
+    return run_id.casefold()
+
+
+def told_twice(run_id: str, first: Path) -> str:
     """What is wrong with a run of which another one has the id; `first` is that one's folder."""
-    return f"the run in {first} has the same id; remove one of them, or import it anew"
+    but = "" if first.name == run_id else " but for capitals, which some file systems take for one"
+    return f"the run in {first} has the same id{but}; remove one of them, or import it anew"
 
 
 def is_run(folder: Path) -> bool:

@@ -93,7 +93,7 @@ def read_settings(path: Path) -> Settings:
     )
     for key in ("runs", "problems"):
         if is_systems(_within(home, getattr(config, key))):
-            raise _wrong(path, key, _SYSTEMS_OWN)
+            raise wrong(path, key, _SYSTEMS_OWN)
     runs, out = (_placed(path, key, getattr(config, key)) for key in ("runs", "out"))
     return moved(
         settings,
@@ -109,29 +109,29 @@ def _placed(path: Path, key: str, text: str) -> Path | Location:
     try:
         return place(text)
     except UsageError as error:
-        raise _wrong(path, key, str(error)) from error
+        raise wrong(path, key, str(error)) from error
 
 
 def _refuse(path: Path, config: Config) -> None:
     """Raise InvalidFileError where a text is no place, or no address, whatever it names."""
     for key in ("runs", "problems", "prices", "hardware", "out"):
         if "\0" in getattr(config, key):
-            raise _wrong(path, key, "holds a NUL; expected a path")
+            raise wrong(path, key, "holds a NUL; expected a path")
     for key in ("runs", "problems", "out"):
         if not getattr(config, key).strip():
-            raise _wrong(path, key, "is empty; expected a folder (. is the one of this file)")
+            raise wrong(path, key, "is empty; expected a folder (. is the one of this file)")
     if config.out.startswith("/") and not Path(config.out).name:
-        raise _wrong(path, "out", "expected a folder that a site can take the place of")
+        raise wrong(path, "out", "expected a folder that a site can take the place of")
     if "\0" in config.storage.cache:
-        raise _wrong(path, "storage.cache", "holds a NUL; expected a path")
+        raise wrong(path, "storage.cache", "holds a NUL; expected a path")
     if config.most_file_bytes < LIMIT_BYTES:
         message = f"expected at least {LIMIT_BYTES}, which records may have"
-        raise _wrong(path, "most_file_bytes", message)
+        raise wrong(path, "most_file_bytes", message)
     if config.jobs < 0:
-        raise _wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
+        raise wrong(path, "jobs", f"expected 0 or more, got {config.jobs}")
     if config.url and not _is_address(config.url):
         message = "expected where the site will stand, as https://host/path/, and no more"
-        raise _wrong(path, "url", message)
+        raise wrong(path, "url", message)
 
 
 def _is_address(url: str) -> bool:
@@ -151,9 +151,9 @@ def _is_address(url: str) -> bool:
 _NO_ADDRESS = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}?#]")
 
 
-def _wrong(path: Path, key: str, message: str) -> InvalidFileError:
-    """A kbsite.yaml of which one key is wrong."""
-    (line,) = lines_of(read_text(path), [f".{key}"])
+def wrong(path: Path, key: str, message: str) -> InvalidFileError:
+    """A kbsite.yaml of which one key is wrong, with the line where it stands."""
+    line = lines_of(read_text(path), [f".{key}"])[0] if path.is_file() else None
     return invalid(message, path, line=line, key=key)
 
 
@@ -218,7 +218,7 @@ def denied_of(settings: Settings) -> tuple[bytes, ...]:
     for name in rules.deny:
         if name not in os.environ:
             message = f"names the environment variable {name}, which is not set; set it, or drop it"
-            raise _wrong(settings.path, "redact.deny", message).errors[0]
+            raise wrong(settings.path, "redact.deny", message).errors[0]
         found.append(os.environb[os.fsencode(name)])
     for name in rules.deny_files:
         path = _within(home, name)
@@ -256,7 +256,7 @@ def _prices(config: Config, own: Path) -> PriceTable:
     """The table that kbsite.yaml names; else the one beside it, which need not be there."""
     path = _within(own.parent, config.prices or PRICES)
     if config.prices and not path.exists():
-        raise _wrong(own, "prices", f"{path}: no such file; expected a table of prices")
+        raise wrong(own, "prices", f"{path}: no such file; expected a table of prices")
     return read_prices(path) if path.exists() else PriceTable()
 
 
@@ -265,7 +265,7 @@ def _hardware(config: Config, own: Path) -> dict[str, Hardware]:
     folder = _within(own.parent, config.hardware or HARDWARE)
     if not folder.is_dir():
         if config.hardware:
-            raise _wrong(own, "hardware", f"{folder}: no such folder; expected one of hardware")
+            raise wrong(own, "hardware", f"{folder}: no such folder; expected one of hardware")
         return {}
     from kbsite.store.hardware import read_all_hardware
 
