@@ -22,13 +22,18 @@ _DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 
 
 class AnswerReader:
-    """Fills in what an answer tells while its pieces go by."""
+    """Fills in what an answer tells while its pieces go by.
 
-    def __init__(self, told: Told, dialect: Dialect, *, status: int, kind: str, encoding: str):
+    Whether it is a stream of events is seen by how it begins, as CLIs see it: servers send streams
+    as text/plain, or without a type.
+    """
+
+    def __init__(self, told: Told, dialect: Dialect, *, status: int, encoding: str):
         self._told = told
         self._take = TAKES[dialect]
         self._failed = status >= 400
-        self._events = EventReader() if "event-stream" in kind and not self._failed else None
+        self._begun = self._failed
+        self._events: EventReader | None = None
         self._most = MOST_ERROR_BYTES if self._failed else MOST_EVENT_BYTES
         self._held = bytearray()
         self._unpacking = Unpacking() if can_unpack(encoding) else None
@@ -43,6 +48,12 @@ class AnswerReader:
                 self._feed(part)
 
     def _feed(self, part: bytes) -> None:
+        if not self._begun:
+            part = part.lstrip()
+            if not part:
+                return
+            self._begun = True
+            self._events = None if part.startswith((b"{", b"[")) else EventReader()
         if self._events is not None:
             self._take_all(self._events.feed(part))
         elif len(self._held) < self._most:

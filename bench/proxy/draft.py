@@ -36,6 +36,8 @@ class Draft:
     dialect: Dialect | None = None
     model: str | None = None
     status: int | None = None
+    kind: str = ""
+    """The answer's content type."""
     ended_as: Outcome | None = None
     """How it ended, where the answer itself does not tell."""
     request_id: str | None = None
@@ -53,7 +55,10 @@ class Draft:
 
     def exchange(self) -> Exchange:
         """What it was, now that it ended."""
-        told = self.told
+        told, outcome = self.told, self._outcome()
+        error = self.error or told.error
+        if error is None and outcome is Outcome.BROKEN and told == Told():
+            error = self._no_answer()
         return Exchange(
             number=self.number,
             started=self.started,
@@ -65,11 +70,11 @@ class Draft:
             model=self._told(self.model),
             answered_by=self._told(told.model),
             status=self.status,
-            outcome=self._outcome(),
+            outcome=outcome,
             stop=self._told(told.stop),
             request_id=self._told(self.request_id),
             usage=told.usage,
-            error=self._told(self.error or told.error, MOST_CHARACTERS),
+            error=self._told(error, MOST_CHARACTERS),
             sent_bytes=self.sent_bytes,
             received_bytes=self.received_bytes,
             server_tools=tuple(str(self._told(one, 100)) for one in self.server_tools[:20]),
@@ -83,6 +88,14 @@ class Draft:
             return None
         line = one_line(self.hiding.text(text[: 8 * most]))
         return line if len(line) <= most else f"{line[: most - 1]}…"
+
+    def _no_answer(self) -> str:
+        """What came in place of an answer of a model, and what to do about it."""
+        kind = self.kind.partition(";")[0].strip().lower()
+        what = f"{self.received_bytes} bytes of {kind[:100] or 'no type'} came, and no answer"
+        if "json" in kind or "event-stream" in kind:
+            return what
+        return f"{what}: see whether the address of the provider is right"
 
     def _outcome(self) -> Outcome:
         """How it ended: what the answer says, unless it did not come whole."""

@@ -51,7 +51,9 @@ def unanswered(error: ClientError | TimeoutError) -> BrokenOffError | Unanswered
         case TimeoutError():
             return UnansweredError(504, "the provider did not answer in time")
         case ClientConnectorError():
-            return UnansweredError(502, f"the provider cannot be reached: {error.os_error}")
+            # As where it hangs up on a handshake of TLS: nothing says so.
+            said = str(error.os_error) or "it hung up before there was a connection"
+            return UnansweredError(502, f"the provider cannot be reached: {said}")
         case ServerDisconnectedError():
             return BrokenOffError(False, "the provider hung up before it answered")  # noqa: FBT003
         case ClientOSError():

@@ -196,6 +196,7 @@ class Passing:
         draft.answered()
         self._book.touch()
         draft.status = answer.status
+        draft.kind = answer.headers.get("content-type", "")
         draft.request_id = _first(answer, _REQUEST_IDS)
         draft.retry_after_seconds = _retry_after(answer)
         out = _head(request, answer, hiding)
@@ -203,7 +204,6 @@ class Passing:
             draft.told,
             self._upstream.dialect,
             status=answer.status,
-            kind=answer.headers.get("content-type", "").lower(),
             encoding=answer.headers.get("content-encoding", "").strip().lower(),
         )
         try:

@@ -21,8 +21,7 @@ from kbsite.model.usage import Usage
 def told(dialect: Dialect, *events: Any, status: int = 200, streamed: bool = True) -> Told:
     """What an answer of these events tells; of one that is whole, the only one."""
     found = Told()
-    kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
-    reader = AnswerReader(found, dialect, status=status, kind=kind, encoding="")
+    reader = AnswerReader(found, dialect, status=status, encoding="")
     texts = [one if isinstance(one, str) else json.dumps(one) for one in events]
     body = "".join(f"event: x\ndata: {one}\n\n" for one in texts) if streamed else "".join(texts)
     reader.feed(body.encode())
@@ -213,7 +212,7 @@ def test_an_errors_body_is_bounded() -> None:
 
 
 def test_google_names_the_time_to_wait_in_the_body() -> None:
-    reader = AnswerReader(Told(), Dialect.GEMINI, status=429, kind="application/json", encoding="")
+    reader = AnswerReader(Told(), Dialect.GEMINI, status=429, encoding="")
     reader.feed(b'{"error":{"code":429,"details":[{"retryDelay": "34.5s"}]}}')
     assert reader.end() == 34.5
 

@@ -9,10 +9,13 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from aiohttp import ClientConnectorError
 
 from bench.providers import Dialect, Provider
+from bench.proxy.faults import UnansweredError, unanswered
 from bench.proxy.form import Exchange, Outcome
 from bench.proxy.limits import ProxyLimits
 from bench.proxy.log import read_exchanges
@@ -161,6 +164,13 @@ def test_a_provider_that_nobody_is_at_is_a_bad_gateway_that_says_so(tmp_path: Pa
         assert proxy.meter.failures_in_a_row == 1
         (exchange,) = proxy.meter.exchanges
     assert (exchange.outcome, exchange.status) == (Outcome.UNREACHABLE, None)
+
+
+def test_a_provider_that_hangs_up_on_a_handshake_is_told_in_words() -> None:
+    made = ClientConnectorError(Mock(), ConnectionResetError())
+    said = unanswered(made)
+    assert isinstance(said, UnansweredError)
+    assert said.sentence.endswith("cannot be reached: it hung up before there was a connection")
 
 
 def test_a_silent_provider_is_given_up_on(tmp_path: Path) -> None:

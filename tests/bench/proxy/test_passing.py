@@ -184,6 +184,38 @@ def test_a_status_and_the_time_to_wait_pass_and_are_noted(tmp_path: Path) -> Non
     assert last.error == "rate_limit_error: slow\\x1b[31m down"
 
 
+WHOLE = {"model": "m-1", "stop_reason": "end_turn", "usage": {"output_tokens": 22}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "outcome", "error"),
+    [
+        ("text/plain", b"\n\n" + b"".join(anthropic_events()), Outcome.COMPLETE, None),
+        ("", b"".join(anthropic_events()), Outcome.COMPLETE, None),
+        ("text/event-stream", json.dumps(WHOLE).encode(), Outcome.COMPLETE, None),
+        ("text/html", b"<html>Welcome</html>", Outcome.BROKEN,
+         "20 bytes of text/html came, and no answer: see whether the address of the provider is "
+         "right"),
+        ("text/event-stream", b"", Outcome.BROKEN,
+         "0 bytes of text/event-stream came, and no answer"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_what_it_holds_whatever_its_type_says(
+    tmp_path: Path, kind: str, body: bytes, outcome: Outcome, error: str | None
+) -> None:
+    def play(connection: socket.socket, _: Got) -> None:
+        named = {"content_type": kind} if kind else {}
+        for byte in (head(**named, content_length=str(len(body))), body[:1], body[1:]):
+            connection.sendall(byte)
+
+    with raw_provider(play) as raw, proxied(raw.provider(), tmp_path) as proxy:
+        assert proxy.post().body == body
+        last = proxy.meter.last
+    assert last is not None
+    assert (last.outcome, last.error) == (outcome, error)
+    assert last.usage.output == (22 if outcome is Outcome.COMPLETE else None)
+
+
 def test_a_good_answer_ends_a_row_of_failures(tmp_path: Path) -> None:
     def play(connection: socket.socket, got: Got) -> None:
         if len(raw.got) > 1:
