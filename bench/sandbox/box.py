@@ -277,7 +277,8 @@ class Sandboxed(Protocol):
     def kill(self) -> None:
         """End all its processes; when this returns, nothing of it is left but its places.
 
-        Raises MachineError if the kernel does not end them.
+        Raises MachineError if the kernel does not end them, OSError if what the box printed could
+        not be kept, as on a full disk.
         """
         ...
 

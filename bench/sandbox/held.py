@@ -173,7 +173,8 @@ class Held:
     def kill(self) -> None:
         """End all its processes; when this returns, nothing of it is left but its places.
 
-        Raises MachineError if the kernel does not end them.
+        Raises MachineError if the kernel does not end them, OSError if what the box printed could
+        not be kept, as on a full disk.
         """
         if not self._done.is_set():
             self._hang_up()
@@ -183,6 +184,9 @@ class Held:
                 f"a box cannot be ended: process {self.init} was still there {2 * _TO_END_S:g} s "
                 "after it was killed. A driver may hold it; look at the machine"
             )
+        for log in self.printed.logs:
+            if log.failed is not None:
+                raise log.failed
 
     def close(self) -> None:
         """Let go of its places: what lay there is gone then. To be called after `kill`."""
@@ -238,6 +242,9 @@ class Held:
             for log in self.printed.logs:
                 if log.reading in ready and not log.take():
                     waiting.unregister(log.reading)
+                if log.failed is not None:
+                    # What goes on would be lost: whoever started the box is told when it is killed.
+                    self._hang_up()
             if self.channel.fileno() in ready:
                 said = self.channel.recv(4096)
                 words += said

@@ -15,6 +15,9 @@ class Log:
     A process that prints without end is neither stopped nor kept waiting, and fills no disk.
     """
 
+    failed: OSError | None = None
+    """Why what was printed could not be kept; from then on all is dropped."""
+
     def __init__(self, path: Path, limit: int) -> None:
         self.dropped = 0
         self._path = path
@@ -29,8 +32,7 @@ class Log:
         try:
             if self._room:
                 piece = os.read(self.reading, min(_PIECE, self._room))
-                self._file.write(piece)
-                self._room -= len(piece)
+                self._keep(piece)
                 return bool(piece)
             # Within the kernel, and without holding up the other threads of this process.
             count = os.splice(self.reading, self._nowhere, _PIECE)
@@ -38,6 +40,19 @@ class Log:
             return True
         self.dropped += count
         return bool(count)
+
+    def _keep(self, piece: bytes) -> None:
+        rest = memoryview(piece)
+        try:
+            while rest:
+                # On a disk that gets full, a part of it may be written without an error.
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            self.failed = error
+            self.dropped += len(rest)
+            self._room = 0
+        else:
+            self._room -= len(piece)
 
     def text(self) -> str:
         """What was printed so far, a piece of it at most."""

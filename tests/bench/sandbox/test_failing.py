@@ -53,6 +53,20 @@ def test_a_starter_that_ends_without_a_word_is_told_of(log: Path) -> None:
         launch(entering_by("/bin/true"), ["/bin/true"], Box(log=log))
 
 
+def test_what_a_box_prints_onto_a_full_disk_ends_it_and_is_told(
+    sandbox: Sandbox, log: Path
+) -> None:
+    before = traces()
+    box = sandbox.start(["/bin/sh", "-c", "echo lost; sleep 60"],
+                        Box(log=log, stdout=Path("/dev/full")))  # fmt: skip
+    ended = box.wait(30)
+    assert ended is not None
+    assert ended.killed
+    with pytest.raises(OSError, match="No space left on device"), box:
+        pass
+    assert left_over(before) == set()
+
+
 def test_a_starter_that_never_enters_is_killed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.sandbox.launch._TO_ENTER_S", 0.2)
     before = traces()

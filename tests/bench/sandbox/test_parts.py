@@ -6,6 +6,7 @@ import ctypes
 import marshal
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -194,6 +195,23 @@ def test_a_log_drops_what_is_over_its_limit(tmp_path: Path) -> None:
     assert not log.take()
     log.close()
     assert (tmp_path / "log").read_text() == "0123456789"
+
+
+def test_a_log_is_written_whole_where_a_disk_takes_it_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, kept = Log(tmp_path / "log", 100), []
+
+    def takes_three(data: memoryview) -> int:
+        kept.append(bytes(data[:3]))
+        return len(kept[-1])
+
+    log._file.close()
+    monkeypatch.setattr(log, "_file", SimpleNamespace(write=takes_three, close=lambda: None))
+    os.write(log.writing, b"0123456")
+    assert log.take()
+    log.close()
+    assert (kept, log.failed) == ([b"012", b"345", b"6"], None)
 
 
 def test_processes_are_found_by_who_started_them() -> None:
