@@ -8,12 +8,19 @@ from pathlib import Path
 
 from bench.records import read_json
 from bench.running.form import Order, Places, SessionLimits
-from kbsite.errors import InputError
+from kbsite.errors import InputError, UsageError
 from kbsite.model.slugs import SLUG_RULE, is_slug
 
 _MOST = 100
 """Characters of an id: four of them stand in the name of a run's folder."""
 _NAMES = ("board", "problem", "harness", "provider")
+_TYPED = {
+    "order.board": "--board", "order.problem": "PROBLEM", "order.harness": "HARNESS",
+    "order.provider": "--provider", "order.model": "MODEL", "order.budget_seconds": "--budget",
+}  # fmt: skip
+"""What is ordered, as `bench run` calls it."""
+_MAY_BE_NOTHING = frozenset({"failing_seconds", "grace_seconds", "copy_seconds", "warn_share"})
+"""Limits that may be 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,37 +46,53 @@ class OrderFile:
 def read_order(path: Path) -> OrderFile:
     """What a file orders; InputError names the key that is wrong, and what was expected."""
     told = read_json(path, OrderFile)
-    for key, message in [*_wrong_order(told.order), *_wrong_limits(told.limits)]:
+    for key, message in [*_wrong_order(told.order), *wrong_limits(told.limits)]:
         raise InputError(message, path=path, key=key)
     return told
 
 
-def check_order(order: Order, where: Path | str) -> None:
-    """Raise InputError where an order could not be one; `where` is who ordered it."""
+def check_order(order: Order) -> None:
+    """UsageError where an order could not be one, by what it is called on a command line."""
     for key, message in _wrong_order(order):
-        raise InputError(message, path=where, key=key)
+        raise UsageError(f"{_TYPED.get(key, key)}: {message}")
 
 
 def _wrong_order(order: Order) -> list[tuple[str, str]]:
-    wrong = []
-    for name in _NAMES:
-        held = getattr(order, name)
-        if not is_slug(held) or len(held) > _MOST:
-            wrong.append((f"order.{name}", f"{SLUG_RULE}, at most {_MOST}, got {held!r}"))
-    if not order.model.strip() or not order.model.isprintable():
-        wrong.append(("order.model", f"expected the name of a model, got {order.model!r}"))
-    if not (math.isfinite(order.budget_seconds) and order.budget_seconds > 0):
-        message = f"expected seconds, more than 0, got {order.budget_seconds}"
-        wrong.append(("order.budget_seconds", message))
-    return wrong
+    told = {f"order.{name}": wrong_id(getattr(order, name)) for name in _NAMES}
+    told["order.model"] = wrong_model(order.model)
+    told["order.budget_seconds"] = wrong_budget(order.budget_seconds)
+    return [(key, message) for key, message in told.items() if message]
 
 
-def _wrong_limits(limits: SessionLimits) -> list[tuple[str, str]]:
+def wrong_id(name: str) -> str:
+    """Why a board, problem, harness or provider cannot be called so; empty if it can."""
+    if is_slug(name) and len(name) <= _MOST:
+        return ""
+    return f"{SLUG_RULE}, at most {_MOST}, got {name!r}"
+
+
+def wrong_model(model: str) -> str:
+    """Why a model cannot be called so; empty if it can."""
+    if model.strip() and model.isprintable():
+        return ""
+    return f"expected the name of a model, got {model!r}"
+
+
+def wrong_budget(seconds: float) -> str:
+    """Why a budget cannot be one; empty if it can."""
+    if math.isfinite(seconds) and seconds > 0:
+        return ""
+    return f"expected seconds, more than 0, got {seconds}"
+
+
+def wrong_limits(limits: SessionLimits) -> list[tuple[str, str]]:
+    """The keys of limits that no session could have, and what was expected."""
     wrong = []
     for one in fields(limits):
         held = getattr(limits, one.name)
         if held is None or isinstance(held, bool):
             continue
-        if not (math.isfinite(held) and held > 0):
-            wrong.append((f"limits.{one.name}", f"expected more than 0, got {held}"))
+        least = "0 or more" if one.name in _MAY_BE_NOTHING else "more than 0"
+        if not math.isfinite(held) or held < 0 or (held == 0 and least != "0 or more"):
+            wrong.append((f"limits.{one.name}", f"expected {least}, got {held:g}"))
     return wrong

@@ -25,6 +25,7 @@ from bench.sweeps.works import Tools, Work
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.store.parsing import read_text
 from kbsite.store.places import line_of
+from kbsite.store.problems import PROBLEM
 
 Say = Callable[[str], None]
 Told = Callable[[str, float | None], None]
@@ -46,12 +47,20 @@ def read_work(
     )  # fmt: skip
     named = {f"contenders[{at}].provider": one.provider for at, one in enumerate(sweep.contenders)}
     named |= {f"slots.{name}": name for name in sweep.slots}
-    for key, provider in named.items():
-        if provider not in work.providers:
-            known = ", ".join(sorted(work.providers)) or "none"
-            message = f"{provider!r} is no provider that is known; known are: {known}"
-            line = line_of(read_text(path), f".{key}")
-            raise InputError(message, path=path, line=line, key=key)
+    known = ", ".join(sorted(work.providers)) or "none"
+    wrong = {
+        key: f"{provider!r} is no provider that is known; known are: {known}"
+        for key, provider in named.items()
+        if provider not in work.providers
+    }
+    wrong |= {
+        f"problems[{at}]": f"{name!r} is no problem: there is no {places.problems / name / PROBLEM}"
+        for at, name in enumerate(sweep.problems)
+        if not (places.problems / name / PROBLEM).is_file()
+    }
+    for key, message in wrong.items():
+        line = line_of(read_text(path), f".{key}")
+        raise InputError(message, path=path, line=line, key=key)
     work.hashes()
     return work
 

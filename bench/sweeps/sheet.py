@@ -9,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from bench.records import plain, read_yaml
+from bench.records import read_yaml
 from bench.running.form import BUDGET_SECONDS, SessionLimits
+from bench.running.orders import wrong_budget, wrong_id, wrong_limits, wrong_model
 from kbsite.errors import InputError
 from kbsite.model.run import Contender as Row
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -21,8 +22,6 @@ CPU = "cpu"
 """The hardware of a sweep that needs no GPU."""
 MOST_CELLS = 100_000
 """Runs that a sweep may ask for: decades of sessions, and less than a slip of the hand asks for."""
-_MAY_BE_NOTHING = frozenset({"failing_seconds", "grace_seconds", "copy_seconds", "warn_share"})
-"""Limits that may be 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,16 +134,18 @@ def _wrong(sweep: Sweep) -> Iterator[tuple[str, str]]:
 
 
 def _unsafe(sweep: Sweep) -> Iterator[tuple[str, str]]:
-    named = [("board", sweep.board), ("hardware", sweep.hardware)]
+    named = [("board", sweep.board)]
     named += [(f"problems[{at}]", name) for at, name in enumerate(sweep.problems)]
     for at, one in enumerate(sweep.contenders):
         named += [(f"contenders[{at}].harness", one.harness)]
         named += [(f"contenders[{at}].provider", one.provider)]
-        if not one.model.strip():
-            yield f"contenders[{at}].model", "expected the id of a model, got none"
+        if wrong := wrong_model(one.model):
+            yield f"contenders[{at}].model", wrong
     for key, name in named:
-        if not is_slug(name):
-            yield key, f"{SLUG_RULE}, got {name!r}"
+        if wrong := wrong_id(name):
+            yield key, wrong
+    if not is_slug(sweep.hardware):
+        yield "hardware", f"{SLUG_RULE}, got {sweep.hardware!r}"
 
 
 def _twice(sweep: Sweep) -> Iterator[tuple[str, str]]:
@@ -177,21 +178,12 @@ def _too_small(sweep: Sweep) -> Iterator[tuple[str, str]]:
     cells = sweep.attempts * len(sweep.problems) * len(sweep.contenders)
     if cells > MOST_CELLS:
         yield "attempts", f"that is {cells} runs; expected at most {MOST_CELLS} in a sweep"
-    yield from _no_limits(plain(sweep.limits))
-    if sweep.budget_seconds <= 0:
-        yield "budget_seconds", f"expected more than 0, got {sweep.budget_seconds:g}"
+    yield from wrong_limits(sweep.limits)
+    if wrong := wrong_budget(sweep.budget_seconds):
+        yield "budget_seconds", wrong
     for name in ("backoff_seconds", "longest_seconds", "outage_seconds"):
         if (seconds := getattr(sweep.retries, name)) < 0:
             yield f"retries.{name}", f"expected 0 or more, got {seconds:g}"
-
-
-def _no_limits(limits: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    for name, limit in limits.items():
-        if not isinstance(limit, int | float) or isinstance(limit, bool) or limit > 0:
-            continue
-        least = "0 or more" if name in _MAY_BE_NOTHING else "more than 0"
-        if limit < 0 or name not in _MAY_BE_NOTHING:
-            yield f"limits.{name}", f"expected {least}, got {limit:g}"
 
 
 _OWN = {

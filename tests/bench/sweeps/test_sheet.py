@@ -27,9 +27,9 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
 
 
 def test_limits_and_slots_are_read_by_key(tmp_path: Path) -> None:
-    read = sheet(tmp_path, limits={"stall_seconds": 60}, slots={"here": 9})
+    read = sheet(tmp_path, limits={"stall_seconds": 60, "grace_seconds": 0}, slots={"here": 9})
 
-    assert read.limits == SessionLimits(stall_seconds=60.0)
+    assert read.limits == SessionLimits(stall_seconds=60.0, grace_seconds=0.0)
     assert read.slots == {"here": 9}
 
 
@@ -44,7 +44,7 @@ def test_limits_and_slots_are_read_by_key(tmp_path: Path) -> None:
         ({"contenders": []}, "contenders", "one or more"),
         ({"contenders": [contender(), contender()]}, "contenders[1]", "variant"),
         ({"contenders": [contender(provider="a b")]}, "contenders[0].provider", "letters"),
-        ({"contenders": [contender(model=" ")]}, "contenders[0].model", "id of a model"),
+        ({"contenders": [contender(model=" ")]}, "contenders[0].model", "name of a model"),
         ({"contenders": [contender(effrot="max")]}, "contenders[0].effrot", "no such key"),
         ({"contenders": [{"harness": "codex"}]}, "contenders[0].model", "missing"),
         ({"attempts": 0}, "attempts", "1 or more"),
@@ -61,6 +61,8 @@ def test_limits_and_slots_are_read_by_key(tmp_path: Path) -> None:
         ({"limits": {"memory_bytes": -1}}, "limits.memory_bytes", "more than 0, got -1"),
         ({"limits": {"processes": 0}}, "limits.processes", "more than 0, got 0"),
         ({"limits": {"grace_seconds": -1.0}}, "limits.grace_seconds", "0 or more, got -1"),
+        ({"problems": ["a" * 101]}, "problems[0]", "at most 100"),
+        ({"contenders": [contender(model="a\x1b")]}, "contenders[0].model", "name of a model"),
         ({"attempts": 100_001}, "attempts", "that is 100001 runs; expected at most 100000"),
     ],
 )
@@ -82,7 +84,7 @@ def test_a_provider_or_problem_that_nobody_knows_is_named_before_anything_starts
         works(tmp_path, contenders=[contender(provider="mars")])
     with pytest.raises(InputError, match=r"slots.mars: 'mars' .*known are: here"):
         works(tmp_path, slots={"mars": 2})
-    with pytest.raises(InputError, match="no such problem"):
+    with pytest.raises(InputError, match=r"\.yaml:\d+: problems\[1\]: 'gone' is no problem"):
         works(tmp_path, problems=["toy", "gone"])
 
 
