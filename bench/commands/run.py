@@ -33,15 +33,17 @@ def run(given: Given, front: Front) -> int:
 
     order = order_of(given)
     title = f"{order.order.harness} on {order.order.problem}"
-    with stopped_by_signals() as stop, front.progress(title) as told:
+    with stopped_by_signals() as stop:
         job = job_of(order)
-        try:
-            ended = carry_out(job, progress(told), stop)
-        except OSError as error:
-            raise MachineError(
-                f"the run was broken off: {error}; see to the disk of {order.runs}: what there is "
-                "of the run lies there, as .partial"
-            ) from error
+        # Only now: what cannot be started was never under way.
+        with front.progress(title) as told:
+            try:
+                ended = carry_out(job, progress(told), stop)
+            except OSError as error:
+                raise MachineError(
+                    f"the run was broken off: {error}; see to the disk of {order.runs}: what there "
+                    "is of the run lies there, as .partial"
+                ) from error
     finished = ended.reason == "finished"
     front.say(f"{ended.reason}: {ended.detail}", "good" if finished else "bad")
     front.give(json.dumps(_told(ended)) if given.get("json") else str(ended.folder))
@@ -111,7 +113,8 @@ def words(one: Progress) -> str:
     """Such as "41 min left, 12 requests (99 k tokens in, 4 k out), 3 versions, complete answer"."""
     sent, out = one.usage.sent or 0, one.usage.output or 0
     tokens = f"{sent / 1000:.0f} k tokens in, {out / 1000:.0f} k out"
-    return f"{_left(one.left)} left, {one.exchanges} requests ({tokens}), {_versions(one)}"
+    requests = "1 request" if one.exchanges == 1 else f"{one.exchanges} requests"
+    return f"{_left(one.left)} left, {requests} ({tokens}), {_versions(one)}"
 
 
 def _versions(one: Progress) -> str:

@@ -168,6 +168,20 @@ def solution(workspace: Place) -> bytes | None:
     return None if held is None or len(held) > SIDECARS.file_bytes else held
 
 
+def no_solution(workspace: Place) -> str:
+    """Why what lies there as solution.py is none, as a sentence; empty where nothing does.
+
+    Links and the like are told by who looks for what is odd.
+    """
+    path = PurePosixPath(SOLUTION)
+    if workspace.read(path, 1) is not None:
+        most = SIDECARS.file_bytes // MIB
+        return f"{SOLUTION} was left in the workspace: it has more than {most} MiB."
+    if any(workspace.walk(below=path)):
+        return f"{SOLUTION} is a folder; a solution is a file."
+    return ""
+
+
 def copy_sidecars(workspace: Place, target: Path, given: Collection[str], notes: Notes) -> None:
     """Copy what lies beside solution.py, but what was given, what is hidden, and caches."""
     room, count = SIDECARS.bytes, 0

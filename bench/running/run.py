@@ -25,6 +25,7 @@ from bench.running.collecting import (
     Snapshots,
     Transcript,
     copy_sidecars,
+    no_solution,
     solution,
 )
 from bench.running.ending import Facts, Verdict, decide
@@ -140,9 +141,7 @@ def _prepared(job: Job) -> _Prepared:
     """All that can be found wrong before anything is written or started."""
     order = job.order
     check_hardware(order.hardware, gpu=order.gpu is not None)
-    folder = job.places.problems / order.problem
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such problem; name a folder of {job.places.problems}")
+    folder = problem_folder(order, job.places)
     port = PORT if job.sandbox is not NONE else _free_port()
     given = workspace(
         read_problem(folder), order.budget_seconds, gpu=order.gpu is not None, port=port
@@ -164,6 +163,14 @@ def _prepared(job: Job) -> _Prepared:
         port=port,
         started=time_of_day(),
     )
+
+
+def problem_folder(order: Order, places: Places) -> Path:
+    """The folder of an order's problem; UsageError where there is none."""
+    folder = places.problems / order.problem
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such problem; name a folder of {places.problems}")
+    return folder
 
 
 def _gpu(job: Job) -> Gpu:
@@ -278,6 +285,8 @@ def _hand_in(
         final = over.at_deadline
     if final is not None:
         write_bytes(partial / SOLUTION, final)
+    elif why := no_solution(session.workspace):
+        notes.add(why)
     own = (*given.files, CHECKS, SHORT)
     copy_sidecars(session.workspace, partial / SIDECARS, own, notes)
     for name, data in given.files.items():

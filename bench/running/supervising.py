@@ -11,7 +11,7 @@ from bench.installing import programs
 from bench.providers import Provider, key_of, load_providers
 from bench.running.form import Order
 from bench.running.orders import OrderFile, check_order
-from bench.running.run import Job
+from bench.running.run import Job, problem_folder
 from bench.sandbox import best, named
 from bench.sandbox.box import Sandbox
 from kbsite.errors import MachineError, UsageError
@@ -22,13 +22,14 @@ from kbsite.store.settings import config_path, read_own_prices
 def job_of(told: OrderFile) -> Job:
     """What an order needs; the key is taken out of the environment of this process.
 
-    Raises UsageError for a harness, provider or sandbox that is not known, MachineError where the
-    CLI is not installed.
+    Raises UsageError for a harness, provider, problem or sandbox that is not known, before it
+    raises MachineError where the CLI is not installed: that takes minutes to mend.
     """
-    check_order(told.order, "the order")
+    check_order(told.order)
     adapter = adapter_of(told.order.harness)
-    program = _program(told.order, told.places.clis)
     provider = provider_of(told.order.provider, Path(told.providers) if told.providers else None)
+    problem_folder(told.order, told.places)
+    program = _program(told.order, told.places.clis)
     return Job(
         order=told.order,
         program=program,

@@ -76,9 +76,9 @@ def test_how_far_a_session_is_in_words() -> None:
         "complete answer"
     )
     nothing = Progress(
-        elapsed=1.0, left=67.0, budget=90.0, exchanges=0, usage=Usage(), snapshots=1, last="-"
+        elapsed=1.0, left=67.0, budget=90.0, exchanges=1, usage=Usage(), snapshots=1, last="-"
     )
-    assert words(nothing).startswith("60 s left, 0 requests (0 k tokens in, 0 k out), 1 version of")
+    assert words(nothing).startswith("60 s left, 1 request (0 k tokens in, 0 k out), 1 version of")
     told: list[tuple[str, float | None]] = []
     progress(lambda what, share: told.append((what, share)))(STATE)
     assert told == [(words(STATE), 1 - 2460 / 2700)]
@@ -132,3 +132,10 @@ def test_a_cli_that_is_not_installed_is_told_with_the_cure(shell: Shell, home: P
     got, _, err = shell("run", "claude", "opus", "toy", "--clis", str(home / "none"))
     assert got == 3
     assert "kbsite bench install claude" in err
+    assert "claude on toy" not in err
+
+
+def test_what_cannot_be_ordered_is_told_as_it_was_typed(shell: Shell) -> None:
+    got, _, err = shell("run", "claude", "opus", "toy", "--board", "../up")
+    assert got == 2
+    assert "--board: it becomes part of an address" in err

@@ -19,6 +19,7 @@ from bench.running.collecting import (
     Transcript,
     before_stars,
     copy_sidecars,
+    no_solution,
     solution,
 )
 from bench.sandbox.place import Place
@@ -192,11 +193,16 @@ def test_snapshots_have_bounds(
 def test_a_solution_is_a_file_of_bounded_size(
     home: Path, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert solution(place) is None
+    assert (solution(place), no_solution(place)) == (None, "")
     (home / "solution.py").write_text("x" * 20)
     assert solution(place) == b"x" * 20
     monkeypatch.setattr(collecting, "SIDECARS", Bounds(files=1, file_bytes=19, bytes=99))
     assert solution(place) is None
+    assert "left in the workspace: it has more than" in no_solution(place)
+    (home / "solution.py").unlink()
+    (home / "solution.py").mkdir()
+    (home / "solution.py/kernel.py").touch()
+    assert (solution(place), "is a folder" in no_solution(place)) == (None, True)
 
 
 def test_sidecars_are_what_a_solution_may_need(

@@ -160,7 +160,8 @@ with stopped_by_signals() as stop:
     ("change", "code", "said"),
     [
         ({"order": {"harness": "abacus"}}, 2, "'abacus' is no harness; expected one of: claude"),
-        ({"order": {"provider": "nobody"}}, 2, "'nobody' is no provider"),
+        ({"order": {"provider": "nobody"}, "clis": "/nowhere"}, 2, "'nobody' is no provider"),
+        ({"order": {"problem": "gone"}, "clis": "/nowhere"}, 2, "gone: no such problem"),
         ({"order": {"problem": "../add"}}, 1, "order.problem: it becomes part of an address"),
         ({"order": {"budget_seconds": 0.0}}, 1, "order.budget_seconds: expected seconds"),
         ({"limits": {"processes": -1}}, 1, "limits.processes: expected more than 0"),
@@ -196,6 +197,7 @@ def test_a_machine_that_fails_is_told_apart_from_a_wrong_order(
 
     path = order_file(trial, tmp_path, "quick")
     whole = json.loads(path.read_text())
+    whole["limits"]["grace_seconds"] = whole["limits"]["copy_seconds"] = 0.0
     (tmp_path / "no-folder").write_text("")
     path.write_text(json.dumps({**whole, "runs": str(tmp_path / "no-folder")}))
     monkeypatch.setenv("KB_KEY", KEY)
