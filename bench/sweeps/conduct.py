@@ -11,6 +11,7 @@ from pathlib import Path
 from time import time
 from types import FrameType
 
+from bench.problems import PROBLEM, read_problem
 from bench.providers import Provider, load_providers
 from bench.running.form import Places
 from bench.sweeps.claims import claimed
@@ -25,7 +26,6 @@ from bench.sweeps.works import Tools, Work
 from kbsite.errors import InputError, MachineError, UsageError
 from kbsite.store.parsing import read_text
 from kbsite.store.places import line_of
-from kbsite.store.problems import PROBLEM
 
 Say = Callable[[str], None]
 Told = Callable[[str, float | None], None]
@@ -47,22 +47,35 @@ def read_work(
     )  # fmt: skip
     named = {f"contenders[{at}].provider": one.provider for at, one in enumerate(sweep.contenders)}
     named |= {f"slots.{name}": name for name in sweep.slots}
-    known = ", ".join(sorted(work.providers)) or "none"
-    wrong = {
-        key: f"{provider!r} is no provider that is known; known are: {known}"
-        for key, provider in named.items()
-        if provider not in work.providers
-    }
-    wrong |= {
-        f"problems[{at}]": f"{name!r} is no problem: there is no {places.problems / name / PROBLEM}"
-        for at, name in enumerate(sweep.problems)
-        if not (places.problems / name / PROBLEM).is_file()
-    }
-    for key, message in wrong.items():
-        line = line_of(read_text(path), f".{key}")
-        raise InputError(message, path=path, line=line, key=key)
-    work.hashes()
+    for key, provider in named.items():
+        if provider not in work.providers:
+            known = ", ".join(sorted(work.providers)) or "none"
+            message = f"{provider!r} is no provider that is known; known are: {known}"
+            raise _wrong(path, key, message)
     return work
+
+
+def check_problems(path: Path, work: Work) -> None:
+    """Raise InputError where a sweep's problem is not there, or nobody could grade its runs.
+
+    Sessions would be paid for first; and whoever only looks, or stops a sweep, needs no problem.
+    """
+    for at, name in enumerate(work.sweep.problems):
+        key, folder = f"problems[{at}]", work.places.problems / name
+        if not (folder / PROBLEM).is_file():
+            raise _wrong(path, key, f"{name!r} is no problem: there is no {folder / PROBLEM}")
+        if not work.sweep.grade:
+            continue
+        try:
+            read_problem(folder)
+        except InputError as error:
+            message = f"{name} cannot be graded: {error}; mend it, or say `grade: false`"
+            raise _wrong(path, key, message) from error
+
+
+def _wrong(path: Path, key: str, message: str) -> InputError:
+    line = line_of(read_text(path), f".{key}")
+    return InputError(message, path=path, line=line, key=key)
 
 
 @dataclass

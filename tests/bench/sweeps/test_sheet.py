@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.running.form import SessionLimits
-from bench.sweeps.conduct import read_work
+from bench.sweeps.conduct import check_problems, read_work
 from bench.sweeps.sheet import Engine, read_sweep
 from kbsite.errors import InputError
 from tests.bench.sweeps.drive import PROVIDERS
@@ -84,8 +86,19 @@ def test_a_provider_or_problem_that_nobody_knows_is_named_before_anything_starts
         works(tmp_path, contenders=[contender(provider="mars")])
     with pytest.raises(InputError, match=r"slots.mars: 'mars' .*known are: here"):
         works(tmp_path, slots={"mars": 2})
-    with pytest.raises(InputError, match=r"\.yaml:\d+: problems\[1\]: 'gone' is no problem"):
-        works(tmp_path, problems=["toy", "gone"])
+
+
+@pytest.mark.parametrize("grade", [True, False])
+def test_problems_that_are_not_there_or_cannot_be_graded_are_told_before_anything_is_paid_for(
+    tmp_path: Path, grade: bool
+) -> None:
+    made, path = works(tmp_path, problems=["toy", "gone"], grade=grade), tmp_path / "night.yaml"
+    with pytest.raises(InputError, match=r"yaml:\d+: problems\[1\]: 'gone' is no problem"):
+        check_problems(path, made)
+    shutil.copytree(ROOT / "problems" / "add", tmp_path / "problems" / "gone")
+    told = r"problems\[1\]: gone cannot be graded: .*yaml: regime: missing; .*`grade: false`"
+    with pytest.raises(InputError, match=told) if grade else nullcontext():
+        check_problems(path, made)
 
 
 def test_two_models_of_one_name_need_a_variant(tmp_path: Path) -> None:
