@@ -18,6 +18,7 @@ from bench.sealed import (
     SAMPLES,
     SIDECARS,
     SOLUTION,
+    alone,
     check_seal,
     is_run,
     json_bytes,
@@ -163,16 +164,18 @@ def store(run: Path, grade: Grade, log: str) -> Path | None:
     """Write a grade into a run; where its earlier grade was moved to, None if it had none.
 
     `log` is the grade as it was told. Each file is written whole and the manifest last: what is
-    broken off before is told by `kbsite check`, and is graded again without loss.
+    broken off before is told by `kbsite check`, and is graded again without loss. Of two who grade
+    a run at once, the second waits until the first has written.
     """
-    check_seal(run, {name for name in _names(run) if _of_grade(name)})
-    for name in filter(_left_over, _names(run)):
-        (run / name).unlink()
-    earlier = _keep(run)
-    for name, data in _files(grade, log).items():
-        write_whole(run / name, data)
-    seal(run)
-    return earlier
+    with alone(run):
+        check_seal(run, {name for name in _names(run) if _of_grade(name)})
+        for name in filter(_left_over, _names(run)):
+            (run / name).unlink()
+        earlier = _keep(run)
+        for name, data in _files(grade, log).items():
+            write_whole(run / name, data)
+        seal(run)
+        return earlier
 
 
 def make_ready(folder: Path) -> None:

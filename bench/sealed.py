@@ -6,9 +6,11 @@ more. The format is that of `kbsite.store.runs`.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,17 @@ def read_object(path: Path) -> Mapping[str, Any]:
 def is_run(folder: Path) -> bool:
     """Whether a folder is a run directory."""
     return (folder / RUN).is_file()
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keeps others who would write into a run waiting; nothing of it is seen in the run."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_seal(folder: Path, but: Collection[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -139,6 +140,24 @@ def test_grades_of_the_same_second_and_undated_ones_do_not_overwrite_each_other(
     assert [path.name for path in names if path] == [
         "20261121T160000Z", "20261121T160000Z_2", "20261121T160000Z_3", "undated",
     ]  # fmt: skip
+
+
+def test_of_two_who_grade_a_run_at_once_the_second_waits_and_keeps_what_the_first_wrote(
+    run: Path,
+) -> None:
+    second = threading.Thread(target=store, args=(run, grade(), "second"))
+    with sealed.alone(run):
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        assert not (run / "metrics.json").exists()
+        write_grade(run, grade(), "first")
+        sealed.seal(run)
+    second.join()
+
+    assert (run / "benchmark.log").read_text() == "second"
+    assert [path.read_text() for path in run.glob("grades/*/benchmark.log")] == ["first"]
+    assert errors(run) == []
 
 
 @pytest.mark.parametrize("name", ["solution.py", "files/kernel.cu", "run.json"])
