@@ -18,7 +18,7 @@ class Clis:
 
     def look(self, here: Here) -> Iterator[Seen]:
         """A row for each: installed as locked, or how to have it installed."""
-        from bench.installing import default_prefix, programs, read_lock
+        from bench.installing import default_prefix, install_command, programs, read_lock
         from bench.installing.lock import TOOLS
         from bench.installing.stamp import installed
 
@@ -31,12 +31,12 @@ class Clis:
             if said is None:
                 yield Seen(
                     name=name, state=State.NO, seen=f"not installed in {prefix}",
-                    cure=f"kbsite bench install {locked.id}",
+                    cure=install_command(prefix, locked.id),
                 )  # fmt: skip
             elif locked.id not in (*TOOLS, *there):
                 yield Seen(
                     name=name, state=State.NO, seen="installed, but the Node that it needs is not",
-                    cure="kbsite bench install",
+                    cure=install_command(prefix),
                 )  # fmt: skip
             else:
                 seen = f"installed, {said.bytes / 1e6:.0f} MB"
@@ -44,7 +44,7 @@ class Clis:
         if not there:
             yield Seen(
                 name=self.name, state=State.NO, seen="none can be started", needed=True,
-                cure="kbsite bench install",
+                cure=install_command(prefix),
             )  # fmt: skip
 
 

@@ -29,9 +29,10 @@ def quietly(command: Sequence[str], *, folder: Path, environment: Mapping[str, s
         raise MachineError(f"{_named(command)}: no end after {MOST_SECONDS:.0f} s") from error
     if done.returncode:
         said = _shortened(f"{done.stdout}\n{done.stderr}".strip().splitlines())
-        raise MachineError(
-            "\n  ".join([f"{_named(command)} ended with code {done.returncode}:", *said])
-        )
+        code, colon = done.returncode, ":" if said else " and said nothing"
+        # As a shell tells it, a negative code is a signal's number.
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        raise MachineError("\n  ".join([f"{_named(command)} {how}{colon}", *said]))
     return done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,13 @@ def default_prefix(start: Path) -> Path:
         return config_path(start).parent / PREFIX
     except UsageError:
         return start.absolute() / PREFIX
+
+
+def install_command(prefix: Path, *ids: str) -> str:
+    """What installs CLIs into a folder: it is named where it is not the usual one."""
+    usual = prefix.absolute() == default_prefix(Path.cwd())
+    where = [] if usual else ["--prefix", shlex.quote(str(prefix))]
+    return " ".join(["kbsite bench install", *ids, *where])
 
 
 def folder_of(prefix: Path, locked: Locked) -> Path:

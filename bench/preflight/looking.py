@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from bench.harnesses.form import Asked
+from bench.installing import install_command
 from bench.preflight.form import Check, State, Wanted
 from bench.preflight.tools import Tools
 from bench.providers import Dialect, key_of
@@ -26,7 +27,7 @@ def installed(wanted: Wanted, tools: Tools) -> Check:
     program = tools.programs.get(wanted.harness)
     if program is None:
         seen = f"{wanted.harness} is not installed in {tools.clis}"
-        return _wrong(name, seen, f"kbsite bench install {wanted.harness}")
+        return _wrong(name, seen, install_command(tools.clis, wanted.harness))
     return Check(name=name, state=State.FINE, seen=f"version {program.version}")
 
 
@@ -37,8 +38,10 @@ def version(wanted: Wanted, tools: Tools) -> Check:
         return _not_tried(name, "it is not installed")
     wrong = tools.wrong(wanted.harness)
     if wrong:
-        again = f"remove its folder in {tools.clis / wanted.harness}"
-        return _wrong(name, wrong, f"{again}, then kbsite bench install {wanted.harness}")
+        again = install_command(tools.clis, wanted.harness)
+        return _wrong(
+            name, wrong, f"remove its folder in {tools.clis / wanted.harness}, then {again}"
+        )
     return Check(name=name, state=State.FINE, seen="prints what is locked")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.harnesses import ADAPTERS
 from bench.harnesses.form import Adapter, Program, by_id
-from bench.installing import programs
+from bench.installing import install_command, programs
 from bench.providers import Provider, key_of, load_providers
 from bench.running.form import Order
 from bench.running.orders import OrderFile, check_order
@@ -84,6 +84,6 @@ def _program(order: Order, clis: Path) -> Program:
     if found is None:
         raise MachineError(
             f"{order.harness} is not installed in {clis}; "
-            f"install it with: kbsite bench install {order.harness}"
+            f"install it with: {install_command(clis, order.harness)}"
         )
     return found
