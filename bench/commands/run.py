@@ -33,7 +33,7 @@ def run(given: Given, front: Front) -> int:
 
     order = order_of(given)
     title = f"{order.order.harness} on {order.order.problem}"
-    with stopped_by_signals() as stop:
+    with stopped_by_signals(front.say) as stop:
         job = job_of(order)
         # Only now: what cannot be started was never under way.
         with front.progress(title) as told:

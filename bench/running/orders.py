@@ -36,6 +36,8 @@ class OrderFile:
     limits: SessionLimits = field(default_factory=SessionLimits)
     sandbox: str | None = None
     """Null for the best that works on the host."""
+    problem_hash: str | None = None
+    """Of the problem that is meant, which may have changed since; null for whatever is there."""
 
     @property
     def places(self) -> Places:

@@ -75,6 +75,8 @@ class Job:
     limits: SessionLimits
     sandbox: Sandbox
     prices: PriceTable = field(default_factory=PriceTable)
+    problem_hash: str | None = None
+    """Of the problem that is meant; None for whatever its folder holds."""
 
     @property
     def dialect(self) -> Dialect:
@@ -146,6 +148,12 @@ def _prepared(job: Job) -> _Prepared:
     given = workspace(
         read_problem(folder), order.budget_seconds, gpu=order.gpu is not None, port=port
     )
+    if job.problem_hash not in (None, given.problem_hash):
+        what = f"it was {(job.problem_hash or '')[:12]} and is {given.problem_hash[:12]}"
+        raise UsageError(
+            f"{folder}: changed since this run was ordered ({what}); put back what was there, or "
+            "run the sweep again, which wants other runs then"
+        )
     launch = job.adapter.launch(
         Asked(
             model=order.model, effort=order.effort, prompt=given.prompt, dialect=job.dialect,

@@ -40,6 +40,7 @@ def job_of(told: OrderFile) -> Job:
         limits=told.limits,
         sandbox=sandbox_of(told.sandbox),
         prices=prices_of(told.places.runs),
+        problem_hash=told.problem_hash,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from kbsite.model.status import EndReason
 REFUSALS = (1, 2)
 """Exit codes of what will not work another time: a wrong file, a wrong use."""
 
+_REASON = re.compile(r"^bench(?:\.running)?: ", re.MULTILINE)
+"""Begins what supervisors and graders say of why they end; before it stands how far they were."""
 _TRACE = "Traceback (most recent call last)"
 _MOST_ERR = 1 << 20
 _SHOWN = 400
@@ -157,9 +160,12 @@ class Settling:
         return (self.tries / one.id / STOP).exists()
 
     def _last_words(self, one: Try) -> str:
+        """Why a process ended, as it says, without how far it was; else all that it said."""
         path = self.tries / one.id / ERR
         try:
             start = max(0, path.lstat().st_size - _MOST_ERR)
-            return one_line(read_first(path, _MOST_ERR, start).decode("utf-8", "replace").strip())
+            said = read_first(path, _MOST_ERR, start).decode("utf-8", "replace").strip()
         except OSError:
             return ""
+        reasons = [] if _TRACE in said else [*_REASON.finditer(said)]
+        return one_line(said[reasons[-1].start() :] if reasons else said)

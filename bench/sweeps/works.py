@@ -100,6 +100,7 @@ class Work:
             "providers": str(self.providers_file.absolute()) if self.providers_file else None,
             "limits": plain(self._limits()),
             "sandbox": sweep.sandbox,
+            "problem_hash": cell.problem_hash,
         }
         return Task(
             folder=self._folder(cell, Kind.AGENT), cell=cell.key, kind=Kind.AGENT,

@@ -166,6 +166,7 @@ with stopped_by_signals() as stop:
         ({"order": {"budget_seconds": 0.0}}, 1, "order.budget_seconds: expected seconds"),
         ({"limits": {"processes": -1}}, 1, "limits.processes: expected more than 0"),
         ({"clis": "/nowhere"}, 3, "claude is not installed in /nowhere; install it with"),
+        ({"problem_hash": "0" * 64}, 2, "it was 000000000000 and is "),
         ({"sandbox": "box"}, 2, "'box' is no sandbox"),
     ],
 )
@@ -245,5 +246,6 @@ def test_ctrl_c_at_the_command_completes_the_run(trial: Trial, tmp_path: Path) -
     assert folder.parent == trial.runs / "mine"
     assert read_run(folder).run.end_reason.value == "signal"
     assert "left," in err, "it told how far it was"
+    assert "ending the session; its run is completed then" in err
     assert "signal: Whoever started the run ended it." in err
     assert left_of(started.pid) == []

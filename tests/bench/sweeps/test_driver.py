@@ -65,6 +65,7 @@ def test_what_a_supervisor_is_told_is_all_that_decides_the_run(one: Scene) -> No
     assert (told["cell"], told["board"], told["problem"]) == (only(one), "night", "toy")
     assert (told["model"], told["provider"], told["budget_seconds"]) == ("works", "here", 60.0)
     assert order["limits"]["stall_seconds"] == one.work.sweep.limits.stall_seconds
+    assert order["problem_hash"] == one.held(only(one)).cell.problem_hash
     assert Path(order["runs"]).is_absolute()
 
 
@@ -203,9 +204,14 @@ def test_a_grade_that_failed_is_tried_again_and_its_run_stays(one: Scene) -> Non
     one.step()
     run = one.leaves(one.sessions()[0])
     one.step()
-    one.engine.ends(one.grades()[0], 3)
+    grade = one.grades()[0]
+    (grade.folder / ERR).write_text(
+        "grading x\nround 1 of 5: calling\nbench: no device\n  at all\n"
+    )
+    one.engine.ends(grade, 3)
     one.step()
     assert one.held(only(one)).state is State.RAN
+    assert one.held(only(one)).detail == f"{grade.id} left no grade; bench: no device\\n  at all"
     one.step(100)
     one.grade(one.grades()[0])
     one.step()
