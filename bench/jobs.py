@@ -13,7 +13,6 @@ from bench.floors import FloorMade, before, library_fraction, make
 from bench.floors import hardware_of as hardware_named
 from bench.grading.grade import grade
 from bench.grading.setting import CALLS, ROUNDS, Grade, Setting, Solution, Step
-from bench.named import meant
 from bench.problems import BASELINES, PROBLEM, GradedProblem, read_problem
 from bench.progress import Told
 from bench.records import read_yaml
@@ -194,13 +193,11 @@ def _by_alias(facts: Mapping[str, str], known: list[Path]) -> tuple[str, Hardwar
 def grade_path(
     path: Path, named_problem: str, choice: Choice, out: Path | None, told: Told
 ) -> Graded:
-    """Grade what is named, and write the grade into `out`, else into the run that it is.
+    """Grade what lies at a path, and write the grade into `out`, else into the run that it is.
 
-    It is named by its path, or as a run of `choice.runs` by its id or a part of it. Without a
-    problem's name it is the one that the run names. Nothing is written into a run where the machine
-    failed, or where only some shapes were graded.
+    Without a problem's name it is the one that the run names. Nothing is written into a run where
+    the machine failed, or where only some shapes were graded.
     """
-    path = meant(path, choice.runs)
     solution = given(path)
     name = named_problem or solution.problem or ""
     if not name:

@@ -15,12 +15,14 @@ def run(given: Given, front: Front) -> int:
     require()
     from bench.commands.work import choice, step_by_step
     from bench.jobs import exit_code, grade_path
+    from bench.named import meant
     from bench.records import plain
 
-    path: Path = given["solution"]
+    chosen = choice(given)
+    path = meant(given["solution"], chosen.runs)
     with front.progress(f"grading {path.name}") as told:
         graded = grade_path(
-            path, given.get("problem") or "", choice(given), given.get("out"), step_by_step(told)
+            path, given.get("problem") or "", chosen, given.get("out"), step_by_step(told)
         )
     metrics = graded.grade.metrics
     code = exit_code(metrics.outcome)

@@ -26,7 +26,7 @@ def run(given: Given, front: Front) -> int:
     """Do with a sweep what was asked; the exit code."""
     from bench.installing import default_prefix
     from bench.running.form import Places
-    from bench.sweeps.conduct import check_problems, read_work
+    from bench.sweeps.conduct import check_work, read_work
 
     places = Places(
         runs=folder(given, "runs"), problems=folder(given, "problems"),
@@ -34,7 +34,7 @@ def run(given: Given, front: Front) -> int:
     )  # fmt: skip
     work = read_work(given["sweep"], places)
     if given["action"] not in ("status", "stop"):
-        check_problems(given["sweep"], work)
+        check_work(given["sweep"], work)
     match given["action"]:
         case "plan":
             return _plan(work, given, front)

@@ -14,6 +14,8 @@ from types import FrameType
 from bench.problems import PROBLEM, read_problem
 from bench.providers import Provider, load_providers
 from bench.running.form import Places
+from bench.running.hosts import check_hardware
+from bench.sandbox import named
 from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, Driver, Wish
 from bench.sweeps.executors import executor
@@ -41,13 +43,15 @@ def read_work(
     """
     sweep = read_sweep(path)
     file = path.parent / sweep.providers if sweep.providers else None
+    if file is not None and not file.exists():
+        raise _wrong(path, "providers", f"{file}: no such file; expected one of providers")
     work = Work(
         name=path.stem, sweep=sweep, places=places, tools=tools or Tools(),
         providers=load_providers(file) if providers is None else providers, providers_file=file,
     )  # fmt: skip
-    named = {f"contenders[{at}].provider": one.provider for at, one in enumerate(sweep.contenders)}
-    named |= {f"slots.{name}": name for name in sweep.slots}
-    for key, provider in named.items():
+    asked = {f"contenders[{at}].provider": one.provider for at, one in enumerate(sweep.contenders)}
+    asked |= {f"slots.{name}": name for name in sweep.slots}
+    for key, provider in asked.items():
         if provider not in work.providers:
             known = ", ".join(sorted(work.providers)) or "none"
             message = f"{provider!r} is no provider that is known; known are: {known}"
@@ -55,11 +59,20 @@ def read_work(
     return work
 
 
-def check_problems(path: Path, work: Work) -> None:
-    """Raise InputError where a sweep's problem is not there, or nobody could grade its runs.
+def check_work(path: Path, work: Work) -> None:
+    """Raise InputError where no session of a sweep could start, or nobody could grade its runs.
 
-    Sessions would be paid for first; and whoever only looks, or stops a sweep, needs no problem.
+    Each would fail, or be paid for first. Whoever only looks, or stops a sweep, needs none of it.
     """
+    sweep = work.sweep
+    try:
+        key = "hardware"
+        check_hardware(sweep.hardware, gpu=work.gpus)
+        key = "sandbox"
+        if sweep.sandbox is not None:
+            named(sweep.sandbox)
+    except UsageError as error:
+        raise _wrong(path, key, str(error)) from error
     for at, name in enumerate(work.sweep.problems):
         key, folder = f"problems[{at}]", work.places.problems / name
         if not (folder / PROBLEM).is_file():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.running.form import SessionLimits
-from bench.sweeps.conduct import check_problems, read_work
+from bench.sweeps.conduct import check_work, read_work
 from bench.sweeps.sheet import Engine, read_sweep
 from kbsite.errors import InputError
 from tests.bench.sweeps.drive import PROVIDERS
@@ -86,6 +86,23 @@ def test_a_provider_or_problem_that_nobody_knows_is_named_before_anything_starts
         works(tmp_path, contenders=[contender(provider="mars")])
     with pytest.raises(InputError, match=r"slots.mars: 'mars' .*known are: here"):
         works(tmp_path, slots={"mars": 2})
+    with pytest.raises(InputError, match=r"yaml:\d+: providers: .*gone.yaml: no such file"):
+        works(tmp_path, providers="gone.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"hardware": "abacus"}, r"hardware: hardware 'abacus' is not known; expected cpu or"),
+        ({"sandbox": "docker"}, "sandbox: 'docker' is no sandbox; expected one of"),
+    ],
+)
+def test_what_no_session_could_have_is_told_before_any_starts(
+    tmp_path: Path, change: dict[str, str], words: str
+) -> None:
+    made = works(tmp_path, **change)
+    with pytest.raises(InputError, match=rf"night\.yaml:\d+: {words}"):
+        check_work(tmp_path / "night.yaml", made)
 
 
 @pytest.mark.parametrize("grade", [True, False])
@@ -94,11 +111,11 @@ def test_problems_that_are_not_there_or_cannot_be_graded_are_told_before_anythin
 ) -> None:
     made, path = works(tmp_path, problems=["toy", "gone"], grade=grade), tmp_path / "night.yaml"
     with pytest.raises(InputError, match=r"yaml:\d+: problems\[1\]: 'gone' is no problem"):
-        check_problems(path, made)
+        check_work(path, made)
     shutil.copytree(ROOT / "problems" / "add", tmp_path / "problems" / "gone")
     told = r"problems\[1\]: gone cannot be graded: .*yaml: regime: missing; .*`grade: false`"
     with pytest.raises(InputError, match=told) if grade else nullcontext():
-        check_problems(path, made)
+        check_work(path, made)
 
 
 def test_two_models_of_one_name_need_a_variant(tmp_path: Path) -> None:
