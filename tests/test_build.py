@@ -24,7 +24,6 @@ from kbsite.output import Output
 from kbsite.pages.page import File, markdown_path
 from kbsite.reading import MARKER, board_configs, read
 from kbsite.record import Memory
-from kbsite.store.parsing import InvalidFileError
 from kbsite.store.runs import read_run
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
@@ -487,7 +486,7 @@ def test_a_board_cannot_take_a_folder_of_the_site(tmp_path: Path, name: str) -> 
     path.write_text(f"boards:\n- id: fine\n  title: x\n- id: {name}\n  title: x\n")
     boards = (BoardConfig(id="fine", title="x"), BoardConfig(id=name, title="x"))
     told = r"kbsite\.yaml:4: boards\[1\]\.id: .* cannot be a folder of the site"
-    with pytest.raises(InvalidFileError, match=told):
+    with pytest.raises(InputError, match=told):
         board_configs(Config(boards=boards), [], path)
 
 

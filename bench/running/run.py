@@ -51,7 +51,7 @@ from bench.sandbox import NONE
 from bench.sandbox.box import SCRATCH, Box, Limits, Proven, Sandbox, Sandboxed
 from bench.sandbox.place import Place
 from bench.sandbox.places import gpu_places, python_places
-from kbsite.errors import UsageError
+from kbsite.errors import MachineError, UsageError
 from kbsite.model.price import PriceTable
 from kbsite.store.folders import PARTIAL
 from kbsite.store.problems import read_problem
@@ -98,7 +98,7 @@ def run(job: Job, told: ToldProgress, stop: Event) -> Ended:
     what is broken off later leaves a `.partial` folder.
     """
     prepared = _prepared(job)
-    partial = new_folder(job.places.runs, job.order, prepared.started)
+    partial = _folder(job, prepared.started)
     write_text(partial / PROMPT, prepared.given.prompt)
     (partial / TRANSCRIPT).mkdir()
     try:
@@ -114,6 +114,16 @@ def run(job: Job, told: ToldProgress, stop: Event) -> Ended:
         proven = proving(job.sandbox, free)
         collected = _session(job, prepared, partial, box, told, stop)
     return _completed(job, prepared, partial, collected, proven.result())
+
+
+def _folder(job: Job, started: datetime) -> Path:
+    try:
+        return new_folder(job.places.runs, job.order, started)
+    except OSError as error:
+        board, why = job.places.runs / job.order.board, error.strerror
+        raise MachineError(
+            f"this machine failed: no run can be made in {board}: {why}; nothing was started"
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)

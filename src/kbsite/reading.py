@@ -285,16 +285,20 @@ def _graded_by(stored: StoredRun) -> str:
 
 
 def board_configs(
-    config: Config, others: Iterable[StoredRun], path: Path = Path(CONFIG)
+    config: Config, others: Iterable[StoredRun], path: Path | None = None
 ) -> list[BoardConfig]:
     """The declared boards, then one for each board that runs name which stand on none of these.
 
-    InvalidFileError names the line of `path`, which declares them, where one cannot be.
+    InputError names one that cannot be, with its line in `path`, the file that declares it; None
+    where that is not at hand.
     """
     for number, declared in enumerate(config.boards):
         if not _is_folder(declared.id):
             message = f"{declared.id[:300]!r} cannot be a folder of the site; choose another id"
-            raise wrong(path, f"boards[{number}].id", message)
+            key = f"boards[{number}].id"
+            if path is None:
+                raise InputError(message, path=CONFIG, key=key)
+            raise wrong(path, key, message).errors[0]
     known = {declared.id for declared in config.boards}
     named = sorted({stored.run.board for stored in others} - known)
     # A run may say anything of its board: one that cannot be is none, and its runs are told.

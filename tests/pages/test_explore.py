@@ -12,11 +12,11 @@ import html5lib
 import pytest
 
 from kbsite.build import build
+from kbsite.errors import InputError
 from kbsite.model.config import BoardConfig, Config
 from kbsite.model.run import Contender
 from kbsite.pages.explore import FEW, ROWS, Spread
 from kbsite.reading import board_configs
-from kbsite.store.parsing import InvalidFileError
 from kbsite.store.problems import read_problem
 from kbsite.store.settings import read_settings
 from tests.conftest import MakeRun, MakeSettings
@@ -167,5 +167,5 @@ def test_of_many_runs_the_best_stand_in_the_table_and_all_are_drawn(
 
 
 def test_no_board_can_stand_in_its_place() -> None:
-    with pytest.raises(InvalidFileError, match="explore"):
+    with pytest.raises(InputError, match="explore"):
         board_configs(Config(boards=(BoardConfig(id="explore", title="x"),)), [])

@@ -204,7 +204,7 @@ def test_a_machine_that_fails_is_told_apart_from_a_wrong_order(
     monkeypatch.setenv("KB_KEY", KEY)
     monkeypatch.setattr(sys, "argv", ["bench.running", str(path)])
     assert main() == 3
-    assert "this machine failed" in capsys.readouterr().err
+    assert "this machine failed: no run can be made in" in capsys.readouterr().err
 
 
 def test_without_its_key_it_does_not_start(
