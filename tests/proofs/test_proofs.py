@@ -216,6 +216,20 @@ def test_a_text_within_a_row_of_a_transcript(
     assert one(stored, text.replace("e", "E"), *lines, file=log).state is DIFFERS
 
 
+@pytest.mark.parametrize("place", [{"lines": [1]}, {"event": "L1"}])
+def test_the_colours_of_what_a_tool_printed_do_not_count(
+    stored: Any, place: dict[str, Any]
+) -> None:
+    printed = "\x1b[32mPASS\x1b[0m all \x1b[1mfive\x1b[0m shapes"
+    told = [{"type": "tool_result", "tool_use_id": "t1", "content": printed}]
+    row = {"type": "user", "message": {"role": "user", "content": told}}
+    log = {"transcript/stdout.jsonl": json.dumps(row).encode()}
+    quote = {"file": "transcript/stdout.jsonl", **place}
+    texts = ("PASS all five shapes", "five", printed, "all \x1b[31mfive", "mfive", "PASS five")
+    found = proofs(stored(*({**quote, "text": text} for text in texts), files=log))
+    assert [proof.state for proof in found] == [PROVEN] * 4 + [DIFFERS] * 2
+
+
 def event(stored: Any, text: str, anchor: str, file: str = "transcript/stdout.jsonl") -> Proof:
     (proof,) = proofs(stored({"file": file, "event": anchor, "text": text}))
     return proof

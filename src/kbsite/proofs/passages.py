@@ -9,7 +9,8 @@ keep does not count, and nothing else is let pass:
   them alike. Indentation that the file does not have is a difference.
 
 A row of a transcript is JSON: the lines of a text stand there as escapes. Within such a text, and
-only there, any blanks are the same as any other.
+only there, any blanks are the same as any other, and colours of a terminal do not count: a page
+shows what tools print in its colours, and who copies from it never sees the sequences.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)', re.DOTALL)
 _TOKEN = re.compile(rb"[A-Za-z0-9_]+")
 _APART = "\0"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _HITS = 10_000
 """Places that are tried for one passage: whoever repeats a line more often than that has hidden
 it himself."""
@@ -107,8 +109,8 @@ def texts_of(row: bytes) -> str:
 
 
 def flat(text: str) -> str:
-    """A text on one line, with single blanks."""
-    return " ".join(text.split())
+    """A text on one line, with single blanks and without the colours of a terminal."""
+    return " ".join((_COLOUR.sub("", text) if "\x1b[" in text else text).split())
 
 
 def starts(data: bytes, wanted: set[int], most: int) -> dict[int, int]:
