@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from urllib.parse import quote
@@ -32,6 +33,11 @@ TOLD = [
     "<key>apiKey</key>\n\t<string>{}</string>", "<td>API key</td><td><code>{}</code></td>",
     '<pre>api_key: <span class="s">{}</span></pre>',
     "<name>fs.s3a.secret.key</name><value>{}</value>",
+    'expect "*?assword:*"\nsend "{}\\r"', "expect {\n \"Password:\" { send -- {{}\\r} }",
+    "a.expect(['password:', pexpect.EOF])\n  a.sendline(b'{}')",
+    "a.expect('Passphrase')\na.send('{}\\n')",
+    "INSERT INTO users (name, password) VALUES ('me', '{}');",
+    'insert into "a"."b"\n  (id, api_key)\nvalues\n  (1, \'a-name\'),\n  (2, \'{}\')',
     '<meta name="access-token" content="{}">', "密码：{}\n", "API密钥: {}", 'Passwort = "{}"',
 ]  # fmt: skip
 
@@ -44,6 +50,36 @@ def test_a_secret_is_hidden_that_a_name_or_a_program_tells(text: str, deep: int)
         told = json.dumps({"a": told}, ensure_ascii=False)
 
     assert KEY not in hidden(told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.expect('password:')\na.sendline(password)",
+        "a.expect('password:')\na.sendline(x)\na.expect('>')\na.sendline('correcthorse')",
+        "the password\na.sendline('correcthorse')",
+        "INSERT INTO users (name, password) VALUES (?, '%s')",
+        "INSERT INTO words (token, password_hash) VALUES ('correcthorse', 'battery')",
+    ],
+)
+def test_what_no_password_is_stays(text: str) -> None:
+    assert hidden(text) == text
+
+
+@pytest.mark.parametrize("word", ["correcthorse", "Tr0ub4dor"])
+def test_any_word_is_a_password_that_answers_a_question_or_fills_a_column(word: str) -> None:
+    for text in TOLD:
+        if "ass" in text and ("expect" in text or "INSERT" in text):
+            assert word not in hidden(text.replace("{}", word)), text
+
+
+@pytest.mark.parametrize("before", ["", "HF_TOKEN="])
+def test_a_token_that_begins_with_three_letters_is_hidden_in_base64_and_hexadecimal(
+    before: str,
+) -> None:
+    token = f"{before}hf_{KEY}".encode()
+    for told in (base64.b64encode(token).decode(), token.hex()):
+        assert told[len(before) * 2 + 6 :] not in hidden(f"echo {told} | base64 -d")
 
 
 @pytest.mark.parametrize("text", ["secret_key_base: {}{}", "DD-APPLICATION-KEY: {}"])

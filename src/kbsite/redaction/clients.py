@@ -188,12 +188,40 @@ _KEPT: Final = (b".pgpass", b":5432:", b":5433:", b":6432:", b":*:*:")
 """What tells of the file in which clients of PostgreSQL keep passwords, a line each."""
 _LISTS: Final = (b"_KEYS=", b"_TOKENS=", b"_SECRETS=", b"_PASSWORDS=")
 """Variables that hold several values, with commas between them."""
+_SENDS: Final = (
+    b"send -- ", b"send \"", b'send \\"', b'send \\\\\\"', b"send {", b".send(", b"sendline(",
+)  # fmt: skip
+"""How scripts of expect, and of pexpect, answer what a program asks; strings of JSON among them."""
+_ASKED: Final = (b"assword", b"assphrase", b"asscode", b"asswd")
+"""What a script waits for that is asked for a password."""
+_SENT: Final = late(
+    rb"(?:send (?:-- )?|[.]send\(|sendline\()b?(?:" + MARK + rb"|\{)"
+    rb"([^\s\\\"'`$<>%{}][^\s\\\"'`}]{3,200})(?:\\{1,8}[nr])?(?:" + MARK + rb"|\})"
+)
+_INSERTS: Final = (b"INSERT INTO ", b"insert into ")
+_ROWS: Final = late(
+    rb"(?:\\{0,7}[\"'`]|[\w.$\[\]-]){1,80}"
+    + _SPACE
+    + rb"\(([^()]{3,600})\)"
+    + _SPACE
+    + rb"(?:VALUES|values)"
+    + _SPACE
+    + rb"(?=\()"
+)
+_ROW: Final = late(rb"(?:," + _SPACE + rb")?\(((?:'[^'\r\n\\]{0,400}'|[^()'\\]){1,2000})\)")
+_CELL: Final = late(rb"[ ]?(?:'([^']*)'|[^,']*)[ ]?(?:,|\Z)")
+_NO_NAME: Final = late(rb"\\{1,7}[nrt]|[^A-Za-z_]")
+_PASSWORDS: Final = (b"password", b"passwd", b"passphrase", b"pwd")
+_KEYS: Final = (b"secret", b"token", b"api_key", b"apikey")
+"""How the names of columns end that hold secrets."""
+_SAID: Final = 8192
+"""Bytes of what SQL puts into a table that are read."""
 _MOST_ITEMS: Final = 64
 _ITEM: Final = late(_QUOTE + rb"([A-Za-z0-9+/=_.~:-]{1,512})" + _QUOTE + rb"([,;][ ]?)?")
 _NO_SECRETS: Final = late(rb"(?:PUB|PUBLIC|CACHE|SORT|PRIMARY|FOREIGN)(?:_[A-Z]{1,20}){0,3}\Z")
 """How the name of a variable begins whose keys are none of a lock."""
 _LOOKS: Final = {
-    **dict.fromkeys(_LISTS, ()),
+    **dict.fromkeys((*_LISTS, *_SENDS, *_INSERTS), ()),
     **{word: looks for words, looks in (*_PROGRAMS, *_SURE) for word in words},
     **dict.fromkeys(_CALLS, (_PAIR,)),
     b".login(": (_PAIR, _LONELY), b"Fernet(": (_LONELY,),
@@ -222,6 +250,10 @@ def found(data: bytes, at: int, text: bytes) -> Iterator[Found]:
     """What a program that is named at a place is given there to know whoever runs it."""
     if text in _LISTS:
         return _listed(data, at, at + len(text))
+    if text in _SENDS:
+        return _answered(data, at)
+    if text in _INSERTS:
+        return _inserted(data, at + len(text))
     return _given(data, at, text)
 
 
@@ -272,3 +304,35 @@ def _listed(data: bytes, at: int, behind: int) -> Iterator[Found]:
         if not one[2]:
             return
         behind = one.end()
+
+
+def _answered(data: bytes, at: int) -> Iterator[Found]:
+    """What a script answers at a place, where it waited to be asked for a password."""
+    one = _SENT.match(data, at, at + _BEHIND)
+    before = data[max(0, at - _BEFORE) : at]
+    asked = max(map(before.rfind, _ASKED))
+    since = before[asked:]
+    if one is None or asked < 0 or len(since) > _BEFORE // 3 or b"expect" not in before[:asked]:
+        return
+    if is_told(one[1]) and not any(word in since for word in (b"expect ", b"expect(", b"send")):
+        yield *one.span(1), "flag"
+
+
+def _inserted(data: bytes, at: int) -> Iterator[Found]:
+    """Passwords and keys in the rows that SQL puts into a table, which is named at a place."""
+    end = at + _SAID
+    head = _ROWS.match(data, at, end)
+    names = [_NO_NAME.sub(b"", name).lower() for name in head[1].split(b",")] if head else []
+    if head is None or not any(name.endswith(_PASSWORDS + _KEYS) for name in names):
+        return
+    at = head.end()
+    for _ in range(_MOST_ITEMS):
+        row = _ROW.match(data, at, end)
+        if row is None:
+            return
+        for name, cell in zip(names, _CELL.finditer(row[1]), strict=False):
+            value = cell[1] or b""
+            told = name.endswith(_PASSWORDS) and len(value) >= 4 and is_told(value)
+            if told or (name.endswith(_KEYS) and is_key(value)):
+                yield row.start(1) + cell.start(1), row.start(1) + cell.end(1), "named-secret"
+        at = row.end()

@@ -58,7 +58,7 @@ class Rule(Struct, frozen=True):
     must_not_happen: bool = True
     """Whether a strict build fails on it."""
     encoded: tuple[bytes, ...] = ()
-    """Beginnings that are looked for in base64 and hexadecimal too; at least four bytes each."""
+    """Beginnings that are looked for in base64 and hexadecimal too; at least three bytes each."""
     begins: bytes = b""
     """What the gate's match begins with; the pattern is asked only then. Empty: always."""
     told: int = 600
@@ -80,7 +80,8 @@ def token(
     before = b"" if len(literal) > 5 else rb"(?:(?<=_)|" + AFTER + b")"
     found = late(before + b"(" + start + rest + b")")
     near = gate or (start if len(literal) > 4 else start + NEAR)
-    encoded = (literal,) if len(literal) >= 4 and not gate else ()
+    # Three bytes are a whole group of base64 where they stand at its start, as a lone token does.
+    encoded = (literal,) if len(literal) >= 3 and not gate else ()
     return Rule(name, title, near, (literal,), found, varied=varied, encoded=encoded)
 
 
