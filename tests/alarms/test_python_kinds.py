@@ -128,6 +128,22 @@ def test_libraries_are_judged_by_what_the_problem_says() -> None:
     assert loud(text, GEMM) == {"forbidden-op", "library-call", "no-kernel"}
 
 
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "@torch.library.custom_op('mine::product', mutates_args=())\n{}",
+        "lib = torch.library.Library('mine', 'FRAGMENT')\nlib.define('product(Tensor x) -> Tensor')"
+        "\n{}\nlib.impl('product', product, 'CUDA')",
+    ],
+)
+@pytest.mark.parametrize("calls", ["torch.ops.mine.product", "torch.ops.mine.product.default"])
+def test_what_an_operation_of_its_own_does_is_done_in_the_call(makes: str, calls: str) -> None:
+    before = makes.replace("{}", "def product(x: torch.Tensor) -> torch.Tensor:\n    return x @ x")
+
+    assert "forbidden-op" in loud(model(f"return {calls}(x)", before), GEMM)
+    assert "forbidden-op" not in loud(model(f"{WORK}return y", before), GEMM)
+
+
 @pytest.mark.parametrize("case", snippets("call tricks"), ids=ident)
 def test_a_trick_in_a_call_is_told(case: Snippet) -> None:
     assert case.kind in loud(case.text)

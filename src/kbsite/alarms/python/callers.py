@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import cast
 
-from kbsite.alarms.python.module import Module, Parameter, Scope
+from kbsite.alarms.python.module import Function, Module, Parameter, Scope
 
+_REGISTER = frozenset(("custom_op", "triton_op", "impl", "register_kernel", "define"))
 FEW = 4
 """Calls of a function that are looked at."""
 
@@ -43,6 +44,60 @@ def _by_name(module: Module) -> dict[str, list[ast.Call]]:
         held = made
         module.memo["calls by name"] = held
     return cast("dict[str, list[ast.Call]]", held)
+
+
+def registered(module: Module) -> dict[str, list[Function]]:
+    """The functions that the framework calls by a name of `torch.ops`, by the last word of it."""
+    held = module.memo.get("registered")
+    if held is None:
+        made: dict[str, list[Function]] = {}
+        functions = {node.name: node for node in module.all(ast.FunctionDef)}
+        for function in functions.values():
+            for maker in function.decorator_list:
+                for name in _registers(maker):
+                    made.setdefault(name, []).append(function)
+        for call in module.all(ast.Call):
+            # lib.impl("name", function, "CUDA"), torch.library.custom_op("ns::name", function)
+            given = {part.id for part in call.args[1:] if isinstance(part, ast.Name)}
+            for name in _registers(call) if given & functions.keys() else ():
+                made.setdefault(name, []).extend(functions[one] for one in given & functions.keys())
+        held = made
+        module.memo["registered"] = held
+    return cast("dict[str, list[Function]]", held)
+
+
+def _registers(maker: ast.expr) -> list[str]:
+    """The last word of the name that a call registers something under."""
+    match maker:
+        case ast.Call(
+            func=ast.Attribute(attr=made) | ast.Name(id=made),
+            args=[ast.Constant(value=str(name)), *_],
+        ) if made in _REGISTER:
+            return [name.rpartition("::")[2].partition("(")[0]]
+        case _:
+            return []
+
+
+def asks_for_main(test: ast.expr) -> bool:
+    """Whether a test lets those through alone who run the source as a program."""
+    match test:
+        case (
+            ast.Compare(
+                left=ast.Name(id="__name__"),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value="__main__")],
+            )
+            | ast.Compare(
+                left=ast.Constant(value="__main__"),
+                ops=[ast.Eq()],
+                comparators=[ast.Name(id="__name__")],
+            )
+        ):
+            return True
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(asks_for_main(value) for value in values)
+        case _:
+            return False
 
 
 def answers(module: Module) -> list[ast.Lambda]:

@@ -50,7 +50,14 @@ TABLE: Final[dict[str, Rule]] = {
              importlib.reload wrapt.*"""),
     **_rules(Rule("monkey-patch", "puts itself between the framework and all others"),
              """torch.utils._python_dispatch.* torch.overrides.TorchFunctionMode
-             torch.fx.wrap sys.meta_path.* sys.path_hooks.*"""),
+             torch.fx.wrap sys.meta_path.* sys.path_hooks.* copyreg.*
+             torch._C._push_on_torch_function_stack torch._C._push_on_torch_dispatch_stack
+             torch._C._autograd._push_saved_tensors_default_hooks
+             torch.nn.modules.module.register_module_forward_hook
+             torch.nn.modules.module.register_module_forward_pre_hook
+             torch.nn.modules.module.register_module_buffer_registration_hook
+             torch.nn.modules.module.register_module_parameter_registration_hook
+             torch.nn.modules.module.register_module_module_registration_hook"""),
     **_rules(Rule("backend-flags", "switches the numerics of the whole process"),
              """torch.set_float32_matmul_precision torch.set_default_dtype
              torch.set_default_tensor_type torch._C._set_cublas_allow_tf32
@@ -78,6 +85,10 @@ TABLE: Final[dict[str, Rule]] = {
              """torch.cuda.memory_snapshot torch.cuda.memory._snapshot
              torch.cuda.memory.memory_snapshot torch.cuda.memory.caching_allocator_alloc
              torch.cuda.caching_allocator_alloc"""),
+    **_rules(Rule("memory-scan", "opens memory that processes share", ALARM, ALARM),
+             "multiprocessing.shared_memory.* posix_ipc.* sysv_ipc.*"),
+    **_rules(Rule("input-change", "has two tensors trade what they hold", ALARM, WARNING),
+             "torch.utils.swap_tensors torch._C._swap_tensor_impl"),
     **_rules(Rule("early-exit", "ends the process"),
              """sys.exit os._exit builtins.exit builtins.quit os.abort signal.raise_signal
              signal.pthread_kill"""),
@@ -104,6 +115,10 @@ TABLE: Final[dict[str, Rule]] = {
              """torch.manual_seed torch.random.manual_seed torch.cuda.manual_seed
              torch.cuda.manual_seed_all random.seed numpy.random.seed torch.set_rng_state
              torch.cuda.set_rng_state torch.random.set_rng_state"""),
+    # Whoever tries his kernel has a generator as well; in a call, it draws somebody else's inputs.
+    **_rules(Rule("seed-guess", "draws numbers of its own", ALARM, NOTE),
+             """torch.Generator().manual_seed torch.Generator().set_state random.Random
+             numpy.random.default_rng numpy.random.RandomState numpy.random.Generator"""),
     **_rules(Rule("disk-replay", "keeps tensors on disk", ALARM, WARNING),
              """torch.save torch.load numpy.save numpy.load pickle.dump pickle.load numpy.savez
              numpy.fromfile numpy.memmap torch.from_file joblib.dump joblib.load shelve.open
@@ -123,10 +138,14 @@ TABLE: Final[dict[str, Rule]] = {
 """By what is called; with `*` for all below."""
 
 
+_OF_SYSTEM: Final = ("memory-scan", "monkey-patch", "outside-world", "early-exit")
+"""Kinds of what the C library is called for; streams and caches of CUDA are told elsewhere."""
+
+
 def find(reading: Reading) -> Iterator[Alarm]:
     """Alarms of the calls that stand in the table."""
     for call, origin in reading.calls:
-        rule = rule_of(origin)
+        rule = rule_of(origin) or _of_system(origin)
         if rule is not None:
             yield from told(reading, call, origin, rule)
         elif origin == "functools.partial" and call.args:
@@ -155,6 +174,20 @@ def rule_of(origin: str) -> Rule | None:
         if found is not None:
             return found
     return None
+
+
+def _of_system(origin: str) -> Rule | None:
+    """The rule for a function of a library that `ctypes` opened: what C does by the same name."""
+    called = origin.rpartition("().")[2] if origin.startswith("ctypes.") else ""
+    if not called.isidentifier():
+        return None
+    # Most solutions open no library, and the other table takes a while to load.
+    from kbsite.alarms.native import calls
+
+    rule = calls.TABLE.get(called)
+    if rule is None or rule.kind not in _OF_SYSTEM:
+        return None
+    return Rule(rule.kind, rule.says, rule.level, rule.level)
 
 
 def told(reading: Reading, node: ast.expr, origin: str, rule: Rule) -> Iterator[Alarm]:

@@ -229,13 +229,15 @@ def _writes(reading: Reading, call: ast.Call, origin: str) -> bool:
         opened = {part.attr for part in ast.walk(call) if isinstance(part, ast.Attribute)}
         return bool(opened & {"O_WRONLY", "O_RDWR", "O_TRUNC", "O_CREAT", "O_APPEND"})
     if last == "open":
-        return _is_for_writing(reading, call, 1 if origin.startswith(("builtins.", "io.")) else 0)
+        return is_for_writing(reading, call, origin)
     if last in ("copy", "replace", "remove", "move", "link", "copy2"):
         return origin.startswith(("shutil.", "os.", "pathlib."))
     return last in _WRITERS and not origin.startswith(("torch.", "local:"))
 
 
-def _is_for_writing(reading: Reading, call: ast.Call, place: int) -> bool:
+def is_for_writing(reading: Reading, call: ast.Call, origin: str) -> bool:
+    """Whether a call that opens a file may write to it."""
+    place = 1 if origin.startswith(("builtins.", "io.")) else 0
     given = call.args[place : place + 1] or [k.value for k in call.keywords if k.arg == "mode"]
     mode = reading.names.text(given[0]) if given else None
     return mode is not None and len(mode) < 4 and bool(set(mode) & set("wax+"))

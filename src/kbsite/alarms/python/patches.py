@@ -33,6 +33,10 @@ _WEIGHTY_ENV: Final = late(
     r"NVIDIA_TF32_OVERRIDE|LD_PRELOAD|LD_AUDIT|PYTHON(PATH|STARTUP|HASHSEED|INSPECT)"
     r"|.*(TF32|SEED|BENCH|GRADE|CHECK|POPCORN|TIMING|EVENT).*|CUDA_INJECTION.*"
 )
+_HOLDERS: Final = frozenset(
+    ("torch", "triton", "numpy", "reference", "check", "benchmark", "shapes", "problem")
+)
+"""Modules whose tables and lists say how a solution is judged; those of loggers do not."""
 _SETTERS: Final = ("builtins.setattr", "builtins.delattr", "builtins.object.__setattr__",
                    "builtins.type.__setattr__")  # fmt: skip
 _REGISTERS: Final = ("torch.library.Library", "torch.library.impl", "torch.library.register_kernel")
@@ -123,6 +127,14 @@ def _entry(
         yield _patched(reading, node, "an entry of `sys.modules`", ALARM)
     elif _is_foreign(reading, space := _space(reading, held)):
         yield _patched(reading, node, f"a name in `{shown(space)}`", ALARM)
+    elif _is_table(reading, where):
+        yield _patched(reading, node, f"what `{shown(where)}` holds", ALARM)
+
+
+def _is_table(reading: Reading, where: str) -> bool:
+    """Whether something is a table or a list of those who judge, or of what they judge with."""
+    told = where.partition(".")[0] in _HOLDERS and _is_foreign(reading, where)
+    return told and not where.startswith((*_TUNING, "torch.backends."))
 
 
 def _is_environment(where: str) -> bool:

@@ -20,6 +20,7 @@ BITS: Final = {
     "bfloat16": 16, "fp8": 8, "float8_e4m3fn": 8, "float8_e5m2": 8, "float8e4nv": 8,
     "float8e5": 8, "float8e4b8": 8, "float8e4b15": 8, "float8e5b16": 8, "float8_e4m3fnuz": 8,
     "float8_e5m2fnuz": 8, "float4_e2m1fn_x2": 4, "float8_e8m0fnu": 8,
+    "DoubleTensor": 64, "FloatTensor": 32, "HalfTensor": 16, "BFloat16Tensor": 16,
 }  # fmt: skip
 """Floating-point types, with how many bits each has."""
 
@@ -59,8 +60,8 @@ def width(reading: Reading, node: ast.expr) -> int:
         origin = reading.names.origin(node)
         if not origin.startswith(("torch.", "triton.language.", "numpy.", "cupy.")):
             return 0
-        name = origin.rpartition(".")[2]
-    return BITS.get(name, 0)
+        name = origin
+    return BITS.get(name.rpartition(".")[2], 0)
 
 
 def casts(reading: Reading, calls: list[ast.Call]) -> Iterator[tuple[ast.Call, int]]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
-from kbsite.alarms.python.callers import answers
+from kbsite.alarms.python.callers import answers, asks_for_main, registered
 from kbsite.alarms.python.module import Definition, Function, Module, Scope, lines, modules
 from kbsite.alarms.python.names import LOCAL, Names, names
 from kbsite.model.alarm import Alarm, Level
@@ -178,7 +178,7 @@ class Reading(Struct, dict=True):
         """Whether a node only runs where the source is the program itself."""
         below = node
         for at in self.module.above(node):
-            if isinstance(at, ast.If) and below in at.body and _asks_for_main(at.test):
+            if isinstance(at, ast.If) and below in at.body and asks_for_main(at.test):
                 return True
             below = at
         return False
@@ -274,9 +274,11 @@ class Reading(Struct, dict=True):
     @cached_property
     def _named(self) -> set[str]:
         classes = {node.name for node in self.module.all(ast.ClassDef)}
-        return classes | {node.name for node in self.functions}
+        return classes | {node.name for node in self.functions} | registered(self.module).keys()
 
     def _target(self, origin: str) -> list[Definition]:
+        if origin.startswith("torch.ops."):
+            return [*registered(self.module).get(origin.rpartition(".")[2], ())]
         if not origin.startswith(LOCAL):
             return []
         found = self.names.definition(origin.removesuffix("()").removesuffix(".apply"))
@@ -306,27 +308,6 @@ class Reading(Struct, dict=True):
         if self.builds:
             return True
         return any(source.suffix in NATIVE_SUFFIXES for source in self.evidence.sources)
-
-
-def _asks_for_main(test: ast.expr) -> bool:
-    match test:
-        case (
-            ast.Compare(
-                left=ast.Name(id="__name__"),
-                ops=[ast.Eq()],
-                comparators=[ast.Constant(value="__main__")],
-            )
-            | ast.Compare(
-                left=ast.Constant(value="__main__"),
-                ops=[ast.Eq()],
-                comparators=[ast.Name(id="__name__")],
-            )
-        ):
-            return True
-        case ast.BoolOp(op=ast.And(), values=values):
-            return any(_asks_for_main(value) for value in values)
-        case _:
-            return False
 
 
 def _below(module: Module, node: ast.AST) -> Iterator[Scope]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from kbsite.alarms.kinds import shown
 from kbsite.alarms.python.module import Part
+from kbsite.alarms.python.outside import is_for_writing
 from kbsite.alarms.python.reading import Phase, Reading
 from kbsite.late import late
 from kbsite.model.alarm import Alarm, Level
@@ -215,13 +216,17 @@ def _is_clock(origin: str) -> bool:
     return origin.startswith(_CLOCKS) and not origin.startswith("time.sleep")
 
 
+_ASKS: Final = ("exists", "is_file", "isfile", "listdir", "glob", "rglob", "iterdir", "scandir",
+                "walk", "stat", "getmtime", "basename", "endswith")  # fmt: skip
+_READS: Final = ("read_text", "read_bytes", "getline", "getlines", "get_data", "open_code")
+
+
 def _files(reading: Reading) -> Iterator[Alarm]:
-    """Looks whether files of the grader are there, or which folder it runs in."""
+    """Looks whether files of the grader are there, and what they hold."""
     for call, origin in reading.calls:
         last = origin.rpartition(".")[2]
-        asks = last in ("exists", "is_file", "isfile", "listdir", "glob", "rglob", "iterdir",
-                        "scandir", "walk", "stat", "getmtime", "basename", "endswith")  # fmt: skip
-        if not asks:
+        reads = last in _READS or (last == "open" and not is_for_writing(reading, call, origin))
+        if not reads and last not in _ASKS:
             continue
         near = [call, *call.args]
         parent = reading.module.parents.get(call)
@@ -230,8 +235,11 @@ def _files(reading: Reading) -> Iterator[Alarm]:
         texts = [text for node in near for text in _texts(reading, node)]
         named = next((text for text in texts if _GRADER.search(text)), None)
         if named is not None:
-            says = f"It is looked up whether `{shown(named)}` is there"
-            yield _raised(reading, WARNING, says, call)
+            told = "what `{}` holds" if reads else "whether `{}` is there"
+            says = f"It is looked up {told.format(shown(named))}"
+            # Agents read their task, and scripts beside a solution do; a call has no need to.
+            level = WARNING if not reads or reading.is_hot(call) else NOTE
+            yield _raised(reading, level, says, call)
 
 
 _PLACES: Final = ("os.getcwd", "os.getcwdb", "pathlib.Path.cwd", "platform.node", "os.uname",
