@@ -309,30 +309,38 @@ def _listed(data: bytes, at: int, behind: int) -> Iterator[Found]:
 def _answered(data: bytes, at: int) -> Iterator[Found]:
     """What a script answers at a place, where it waited to be asked for a password."""
     one = _SENT.match(data, at, at + _BEHIND)
-    before = data[max(0, at - _BEFORE) : at]
+    if one and is_told(one[1]) and _is_asked(data[max(0, at - _BEFORE) : at]):
+        yield *one.span(1), "flag"
+
+
+def _is_asked(before: bytes) -> bool:
+    """Whether what a script waited for last was to be asked for a password."""
     asked = max(map(before.rfind, _ASKED))
     since = before[asked:]
-    if one is None or asked < 0 or len(since) > _BEFORE // 3 or b"expect" not in before[:asked]:
-        return
-    if is_told(one[1]) and not any(word in since for word in (b"expect ", b"expect(", b"send")):
-        yield *one.span(1), "flag"
+    if asked < 0 or len(since) > _BEFORE // 3 or b"expect" not in before[:asked]:
+        return False
+    return not any(word in since for word in (b"expect ", b"expect(", b"send"))
 
 
 def _inserted(data: bytes, at: int) -> Iterator[Found]:
     """Passwords and keys in the rows that SQL puts into a table, which is named at a place."""
     end = at + _SAID
     head = _ROWS.match(data, at, end)
-    names = [_NO_NAME.sub(b"", name).lower() for name in head[1].split(b",")] if head else []
-    if head is None or not any(name.endswith(_PASSWORDS + _KEYS) for name in names):
+    if head is None:
         return
-    at = head.end()
+    names = [_NO_NAME.sub(b"", name).lower() for name in head[1].split(b",")]
+    row = _ROW.match(data, head.end(), end)
     for _ in range(_MOST_ITEMS):
-        row = _ROW.match(data, at, end)
-        if row is None:
+        if row is None or not any(name.endswith(_PASSWORDS + _KEYS) for name in names):
             return
         for name, cell in zip(names, _CELL.finditer(row[1]), strict=False):
-            value = cell[1] or b""
-            told = name.endswith(_PASSWORDS) and len(value) >= 4 and is_told(value)
-            if told or (name.endswith(_KEYS) and is_key(value)):
+            if _is_filled(name, cell[1] or b""):
                 yield row.start(1) + cell.start(1), row.start(1) + cell.end(1), "named-secret"
-        at = row.end()
+        row = _ROW.match(data, row.end(), end)
+
+
+def _is_filled(name: bytes, value: bytes) -> bool:
+    """Whether what stands in a column of a table is a password or a key."""
+    if name.endswith(_PASSWORDS):
+        return len(value) >= 4 and is_told(value)
+    return name.endswith(_KEYS) and is_key(value)

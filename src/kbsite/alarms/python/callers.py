@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import cast
 
 from kbsite.alarms.python.module import Function, Module, Parameter, Scope
@@ -51,31 +52,36 @@ def registered(module: Module) -> dict[str, list[Function]]:
     held = module.memo.get("registered")
     if held is None:
         made: dict[str, list[Function]] = {}
-        functions = {node.name: node for node in module.all(ast.FunctionDef)}
-        for function in functions.values():
-            for maker in function.decorator_list:
-                for name in _registers(maker):
-                    made.setdefault(name, []).append(function)
-        for call in module.all(ast.Call):
-            # lib.impl("name", function, "CUDA"), torch.library.custom_op("ns::name", function)
-            given = {part.id for part in call.args[1:] if isinstance(part, ast.Name)}
-            for name in _registers(call) if given & functions.keys() else ():
-                made.setdefault(name, []).extend(functions[one] for one in given & functions.keys())
+        for name, function in _registrations(module):
+            made.setdefault(name, []).append(function)
         held = made
         module.memo["registered"] = held
     return cast("dict[str, list[Function]]", held)
 
 
-def _registers(maker: ast.expr) -> list[str]:
-    """The last word of the name that a call registers something under."""
+def _registrations(module: Module) -> Iterator[tuple[str, Function]]:
+    functions = {node.name: node for node in module.all(ast.FunctionDef)}
+    for function in functions.values():
+        for maker in function.decorator_list:
+            if name := _registers(maker):
+                yield name, function
+    for call in module.all(ast.Call):
+        # lib.impl("name", function, "CUDA"), torch.library.custom_op("ns::name", function)
+        if name := _registers(call):
+            given = [part.id for part in call.args[1:] if isinstance(part, ast.Name)]
+            yield from ((name, functions[one]) for one in given if one in functions)
+
+
+def _registers(maker: ast.expr) -> str:
+    """The last word of the name that a call registers something under; empty if it does not."""
     match maker:
         case ast.Call(
             func=ast.Attribute(attr=made) | ast.Name(id=made),
             args=[ast.Constant(value=str(name)), *_],
         ) if made in _REGISTER:
-            return [name.rpartition("::")[2].partition("(")[0]]
+            return name.rpartition("::")[2].partition("(")[0]
         case _:
-            return []
+            return ""
 
 
 def asks_for_main(test: ast.expr) -> bool:

@@ -224,22 +224,30 @@ _READS: Final = ("read_text", "read_bytes", "getline", "getlines", "get_data", "
 def _files(reading: Reading) -> Iterator[Alarm]:
     """Looks whether files of the grader are there, and what they hold."""
     for call, origin in reading.calls:
-        last = origin.rpartition(".")[2]
-        reads = last in _READS or (last == "open" and not is_for_writing(reading, call, origin))
-        if not reads and last not in _ASKS:
-            continue
-        near = [call, *call.args]
-        parent = reading.module.parents.get(call)
-        if isinstance(parent, ast.Compare):
-            near += [parent.left, *parent.comparators]
-        texts = [text for node in near for text in _texts(reading, node)]
-        named = next((text for text in texts if _GRADER.search(text)), None)
-        if named is not None:
-            told = "what `{}` holds" if reads else "whether `{}` is there"
-            says = f"It is looked up {told.format(shown(named))}"
+        if _is_read(reading, call, origin):
             # Agents read their task, and scripts beside a solution do; a call has no need to.
-            level = WARNING if not reads or reading.is_hot(call) else NOTE
-            yield _raised(reading, level, says, call)
+            level = WARNING if reading.is_hot(call) else NOTE
+            yield from _asked(reading, call, "what `{}` holds", level)
+        elif origin.rpartition(".")[2] in _ASKS:
+            yield from _asked(reading, call, "whether `{}` is there", WARNING)
+
+
+def _is_read(reading: Reading, call: ast.Call, origin: str) -> bool:
+    last = origin.rpartition(".")[2]
+    return last in _READS or (last == "open" and not is_for_writing(reading, call, origin))
+
+
+def _asked(reading: Reading, call: ast.Call, what: str, level: Level) -> Iterator[Alarm]:
+    """An alarm where a call, or what its answer is compared with, names a file of the grader."""
+    near = [call, *call.args]
+    parent = reading.module.parents.get(call)
+    if isinstance(parent, ast.Compare):
+        near += [parent.left, *parent.comparators]
+    texts = [text for node in near for text in _texts(reading, node)]
+    named = next((text for text in texts if _GRADER.search(text)), None)
+    if named is not None:
+        says = f"It is looked up {what.format(shown(named))}"
+        yield _raised(reading, level, says, call)
 
 
 _PLACES: Final = ("os.getcwd", "os.getcwdb", "pathlib.Path.cwd", "platform.node", "os.uname",
