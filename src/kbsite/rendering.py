@@ -194,6 +194,7 @@ def environment(site: Site) -> Environment:
         in_short=facts.in_short,
         short_place=facts.short_place,
         score=facts.score,
+        margin=facts.margin,
         percent=facts.percent,
         count=facts.count,
         duration=facts.duration,

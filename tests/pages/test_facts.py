@@ -39,6 +39,14 @@ def test_a_score_has_three_digits_and_more_where_these_say_nothing_or_all(
     assert facts.score(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, ".000"), (6.6e-5, "<.001"), (0.000499, "<.001"), (0.0005, ".001"), (0.02, ".020")],
+)
+def test_a_margin_has_no_more_digits_than_what_it_is_of(value: float, text: str) -> None:
+    assert facts.margin(value) == text
+
+
 SESSION = "0f3c21ab-1111-2222-3333-0123456789ab"
 
 

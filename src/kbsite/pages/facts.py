@@ -29,6 +29,14 @@ def score(value: float | None) -> str:
     return ("-" if value < 0 else "") + (text.removeprefix("0") if text.startswith("0.") else text)
 
 
+def margin(value: float) -> str:
+    """By how much a peak_fraction is uncertain, with its three digits: ".003"; "<.001" of less.
+
+    More digits than the figure beside it has would say nothing of that.
+    """
+    return "<.001" if 0 < value < 0.0005 else score(value)
+
+
 def _least(value: float) -> str:
     """What is small but not nothing, with two digits that count: "0.00014", "1.4e-09"."""
     return f"{value:.{1 - floor(log10(value))}f}" if value >= _SMALLEST else f"{value:.1e}"
