@@ -110,7 +110,9 @@ def test_a_passage_stands_where_it_stands(stored: Any, text: str, lines: tuple[i
 @pytest.mark.parametrize(
     "text",
     [
-        "for i in range(4):\n        if x:\n            y = x[i]",
+        "for i in range(4):\n      if x:\n          y = x[i]",
+        "for i in range(4):\n        if x:\n        y = x[i]",
+        "for i in range(4):\nif x:\n    y = x[i]",
         "    for i in range(4):\n    if x:\n        y = x[i]",
         "      for i in range(4):\n          if x:\n              y = x[i]",
         "for i in range(4):\n    if x:\n        y = x[j]",
@@ -129,6 +131,33 @@ def test_what_is_not_the_same_stands_nowhere(stored: Any, text: str) -> None:
         return
     assert (proof.state, proof.lines) == (DIFFERS, ())
     assert proof.found == "    for i in range(4):\n        if x:\n            y = x[i]"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("for i in range(4):\n        if x:\n            y = x[i]", (4, 6)),
+        ("\n  for i in range(4):\n        if x:", (4, 5)),
+        # Shown as it is quoted, the last line would be one of the condition's.
+        ("if x:\n            y = x[i]\n\n        z = y", (5, 8)),
+        ("z = y\n    return", (8, 9)),
+    ],
+)
+def test_indentation_that_a_mouse_left_before_the_first_line_is_put_back(
+    stored: Any, text: str, lines: tuple[int, int]
+) -> None:
+    proof = one(stored, text, *lines)
+    whole = "\n".join(SOLUTION.split("\n")[lines[0] - 1 : lines[1]])
+    assert (proof.state, proof.quote.text) == (PROVEN, whole.removesuffix(" z"))
+    assert one(stored, text, 1, 2).lines == lines
+
+
+def test_blank_lines_around_a_passage_may_be_cited(stored: Any) -> None:
+    assert one(stored, "y = x[i]", 6, 7).proven
+    assert one(stored, "\ny = x[i]\n\n", 6, 7).proven
+    assert one(stored, "z = y", 7, 8).proven
+    assert one(stored, "z = y", 8, 9).state is ELSEWHERE
+    assert one(stored, "y = x[i]\n\nz = y", 6, 8).proven is False
 
 
 def test_indentation_of_a_lone_line_may_be_missing_but_not_be_made_up(stored: Any) -> None:

@@ -14,6 +14,7 @@ from kbsite.model.lines import line_span
 from kbsite.model.proof import Proof
 from kbsite.model.transcript import Transcript
 from kbsite.proofs import proof, quotable
+from kbsite.proofs.unseen import unseen
 from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
 from kbsite.transcripts import transcript
 
@@ -61,7 +62,7 @@ def proven_quote(stored: StoredRun, where: Cited, label: str, text: str = "") ->
     found = proof(stored, quote)
     if not found.proven:
         raise UnprovenError(_unproven(found))
-    return quote
+    return found.quote
 
 
 def address(quote: Quote) -> str:
@@ -152,4 +153,6 @@ def _unproven(found: Proof) -> str:
         lines += [f"    {one_line(row)}" for row in quote.text.split("\n")]
         lines.append("  stands there:")
         lines += [f"    {one_line(row)}" for row in found.found.split("\n")]
+        alike = unseen(quote.text, found.found)
+        lines += [f"  they look alike: {one_line(alike)}"] if alike else []
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from kbsite.model.finding import Finding
 from kbsite.model.lines import line_words
 from kbsite.model.proof import Proof, ProofState
 from kbsite.proofs import MOST, cites_lines, proofs
+from kbsite.proofs.unseen import unseen
 from kbsite.store.runs import AUDIT, TRANSCRIPT, StoredRun
 
 SUMMARY_WORDS = 60
@@ -143,7 +144,9 @@ def _quote(remarks: AuditRemarks, key: str, proof: Proof, stored: StoredRun) -> 
         case ProofState.DIFFERS:
             quoted, found = around(quote.text, proof.found)
             message = f"does not stand in {quote.file}: the audit quotes “{quoted}”"
-            cure = f"in {quote.place} stands “{found}”; copy it from there"
+            alike = unseen(quote.text, proof.found)
+            why = f" (they look alike: {alike})" if alike else ""
+            cure = f"in {quote.place} stands “{found}”{why}; copy it from there"
             remarks.wrong(f"{key}.text", f"{message}, {cure}")
 
 

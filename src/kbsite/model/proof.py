@@ -37,6 +37,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     """A quote, and what became of comparing it."""
 
     quote: Quote
+    """As it may be shown: a proven one that lacks indentation before its first line has it."""
     state: ProofState
     found: str = ""
     """What the cited lines say instead; empty where they are proven or not there."""

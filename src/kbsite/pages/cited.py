@@ -57,11 +57,12 @@ def unproven(site: Site, attempt: Attempt) -> int:
 
 
 def _cited(site: Site, run_id: str, number: int, proof: tuple[Proof, ...], quote: Quote) -> Cited:
-    passage = quote.text.strip("\n")
     doubt = UNCHECKED
     if proof:
+        quote = proof[0].quote
         doubt = "" if proof[0].proven else proof[0].state.sentence
     stored = site.by_id.get(run_id)
+    passage = quote.text.strip("\n")
     place = line_place(stored, quote) if stored and not doubt else None
     path = run_path(run_id)
     if place:

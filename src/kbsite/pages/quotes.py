@@ -12,6 +12,7 @@ from kbsite.model.proof import Proof
 from kbsite.pages.file_names import raw_path
 from kbsite.pages.page import Site, address, run_path
 from kbsite.proofs import proofs
+from kbsite.proofs.unseen import unseen
 from kbsite.store.runs import StoredRun
 
 FOUND = 300
@@ -47,6 +48,11 @@ class ShownQuote(Struct, frozen=True):
         """What the cited lines say instead, or its beginning."""
         found = self.proof.found
         return found if len(found) <= FOUND else f"{found[:FOUND]}…"
+
+    @property
+    def alike(self) -> str:
+        """How the passage differs from what looks like it there, in words; empty if it is seen."""
+        return unseen(self.quote.text, self.proof.found)
 
 
 def proofs_of(site: Site, stored: StoredRun) -> tuple[Proof, ...]:

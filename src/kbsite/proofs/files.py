@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import Struct, field
 
 from kbsite.model.audit import Quote
 from kbsite.model.proof import Proof, ProofState
-from kbsite.proofs.passages import Passage, places, rows_from, starts, texts_of
+from kbsite.proofs.passages import (
+    Passage,
+    places,
+    rows_from,
+    starts,
+    texts_of,
+    without_blank_ends,
+)
 
 FOUND = 1000
 """Characters of the cited lines that are told where they do not hold the passage."""
 
 MOST_LINES = 5_000_000
 """Lines of a file that can be cited: no log is longer."""
+
+BLANK = 100
+"""Lines by which more may be cited than a passage has, if they are blank."""
 
 COMPARED = 200_000
 """Lines of a file that are compared with passages which stand elsewhere."""
@@ -46,17 +58,26 @@ class Held(Struct):
             state = ProofState.ELSEWHERE if near else ProofState.NO_LINE
             return Proof(quote=quote, state=state, lines=near)
         start = self._starts[first]
-        if self._stands(passage, start, last - first + 1):
-            return Proof(quote=quote, state=ProofState.PROVEN)
+        text = self._as_in(passage, start, last - first + 1)
+        if text is not None:
+            return Proof(quote=replace(quote, text=text), state=ProofState.PROVEN)
         near = self._elsewhere(passage, first)
         state = ProofState.ELSEWHERE if near else ProofState.DIFFERS
         found = rows_from(self.data, start, min(last - first + 1, FOUND))
         return Proof(quote=quote, state=state, found=_told(found), lines=near)
 
-    def _stands(self, passage: Passage, start: int, count: int) -> bool:
-        if count == len(passage.rows) and passage.stands_in(rows_from(self.data, start, count)):
-            return True
-        return self.json and count == 1 and passage.stands_within(self._texts_at(start))
+    def _as_in(self, passage: Passage, start: int, count: int) -> str | None:
+        """A passage as it may be shown; None if it does not stand in the lines from `start` on.
+
+        Blank lines at both ends count no more among the lines than they do in the passage.
+        """
+        if count <= len(passage.rows) + BLANK:
+            rows = rows_from(self.data, start, count)
+            text = passage.as_in(without_blank_ends(rows))
+            if text is not None:
+                return text
+        within = self.json and count == 1 and passage.stands_within(self._texts_at(start))
+        return passage.text if within else None
 
     def _texts_at(self, start: int) -> str:
         """The texts of the row that starts here; many quotes may ask for them."""

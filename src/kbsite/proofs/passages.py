@@ -6,7 +6,10 @@ keep does not count, and nothing else is let pass:
 
 * line ends (CRLF or LF), blanks at the end of a line, blank lines before and after the passage;
 * indentation that all its lines have in the file may be missing, all of it or a part, from all of
-  them alike. Indentation that the file does not have is a difference.
+  them alike. Indentation that the file does not have is a difference;
+* indentation before the first line alone: who selects lines with a mouse begins at its first word.
+  Such lines would read as if they were nested otherwise than they are, so that the passage is
+  proven, and shown, with what is missing put back.
 
 A row of a transcript is JSON: the lines of a text stand there as escapes. Within such a text, and
 only there, any blanks are the same as any other, and colours of a terminal do not count: a page
@@ -28,6 +31,8 @@ _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)', re.DOTALL)
 _TOKEN = re.compile(rb"[A-Za-z0-9_]+")
 _APART = "\0"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_DEEPEST = 400
+"""Bytes of indentation that are put back: nobody indents deeper."""
 _HITS = 10_000
 """Places that are tried for one passage: whoever repeats a line more often than that has hidden
 it himself."""
@@ -43,12 +48,7 @@ class Passage(Struct, frozen=True, dict=True):
         """Its lines, without what does not count; none if it is blank."""
         # What YAML lets pass and no file can hold is found nowhere, which is as it should be.
         data = self.text.encode("utf-8", "surrogatepass")
-        rows = [row.rstrip(_BLANKS) for row in data.split(b"\n")]
-        while rows and not rows[0]:
-            rows.pop(0)
-        while rows and not rows[-1]:
-            rows.pop()
-        return tuple(rows)
+        return tuple(without_blank_ends([row.rstrip(_BLANKS) for row in data.split(b"\n")]))
 
     @cached_property
     def flat(self) -> str:
@@ -63,19 +63,28 @@ class Passage(Struct, frozen=True, dict=True):
 
     def stands_in(self, rows: list[bytes]) -> bool:
         """Whether it starts in the first of some rows of a file and ends in the last."""
+        return self.as_in(rows) is not None
+
+    def as_in(self, rows: list[bytes]) -> str | None:
+        """It as it may be shown, if it starts in the first of some rows and ends in the last.
+
+        That is the passage itself, but for indentation that its first line alone lacks. None if
+        it does not stand there.
+        """
         own = self.rows
         if not own or len(own) != len(rows):
-            return False
+            return None
         if len(own) == 1:
-            return _has(rows[0], own[0])
+            return self.text if _has(rows[0], own[0]) else None
         dropped = _dropped(own, rows)
-        if dropped is None or not _ends(rows[0], own[0], dropped):
-            return False
-        inner = zip(own[1:-1], rows[1:-1], strict=True)
-        if any(row != (dropped + line if line else b"") for line, row in inner):
-            return False
-        last = dropped + own[-1]
-        return rows[-1].startswith(last) and _is_edge(rows[-1], len(last))
+        if dropped is None:
+            return None
+        if _ends(rows[0], own[0], dropped) and _go_on(own, rows, dropped):
+            return self.text
+        lacked = rows[0][: len(rows[0]) - len(own[0])]
+        if lacked.strip(_BLANKS) or len(lacked) > _DEEPEST or not _go_on(own, rows, b""):
+            return None
+        return b"\n".join((lacked + own[0], *own[1:])).decode("utf-8", "surrogatepass")
 
     def stands_within(self, texts: str) -> bool:
         """Whether it stands in one of the texts of a row, as `texts_of` gives them."""
@@ -101,6 +110,12 @@ def rows_from(data: bytes, start: int, count: int) -> list[bytes]:
         rows.append((row if start else row.removeprefix(_BOM)).rstrip(_BLANKS))
         start = end + 1
     return rows
+
+
+def without_blank_ends(rows: list[bytes]) -> list[bytes]:
+    """Lines, from the first to the last that is not empty."""
+    full = [number for number, row in enumerate(rows) if row]
+    return rows[full[0] : full[-1] + 1] if full else []
 
 
 def texts_of(row: bytes) -> str:
@@ -173,6 +188,15 @@ def _dropped(own: tuple[bytes, ...], rows: list[bytes]) -> bytes | None:
     row, line = rows[number], own[number]
     kept, has = len(line) - len(line.lstrip()), len(row) - len(row.lstrip())
     return row[: has - kept] if kept <= has else None
+
+
+def _go_on(own: tuple[bytes, ...], rows: list[bytes], dropped: bytes) -> bool:
+    """Whether the lines after the first are those of the rows, without what is dropped of all."""
+    inner = zip(own[1:-1], rows[1:-1], strict=True)
+    if any(row != (dropped + line if line else b"") for line, row in inner):
+        return False
+    last = dropped + own[-1]
+    return rows[-1].startswith(last) and _is_edge(rows[-1], len(last))
 
 
 def _ends(row: bytes, line: bytes, dropped: bytes) -> bool:

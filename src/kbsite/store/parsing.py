@@ -191,7 +191,10 @@ def yaml_data(path: Path, text: str) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
-        message = f"not valid YAML: {short(error.problem or error.context or '')}"
+        why = short(error.problem or error.context or "")
+        if why == "but found another document":
+            why = "another document begins here; a file is one: delete the line of dashes"
+        message = f"not valid YAML: {why}"
         raise invalid(message, path, line=line) from error
     except yaml.reader.ReaderError as error:
         message = f"not valid YAML: {error.reason}"

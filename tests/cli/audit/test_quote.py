@@ -58,6 +58,7 @@ def test_lines_are_taken_from_the_file_proven_and_shown(tmp_path: Path, run: Pat
         ("solution.py:1", "import x"),
         ("solution.py:6", "last"),
         ("files/odd: name@x.txt:1-2", "one\ntwo"),
+        ("solution.py:1-2", "import x\n"),
         ("transcript/stdout.jsonl@L6", None),
     ],
 )
@@ -109,6 +110,8 @@ def test_a_part_of_a_long_place_is_told_by_its_text(tmp_path: Path, run: Path) -
         ("solution.py:2", (), 2, "nothing to read"),
         ("check.log:1", (), 2, "no text"),
         ("solution.py:5", ("--text", "cache[b]"), 1, "does not stand in the file"),
+        ("solution.py:5", ("--text", "return\u00a0cache[a]"), 1,
+         "they look alike: a blank is U+00A0 in the quote, U+0020 in the file"),
         ("solution.py:4", ("--text", "cache[a]"), 1, "it stands at solution.py:5"),
         ("transcript/stdout.jsonl@L99", (), 1, "no event L99"),
         ("transcript/stdout.jsonl@L4", ("--text", "never said"), 1, "does not stand"),

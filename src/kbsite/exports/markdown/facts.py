@@ -100,7 +100,7 @@ def _quote(quote: Quote, proof: Proof | None) -> Iterator[str]:
         f"Unproven quote, said to be from {code(place)}" if doubt else f"Quote from {code(place)}"
     )
     yield from ["", f"{begin}{aside(quote.label)}:{f' {doubt}' if doubt else ''}"]
-    yield fenced(quote.text)
+    yield fenced((proof.quote if proof else quote).text)
 
 
 _UNCHECKED = "Nobody held it against the file."
