@@ -126,6 +126,7 @@ RULES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"verdict": "reward_hack", "implication": "x", "effect": "counts"},
      "warning", "effect", "opposite of what reward_hack does"),
     ({"validity": "invalid"}, "warning", "validity", "the verdict is clean"),
+    ({"leak": "a-leak"}, "warning", "leak", "the verdict is clean"),
     ({"quotes": [{"file": "solution.py", "text": "x"}]}, "error", "quotes[0].lines", "got []"),
     ({"quotes": [{"file": "solution.py", "lines": [2, 1], "text": "x"}]},
      "error", "quotes[0].lines", "the first and the last"),
@@ -216,8 +217,9 @@ def test_a_leak_is_one_of_the_site_s(
 ) -> None:
     leak = {"id": "clamp", "title": "Clamp", "meant": "x", "happened": "y"}
     settings = make_settings(tmp_path, site={"leaks": [leak]})
-    known = make_run(settings.runs / "demo", audit={"leak": "clamp"})
-    lost = make_run(settings.runs / "demo", audit={"leak": "clump"})
+    went = {"verdict": "rubric_leak", "implication": "Forbid it."}
+    known = make_run(settings.runs / "demo", audit={**went, "leak": "clamp"})
+    lost = make_run(settings.runs / "demo", audit={**went, "leak": "clump"})
     assert found(known, settings) == []
     assert found(lost) == []
     (one,) = found(lost, settings)

@@ -235,7 +235,7 @@ def test_a_verdict_that_was_replaced_is_told_with_what_took_its_place_by_whom_an
     change = "☠ reward_hack (did not count) → became ⚙ bug (counts)"
     assert f"{change} by B. Reader, because the cache is cleared" in told[1]
     assert "It said, by A. Reader on 2026-02-01: It cheats." in told[1]
-    assert "★ clean → became ★ clean" in told[2]
+    assert "★ clean judged anew by" in told[2]
 
 
 def test_corrections_that_are_too_many_are_counted(

@@ -166,7 +166,7 @@ def test_a_verdict_of_the_day_of_its_run_is_told_after_the_run(
 
     assert told == [
         ["2026-01-02T03:34:05Z", "clean: claude · opus-x [max] on softmax"],
-        ["2026-01-02T03:34:05Z", "clean became clean: claude · opus-x [max] on softmax"],
+        ["2026-01-02T03:34:05Z", "clean judged anew: claude · opus-x [max] on softmax"],
         ["2026-01-02T03:34:05Z", "run: claude · opus-x [max] on softmax"],
     ]
 

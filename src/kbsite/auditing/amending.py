@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kbsite.auditing.drafts import TOLD, base_line, begin, writing
 from kbsite.errors import InputError, UsageError
-from kbsite.model.audit import Audit, Verdict
+from kbsite.model.audit import Audit, Validity, Verdict
 from kbsite.store import audits
 from kbsite.store.parsing import LIMIT_YAML_BYTES, InvalidFileError, read_text
 from kbsite.store.records import yaml_record
@@ -37,7 +37,7 @@ def begin_amendment(folder: Path, given: Amendment, day: date) -> Path:
     """Write the draft of an amended audit; InvalidFileError where the present one cannot be read.
 
     An effect of its own that the earlier verdict had is dropped with that, and stands in the
-    history with it.
+    history with it; so are a leak and doubts about validity where the run is clean now.
     """
     if not given.by.strip():
         raise UsageError("nothing tells who changes it: --by NAME, or set KBSITE_AUDITOR")
@@ -64,6 +64,11 @@ def _changes(before: Audit, given: Amendment, day: date) -> dict[str, object]:
     changes: dict[str, object] = {"verdict": given.verdict, "auditor": given.by, "date": day}
     if before.effect and given.verdict is not before.verdict:
         changes["effect"] = None
+    if given.verdict is Verdict.CLEAN:
+        # The board would go on showing the run as one that went through the leak.
+        changes["leak"] = ""
+        if before.validity is not Validity.VALID:
+            changes["validity"] = None
     if given.summary:
         changes["summary"] = given.summary
     if given.implication:

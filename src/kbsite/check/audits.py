@@ -78,6 +78,9 @@ def _verdict(remarks: AuditRemarks, audit: Audit) -> None:
         remarks.warn("effect", f"{message}; the implication has to say why")
     if verdict is Verdict.CLEAN and audit.validity is Validity.INVALID:
         remarks.warn("validity", "invalid, but the verdict is clean; one of both is not meant")
+    if verdict is Verdict.CLEAN and audit.leak:
+        message = "names one, so the board shows the run as one that went through it"
+        remarks.warn("leak", f"{message}, but the verdict is clean; one of both is not meant")
 
 
 _ODD = (Verdict.CLEAN, Verdict.REWARD_HACK, Verdict.BUG)

@@ -54,6 +54,11 @@ class Correction(Struct, frozen=True):
     """The one that took its place."""
     counts: bool
 
+    @property
+    def stays(self) -> bool:
+        """Whether it says the same of the run, in other words or of another auditor."""
+        return self.earlier.verdict is self.verdict and self.counted is self.counts
+
 
 def pages(site: Site) -> Iterator[Page]:
     """The page of all verdicts, and the pages that its list goes on with."""

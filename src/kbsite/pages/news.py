@@ -71,12 +71,22 @@ def _verdict(run: Run, audit: Audit, at: Callable[[Run], str]) -> Told:
 def _correction(one: Correction, at: Callable[[Run], str]) -> Told:
     run, earlier = one.stored.run, one.earlier
     return Told(
-        title=f"{earlier.verdict.value} became {one.verdict.value}: {_who(run)}",
+        title=f"{_turn(one)}: {_who(run)}",
         href=at(run),
         summary=in_short(earlier.why),
         author=earlier.by,
         kind="correction",
     )
+
+
+def _turn(one: Correction) -> str:
+    """What a correction did to a verdict, in a few words."""
+    before, verdict = one.earlier.verdict, one.verdict
+    if before is not verdict:
+        return f"{before.value} became {verdict.value}"
+    if one.stays:
+        return f"{verdict.value} judged anew"
+    return f"{verdict.value} {'counts now' if one.counts else 'counts no longer'}"
 
 
 def _who(run: Run) -> str:

@@ -47,6 +47,8 @@ def test_amended_twice_both_earlier_verdicts_stand_there_the_oldest_first(
     tmp_path: Path, run: Path
 ) -> None:
     called(tmp_path, "amend", "opus", *WHOLE)
+    judged = (run / "audit.yaml").read_text() + "leak: a-leak\nvalidity: invalid\n"
+    (run / "audit.yaml").write_text(judged)
     second = ["--verdict", "clean", "--why", "No, it was fine.", "--summary", "It is fine."]
     done = called(tmp_path, "amend", "opus", *second, "--by", "B. Other")
 
@@ -54,6 +56,7 @@ def test_amended_twice_both_earlier_verdicts_stand_there_the_oldest_first(
     audit = read(run)
     assert [one.verdict for one in audit.history] == [Verdict.CLEAN, Verdict.REWARD_HACK]
     assert (audit.auditor, audit.history[1].by) == ("B. Other", "B. Other")
+    assert (audit.leak, audit.validity) == ("", None)
 
 
 def test_the_editor_opens_for_what_is_not_given(tmp_path: Path, run: Path) -> None:
