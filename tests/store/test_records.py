@@ -178,7 +178,7 @@ WRONG_YAML = [
     ("title: a\n? [b]\n: c", 3, None, "unhashable"),
     ("title: a: b", 2, None, "mapping values are not allowed"),
     ("title: 'a", 3, None, "not valid YAML"),
-    ("title: a\n---\nformat: 1", 3, None, "another document begins here; a file is one: delete"),
+    ("title: a\n---\nformat: 1", 3, None, "another document begins here; delete the dashes"),
     ("title: \0", 2, None, "control characters are not allowed"),
     ("title: a\n\tcount: 1", 3, None, "not valid YAML"),
 ]

@@ -193,7 +193,7 @@ def yaml_data(path: Path, text: str) -> object:
         line = None if mark is None else mark.line + 1
         why = short(error.problem or error.context or "")
         if why == "but found another document":
-            why = "another document begins here; a file is one: delete the line of dashes"
+            why = "another document begins here; delete the dashes, or what follows"
         message = f"not valid YAML: {why}"
         raise invalid(message, path, line=line) from error
     except yaml.reader.ReaderError as error:
