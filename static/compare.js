@@ -164,8 +164,9 @@
   // Curves ------------------------------------------------------------------------------------------
 
   function short(value) {
+    // As charts/drawing.py has it: 999,600 is a million.
     for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-      if (value >= size) return `${Number((value / size).toPrecision(3))}${unit}`;
+      if (value >= 0.9995 * size) return `${Number((value / size).toPrecision(3))}${unit}`;
     }
     return String(Number(value.toPrecision(3)));
   }

@@ -50,6 +50,7 @@
   }
 
   function clock(seconds) {
+    if (seconds > 0 && seconds < 0.005) return `${Number(seconds.toPrecision(1))} s`;
     if (Math.round(seconds * 100) < 1000) return `${seconds.toFixed(2)} s`;
     const whole = Math.round(seconds);
     const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];

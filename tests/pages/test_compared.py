@@ -22,6 +22,7 @@ from kbsite.trajectories.phases import Phase
 from tests.browser.long_session import session as long_session
 from tests.conftest import MakeRun, MakeSettings
 from tests.contest_runs import HASTY, LOG, STEADY, Call, line_of, session
+from tests.pages.test_costs import TWICE
 
 HOSTILE = "</script><!--<script>alert(1)//\u2028\u2029\x00\u202e\udcff\\\"'`${1}"
 PHASES = [phase.value for phase in Phase]
@@ -58,7 +59,9 @@ def test_the_data_say_what_the_session_did(
     assert held["label"] == "claude · opus-x [max]"
     assert held["solution"] == (run / "solution.py").read_text()
     assert (facts["score"], facts["interval"]) == (".420", ".400 to .440")
-    assert (facts["cost"], facts["verdict"], facts["calls"]) == ("$1.50", "★ clean", "7")
+    assert (facts["cost"], facts["verdict"], facts["calls"]) == (
+        "at least $1.50", "★ clean", "7",
+    )  # fmt: skip
     assert facts["best score that the agent saw"] == ".400"
     assert kinds[:3] == [
         ("first read", "read", "L1-1", 0),
@@ -116,6 +119,18 @@ def test_a_cost_that_no_cli_tells_is_the_estimate_of_the_run_s_own_page(
     told = [dict(handed_over(path)["facts"])["cost"] for path in sorted(out.glob("runs/*/*.js"))]
 
     assert told == ["estimate $10.00", "unknown"]
+
+
+def test_what_is_a_lower_bound_on_the_run_s_own_page_is_one_here(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    run = make_run(board, transcript={"stdout.jsonl": TWICE}, cost_usd=1.25)
+    make_run(board, model="other")
+    facts = dict(
+        handed_over(built(board, make_settings) / "runs" / run.name / "compare.js")["facts"]
+    )
+
+    assert (facts["tokens sent"], facts["cost"]) == ("at least 40", "at least $1.25")
 
 
 def test_only_runs_that_something_can_be_compared_with_have_data(

@@ -33,6 +33,11 @@ PRICES = f"""prices:
     source: {SOURCE}
     looked_up: 2026-11-21
     note: Prompts of <b>many</b> tokens cost more.
+  - models: [bare]
+    input: 2
+    output: 10
+    source: https://prices.example/bare
+    looked_up: 2026-11-21
 """
 USAGE = {"input": 100_000, "cache_read": 1_000_000, "cache_write": 200_000, "output": 30_000}
 USER = b'{"type": "user", "message": {"role": "user", "content": "hello"}}\n'
@@ -64,6 +69,7 @@ def _out(tmp_path: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path
     made(runs, run_id="shown", model="priced", usage=USAGE, transcript={"stdout.jsonl": USER})
     other, log = tmp_path / "runs" / "other", {"stdout.jsonl": TWICE}
     made(other, run_id="went-on", model="priced", cost_usd=1.25, transcript=log)
+    made(other, run_id="bare", model="bare", usage=USAGE)
     made(runs, run_id="partly", model="priced", usage={"input": 1, "output": 1})
     made(runs, run_id="unknown", model="unheard-of", usage=USAGE)
     return build(read_settings(tmp_path / "kbsite.yaml")).out
@@ -159,6 +165,7 @@ def test_the_figure_to_compare_by_says_what_it_is() -> None:
     guess = estimate(Usage(input=1_000_000, output=0), "m", None, PriceTable(prices=(price,)))
 
     assert in_words(Cost(4.1, guess)) == "$4.10"
+    assert in_words(Cost(4.1, guess), few=True) == "at least $4.10"
     assert in_words(Cost(None, guess)) == "estimate $2.00"
     assert in_words(Cost(None, None)) == ""
 
@@ -209,8 +216,11 @@ def test_a_new_price_is_told_by_the_next_build(
 def test_the_published_list_has_both_figures_and_the_tokens(out: Path) -> None:
     listed = json.loads((out / "data" / "runs.json").read_text("utf-8"))["runs"]
     found = {run["id"]: (run["cost_usd"], run["estimate_usd"]) for run in listed}
+    least = {run["id"] for run in listed if run["estimate_is_least"]}
 
     assert found["told"] == (1.25, 1.5)
+    assert found["bare"] == (None, 0.5)
+    assert least == {"bare"}
     assert found["guessed"] == (None, 1.5)
     assert found["unknown"] == (None, None)
     [usage] = [run["usage"] for run in listed if run["id"] == "told"]

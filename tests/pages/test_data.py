@@ -108,6 +108,7 @@ def test_tables_list_the_runs_of_runs_json(out: Path) -> None:
     columns = read_parquet(io.BytesIO((out / "data/runs.parquet").read_bytes())).read_all()
 
     assert [row["id"] for row in rows] == [run["id"] for run in runs]
+    assert [row["started"] for row in rows] == [run["started"] or "" for run in runs]
     assert [row["peak_fraction"] for row in rows] == [
         "" if run["peak_fraction"] is None else repr(run["peak_fraction"]) for run in runs
     ]

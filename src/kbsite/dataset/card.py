@@ -121,6 +121,7 @@ FEATURES: Mapping[str, str | list[str] | Mapping[str, str]] = {
     "status": _TEXT, "peak_fraction": _NUMBER, "interval": [_NUMBER], "ms": _NUMBER,
     "verdict": _TEXT, "counts": _TRUTH, "end_reason": _TEXT, "cut": _TRUTH, "started": _MOMENT,
     "seconds": _NUMBER, "cost_usd": _NUMBER, "estimate_usd": _NUMBER,
+    "estimate_is_least": _TRUTH,
     "usage": dict.fromkeys(("input", "cache_read", "cache_write", "output", "reasoning"), _WHOLE),
     "attempt": _WHOLE, "attempts": _WHOLE, "grader": _TEXT, "summary": _TEXT,
     "implication": _TEXT, "transcripts": [_TEXT], "solutions": [_TEXT], "annotation": _TEXT,

@@ -22,9 +22,9 @@ COLUMNS: Mapping[str, str] = {
     "model": TEXT, "effort": TEXT, "variant": TEXT, "hardware": TEXT, "status": TEXT,
     "peak_fraction": NUMBER, "interval_low": NUMBER, "interval_high": NUMBER, "ms": NUMBER,
     "verdict": TEXT, "counts": TRUTH, "end_reason": TEXT, "cut": TRUTH, "started": MOMENT,
-    "seconds": NUMBER, "cost_usd": NUMBER, "estimate_usd": NUMBER, "input_tokens": WHOLE,
-    "cache_read_tokens": WHOLE, "cache_write_tokens": WHOLE, "output_tokens": WHOLE,
-    "reasoning_tokens": WHOLE, "attempt": WHOLE, "attempts": WHOLE,
+    "seconds": NUMBER, "cost_usd": NUMBER, "estimate_usd": NUMBER, "estimate_is_least": TRUTH,
+    "input_tokens": WHOLE, "cache_read_tokens": WHOLE, "cache_write_tokens": WHOLE,
+    "output_tokens": WHOLE, "reasoning_tokens": WHOLE, "attempt": WHOLE, "attempts": WHOLE,
 }  # fmt: skip
 """The columns in order, with the kind of value that each holds; what is not known is empty.
 
@@ -56,10 +56,14 @@ def _value(value: object) -> Value:
         case Enum():
             return str(value.value)
         case datetime():
-            # Of moments in several forms pandas reads none.
-            return in_utc(value).isoformat(timespec="microseconds").replace("+00:00", "Z")
+            return moment(value)
         case _:
             return visible(str(value))
+
+
+def moment(when: datetime) -> str:
+    """A time as every table and list of runs tells it; of several forms pandas reads none."""
+    return in_utc(when).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def in_utc(when: datetime) -> datetime:

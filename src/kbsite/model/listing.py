@@ -52,6 +52,8 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     """What the run itself tells of its cost."""
     estimate_usd: float | None
     """What it cost by the site's table of prices; null without a price or counts of tokens."""
+    estimate_is_least: bool
+    """Whether the estimate lacks the price of some kind of its tokens: it cost more then."""
     usage: Usage
     """Tokens by kind, of all agents."""
     attempt: int

@@ -11,11 +11,14 @@ from kbsite.pages.facts import money
 from kbsite.pages.page import Site
 
 
-def in_words(cost: Cost) -> str:
-    """The figure to compare runs by: "$4.10", "estimate $4.12"; empty where nobody knows."""
+def in_words(cost: Cost, *, few: bool = False) -> str:
+    """The figure to compare runs by: "$4.10", "estimate $4.12"; empty where nobody knows.
+
+    `few` says that the transcript counts fewer tokens than were used.
+    """
     if cost.usd is None:
         return ""
-    least = "at least " if cost.least else ""
+    least = "at least " if few or cost.least else ""
     return f"{'estimate ' if cost.estimated else ''}{least}{money(cost.usd)}"
 
 

@@ -103,9 +103,14 @@ def count(value: int | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as "44:58" or "1:02:03"; fractions only below ten seconds; "unknown" for None."""
+    """Seconds as "44:58" or "1:02:03"; fractions only below ten seconds; "unknown" for None.
+
+    What is short but not nothing has one digit that counts: "0.004 s".
+    """
     if seconds is None or not isfinite(seconds):
         return "unknown"
+    if 0 < abs(seconds) < 0.005:
+        return f"{seconds:.1g} s"
     if round(abs(seconds), 2) < 10:
         return f"{seconds:.2f} s"
     return elapsed(round(seconds))

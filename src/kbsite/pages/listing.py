@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
+from kbsite.feeds.table import moment
 from kbsite.model.alarm import Level
 from kbsite.model.audit import Verdict
 from kbsite.model.listing import FORMAT, ListedRun, Listing
@@ -164,7 +165,10 @@ NEXT = ",\n    "
 
 
 def _listed_text(site: Site, stored: StoredRun) -> str:
-    return inner_json(one_listed(site, stored))
+    one = one_listed(site, stored)
+    # In one form, whatever part of a second or zone a run tells: readers of columns refuse two.
+    when = None if one.started is None else moment(one.started)
+    return inner_json({**structs.asdict(one), "started": when})
 
 
 def kept(site: Site, kind: str, stored: StoredRun, make: Callable[[], Row]) -> Row:
@@ -223,6 +227,7 @@ def _listed(site: Site, stored: StoredRun) -> ListedRun:
         seconds=run.elapsed_seconds,
         cost_usd=run.cost_usd,
         estimate_usd=None if spent.estimate is None else float(spent.estimate.usd),
+        estimate_is_least=spent.estimate is not None and spent.estimate.lower_bound,
         usage=run.usage,
         attempt=number,
         attempts=count,

@@ -72,13 +72,14 @@ def _facts(held: Dossier) -> Iterator[str]:
     if run.exit_code is not None:
         end += f" Exit code {run.exit_code}."
     used = run.usage
+    few = held.transcript is not None and held.transcript.lower_bound
     facts = {
         "started": moment(run.started),
         "took": f"{duration(run.elapsed_seconds)}{budget}",
         "end": end,
         "the CLI said": _finish(held),
         "tokens": f"{count(used.sent)} sent, {count(used.output)} generated" if used.known else "",
-        "cost": in_words(held.site.cost(run, held.transcript)),
+        "cost": in_words(held.site.cost(run, held.transcript), few=few),
         "hardware": run.hardware or "",
         "harness": f"{run.harness} {run.harness_version or ''}",
         "origin": run.origin or "",
