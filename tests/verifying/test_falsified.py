@@ -181,8 +181,8 @@ PLANTED = [
     Planted("a quote on a run's page",
             words(f"{LEAKY}/index.html", "return x.softmax(-1)", "return x.mine(-1)"),
             f"{LEAKY}/index.html", says="mine"),
-    Planted("the home page", words("index.html", "of 1 quotes", "of 9 quotes"), "index.html",
-            says="of 9 quotes"),
+    Planted("the home page", words("index.html", "of 1 quote ", "of 9 quote "), "index.html",
+            says="of 9 quote "),
     Planted("a script that could show something else",
             words("static/runs.js", "function", "function  "), "static/runs.js"),
     Planted("a page of its own", lambda site: (site / "demo/better.html").write_text("<p>"),  # type: ignore[arg-type]
@@ -207,6 +207,21 @@ PLANTED = [
     Planted("a page taken away", lambda site: (site / "audits/index.html").unlink(),
             "audits/index.html", says="missing"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [SITE, "data/redaction.json"])
+def test_a_broken_record_of_the_site_hides_no_other_falsehood(
+    path: str, site: Path, tmp_path: Path
+) -> None:
+    spoilt = copy_of(site, tmp_path / "site")
+    (spoilt / path).unlink()
+    (spoilt / path).write_text('{"format": 1}')
+    replace_in(spoilt, f"{LEAKY}/raw/solution.py", "softmax", "mine")
+    found = errors(spoilt)
+    told = {one.path for one in found}
+
+    assert (found[0].path, found[0].key) == (path, "kbsite" if path == SITE else "files")
+    assert told >= {path, f"{LEAKY}/raw/solution.py", f"{LEAKY}/raw/audit.yaml"}
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)

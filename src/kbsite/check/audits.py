@@ -76,9 +76,14 @@ def _verdict(remarks: AuditRemarks, audit: Audit) -> None:
     if effect is not verdict.effect and verdict in _ODD:
         message = f"{effect.value} is the opposite of what {verdict.value} does"
         remarks.warn("effect", f"{message}; the implication has to say why")
-    if verdict is Verdict.CLEAN and audit.validity is Validity.INVALID:
+    if verdict is Verdict.CLEAN:
+        _clean(remarks, audit)
+
+
+def _clean(remarks: AuditRemarks, audit: Audit) -> None:
+    if audit.validity is Validity.INVALID:
         remarks.warn("validity", "invalid, but the verdict is clean; one of both is not meant")
-    if verdict is Verdict.CLEAN and audit.leak:
+    if audit.leak:
         message = "names one, so the board shows the run as one that went through it"
         remarks.warn("leak", f"{message}, but the verdict is clean; one of both is not meant")
 

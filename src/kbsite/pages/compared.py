@@ -110,6 +110,16 @@ def label(site: Site, run: Run) -> str:
     return run.contender.label + (f", attempt {number} of {count}" if count > 1 else "")
 
 
+def _spent(site: Site, run: Run, shown: Transcript | None) -> Iterator[tuple[str, str]]:
+    """Tokens and cost, those that are lower bounds as such."""
+    usage = shown.usage if shown and shown.usage.known else run.usage
+    few = shown is not None and shown.lower_bound
+    least = few and usage is not run.usage
+    yield "tokens sent", _tokens(usage.sent, least=least)
+    yield "tokens generated", _tokens(usage.output, least=least)
+    yield "cost", in_words(site.cost(run, shown), few=few) or "unknown"
+
+
 def _tokens(count: int | None, *, least: bool) -> str:
     return ("at least " if least and count is not None else "") + facts.count(count)
 
@@ -129,12 +139,7 @@ def _facts(
     yield "ended", run.end_reason.sentence
     yield from _seen(told)
     yield "calls", facts.count(shown.kinds.get("call", 0) if shown else None)
-    usage = shown.usage if shown and shown.usage.known else run.usage
-    few = shown is not None and shown.lower_bound
-    least = few and usage is not run.usage
-    yield "tokens sent", _tokens(usage.sent, least=least)
-    yield "tokens generated", _tokens(usage.output, least=least)
-    yield "cost", in_words(site.cost(run, shown), few=few) or "unknown"
+    yield from _spent(site, run, shown)
     yield "model", run.model
     yield "effort", run.effort or "not asked for"
     yield "harness", f"{run.harness} {run.harness_version or '(version unknown)'}"

@@ -30,6 +30,9 @@ SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 REDACTION = "data/redaction.json"
 """What the site tells of what is hidden of its runs."""
 
+LISTED = "data/runs.json"
+"""Where the ids of runs stand, for whoever cannot list files."""
+
 _ELSEWHERE = "elsewhere"
 """Folder of runs whose board cannot be told."""
 
@@ -194,6 +197,19 @@ class Mirror:
 
     def _say(self, path: str, message: str) -> None:
         self.findings.append(Finding(Severity.ERROR, path, message))
+
+
+def published_runs(place: Place) -> tuple[str, ...]:
+    """The ids of the runs whose raw files a site has; by data/runs.json where nobody lists them."""
+    names = place.names()
+    if names is not None:
+        parts = (name.split("/") for name in names)
+        return tuple(sorted({p[1] for p in parts if p[:1] + p[2:] == ["runs", "raw", RUN]}))
+    try:
+        listed = json.loads(place.read(LISTED) or b"")["runs"]
+        return tuple(dict.fromkeys(str(one["id"]) for one in listed))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ()
 
 
 def _told_of(one: RedactedFile, key: str, message: str) -> Finding:

@@ -13,10 +13,13 @@ from typing import TypeVar
 from msgspec import structs
 
 from kbsite import __version__, assets
+from kbsite.check.known import Known
 from kbsite.check.runs import run_findings
 from kbsite.errors import InputError, MachineError
 from kbsite.feeds import bundles, parquet
+from kbsite.model.config import Config
 from kbsite.model.finding import Finding, Severity
+from kbsite.model.price import PriceTable
 from kbsite.model.published import Published
 from kbsite.model.redacted import Redactions
 from kbsite.model.work import Tick
@@ -34,7 +37,7 @@ from kbsite.store.swapping import FOR_HOSTS, VERSIONS
 from kbsite.verifying.anew import known_of, others, site_anew
 from kbsite.verifying.differences import differences
 from kbsite.verifying.extras import made_with
-from kbsite.verifying.mirror import REDACTION, Mirror, is_copy
+from kbsite.verifying.mirror import REDACTION, Mirror, is_copy, published_runs
 from kbsite.verifying.places import Place
 from kbsite.verifying.search_scripts import search_scripts
 
@@ -67,29 +70,40 @@ def verify(place: Place, tick: Tick | None = None) -> Iterator[Finding]:
     InputError where there is no site, MachineError where it cannot be fetched. Paths of findings
     are those of the site.
     """
-    held = _read(place, SITE, Published)
-    if held is None:
+    held, wrong = _read(place, SITE, Published)
+    if held is None and not wrong:
         message = "missing; expected a site that kbsite made, with everything that is under data/"
         raise InputError(message, path=SITE)
+    yield from wrong
     _refuse_any_answer(place)
     with tempfile.TemporaryDirectory(prefix="kbsite-verify-") as folder:
-        yield from _Verifying(place, held, Path(folder)).findings(tick)
+        if held is not None:
+            yield from _Verifying(place, held, Path(folder)).findings(tick)
+            return
+        alone = Published(
+            format=1, kbsite=__version__, config=Config(title=""), boards=(), floor_runs=(),
+            runs=published_runs(place), problems=(), hardware={}, prices=PriceTable(), findings=(),
+        )  # fmt: skip
+        yield from _Verifying(place, alone, Path(folder)).raw(Known(None), {}, tick)
+        message = "pages and tables were held against nothing for want of it, raw files alone were"
+        yield Finding(Severity.ERROR, SITE, message)
 
 
-def _read(place: Place, path: str, kind: type[T]) -> T | None:
-    """A record of the site; InputError where it is none, None where it is not there."""
+def _read(place: Place, path: str, kind: type[T]) -> tuple[T | None, list[Finding]]:
+    """A record of the site, and why it is none; neither where it is not there."""
     data = place.read(path)
     if data is None:
-        return None
+        return None, []
     if len(data) > MOST_BYTES:
-        raise InputError(f"larger than {MOST_BYTES} bytes, which no such file is", path=path)
+        message = f"larger than {MOST_BYTES} bytes, which no such file is"
+        return None, [Finding(Severity.ERROR, path, message)]
     where = Path(path)
     text = data.decode("utf-8", "replace")
     try:
         # Runs and files are called what they are, in bytes that may be no UTF-8.
-        return record(json_data(where, text, any_text=True), kind, where, text)
+        return record(json_data(where, text, any_text=True), kind, where, text), []
     except InvalidFileError as error:
-        raise error.errors[0] from error
+        return None, as_findings(error)
 
 
 def _refuse_any_answer(place: Place) -> None:
@@ -109,7 +123,8 @@ class _Verifying:
         self._place = place
         self._held = held
         self._folder = folder
-        self._redactions = _read(place, REDACTION, Redactions) or Redactions(format=1, files=())
+        told, self._wrong = _read(place, REDACTION, Redactions)
+        self._redactions = told or Redactions(format=1, files=())
         self._mirror = Mirror(place, folder / "runs", self._redactions)
         self._seen: set[str] = set()
         self._lacking: dict[str, str] = {}
@@ -118,7 +133,18 @@ class _Verifying:
     def findings(self, tick: Tick | None) -> Iterator[Finding]:
         """All that there is to say of the site."""
         runs: dict[str, StoredRun] = {}
-        there = known_of(self._held, self._folder / "problems")
+        yield from self.raw(known_of(self._held, self._folder / "problems"), runs, tick)
+        yield from self._kinds(runs)
+        extras = made_with(self._place, self._held)
+        site = replace(site_anew(self._held, runs), redactions=self._redactions, extras=extras)
+        yield from self._pages(site, tick)
+
+    def raw(self, there: Known, runs: dict[str, StoredRun], tick: Tick | None) -> Iterator[Finding]:
+        """What is wrong with the raw files; the runs that can be read come into `runs`."""
+        yield from self._wrong
+        if self._wrong:
+            message = "files that it would tell of count as changed for want of it"
+            yield Finding(Severity.ERROR, REDACTION, message)
         ids = [*self._held.runs, *self._held.floor_runs]
         for done, run_id in enumerate(ids, start=1):
             if tick:
@@ -143,10 +169,6 @@ class _Verifying:
                 )
         yield from self._mirror.findings
         yield from self._mirror.strange(ids)
-        yield from self._kinds(runs)
-        extras = made_with(self._place, self._held)
-        site = replace(site_anew(self._held, runs), redactions=self._redactions, extras=extras)
-        yield from self._pages(site, tick)
 
     def _kinds(self, runs: Mapping[str, StoredRun]) -> Iterator[Finding]:
         """Where site.json lists something twice, or a run as what its own run.json says it is not.
