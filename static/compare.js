@@ -6,6 +6,8 @@
 "use strict";
 
 (() => {
+  if (typeof draw === "undefined" || typeof lineDiff === "undefined") return; // the page says so
+
   const { element, clock, table, row, framed, step, letter, section, beside, sign } = draw;
   const MOST = 4;
   const LETTERS = ["A", "B", "C", "D"];
@@ -14,6 +16,7 @@
   const place = document.getElementById("comparison");
   const choosing = document.getElementById("choice");
   const TITLE = document.title;
+  const NOT_LISTED = "The list of all runs could not be loaded.";
   const PHASES = place.dataset.phases.split("|");
 
   // Which runs there are, by their id, and how it stands in addresses -------------------------------
@@ -44,7 +47,11 @@
         for (const held of data.runs) addRun(Object.fromEntries(data.fields.map((name, at) => [name, held[at]])), data);
       };
       const script = document.createElement("script");
-      for (const end of ["load", "error"]) script.addEventListener(end, resolve);
+      script.addEventListener("load", () => resolve(true));
+      script.addEventListener("error", () => {
+        listed = null; // to be asked for again
+        resolve(false);
+      });
       script.src = choosing.dataset.runs;
       document.head.append(script);
     });
@@ -64,7 +71,10 @@
   }
 
   async function unfold(contest) {
-    await listAll();
+    if (!await listAll()) {
+      told.textContent = NOT_LISTED;
+      return undefined;
+    }
     const found = others.get(contest) ?? [];
     others.delete(contest);
     contest.querySelector("ul").append(...found);
@@ -255,9 +265,10 @@
 
   // The whole -----------------------------------------------------------------------------------------
 
-  function remarks(runs, unknown) {
+  function remarks(runs, unknown, lacks) {
     const problems = new Set(runs.map((run) => run.problem));
     return [
+      ...(lacks ? [NOT_LISTED] : []),
       ...(unknown ? [`${unknown} of the runs asked for cannot be compared here.`] : []),
       ...(problems.size > 1 ? ["These runs are of different problems: their scores do not compare."] : []),
       ...(runs.length === 1 ? ["Choose one more run to compare this one with."] : []),
@@ -280,9 +291,10 @@
     if (location.search === shown) return;
     shown = location.search;
     const turn = (turns += 1);
+    let lacks = false;
     if (longer.size && asked().some((key) => !known.has(key))) {
       told.textContent = "loading …";
-      await listAll();
+      lacks = !await listAll();
       if (turn !== turns) return;
     }
     chosen = asked().filter((key) => known.has(key)).slice(0, MOST);
@@ -291,7 +303,7 @@
     const loaded = await Promise.all(chosen.map(load));
     if (turn !== turns) return;
     const runs = loaded.filter(Boolean).map((run, index) => ({ ...run, letter: LETTERS[index] }));
-    told.textContent = remarks(runs, asked().length - runs.length);
+    told.textContent = remarks(runs, asked().length - runs.length, lacks);
     const steps = () => stepByStep(runs, PHASES);
     const parts = runs.length < 2 ? [] : [tabs, facts, curves, solutions, steps];
     place.replaceChildren(...parts.map((part) => part(runs)));
@@ -371,5 +383,6 @@
   });
   window.addEventListener("popstate", show);
   choosing.hidden = known.size < 2;
+  document.getElementById("unscripted").remove();
   show();
 })();

@@ -291,6 +291,7 @@
   }
 
   document.getElementById("drawn").hidden = false;
+  document.getElementById("unscripted").remove();
   fill();
   recall();
   show();

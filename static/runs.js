@@ -14,6 +14,7 @@
   const more = document.getElementById("more");
   const pages = document.getElementById("pages");
   const query = document.getElementById("query");
+  const texts = document.getElementById("texts");
   const fields = Object.fromEntries([...asking.querySelectorAll("select")].map((one) => [one.name, one]));
   const FILTERS = Object.keys(fields).filter((name) => name !== "sort");
   const headers = [...table.tHead.rows[0].cells];
@@ -121,7 +122,9 @@
     const state = asked();
     remember(state);
     headings();
-    document.dispatchEvent(new CustomEvent("kbsite:asked", { detail: { ...state, list: load } }));
+    const asks = new CustomEvent("kbsite:asked", { cancelable: true, detail: { ...state, list: load } });
+    const heard = !document.dispatchEvent(asks); // by search.js, which may be lost
+    const lacks = texts && state.query && !heard ? "; texts are not searched: their script could not be loaded" : "";
     const plain = !state.query && !sort && !Object.keys(state.filters).length;
     pages.hidden = !plain;
     if (plain) {
@@ -141,7 +144,7 @@
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     counts(words, state.filters, data);
     rows = sorted(data.runs.filter((run) => fits(run, words, state.filters)));
-    told.textContent = `${rows.length} of ${data.runs.length} ${table.dataset.rows}`;
+    told.textContent = `${rows.length} of ${data.runs.length} ${table.dataset.rows}${lacks}`;
     for (const body of [...table.tBodies]) body.remove();
     drawn = 0;
     draw(data);
@@ -331,6 +334,7 @@
 
   recall();
   asking.hidden = false;
+  document.getElementById("unscripted").remove();
   // search.js, the next script, has to be there to hear what is asked.
   window.addEventListener("DOMContentLoaded", show);
 })();

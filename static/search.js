@@ -83,7 +83,10 @@
   // Whoever is about to ask waits for less: the index is on its way before the first letter.
   document.getElementById("query").addEventListener("focus", () => load().catch(() => {}), { once: true });
 
-  document.addEventListener("kbsite:asked", ({ detail }) => ask(detail));
+  document.addEventListener("kbsite:asked", (event) => {
+    event.preventDefault(); // runs.js is told that somebody heard
+    ask(event.detail);
+  });
 
   async function ask({ query, filters, list: ofRuns }) {
     question = { query, filters, list: ofRuns };

@@ -10,8 +10,9 @@
     return;
   }
   const view = document.getElementById("view");
-  if (!view) return;
+  if (!view || typeof lineDiff === "undefined") return; // the page says so
   view.hidden = false;
+  document.getElementById("unscripted").remove();
 
   const state = document.getElementById("state");
   const since = document.getElementById("since");
@@ -64,7 +65,11 @@
 
   function pageOf(number) {
     const name = document.getElementById(`state-${number}`).dataset.page ?? "";
-    if (!pages.has(name)) pages.set(name, location.protocol === "file:" ? framed(name) : fetched(name));
+    if (!pages.has(name)) {
+      const page = location.protocol === "file:" ? framed(name) : fetched(name);
+      page.catch(() => pages.delete(name)); // to be asked for again
+      pages.set(name, page);
+    }
     return pages.get(name);
   }
 
@@ -134,10 +139,12 @@
     const text = first || asText.getAttribute("aria-pressed") === "true";
     const mine = (asked += 1);
     if (remembers) remember();
-    const [after, earlier] = await Promise.all([linesOf(Number(now)), text ? null : linesOf(Number(then))]);
+    const texts = Promise.all([linesOf(Number(now)), text ? null : linesOf(Number(then))]);
+    const [after, earlier] = await texts.catch(() => [undefined]);
     if (mine !== asked) return;
     shown.replaceChildren();
-    if (!after) told.textContent = `state ${now}: its text is not known`;
+    if (after === undefined) told.textContent = `state ${now}: the page that holds its text could not be loaded`;
+    else if (!after) told.textContent = `state ${now}: its text is not known`;
     else if (text) {
       const count = after.length - Number(after.at(-1) === "");
       told.textContent = `state ${now}${first ? ", the first" : ""}, ${count} line${count === 1 ? "" : "s"}`;

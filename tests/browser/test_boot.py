@@ -199,6 +199,16 @@ def test_the_next_act_asks_again(held: Held) -> None:
     expect(page.locator("#help")).to_be_visible()
 
 
+def test_who_came_by_a_permalink_has_it_asked_for_again(held: Held) -> None:
+    address, anchor = held.page.url, f"L{line_of(75)}"
+    held.page.goto("about:blank")
+    held.page.goto(f"{address}#{anchor}", wait_until="commit")
+    held.route().abort()
+    held.route().continue_()
+
+    expect(held.page.locator(f"#{anchor}")).to_be_in_viewport()
+
+
 def test_paper_has_all_without_it(held: Held) -> None:
     assert held.page.locator("details > noscript").count() > 0
     held.page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -335,6 +335,11 @@ def test_runs_that_the_page_does_not_list_are_found_where_they_are_asked_for(
     expect(softmax.get_by_role("checkbox")).to_have_count(2)
     button = softmax.get_by_role("button", name="list all of them here")
     assert button.evaluate("(held) => held.offsetHeight") >= 24
+    page.route("**/data/runs.js", lambda route: route.abort())
+    button.click()
+    expect(page.locator("#told")).to_have_text("The list of all runs could not be loaded.")
+    page.unroute("**/data/runs.js")
+    witness.errors.clear()
     button.click()
     expect(softmax.get_by_role("checkbox")).to_have_count(5)
     expect(softmax.get_by_role("checkbox").nth(2)).to_be_focused()
@@ -407,7 +412,7 @@ def test_on_a_phone_what_a_row_is_of_stays_while_one_goes_from_run_to_run(open_p
 def test_without_javascript_the_runs_are_listed_and_lead_to_their_pages(open_page: Open) -> None:
     page = open_page(side_by_side("steady", "hasty"), java_script_enabled=False)
 
-    expect(page.locator("noscript p")).to_contain_text("needs JavaScript")
+    expect(page.locator("#unscripted")).to_contain_text("needs JavaScript")
     expect(page.locator("#choice")).to_be_hidden()
     page.locator("details.contest > summary", has_text="softmax").click()
     expect(page.get_by_text("compare the ")).to_have_count(3)

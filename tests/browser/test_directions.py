@@ -17,6 +17,8 @@ NAME = "\u05e9\u05dc\u05d5\u05dd"
 """A word in Hebrew: numbers behind it would go to its left, and so would signs between."""
 PROSE = f"{NAME} kernel {NAME[::-1]}.\n\n- {NAME} kernel {NAME[::-1]}.\n\nA {NAME} kernel.\n\n"
 PROSE += f"# {NAME} kernel {NAME[::-1]}\n\n|{NAME} kernel {NAME[::-1]}|\n|-|\n\n> {NAME} kernel"
+LAST = "\u05e2\u05d5\u05d3."
+ASKED = f"{NAME} kernel {LAST}\nA {NAME} line.\n"
 PLACES = """(held, words) => {
   const text = held.firstChild;
   return words.map((word) => {
@@ -42,6 +44,8 @@ def rows() -> bytes:
     said = [{"type": "text", "text": "hi"}]
     prose = [{"type": "text", "text": PROSE}, {"type": "thinking", "thinking": PROSE}]
     held = [
+        {"type": "user", "message": {"content": ASKED}},
+        {"type": "user", "message": {"content": "".join(f"{n}\n{ASKED}" for n in range(999))}},
         {"type": "assistant", "message": {"content": prose}},
         {"type": "assistant", "message": {"content": use}},
         {"type": "assistant", "message": {"content": said}, "parent_tool_use_id": "t"},
@@ -80,7 +84,7 @@ def test_prose_from_right_to_left_is_read_so_with_other_words_in_their_places(
         held = page.locator(f"{place} {element}").filter(has_text=f"{NAME} kernel").first
         lefts = held.evaluate(PLACES, words)
         assert lefts == sorted(lefts, reverse=True), element
-    held = page.locator(f"{place} > p").filter(has_text="A ")
+    held = page.locator(f"{place} > p:not([class])").filter(has_text="A ")
     lefts = held.evaluate(PLACES, ["A", NAME, "kernel"])
     assert lefts == sorted(lefts)
     # The bar of a quote stands where its words begin.
@@ -88,3 +92,15 @@ def test_prose_from_right_to_left_is_read_so_with_other_words_in_their_places(
         "(held) => ['Left', 'Right'].map((side) => getComputedStyle(held)[`border${side}Width`])"
     )
     assert bars == ["0px", "3px"]
+
+
+def test_what_people_wrote_is_read_from_right_to_left_line_by_line(open_site: Open) -> None:
+    page = open_site("runs/r/index.html")
+    places = page.locator("pre[dir]").first.evaluate(PLACES, [NAME, "kernel", LAST])
+    assert places == sorted(places, reverse=True)
+    places = page.locator("pre[dir]").first.evaluate(PLACES, ["A", f"{NAME} line", "line."])
+    assert places == sorted(places)
+    page.get_by_role("link", name="open all").first.click()
+    chunk = page.locator("pre[dir] > span").first
+    places = chunk.evaluate(PLACES, [NAME, "kernel", LAST])
+    assert places == sorted(places, reverse=True)

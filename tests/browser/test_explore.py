@@ -198,7 +198,7 @@ def test_hostile_names_are_shown_as_they_are_and_link_nowhere(open_page: Open) -
 def test_without_a_script_the_tables_say_it(open_page: Open) -> None:
     page = open_page(java_script_enabled=False)
     expect(page.locator("#drawn")).to_be_hidden()
-    expect(page.locator("noscript p")).to_contain_text("chart needs JavaScript")
+    expect(page.locator("#unscripted")).to_contain_text("chart needs JavaScript")
     expect(page.locator("#drawn ~ details tbody tr")).to_have_count(7)
     page.get_by_role("link", name=".600").click()
     page.wait_for_url("**/runs/r5/index.html")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Error, Page
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Error, Page, expect
 
 from kbsite import assets
 from tests.browser import pointer
 from tests.browser.conftest import Open
+from tests.browser.witness import Witness
 
 pytestmark = pytest.mark.browser
 
@@ -110,3 +112,32 @@ def test_files_of_a_script_give_each_other_what_stands_in_kbsite_alone(open_run:
     assert set(page.evaluate(own)) - before == {"kbsite"}
     session.send("Runtime.enable")
     assert session.send("Runtime.globalLexicalScopeNames") == {"names": []}
+
+
+LOST = {
+    "compare/index.html?runs=a,b": ("diff.js", "compare_draw.js", "compare.js"),
+    "explore/index.html": ("explore/data.js", "plotly-basic.min.js", "explore.js"),
+    "runs/index.html?q=claude": ("runs.js",),
+    "audits/index.html": ("runs.js",),
+    "snapshots.html": ("diff.js", "snapshots.js"),
+}
+
+
+@pytest.mark.parametrize("path", LOST)
+def test_a_reader_is_told_where_scripts_are_lost_and_only_then(
+    site: Path, context_of: functools.partial[BrowserContext], path: str
+) -> None:
+    page, witness = context_of().new_page(), Witness()
+    page.on("pageerror", lambda error: witness.errors.append(str(error)))
+    path = path if "/" in path else next(site.rglob(path)).relative_to(site).as_posix()
+    told = page.locator("#unscripted")
+    page.goto(f"{site.as_uri()}/{path}")
+    expect(told).to_have_count(0)
+    for script in LOST[path if path in LOST else "snapshots.html"]:
+        page.route(f"**/{script}", lambda route: route.abort())
+        page.reload()
+        assert told.evaluate("(held) => held.offsetHeight") == 0, script
+        page.evaluate("document.getAnimations().forEach((one) => one.finish())")
+        expect(told).to_contain_text("which is not here, or not yet")
+        assert witness.errors == []
+        page.unroute(f"**/{script}")

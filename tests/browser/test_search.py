@@ -421,6 +421,15 @@ def test_what_is_asked_is_never_taken_for_markup(
     assert witness.dialogs == []
 
 
+def test_where_its_script_is_lost_it_is_told_that_texts_are_not_searched(
+    found_at: str, page: Page
+) -> None:
+    page.route("**/search.js", lambda route: route.abort())
+    page.goto(f"{found_at}runs/index.html?q=long")
+
+    expect(page.locator("#told")).to_contain_text(f"1 of {PLAIN + 3} runs; texts are not searched")
+
+
 @pytest.mark.parametrize("missing", ["pagefind.js", "wasm.en.pagefind", "pagefind-entry.json"])
 def test_where_the_index_cannot_be_read_the_list_is_still_narrowed(
     missing: str, found_at: str, page: Page

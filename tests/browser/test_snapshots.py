@@ -109,6 +109,21 @@ def test_an_address_opens_its_state_wherever_it_stands(
     assert witness.foreign(start) <= {"about:blank"}
 
 
+def test_a_state_that_could_not_be_loaded_is_told_and_asked_for_again(
+    folder: Path, context_of: functools.partial[BrowserContext]
+) -> None:
+    with serving(folder) as start:
+        page = context_of().new_page()
+        page.goto(f"{start}runs/many/snapshots.html")
+        page.route("**/snapshots-*.html", lambda route: route.abort())
+        page.locator("#state").fill("120")
+        told = page.locator("#shown-told")
+        expect(told).to_have_text("state 120: the page that holds its text could not be loaded")
+        page.unroute("**/snapshots-*.html")
+
+        assert text(page) == version(120)
+
+
 def test_a_page_that_is_opened_at_no_state_starts_at_its_top(
     start: str, context_of: functools.partial[BrowserContext]
 ) -> None:

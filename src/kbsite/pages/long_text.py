@@ -36,6 +36,8 @@ class LongText(Struct, frozen=True):
     anchor: str
     """The step that it belongs to."""
     text: str
+    written: bool = False
+    """Whether somebody wrote it: its lines may run from right to left."""
 
 
 class LongTexts(Struct):
@@ -44,13 +46,13 @@ class LongTexts(Struct):
     _held: list[LongText] = field(default_factory=list)
     _seen: dict[str, int] = field(default_factory=dict)
 
-    def ends(self, text: str, anchor: str) -> Ends | None:
+    def ends(self, text: str, anchor: str, *, written: bool = False) -> Ends | None:
         """The ends of a text that is too long for its place; None if it is not."""
         if len(text) <= WHOLE:
             return None
         number = self._seen[anchor] = self._seen.get(anchor, 0) + 1
         page = f"text-{anchor}-{number}.html"
-        self._held.append(LongText(page, anchor, text))
+        self._held.append(LongText(page, anchor, text, written))
         return Ends(*ends_of(text), page)
 
     def diff_ends(self, lines: Sequence[DiffLine], anchor: str) -> Ends | None:

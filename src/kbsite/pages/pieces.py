@@ -6,7 +6,7 @@ Every text goes through `kbsite.text`, which makes it safe for a page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -30,6 +30,8 @@ FAR_LINES = 10
 """Unchanged lines beyond those from which they are folded."""
 DIFF_LINES = 60
 """Lines that are shown of a diff that is too long for its place."""
+_FAILED = " class=tone-bad"
+_AS_WRITTEN = " dir=auto"
 
 
 def long(
@@ -37,27 +39,38 @@ def long(
 ) -> str:
     """A text, whole, or by its ends with a link to the page that holds the whole."""
     shown = inner_terminal if coloured else texts.inner
-    ends = reading.long_texts.ends(text, anchor)
+    return _long(text, anchor, reading, shown, _FAILED if failed else "")
+
+
+def written(text: str, anchor: str, reading: Reading) -> str:
+    """What somebody wrote, as `long`: each of its lines runs as its first letter does."""
+    return _long(text, anchor, reading, texts.inner, _AS_WRITTEN)
+
+
+def _long(
+    text: str, anchor: str, reading: Reading, shown: Callable[[str], str], attributes: str
+) -> str:
+    ends = reading.long_texts.ends(text, anchor, written=attributes == _AS_WRITTEN)
     if ends is None:
-        return _pre(shown(text), failed=failed)
+        return _pre(shown(text), attributes)
     told = f"… {count(ends.left_out)} more {_line_s(ends.left_out)}"
     link = f'<a href="{texts.plain(ends.page)}">{told}: open all {count(len(text))} characters</a>'
     return (
-        f'{_pre(shown(ends.head), failed=failed)}\n<p class="left-out">{link}</p>\n'
-        f"{_pre(shown(ends.tail), failed=failed)}"
+        f'{_pre(shown(ends.head), attributes)}\n<p class="left-out">{link}</p>\n'
+        f"{_pre(shown(ends.tail), attributes)}"
     )
 
 
-def _pre(shown: str, *, failed: bool = False) -> str:
+def _pre(shown: str, attributes: str) -> str:
     # HTML drops a line end right after the tag: one that the text starts with needs another.
     kept = "\n" if shown.startswith(("\n", "\r")) else ""
-    return f"<pre{' class=tone-bad' if failed else ''}>{kept}{shown}</pre>"
+    return f"<pre{attributes}>{kept}{shown}</pre>"
 
 
 def prose(text: str, anchor: str, reading: Reading) -> str:
     """What a model wrote, as Markdown; what is too long for its place, as it is."""
     if len(text) > WHOLE:
-        return long(text, anchor, reading)
+        return written(text, anchor, reading)
     return texts.markdown(text)
 
 
@@ -167,12 +180,12 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
 
 def _echo(held: ToolResult, echo: Echo, place: str) -> str:
     """An output without the lines that the diff above it shows."""
-    failed = bool(held.is_error)
-    after = _pre(inner_terminal(echo.after), failed=failed) if echo.after else ""
+    tone = _FAILED if held.is_error else ""
+    after = _pre(inner_terminal(echo.after), tone) if echo.after else ""
     told = f"lines {echo.first} to {echo.last} as changed above"
     return (
         f"<details{place} open><summary>{lines(held.output)}{_head(held)}</summary>"
-        f"{_pre(inner_terminal(echo.before), failed=failed)}<p class=dim>{told}\n{after}</details>"
+        f"{_pre(inner_terminal(echo.before), tone)}<p class=dim>{told}\n{after}</details>"
     )
 
 

@@ -216,12 +216,12 @@ def _message(step: Step, reading: Reading) -> Iterator[str]:
     role = message.role.value
     if message.injected:
         told = f"put in by the CLI, {pieces.lines(message.text)}"
-        body = pieces.long(message.text, step.anchor, reading)
+        body = pieces.written(message.text, step.anchor, reading)
         yield f"<details><summary><b>{role}</b> {told}</summary>{body}</details>"
     elif message.role is Role.ASSISTANT:
         yield f"<b>says</b>{pieces.prose(message.text, step.anchor, reading)}"
     else:
-        body = pieces.long(message.text, step.anchor, reading) if message.text else ""
+        body = pieces.written(message.text, step.anchor, reading) if message.text else ""
         yield f"<b>{role}</b>{body}"
     yield pieces.images(message.images)
 
@@ -269,7 +269,7 @@ def _finish(step: Step, reading: Reading) -> Iterator[str]:
     assert isinstance(event, Finish)
     yield _finish_head(event)
     if event.text:
-        yield pieces.long(event.text, step.anchor, reading)
+        yield pieces.written(event.text, step.anchor, reading)
     yield pieces.folded(event.raw, _AS_WRITTEN, step.anchor, reading)
 
 
