@@ -133,6 +133,7 @@ def test_what_a_client_holds_is_not_sent_again(site: Path, server: Running) -> N
     ("asked", "status", "part"),
     [("bytes=0-9", 206, LOG[:10]), ("bytes=95-", 206, LOG[95:]), ("bytes=-3", 206, LOG[-3:]),
      ("bytes=90-900", 206, LOG[90:]), ("bytes=0-1,5-6", 200, LOG), ("bytes=100-", 416, None),
+     ("bytes=-0", 416, None), ("bytes=-00", 416, None), ("bytes=-900", 206, LOG),
      ("bytes=x", 200, LOG), ("lines=1-2", 200, LOG)],
 )  # fmt: skip
 def test_parts_of_files(server: Running, asked: str, status: int, part: bytes | None) -> None:
@@ -146,11 +147,15 @@ def test_parts_of_files(server: Running, asked: str, status: int, part: bytes | 
 
 def test_the_rest_of_a_file_is_sent_only_if_it_is_the_same_file(server: Running) -> None:
     path = "/runs/a%20b/raw/log.jsonl"
-    tag = server.get(path)["ETag"]
+    held = server.get(path)
+    tag, date = held["ETag"], held["Last-Modified"]
+    of_date = server.get(path, Range="bytes=50-", If_Range=date)
+    later = server.get(path, Range="bytes=50-", If_Range="Mon, 01 Jan 2091 00:00:00 GMT")
     same = server.get(path, Range="bytes=50-", If_Range=tag)
     other = server.get(path, Range="bytes=50-", If_Range='"other"')
     weak = server.get(path, Range="bytes=50-", If_Range=f"W/{tag}")
 
+    assert (of_date.status, later.status, later.body) == (206, 200, LOG)
     assert (same.status, same.body) == (206, LOG[50:])
     assert (other.status, other.body) == (200, LOG)
     assert (weak.status, weak.body) == (200, LOG)
@@ -159,7 +164,8 @@ def test_the_rest_of_a_file_is_sent_only_if_it_is_the_same_file(server: Running)
 @pytest.mark.parametrize(
     ("accepted", "packed"),
     [("gzip", True), ("br, gzip;q=0.5", True), ("*", True), ("GZIP", True), ("gzip;q=0", False),
-     ("identity", False), ("br", False), ("", False), ("gzip;q=0.000, *", False)],
+     ("identity", False), ("br", False), ("", False), ("gzip;q=0.000, *", False),
+     ("*;q=0, gzip", True), ("*, gzip;q=0", False)],
 )  # fmt: skip
 def test_who_takes_it_gets_the_file_that_was_compressed_before(
     server: Running, accepted: str, packed: bool

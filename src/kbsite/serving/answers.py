@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,9 @@ _HEAD = 4096
 LONGEST_LINE = 1 << 16
 """Bytes of an address or a header: browsers send this machine the cookies of all its ports."""
 _ONE_RANGE = re.compile(r"bytes=(\d+-\d*|-\d+)")
+_LAST_NONE = re.compile(r"(?<=bytes=)-0+$")
+_BEYOND = f"{1 << 62}-"
+"""A range that no file has: aiohttp takes the last 0 bytes of one for all of them."""
 _PAGE = Path("404.html")
 _HOSTS = {"localhost", "127.0.0.1", "::1"}
 
@@ -191,6 +195,8 @@ class _Sent(web.FileResponse):
         if asked and not self._ranged(asked, headers.get(hdrs.IF_RANGE)):
             del headers[hdrs.RANGE]
             headers.pop(hdrs.IF_RANGE, None)
+        elif asked:
+            headers[hdrs.RANGE] = _LAST_NONE.sub(_BEYOND, asked.strip())
         headers[hdrs.ACCEPT_ENCODING] = "gzip" if _takes_gzip(request) and not asked else ""
         return await super().prepare(request.clone(headers=headers))
 
@@ -198,12 +204,15 @@ class _Sent(web.FileResponse):
         """Whether a part is sent: one, and of the file that the rest was of."""
         if not _ONE_RANGE.fullmatch(asked.strip()):
             return False
-        if condition is None or not condition.strip().startswith(('"', "W/")):
-            return condition is None or _is_date(condition)
+        if condition is None:
+            return True
         try:
             held = self._path.stat()
         except OSError:
             return False
+        if not condition.strip().startswith(('"', "W/")):
+            # The very date that it came with: a later one tells of no file that there was.
+            return _date(condition) == ceil(held.st_mtime)
         return condition.strip() == f'"{held.st_mtime_ns:x}-{held.st_size:x}"'
 
 
@@ -219,21 +228,23 @@ def _conditions(request: BaseRequest) -> CIMultiDict[str]:
     asked = CIMultiDict[str]()
     for name in (*_CONDITIONS, *_DATES):
         held = request.headers.get(name)
-        if held is not None and held.isascii() and (name not in _DATES or _is_date(held)):
+        if held is not None and held.isascii() and (name not in _DATES or _date(held) is not None):
             asked[name] = held
     return asked
 
 
-def _is_date(text: str) -> bool:
+def _date(text: str) -> float | None:
+    """Seconds since 1970 of a header's date; None where it is none."""
     try:
-        return parsedate_to_datetime(text) is not None
+        return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
-        return False
+        return None
 
 
 def _takes_gzip(request: BaseRequest) -> bool:
+    takes: dict[str, bool] = {}
     for item in request.headers.get(hdrs.ACCEPT_ENCODING, "").lower().split(","):
         name, _, weight = item.partition(";")
-        if name.strip() in ("gzip", "*"):
-            return not re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", weight)
-    return False
+        takes[name.strip()] = not re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", weight)
+    # What is said of it by its name goes before what is said of all others.
+    return takes.get("gzip", takes.get("*", False))
