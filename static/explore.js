@@ -295,6 +295,8 @@
   fill();
   recall();
   show();
+  // What the drawing's program measures texts with is for nobody to hear.
+  document.getElementById("js-plotly-tester").setAttribute("aria-hidden", "true");
   // The pages of runs whose points lie upon one, or so near that nobody can choose between them.
   function upon({ x, y }, apart) {
     const { xaxis, yaxis } = chart._fullLayout;

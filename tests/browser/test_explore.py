@@ -82,6 +82,7 @@ def rows(page: Page) -> list[list[str]]:
 def test_every_run_with_both_figures_is_a_point_and_a_row(open_page: Open) -> None:
     page = open_page()
     expect(page.locator(POINTS)).to_have_count(6)
+    expect(page.locator("body > svg:not([aria-hidden])")).to_have_count(0)
     expect(page.locator("#told")).to_have_text(re.compile(r"^score against time: 6 runs; 1 has no"))
     open_all(page)
 
