@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -341,8 +342,14 @@ def test_the_largest_of_many_messages_is_drawn_and_told() -> None:
     chart = context_chart(work.trajectory().signs, href)
     assert chart is not None
     assert any(row[1] == "99,999" for row in rows(chart))
-    heights = re.findall(r"[ML][\d.]+ ([\d.]+)", shapes(chart, "chart-line")[0].get("d", ""))
-    assert min(map(float, heights)) < 30
+    drawn = shapes(chart, "chart-line")[0].get("d", "")
+    start, ways = drawn.removeprefix("M").split("l")
+    (left, top), *moves = zip(*[map(int, f"{start} {ways}".split())] * 2, strict=True)
+    heights = list(accumulate((down for _, down in moves), initial=top))
+    assert min(heights) < 30
+    assert heights.count(max(heights)) > 600
+    assert left + sum(across for across, _ in moves) == WIDTH - RIGHT
+    assert len(drawn) < 7 * len(heights)
 
 
 def test_the_bar_of_work_is_as_long_as_the_time() -> None:

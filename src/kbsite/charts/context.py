@@ -58,20 +58,33 @@ def context_chart(signs: VitalSigns, href: Href) -> Chart | None:
 
 def _line(sizes: Sequence[ContextSize], x: Scale, y: Scale) -> Iterator[str]:
     """A path through the sizes; of many in one place, through the largest and the smallest."""
+    crowded = len(sizes) >= (x.end - x.start) / SLOT
     places: dict[float, list[int]] = {}
     for number, size in enumerate(sizes):
         at = x.at(number)
-        place = at if len(sizes) < (x.end - x.start) / SLOT else float(int(at))
+        place = float(int(at)) if crowded else at
         held = places.setdefault(place, [])
         if len(held) == 2:
             held[:] = [min(*held, size.sent), max(*held, size.sent)]
         else:
             held.append(size.sent)
+    points = [(place, y.at(sent)) for place, held in places.items() for sent in held]
+    if crowded:
+        yield from _in_whole_steps(points)
+        return
     command = "M"
-    for place, held in places.items():
-        for sent in held:
-            yield f"{command}{coordinate(place)} {coordinate(y.at(sent))}"
-            command = "L"
+    for place, height in points:
+        yield f"{command}{coordinate(place)} {coordinate(height)}"
+        command = "L"
+
+
+def _in_whole_steps(points: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """A path of whole steps from point to point, which weighs a third of one with its places."""
+    whole = [(int(place), round(height)) for place, height in points]
+    (left, top), *others = whole
+    yield f"M{left} {top}l"
+    for (before, above), (place, height) in zip(whole, others, strict=False):
+        yield f"{place - before} {height - above}"
 
 
 def _compactions(compactions: Sequence[Compaction], x: Scale, y: Scale) -> Iterator[Markup]:

@@ -141,4 +141,5 @@ def _tool(item: Item) -> str:
 
 
 def _counts(counts: Mapping[str, int], keys: Mapping[str, str]) -> str:
-    return " ".join(f"{keys[one]}:{number}" for one, number in counts.items() if one in keys)
+    # In the same order for each part: pages are compressed, and weigh less so.
+    return " ".join(f"{key}:{counts[one]}" for one, key in keys.items() if one in counts)
