@@ -11,9 +11,10 @@ import os
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil
+from mmap import PROT_READ, mmap
 from pathlib import Path
 from time import sleep
 
@@ -47,6 +48,9 @@ after one that did not: in the long run seven of ten do not."""
 SHORTEST, LONGEST = 1e-3, 8.0
 """The least and the most of what a batch should take that stops come in."""
 
+SEARCHED = 4 << 30
+"""Bytes of libraries that are searched for code that lies in none: some seconds, at most."""
+
 _STACK_BYTES = 16384
 _CODE_BYTES = 48
 _NESTED = 2
@@ -67,6 +71,10 @@ class Stops:
     """Threads that were met at work."""
     own: int = 0
     """Those of them whose code lies in no library."""
+    _sought: set[bytes] = field(default_factory=set)
+    """The code in no library that was looked for in all of them."""
+    _left: int = SEARCHED
+    """Bytes of libraries that may still be searched for it."""
     reach: float = 1.0
     """Part of what a batch should take in which stops come: few times are known at first, some of
     them are of calls that had to wait, and to stop takes a time of its own."""
@@ -151,16 +159,29 @@ class Stops:
         self._refuse_function(region.path, region.in_file(address))
 
     def _refuse_copy(self, code: Code, stand: Stand, region: Region | None) -> None:
-        """The same of a file with the code of a library, at the same place."""
-        if region is None or not region.path.startswith("/"):
-            return
-        offset = region.in_file(stand.code)
+        """The same of code of a library that lies elsewhere: in another file, or in none."""
         held = code.read(stand.code, _CODE_BYTES)
+        if len(held) < _CODE_BYTES or held in self._sought:
+            return
+        self._sought.add(held)
+        place = region.in_file(stand.code) if region else 0
         for path in _libraries():
-            with path.open("rb") as file:
-                file.seek(offset)
-                if len(held) == _CODE_BYTES and file.read(_CODE_BYTES) == held:
-                    self._refuse_function(str(path), offset)
+            offset = self._place_in(path, held, place)
+            if offset >= 0:
+                self._refuse_function(str(path), offset)
+
+    def _place_in(self, path: Path, held: bytes, place: int) -> int:
+        """Where a file has these bytes: at that place, else anywhere; -1 if nowhere.
+
+        To look everywhere takes a while, so that is done as often as it may take long.
+        """
+        with path.open("rb") as file, mmap(file.fileno(), 0, prot=PROT_READ) as content:
+            if content[place : place + len(held)] == held:
+                return place
+            if self._left < len(content):
+                return -1
+            self._left -= len(content)
+            return content.find(held)
 
     def _refuse_function(self, path: str, offset: int) -> None:
         function, family = _known(path, offset, self.forbidden)
@@ -219,7 +240,7 @@ def _libraries() -> tuple[Path, ...]:
 
     beside = Path(np.__file__).parents[1]
     torchs = Path(torch.__file__).parent / "lib"
-    return (*torchs.glob("libtorch_cpu.*"), *beside.glob("*.libs/*blas*"))
+    return (*beside.glob("*.libs/*blas*"), *torchs.glob("libtorch_cpu.*"))
 
 
 def _nameless(code: Code) -> str:

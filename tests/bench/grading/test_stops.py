@@ -160,18 +160,36 @@ def test_what_other_libraries_left_on_a_stack_is_no_finding(
     assert looked(stand("made", 0x200)).own
 
 
+@pytest.mark.parametrize(
+    "copied", [stand("copy", PRODUCT), stand("copy", PRODUCT + 8), stand("made", 0x200)],
+    ids=["file", "moved", "no-file"],
+)  # fmt: skip
 def test_a_copy_of_a_library_is_that_library(
+    copied: Stand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    library = tmp_path / "libtorch_cpu.so"
+    library.write_bytes(bytes(PRODUCT) + bytes(range(60)))
+    monkeypatch.setattr(module, "_libraries", lambda: [library])
+    assert looked(copied).own
+    monkeypatch.setattr(Memory, "code", bytes(range(60)))
+
+    with pytest.raises(Failure, match="mkl_blas_sgemm"):
+        looked(copied)
+
+
+def test_libraries_are_searched_for_copies_of_their_code_only_so_often(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     library = tmp_path / "libtorch_cpu.so"
     library.write_bytes(bytes(PRODUCT) + bytes(range(60)))
     monkeypatch.setattr(module, "_libraries", lambda: [library])
-    assert looked(stand("copy", PRODUCT)).own
     monkeypatch.setattr(Memory, "code", bytes(range(60)))
+    made = Stops(("matmul",))
+    made._left = PRODUCT
 
-    with pytest.raises(Failure, match="mkl_blas_sgemm"):
-        looked(stand("copy", PRODUCT))
-    assert looked(stand("copy", PRODUCT + 8)).own
+    made.during(Worker([stand("made", 0x200)]), 1.0, random.Random(1))  # type: ignore[arg-type]
+
+    assert made.own
 
 
 def test_a_worker_that_answered_is_not_stopped() -> None:
