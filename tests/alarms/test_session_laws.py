@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from kbsite.alarms.session import rules
 from kbsite.alarms.session.code import deeds
 from kbsite.alarms.session.places import Surroundings, Touch, Way
-from kbsite.alarms.session.shell import LONGEST, MOST, Command, commands, inner
+from kbsite.alarms.session.shell import LONGEST, MOST, Command, commands
+from kbsite.alarms.session.started import inner
 from kbsite.alarms.session.touched import touches, whole
 from tests.alarms.test_session import bash, seen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kbsite.alarms.session.rules import web
+from kbsite.alarms.session.network import web
 from kbsite.model.alarm import Level
 
 

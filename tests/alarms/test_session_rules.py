@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from kbsite.alarms.session.network import code_fetch, fetched, web
 from kbsite.alarms.session.rules import (
     ALWAYS,
     Own,
-    code_fetch,
-    fetched,
     hidden,
     killed,
     left,
     machine,
     secrets,
     sifted,
-    web,
 )
 from kbsite.alarms.session.shell import commands
 

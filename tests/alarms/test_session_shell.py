@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kbsite.alarms.session.places import Way
-from kbsite.alarms.session.shell import LONGEST, MOST, commands, inner
+from kbsite.alarms.session.shell import LONGEST, MOST, commands
+from kbsite.alarms.session.started import inner
 from kbsite.alarms.session.touched import touches
 
 
@@ -37,7 +38,7 @@ def words(script: str) -> list[list[str]]:
         ("sudo -E env A=1 kill 3", [
             ["sudo", "-E", "env", "A=1", "kill", "3"], ["env", "A=1", "kill", "3"], ["kill", "3"]]),
         ("find . -name x -exec rm {} +", [
-            ["find", ".", "-name", "x", "-exec", "rm", "{}", "+"], ["rm", "{}", "+"]]),
+            ["find", ".", "-name", "x", "-exec", "rm", "{}", "+"], ["rm", "./**/x", "+"]]),
         ("", []),
         ("'unclosed", [["unclosed"]]),
         ("$(", [["$()"]]),

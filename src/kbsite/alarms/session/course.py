@@ -10,10 +10,12 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.alarms.session import rules
+from kbsite.alarms.session import network, rules
 from kbsite.alarms.session.code import deeds
+from kbsite.alarms.session.fed import fed, printed
 from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way, seen_in
-from kbsite.alarms.session.shell import Command, commands, inner
+from kbsite.alarms.session.shell import Command, commands
+from kbsite.alarms.session.started import inner
 from kbsite.alarms.session.touched import touches, whole
 from kbsite.fold.patches import patched
 from kbsite.fold.replay import command_text, folder_of
@@ -98,7 +100,7 @@ class Course(Struct):
             yield from self._edits(done)
         elif call.tool_kind is ToolKind.WEB:
             text = " ".join(_texts(call.arguments))
-            yield Sight(rules.web(text), call.summary or text)
+            yield Sight(network.web(text), call.summary or text)
         elif call.tool_kind is ToolKind.RUN and not _STOPS.fullmatch(call.tool):
             yield from self._run(done)
         elif _STOPS.fullmatch(call.tool):
@@ -145,7 +147,7 @@ class Course(Struct):
             return
         address = call.arguments.get("url")
         if call.tool_kind is ToolKind.OTHER and isinstance(address, str) and "://" in address:
-            yield Sight(rules.web(address), f"{call.tool} {address}")
+            yield Sight(network.web(address), f"{call.tool} {address}")
         way = Way.READ if call.tool_kind is ToolKind.READ else Way.LISTED
         home = self.around.workspace
         found = [Touch(whole(path, home), way) for path in _paths(call.tool, call.arguments)]
@@ -194,10 +196,10 @@ class Course(Struct):
                 self.own.pids.update(_NUMBERS.findall(line))
 
     def _command(self, command: Command, stack: list[str], depth: int = 0) -> Iterator[Sight]:
-        del stack[command.depth + 1 :]
-        stack += [stack[-1]] * (command.depth + 1 - len(stack))
-        self._move(command, stack)
         for one in inner(command):
+            del stack[one.depth + 1 :]
+            stack += [stack[-1]] * (one.depth + 1 - len(stack))
+            self._move(one, stack)
             yield from self._simple(one, stack[-1], depth)
 
     def _move(self, command: Command, stack: list[str]) -> None:
@@ -238,11 +240,11 @@ class Course(Struct):
             own.started.update(posixpath.basename(word) for word in command.words)
 
     def _write(self, command: Command, found: list[Touch]) -> None:
-        if command.fed is None or command.name not in ("cat", "tee"):
-            return
-        for touch in found:
-            if touch.way is Way.WRITTEN:
-                self._keep(touch.path, command.fed)
+        paths = [touch.path for touch in found if touch.way is Way.WRITTEN]
+        text = printed(command) if paths else None
+        if text is not None:
+            for path in paths:
+                self._keep(path, text)
 
     def _inside(self, command: Command, folder: str, quote: str, depth: int) -> Iterator[Sight]:
         """What the code does that a command runs, as far as its text is known."""
@@ -276,6 +278,9 @@ class Course(Struct):
     def _run_by(self, command: Command) -> Iterator[str]:
         """The words of a command that may be files that it runs."""
         given = command.given[:3] if _runs_file(command.name) else []
+        if given == [] and _runs_file(command.name):
+            source = command.before
+            given = [*command.reads, *(source.given if source and source.name == "cat" else [])]
         for word in [*command.words[:1], *given]:
             if posixpath.basename(word) != "solution.py":  # others look into it
                 yield word
@@ -286,7 +291,7 @@ class Course(Struct):
         for path, way in found.files:
             yield from self._touched([Touch(whole(path, folder), way)], f"{quoted}: {path}")
         for text in found.fetches:
-            yield Sight(rules.code_fetch(text), f"{quoted}: {text}")
+            yield Sight(network.code_fetch(text), f"{quoted}: {text}")
         for text in found.kills:
             find = Find("killed-processes", Level.WARNING, "ran code that stops processes")
             yield Sight(find, f"{quoted}: {text}")
@@ -324,7 +329,7 @@ def _python(command: Command) -> str | None:
         if word == "-c" or (re.fullmatch(r"-[A-Za-z]+c", word) and len(word) < 6):
             return command.words[number + 1]
     alone = not command.given or command.given == ["run", "python"] or "-" in command.words
-    return command.fed if alone else None
+    return fed(command) if alone else None
 
 
 def _strings(value: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""What commands do to processes, to the network, to the machine and with secrets."""
+"""What commands do to processes, to the machine and with secrets."""
 
 from __future__ import annotations
 
@@ -9,37 +9,14 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from kbsite.alarms.session import network
+from kbsite.alarms.session.network import fetched
 from kbsite.alarms.session.places import Find
-from kbsite.alarms.session.shell import Command, wrapped
+from kbsite.alarms.session.shell import Command
+from kbsite.alarms.session.started import wrapped
 from kbsite.late import late
 from kbsite.model.alarm import Level
 
-_LOOPBACK = late(r"\b(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|host\.docker\.internal)\b|\[::1\]")
-_HOST = late(r"https?://|[\w-]\.(?:com|org|net|io|ai|dev|co|edu|gov|cn|sh|me)\b")
-_ANSWERS: Final = late(
-    r"raw\.githubusercontent|gist\.|github\.com/[^/\s]+/[^/\s]+/(?:blob|raw|archive)|leaderboard|"
-    r"submission|solution|kernelbench|huggingface\.co/[^\s]{0,400}/(?:resolve|raw)|pastebin",
-    re.IGNORECASE,
-)
-_PACKAGES: Final = {
-    "pip": {"install", "download", "wheel"}, "pip3": {"install", "download", "wheel"},
-    "uv": {"add", "sync"}, "uvx": set[str](), "conda": {"install", "create"},
-    "mamba": {"install", "create"}, "npm": {"install", "i", "ci", "add", "update"},
-    "pnpm": {"install", "add", "i", "dlx"}, "yarn": {"add", "install"}, "npx": set[str](),
-    "bun": {"install", "add"}, "apt": {"install", "update", "upgrade"}, "pipx": {"install", "run"},
-    "apt-get": {"install", "update", "upgrade"}, "apk": {"add"}, "brew": {"install"},
-    "dnf": {"install"}, "yum": {"install"}, "go": {"get", "install"}, "poetry": {"add", "install"},
-    "cargo": {"install", "add", "fetch"}, "gem": {"install"}, "docker": {"pull"},
-}  # fmt: skip
-_WITHIN: Final = {
-    ("uv", "pip"): "pip", ("uv", "tool"): "pipx", ("conda", "env"): "mamba",
-}  # fmt: skip
-"""Commands within commands that are given words as another one is."""
-_GIT: Final = {"clone", "fetch", "pull", "ls-remote", "submodule", "push"}
-_GETS: Final = {
-    "wget", "aria2c", "ftp", "sftp", "lynx", "w3m", "ssh", "gh", "hf", "huggingface-cli", "gsutil",
-    "kaggle", "curl", "nc", "ncat", "telnet", "axel",
-}  # fmt: skip
 _GPU_SETTINGS: Final = late(
     r"-(?:lgc|lmc|rgc|rmc|pl|pm|ac|rac|r|c|e|p|mig|acp|am|caa|fdm|gtt|[cd][gc]i)|--(?:lock-(?:gpu|memory)-"
     r"clocks|reset-\w[\w-]*|power-limit|persistence-mode|applications-clocks|gpu-reset|"
@@ -60,9 +37,6 @@ _READ_ONLY: Final = {
 }  # fmt: skip
 _WATCHES: Final = {"dmon", "pmon", "topo", "nvlink", "stats", "c2c"}
 """Commands of nvidia-smi that only look, whose flags mean something else."""
-_FRAMEWORKS: Final = late(
-    r"(?:torch|triton|pytorch-triton|nvidia-[\w-]+|cuda-\w+|cupy\S*)(?:[=<>~!\[].*)?"
-)
 _GENERIC: Final = {
     "python", "python3", "node", "bash", "sh", "torchrun", "java", "nvcc", "ninja", "claude",
     "codex", "", ".", "train", "run", "main",
@@ -90,6 +64,10 @@ _GREPS: Final = {"grep", "egrep", "fgrep", "rg", "ag"}
 FEW: Final = 2
 """Letters below which a pattern fits nearly all variables."""
 _UNPACKS: Final = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "rev", "tr"}
+_UNPACKED: Final = late(
+    r"\b(?:base64|base32|openssl)\b[^|)]*\s-{1,2}[dD]|\bxxd\b[^|)]*\s-r|\b(?:gunzip|zcat)\b"
+)
+"""The same in a substitution, where other words may stand."""
 _RUNS: Final = {"bash", "sh", "zsh", "perl", "node"}
 _SIFTS: Final = {"grep", "egrep", "fgrep", "rg", "awk", "sed", "wc", "xargs", "ag"}
 _SUBSTITUTED: Final = late(r"\$\(.*\)", re.DOTALL)
@@ -179,66 +157,6 @@ def _own_target(word: str, own: Own) -> bool:
         return own.holds(word) if "pgrep" in word or "ps " in word else own.background
     number = word.lstrip("-")
     return number in own.pids if number.isdigit() else own.background
-
-
-def fetched(command: Command) -> Iterator[Find]:
-    """What there is to say of a command that uses the network."""
-    name, given = _meant(command)
-    if command.has("--version", "--help") or (name in _PACKAGES and command.has("-h")):
-        return
-    if name in _PACKAGES and (not _PACKAGES[name] or set(given[:1]) & _PACKAGES[name]):
-        yield from _packages(command, given)
-    elif name == "git" and set(given[:1]) & _GIT:
-        yield from _cloned(given)
-    elif name in _GETS and given:
-        yield _fetch(" ".join(command.words), f"used the network, by {name}")
-
-
-def _meant(command: Command) -> tuple[str, list[str]]:
-    """The command that it is in the end, and the words that are given to that."""
-    name, given = command.name, command.given
-    if name == "git":
-        return name, command.of_git
-    if name.startswith("python") and command.words[1:3] == ["-m", "pip"]:
-        return "pip", given[1:]
-    within = _WITHIN.get((name, given[0])) if given else None
-    return (within, given[1:]) if within else (name, given)
-
-
-def _packages(command: Command, words: Sequence[str]) -> Iterator[Find]:
-    names = [word for word in words if _FRAMEWORKS.fullmatch(word)]
-    if names:
-        yield Find("machine-settings", Level.WARNING, f"installed another {names[0]}")
-    local = command.name in ("npx", "uvx") or not words
-    local = local or command.has("--no-index", "--offline", "--dry-run")
-    yield Find("network-fetch", Level.NOTE if local else Level.WARNING, "installed packages")
-
-
-def _cloned(given: Sequence[str]) -> Iterator[Find]:
-    remote = [word for word in given[1:] if "://" in word or re.match(r"[\w.-]+@[\w.-]+:", word)]
-    local = given[0] == "clone" and not remote
-    if given[0] == "submodule" and "update" not in given:
-        return
-    level = Level.ALARM if given[0] == "clone" and not local else Level.WARNING
-    yield Find("network-fetch", Level.NOTE if local else level, f"ran git {given[0]}")
-
-
-def _fetch(text: str, what: str) -> Find:
-    """What there is to say of a use of the network, by the words that tell where to."""
-    if _LOOPBACK.search(text) and not _HOST.search(_LOOPBACK.sub("", text).replace("http://", "")):
-        return Find("network-fetch", Level.NOTE, f"{what}, on this machine")
-    level = Level.ALARM if _ANSWERS.search(text) else Level.WARNING
-    return Find("network-fetch", level, what)
-
-
-def web(text: str) -> Find:
-    """What there is to say of a call of a web tool, by its address or query."""
-    return _fetch(text, "used a web tool")
-
-
-def code_fetch(text: str) -> Find:
-    """What there is to say of code that uses the network, by the call in it."""
-    return _fetch(text, "ran code that uses the network")
 
 
 def machine(command: Command) -> Iterator[Find]:
@@ -335,8 +253,17 @@ def _dumps(command: Command) -> bool:
 
 def hidden(command: Command) -> Iterator[Find]:
     """What there is to say of a shell or an interpreter that is fed what something else unpacks."""
-    source = command.before.name if command.before else ""
-    if source in _UNPACKS and (command.name in _RUNS or command.name.startswith("python")):
+    source = command.before
+    while source is not None and source.name in ("tee", "cat"):
+        source = source.before
+    name = command.name
+    data = command.given and not command.has("-", "-s") and "exec(" not in command.given[0]
+    fed = source is not None and source.name in _UNPACKS and not data
+    runs = name in _RUNS or name.startswith("python")
+    given = (runs or name in ("eval", "source", ".")) and any(
+        word.startswith("$(") and _UNPACKED.search(word) for word in command.words[1:]
+    )
+    if (fed and runs) or given:
         yield Find("obfuscation", Level.WARNING, "ran commands that were packed before")
 
 
@@ -357,7 +284,7 @@ ALWAYS: Final = (fetched, machine, secrets, sifted, hidden, left)
 """What there is to say of a command that needs no knowledge of what came before it."""
 
 _ASKED: Final[Mapping[object, frozenset[str]]] = {
-    fetched: frozenset({*_PACKAGES, *_GETS, "git"}),
+    fetched: network.NAMES,
     machine: frozenset({*_MACHINE, *_GPU, "sysctl", "renice", "chrt"}),
     secrets: frozenset({*_DUMPS, "printenv"}),
     left: frozenset({*_LATER, *_APART, "tmux", "screen"}),
@@ -375,7 +302,7 @@ def told(command: Command, own: Own) -> Iterator[Find]:
     """What there is to say of a command: the rules are asked that may have something to say."""
     name, fed = command.name, command.before is not None
     asked = NAMED.get(name, _NONE)
-    if fetched in asked or name.startswith("python"):
+    if fetched in asked or name.startswith(("python", "pip")) or network.by_shell(command):
         yield from fetched(command)
     if machine in asked:
         yield from machine(command)
@@ -383,6 +310,7 @@ def told(command: Command, own: Own) -> Iterator[Find]:
         yield from secrets(command)
     if fed:
         yield from sifted(command)
+    if fed or command.live:
         yield from hidden(command)
     if left in asked or command.background:
         yield from left(command)

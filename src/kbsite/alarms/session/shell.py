@@ -7,9 +7,8 @@ pipelines and substitutions are opened, and what only a shell could tell stays a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from kbsite.late import late
 
@@ -25,7 +24,7 @@ DEEPEST = 6
 _TOKEN = late(
     r"(?P<blank>(?:[ \t\r]|\\\r?\n)+)|(?P<comment>#[^\n]*)|(?P<line>\n)"
     r"|(?P<apart>(?:\d|&)?(?:>&|<&)(?:\d|-))"
-    r"|(?P<into>(?:\d|&)?(?:>>|>\||>|<<<|<<-|<<|<)(?!\())"
+    r"|(?P<into>(?:\d|&)?(?:>>|>\||>|<>|<<<|<<-|<<|<)(?!\())"
     r"|(?P<between>&&|\|\||\|&|;;|[;|&()])"
 )
 _SIGNS = frozenset(" \t\r\n\\#0123456789&<>|;()")
@@ -40,7 +39,7 @@ _ANSI = late(r"\$'(?P<text>(?:[^'\\]|\\.)*)'?", re.DOTALL)
 _ESCAPED = late(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _BETWEEN_WORDS = "\0"
 """Where the shell splits a variable's text into words; it stands in no script that runs."""
-_ASSIGNED = late(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
+ASSIGNED = late(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SKIPPED = {
     *"{}!", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "time", "esac",
 }  # fmt: skip
@@ -148,7 +147,7 @@ class _Reader(Struct):
         held += filter(None, word.split(_BETWEEN_WORDS)) if _BETWEEN_WORDS in word else [word]
 
     def _assigns(self, word: str) -> bool:
-        match = _ASSIGNED.fullmatch(word) if "=" in word else None
+        match = ASSIGNED.fullmatch(word) if "=" in word else None
         if match and len(self.variables) < MOST:
             self.variables[match[1]] = match[2]
         return match is not None
@@ -219,6 +218,7 @@ class _Reader(Struct):
             if sign in "'\"\\$`":
                 pieces.append(self._piece(sign))
             elif sign in "<>" and self.script.startswith("(", self.at + 1):
+                self.expands = True
                 pieces.append(self._substitution(self.at + 1))
             elif match := _PLAIN.match(self.script, self.at):
                 pieces.append(match[0])
@@ -330,71 +330,3 @@ def _closed(script: str, start: int) -> int:
             if depth == 0:
                 return match.start()
     return len(script)
-
-
-def inner(command: Command) -> Iterator[Command]:
-    """A command, and those that it starts: by a wrapper, by a shell, by find or xargs."""
-    yield command
-    left = command
-    for _ in range(DEEPEST):
-        words = _unwrapped(left)
-        if words is None:
-            break
-        left = structs.replace(left, words=words, background=False)
-        yield left
-    script = _script(left)
-    if script is not None:
-        for one in commands(script, 1):
-            one.depth += command.depth + 1
-            yield from inner(one) if len(script) < len(" ".join(command.words)) else (one,)
-
-
-_WRAPPERS: dict[str, int] = {
-    "sudo": 0, "nohup": 0, "setsid": 0, "time": 0, "nice": 0, "stdbuf": 0, "command": 0, "exec": 0,
-    "timeout": 1, "env": 0, "xargs": 0, "ionice": 0, "taskset": 1, "numactl": 0, "watch": 0,
-    "builtin": 0, "doas": 0, "unbuffer": 0, "parallel": 0, "chronic": 0, "do": 0, "trap": 0,
-}  # fmt: skip
-"""Commands that start the one behind them: how many words they take for themselves."""
-_VALUED: dict[str, set[str]] = {
-    "sudo": {"-u", "-g", "-h", "-p", "-C"}, "env": {"-u", "-C"}, "nohup": set(), "setsid": set(),
-    "trap": set(), "": {"-u", "-n", "-I", "-L", "-P", "-c", "-s", "-k", "-o", "-e", "-i", "-d"},
-}  # fmt: skip
-"""Flags of wrappers that have a word behind them; of those not named, under the empty name."""
-_SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "ash"}
-
-
-def wrapped(command: Command) -> str:
-    """The name of the command that it starts, if it is a wrapper, however deep; else its own."""
-    for _ in range(DEEPEST):
-        words = _unwrapped(command)
-        if words is None:
-            break
-        command = structs.replace(command, words=words)
-    return command.name
-
-
-def _unwrapped(command: Command) -> list[str] | None:
-    """The words of the command that a wrapper starts; None if it is no wrapper."""
-    if (name := command.name) == "find" and "-exec" in command.words:
-        start = command.words.index("-exec") + 1
-        return command.words[start:] or None
-    own = _WRAPPERS.get(name)
-    if own is None:
-        return None
-    words, valued = command.words[1:], _VALUED.get(name, _VALUED[""])
-    while words and (words[0].startswith("-") or _ASSIGNED.fullmatch(words[0])):
-        words = words[2:] if words[0] in valued else words[1:]
-    return words[own:] or None
-
-
-def _script(command: Command) -> str | None:
-    """The script that a command runs; None if it runs none that can be told."""
-    name, words = command.name, command.words
-    if name == "eval":
-        return " ".join(words[1:])
-    if name in _SHELLS:
-        for number, word in enumerate(words[1:-1], 1):
-            if word.startswith("-") and not word.startswith("--") and "c" in word:
-                return words[number + 1]
-        return command.fed if not command.given or "-s" in words else None
-    return None

@@ -144,9 +144,8 @@ def _found(command: Command) -> Iterator[tuple[str, Way]]:
     words = command.words
     for flag, value in pairwise(words):
         if flag in ("-name", "-iname", "-path", "-ipath", "-wholename"):
-            yield from (
-                (posixpath.join(root, "**", value.lstrip("/")), Way.LISTED) for root in roots
-            )
+            way = Way.REMOVED if "-delete" in words and "name" in flag else Way.LISTED
+            yield from ((posixpath.join(root, "**", value.lstrip("/")), way) for root in roots)
 
 
 def _of_git(command: Command) -> Iterator[tuple[str, Way]]:
