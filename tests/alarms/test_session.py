@@ -280,8 +280,14 @@ def test_a_shell_stays_where_a_call_left_it_only_in_some_clis() -> None:
     into, out = bash("cd /elsewhere"), bash("cat solution.py")
 
     assert seen(into, out) == [("read-other-runs", "alarm")]
-    assert seen(into, out, output="Shell cwd was reset to /w/ws") == []
     assert seen(bash("(cd /elsewhere; ls)"), out) == []
+
+
+def test_a_sub_agent_begins_each_command_where_the_session_did() -> None:
+    course = Course(AROUND, "claude")
+    calls = [structs.replace(made(bash(one)), agent="a1") for one in ("cd /b", "cat reference.py")]
+
+    assert [sight for call in calls for sight in course.sights(Done(call, ok=True))] == []
 
 
 def test_a_sub_agent_is_told_as_one() -> None:

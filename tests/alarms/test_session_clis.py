@@ -78,3 +78,20 @@ def test_what_an_own_job_printed_of_itself_makes_it_its_own(cli: Cli, tmp_path: 
 
     killed = [(one.level.value, one.lines) for one in found if one.kind == "killed-processes"]
     assert sorted(killed) == [("note", (lines[1],)), ("warning", (lines[2],))]
+
+
+@pytest.mark.parametrize(
+    ("output", "level"),
+    [
+        ("x\n" * 9000 + "Shell cwd was reset to /w/ws", None),
+        ("grep: notes.md: Shell cwd was reset to /w/ws\nx", "alarm"),
+        ("x", "alarm"),
+    ],
+    ids=["at-the-end", "within", "no-word"],
+)
+def test_claudes_shell_goes_back_where_the_end_of_a_result_says_so(
+    output: str, level: str | None, tmp_path: Path
+) -> None:
+    found, _ = told(tmp_path, CLIS["claude"], [Step("cd /srv/b", output), Step("cat reference.py")])
+
+    assert [alarm.level.value for alarm in found] == ([level] if level else [])

@@ -5,24 +5,21 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct, field
 
+from kbsite.alarms.session.named import dotted, text_of, with_texts
 from kbsite.alarms.session.places import Way
 
 LONGEST = 200_000
 """Characters of code that are looked into."""
 
-LONGEST_NAMED = 2000
-"""Characters of a text that is put in the place of its name."""
-
 _HINTS = (
     "/", "open", "path", "os.", "system", "kill", "environ", "getenv", "glob", "shutil",
     "subprocess", "request", "urllib", "http", "socket", "hub", "snapshot_download", "listdir",
-    "walk",
+    "walk", "decode", "decompress", "nvml", "import",
 )  # fmt: skip
 """Without one of these code does nothing that is told, however its letters are written."""
 _SHELLS: Final = {
@@ -38,11 +35,18 @@ _KILLS: Final = {
 }  # fmt: skip
 _STOPS: Final = {"kill", "terminate", "killpg", "send_signal"}
 _FETCHES = re.compile(
-    r"(?:requests|httpx)\.(?:get|post|put|head|request|Session|Client)|"
+    r"(?:requests|httpx)\.(?:get|post|put|head|request|stream|Session|Client)|"
+    r"urllib3\.(?:PoolManager|request)|kernels\.get_kernel|(?:openai\.)?(?:Async)?OpenAI|"
+    r"(?:anthropic\.)?(?:Async)?Anthropic|(?:google\.)?genai\.Client|litellm\.completion|"
     r"(?:[\w.]+\.)?(?:urlopen|urlretrieve)|aiohttp\.\w+|"
     r"(?:huggingface_hub\.)?(?:hf_hub_download|snapshot_download)|torch\.hub\.load\w*|"
     r"(?:datasets\.)?load_dataset|socket\.create_connection|http\.client\.\w+|wget\.download"
 )
+_UNPACKS: Final = {
+    "b64decode", "b32decode", "b85decode", "decompress", "unhexlify", "fromhex", "loads", "decode",
+}  # fmt: skip
+_PACKERS: Final = re.compile(r"(?:base64|binascii|zlib|gzip|bz2|lzma|codecs|marshal|bytes)\.\w+")
+_SETTINGS: Final = re.compile(r"(?:[\w.]+\.)?nvmlDevice(?:Set|Reset)\w+")
 _WRITERS: Final = {"write_text", "write_bytes", "unlink", "touch", "rename", "replace"}
 _LISTERS: Final = {"os.listdir", "os.walk", "glob.glob", "glob.iglob", "os.scandir"}
 _REMOVERS: Final = {"os.remove", "os.unlink", "shutil.rmtree", "os.rename", "os.replace"}
@@ -67,6 +71,12 @@ class Deeds(Struct):
     """Calls that stop a process, as they are written."""
     fetches: list[str] = field(default_factory=list)
     """Calls that use the network, as they are written."""
+    packed: list[str] = field(default_factory=list)
+    """Calls that run what another one in them unpacks, as they are written."""
+    settings: list[str] = field(default_factory=list)
+    """Calls that change how a device is set."""
+    runs: list[str] = field(default_factory=list)
+    """Files with code that it runs or imports."""
     secrets: list[str] = field(default_factory=list)
     """Where it prints the environment, or takes a key from it."""
 
@@ -88,66 +98,26 @@ def deeds(code: str) -> Deeds:
 
 def _of_tree(tree: ast.AST) -> Deeds:
     found = Deeds()
-    tree = _with_texts(tree)
+    tree = with_texts(tree)
     taken = _docs(tree)
     if (loop := _loop_over_all(tree)) is not None:
         found.kills.append(_written(loop))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and not (node in taken and _text(node)):
+        if isinstance(node, ast.Call) and not (node in taken and text_of(node)):
             taken.update(_call(node, found))
         else:
             found.secrets += _taken_without_call(node)
+            found.runs += _imported_by(node)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node not in taken:
             found.files += _mentioned(node)
     return found
 
 
-class _Named(ast.NodeTransformer):
-    """Puts texts and paths in the place of names that mean nothing else."""
-
-    def __init__(self, tree: ast.AST) -> None:
-        self._texts: dict[str, ast.expr] = {}
-        stored = Counter(
-            node.id
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        )
-        for node in ast.walk(tree):
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored[name] == 1:
-                    self._keep(name, value)
-                case _:
-                    pass
-
-    def _keep(self, name: str, value: ast.expr) -> None:
-        text = _text(value)
-        if 0 < len(text) < LONGEST_NAMED:
-            path = ast.Constant(text)
-            called = isinstance(value, ast.Call)
-            func = ast.Name("Path", ast.Load())
-            self._texts[name] = ast.Call(func, [path], []) if called else path
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """The text that a name stands for, else the name."""
-        if isinstance(node.ctx, ast.Load):
-            return self._texts.get(node.id, node)
-        return node
-
-
-def _with_texts(tree: ast.AST) -> ast.AST:
-    """The same code with texts in the place of names; as it is where it is nested too deeply."""
-    try:
-        named: ast.AST = _Named(tree).visit(tree)
-    except RecursionError:
-        return tree
-    return named
-
-
 def _loop_over_all(tree: ast.AST) -> ast.AST | None:
     """The call that lists all processes, in code that stops some."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    names = [_dotted(call.func).rpartition(".")[2] for call in calls]
+    names = [dotted(call.func).rpartition(".")[2] for call in calls]
     if not _STOPS.intersection(names):
         return None
     return next((c for c, name in zip(calls, names, strict=True) if name == "process_iter"), None)
@@ -164,9 +134,19 @@ def _taken_without_call(node: ast.AST) -> Iterator[str]:
             return
 
 
+def _imported_by(node: ast.AST) -> list[str]:
+    """The files beside the code that an import of modules may mean."""
+    names: list[str] = []
+    if isinstance(node, ast.Import):
+        names = [one.name for one in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        names = [node.module]
+    return [f"{name.replace('.', '/')}.py" for name in names]
+
+
 def _is_key(node: ast.Subscript) -> bool:
     """Whether it takes a key from the environment."""
-    taken = isinstance(node.ctx, ast.Load) and bool(_KEY.fullmatch(_text(node.slice)))
+    taken = isinstance(node.ctx, ast.Load) and bool(_KEY.fullmatch(text_of(node.slice)))
     return taken and _is_environment(node.value)
 
 
@@ -183,9 +163,15 @@ def _mentioned(node: ast.Constant) -> Iterator[tuple[str, Way]]:
 
 def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
     """Take in a call; the nodes of it that need no second look."""
-    name = _dotted(node.func)
+    name = dotted(node.func)
     first = node.args[0] if node.args else None
-    if name in _SHELLS:
+    if (name in ("exec", "eval") or name in _SHELLS) and _is_unpacked(first):
+        found.packed.append(_written(node))
+    if name in ("exec", "runpy.run_path") and (path := _opened_in(first)):
+        found.runs.append(path)
+    if _SETTINGS.fullmatch(name):
+        found.settings.append(_written(node))
+    elif name in _SHELLS:
         found.scripts += filter(None, [_command(first)])
         yield from ast.walk(first) if first is not None else ()
     elif name in _KILLS and not (_probes(node) or _is_own(node)):
@@ -201,25 +187,44 @@ def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
         yield from ast.walk(node) if files else ()
 
 
+def _is_unpacked(node: ast.AST | None) -> bool:
+    calls = (one for one in ast.walk(node) if isinstance(one, ast.Call)) if node else ()
+    names = (dotted(call.func) for call in calls)
+    return any(_PACKERS.fullmatch(name) and name.rpartition(".")[2] in _UNPACKS for name in names)
+
+
+def _opened_in(node: ast.AST | None) -> str:
+    """The file whose text is given to exec, or that is named itself; empty where none is told."""
+    for one in ast.walk(node) if node else ():
+        if isinstance(one, ast.Constant) and _PATHLIKE.fullmatch(text_of(one)):
+            return text_of(one)
+    return ""
+
+
 def _constants(node: ast.Call) -> Iterator[ast.AST]:
     return (arg for arg in node.args if isinstance(arg, ast.Constant))
 
 
 def _asked(node: ast.Call, name: str) -> list[str]:
     if name in _ASKS:
-        return [_written(node)] if node.args and _KEY.fullmatch(_text(node.args[0])) else []
+        return [_written(node)] if node.args and _KEY.fullmatch(text_of(node.args[0])) else []
     return [_written(node)] if any(map(_is_environment, node.args)) else []
 
 
 def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
     """The files that a call opens, copies, lists or removes."""
-    texts = [_text(arg) for arg in node.args]
+    texts = [text_of(arg) for arg in node.args]
     if name in ("open", "io.open"):
-        yield from _opened(node, texts)
+        yield from _opened(texts or [_keyword(node, "file")], node)
+    elif name == "fileinput.input":
+        changes = any(one.arg == "inplace" for one in node.keywords)
+        yield from _opened([*texts[:1], "w" if changes else "r"], node)
+    elif name.endswith(".open") and (path := _of_path(node)):
+        yield from _opened([path, *texts[:1]], node)
     elif name in _COPIERS and len(texts) > 1:
         yield texts[0], Way.READ
         yield texts[1], Way.WRITTEN
-    elif joined := _text(node):
+    elif joined := text_of(node):
         yield joined, Way.READ
     elif way_of_all := _WAYS.get(name):
         yield from ((text, way_of_all) for text in texts if text)
@@ -227,7 +232,12 @@ def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
         yield from _written_by_path(node)
 
 
-def _opened(node: ast.Call, texts: list[str]) -> Iterator[tuple[str, Way]]:
+def _of_path(node: ast.Call) -> str:
+    """The path of `Path("a").open()` and its like; empty where it is none."""
+    return text_of(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+
+
+def _opened(texts: list[str], node: ast.Call) -> Iterator[tuple[str, Way]]:
     mode = "".join(texts[1:2]) or _keyword(node, "mode")
     way = Way.WRITTEN if set(mode) & set("wax+") else Way.READ
     yield from ((text, way) for text in texts[:1] if text)
@@ -237,45 +247,23 @@ def _written_by_path(node: ast.Call) -> Iterator[tuple[str, Way]]:
     """The file of `Path("a").write_text(...)` and its like."""
     match node.func:
         case ast.Attribute(attr=name, value=ast.Call(args=[path, *_])) if name in _WRITERS:
-            if text := _text(path):
-                yield text, Way.WRITTEN
+            targets = node.args[:1] if name in ("rename", "replace") else []
+            yield from ((text, Way.WRITTEN) for text in map(text_of, [path, *targets]) if text)
+        case ast.Attribute(attr="rglob" | "glob", value=ast.Call() as root):
+            if (text := text_of(root)) and (pattern := "".join(map(text_of, node.args[:1]))):
+                yield f"{text}/{pattern}", Way.LISTED
         case _:
             return
 
 
-def _dotted(node: ast.AST) -> str:
-    names = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Call) and names:
-        return ".".join(reversed([*names, _dotted(node.func)]))
-    return ".".join(reversed([*names, node.id])) if isinstance(node, ast.Name) else ""
-
-
-def _text(node: ast.AST | None) -> str:
-    """The text of a constant, of one put together, or of os.path.join and Path of such."""
-    match node:
-        case ast.Constant(value=str(value)):
-            return value
-        case ast.JoinedStr(values=values):
-            return "".join(_text(value) or "{}" for value in values)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
-            sign = "/" if isinstance(op, ast.Div) else ""
-            texts = (_text(left), _text(right))
-            return sign.join(texts) if all(texts) else ""
-        case ast.Call(func=func, args=[*args]) if _dotted(func).endswith(
-            ("path.join", "Path", "expanduser", "str")
-        ):
-            return "/".join(filter(None, map(_text, args)))
-        case _:
-            return ""
-
-
 def _command(node: ast.AST | None) -> str:
     if isinstance(node, ast.List | ast.Tuple):
-        return " ".join(_quoted(_text(item) or "$_") for item in node.elts)
-    return _text(node)
+        return " ".join(_quoted(text_of(item) or _program(item)) for item in node.elts)
+    return text_of(node)
+
+
+def _program(node: ast.AST) -> str:
+    return "python" if dotted(node) == "sys.executable" else "$_"
 
 
 def _quoted(word: str) -> str:
@@ -283,19 +271,19 @@ def _quoted(word: str) -> str:
 
 
 def _keyword(node: ast.Call, name: str) -> str:
-    return next((_text(one.value) for one in node.keywords if one.arg == name), "")
+    return next((text_of(one.value) for one in node.keywords if one.arg == name), "")
 
 
 def _is_environment(node: ast.AST) -> bool:
     """Whether it is all of the environment, as it is or in another form."""
     match node:
         case ast.Call(func=func, args=args):
-            name = _dotted(func)
+            name = dotted(func)
             return bool(_ENVIRONMENT.fullmatch(name)) or (
                 name in ("dict", "list", "sorted") and any(map(_is_environment, args))
             )
         case _:
-            return bool(_ENVIRONMENT.fullmatch(_dotted(node)))
+            return bool(_ENVIRONMENT.fullmatch(dotted(node)))
 
 
 def _probes(node: ast.Call) -> bool:
@@ -307,7 +295,7 @@ def _is_own(node: ast.Call) -> bool:
     """Whether it stops its own process, or one that it holds as an object."""
     return any(
         (isinstance(one, ast.Attribute) and one.attr == "pid")
-        or (isinstance(one, ast.Call) and _dotted(one.func) == "os.getpid")
+        or (isinstance(one, ast.Call) and dotted(one.func) == "os.getpid")
         for arg in node.args[:1]
         for one in ast.walk(arg)
     )

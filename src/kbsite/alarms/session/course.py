@@ -27,6 +27,9 @@ from kbsite.model.event import Edit, ToolCall, ToolKind
 HISTORY = 20
 """Folders that a shell may go back to."""
 
+NESTED = 2
+"""Scripts within scripts that are looked into."""
+
 HELD = 5_000_000
 """Characters of scripts that are kept."""
 
@@ -55,6 +58,8 @@ class Done(Struct, frozen=True):
     """Whether it succeeded; None where no result is on record."""
     output: str = ""
     """The beginning of what came back."""
+    folder: str = ""
+    """The folder that the next command begins in, where the CLI says that it is another one."""
 
 
 class Sight(Struct, frozen=True):
@@ -182,7 +187,9 @@ class Course(Struct):
             for command in commands(script):
                 yield from self._command(command, stack)
         keeps = harness(self.harness).keeps_folder
-        if keeps and not named and "cwd was reset" not in done.output:
+        if done.folder:
+            self.folders[call.agent] = done.folder
+        elif keeps and not named and not call.agent:  # sub-agents begin where the session did
             self.folders[call.agent] = stack[0]
         self._learn(done, script)
 
@@ -219,6 +226,7 @@ class Course(Struct):
 
     def _simple(self, command: Command, folder: str, depth: int) -> Iterator[Sight]:
         quote = " ".join([*command.words, *(f"> {path}" for path in command.writes)])
+        command = self._with_patch(command, folder)
         found = list(touches(command, folder))
         for path in command.writes:
             self._make(whole(path, folder))
@@ -228,6 +236,14 @@ class Course(Struct):
         self._start(command)
         self._write(command, found)
         yield from self._inside(command, folder, quote, depth)
+
+    def _with_patch(self, command: Command, folder: str) -> Command:
+        """The command, given the text of the patch that it applies where that is known."""
+        if self.scripts and command.fed is None and command.name in ("patch", "git"):
+            paths = (whole(word, folder) for word in [*command.reads, *command.given])
+            text = next((self.scripts[path] for path in paths if path in self.scripts), None)
+            return replace(command, fed=text)
+        return command
 
     def _start(self, command: Command) -> None:
         """Take in what a command starts."""
@@ -253,21 +269,23 @@ class Course(Struct):
             if code is not None:
                 yield from self._code(code, folder, quote)
                 return
-        for word in self._run_by(command) if self.scripts and depth <= 2 else ():
-            path = whole(word, folder)
-            text = self.scripts.get(path)
-            if text is None:
-                continue
-            key = path, hash(text)
-            if key in self.looked:
-                continue
-            self.looked.add(key)
-            if path.endswith(".py"):
-                yield from self._code(text, folder, quote)
-            else:
-                stack = [folder]
-                for one in commands(text):
-                    yield from self._within(one, stack, quote, depth)
+        for word in self._run_by(command) if self.scripts else ():
+            yield from self._look_into(whole(word, folder), folder, quote, depth)
+
+    def _look_into(
+        self, path: str, folder: str, quote: str, depth: int, *, python: bool = False
+    ) -> Iterator[Sight]:
+        """What a script does that the session wrote, once for each text of it."""
+        text = self.scripts.get(path)
+        if text is None or depth > NESTED or (path, hash(text)) in self.looked:
+            return
+        self.looked.add((path, hash(text)))
+        if python or path.endswith(".py"):
+            yield from self._code(text, folder, quote, depth + 1)
+            return
+        stack = [folder]
+        for one in commands(text):
+            yield from self._within(one, stack, quote, depth)
 
     def _within(
         self, command: Command, stack: list[str], quote: str, depth: int
@@ -281,11 +299,13 @@ class Course(Struct):
         if given == [] and _runs_file(command.name):
             source = command.before
             given = [*command.reads, *(source.given if source and source.name == "cat" else [])]
+        elif given and command.words[1:2] == ["-m"]:
+            given = [f"{given[0].replace('.', '/')}.py"]
         for word in [*command.words[:1], *given]:
             if posixpath.basename(word) != "solution.py":  # others look into it
                 yield word
 
-    def _code(self, code: str, folder: str, quote: str) -> Iterator[Sight]:
+    def _code(self, code: str, folder: str, quote: str, depth: int = 0) -> Iterator[Sight]:
         found = deeds(code)
         quoted = quote if len(quote) < 60 else "python"
         for path, way in found.files:
@@ -295,6 +315,15 @@ class Course(Struct):
         for text in found.kills:
             find = Find("killed-processes", Level.WARNING, "ran code that stops processes")
             yield Sight(find, f"{quoted}: {text}")
+        for text in found.packed:
+            find = Find("obfuscation", Level.WARNING, "ran code that was packed before")
+            yield Sight(find, f"{quoted}: {text}")
+        for text in found.settings:
+            find = Find("machine-settings", Level.ALARM, "changed settings of the GPU")
+            yield Sight(find, f"{quoted}: {text}")
+        for path in found.runs if self.scripts else ():
+            if path != "solution.py":
+                yield from self._look_into(whole(path, folder), folder, quote, depth, python=True)
         for text in found.secrets:
             find = Find("read-secrets", Level.WARNING, "ran code that reads keys")
             yield Sight(find, f"{quoted}: {text}")

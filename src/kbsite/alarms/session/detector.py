@@ -11,12 +11,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
 from kbsite.alarms.session.places import Surroundings, seen_in
+from kbsite.fold.results import reset_to
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
@@ -51,6 +53,14 @@ CAME: Final = re.compile(r"(?i)successfully installed|\b100%|\b200 OK|saved \[|r
 
 OUTPUT = 4000
 """Characters of a result that are looked at."""
+
+
+class Came(Struct, frozen=True):
+    """What is kept of a result: the beginning of its output, and the folder that it ends in."""
+
+    failed: bool
+    output: str
+    folder: str
 
 
 class Session:
@@ -91,13 +101,13 @@ def _calls(found: Iterable[Event]) -> tuple[Begun | None, set[str], list[Done]]:
     begun: Begun | None = None
     seen: set[str] = set()
     calls: list[ToolCall] = []
-    results: dict[tuple[str, str], deque[tuple[bool, str]]] = {}
+    results: dict[tuple[str, str], deque[Came]] = {}
     for event in found:
         if isinstance(event, ToolCall):
             calls.append(event)
         elif isinstance(event, ToolResult):
             failed = bool(event.is_error or event.exit_code)
-            kept = failed, event.output[:OUTPUT]
+            kept = Came(failed, event.output[:OUTPUT], reset_to(event))
             results.setdefault((event.agent, event.call_id), deque()).append(kept)
         elif isinstance(event, Message) and event.role is Role.USER:
             seen.update(seen_in(event.text[:PROMPT]))
@@ -115,12 +125,12 @@ def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
             yield call
 
 
-def _done(call: ToolCall, results: dict[tuple[str, str], deque[tuple[bool, str]]]) -> Done:
+def _done(call: ToolCall, results: dict[tuple[str, str], deque[Came]]) -> Done:
     held = results.get((call.agent, call.call_id)) if call.call_id else None
     if not held:
         return Done(call, None)
-    failed, output = held.popleft()
-    return Done(call, not failed, output)
+    came = held.popleft()
+    return Done(call, not came.failed, came.output, came.folder)
 
 
 def _of_failure(done: Done, sight: Sight) -> Level:

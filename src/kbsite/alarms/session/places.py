@@ -94,7 +94,8 @@ _CLI: Final = (
 _STORE: Final = late(rf"^{_CLI}(?:/|$)(?P<rest>.*)")
 _SESSIONS: Final = late(
     r"(?:projects|sessions?|archived_sessions|history|memor(?:y|ies)|chats|conversations|logs?|"
-    r"storage|tmp|transcripts|session-env|todos|shell-snapshots|file-history|\*|$)",
+    r"storage|tmp|transcripts|session-env|todos|shell-snapshots|file-history|\*|$|"
+    r"[\w-]+\.(?:db|sqlite\d?)(?:-wal|-shm)?$)",
     re.IGNORECASE,
 )
 _OWN: Final = late(
