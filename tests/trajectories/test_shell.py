@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from kbsite.fold.replay import command_text
+from kbsite.fold.commands import command_text
 from kbsite.model.event import Source, ToolCall, ToolKind
 from kbsite.trajectories.shell import LONGEST, Written, understood
 
@@ -140,6 +141,29 @@ def test_the_command_of_every_shape_of_arguments(arguments: dict[str, object], t
         source=Source("f", 1), call_id="c", tool="t", tool_kind=ToolKind.RUN, arguments=arguments
     )
     assert command_text(call) == text
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("/bin/bash -lc 'cd a && ls'", "cd a && ls"),
+        ("/bin/bash -lc \"echo \\$x 'q' \\\"p\\\"\"", "echo $x 'q' \"p\""),
+        ("bash -lc 'echo '\\''a'\\'' b'", "echo 'a' b"),
+        ('bash -lc "cat > solution.py <<\'E\'\nx\nE"', "cat > solution.py <<'E'\nx\nE"),
+        ('bash -lc "echo $x"', None), ("bash -lc 'a' && b", None), ("bash x.sh", None),
+        ("ls 'a'", None),
+    ],
+)  # fmt: skip
+def test_the_shell_that_codex_tells_around_a_command_is_taken_off(
+    command: str, text: str | None
+) -> None:
+    call = ToolCall(
+        source=Source("f", 1), call_id="c", tool="command_execution", tool_kind=ToolKind.RUN,
+        arguments={"command": command},
+    )  # fmt: skip
+
+    assert command_text(call) == (command if text is None else text)
+    assert command_text(replace(call, tool="Bash")) == command
 
 
 PIECES = st.sampled_from(

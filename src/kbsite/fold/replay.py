@@ -17,7 +17,6 @@ from kbsite.fold.scripts import changed_by, is_interpreter, is_running, run_by
 from kbsite.fold.sed import edited
 from kbsite.fold.shell_words import Chain, Redirect, Simple, chains
 from kbsite.fold.work import LARGEST, STEP, Work
-from kbsite.model.event import ToolCall
 
 _HINT = re.compile(
     r">(?!&\d|[ \t]*/dev/null)|\b(?:sed|tee|cp|mv|rm|cd|git|patch|perl|ruby|awk|truncate|dd|ln|"
@@ -37,35 +36,6 @@ class Outcome(Struct, frozen=True):
     """The files that it changed, by path; None where one is gone, or not known any more."""
     folder: str | None
     """The folder that it ended in; None where that is not known."""
-
-
-def command_text(call: ToolCall) -> str:
-    """The shell command of a call; empty where it has none."""
-    given = call.arguments
-    if isinstance(given, str):
-        return given
-    for key in ("command", "cmd", "code", "script", "input"):
-        value = given.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list):
-            return _of_words([word for word in value if isinstance(word, str)])
-    return ""
-
-
-def folder_of(given: Mapping[str, object] | str) -> str:
-    """The folder that a call says its command runs in; empty where it says none."""
-    if isinstance(given, str):
-        return ""
-    named = (given.get(key) for key in ("workdir", "cwd", "working_directory", "directory"))
-    return next((value for value in named if isinstance(value, str)), "")
-
-
-def _of_words(words: list[str]) -> str:
-    """The script of `bash -lc SCRIPT`; other words as one line."""
-    if len(words) == 3 and words[1] in ("-c", "-lc", "-cl") and words[0].endswith("sh"):
-        return words[2]
-    return " ".join(words)
 
 
 def _tells(script: str, start: int, known: Mapping[str, str], work: Work) -> bool:

@@ -17,10 +17,11 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
 from kbsite.fold.paths import shell_path
-from kbsite.fold.replay import command_text, folder_of, outcome
+from kbsite.fold.replay import outcome
 from kbsite.fold.results import has_run, original, reset_to, unfinished
 from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work

@@ -10,9 +10,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.patches import moved_to, patched
-from kbsite.fold.replay import command_text, folder_of
 from kbsite.fold.results import has_run, unfinished
 from kbsite.model.event import Edit, ToolCall, ToolKind
 from kbsite.model.trajectory import SolutionState

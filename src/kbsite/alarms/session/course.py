@@ -17,8 +17,8 @@ from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way, s
 from kbsite.alarms.session.shell import Command, commands
 from kbsite.alarms.session.started import inner
 from kbsite.alarms.session.touched import touches, whole
+from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.patches import patched
-from kbsite.fold.replay import command_text, folder_of
 from kbsite.fold.results import is_apart
 from kbsite.harnesses import harness
 from kbsite.model.alarm import Level
