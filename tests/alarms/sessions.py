@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,6 +63,18 @@ def _codex(step: Step, name: str) -> list[Row]:
         item("function_call", name="exec_command", call_id=name, arguments=given),
         item("function_call_output", call_id=name, output=told),
     ]
+
+
+def _codex_exec(step: Step, name: str) -> list[Row]:
+    told = {"id": name, "type": "command_execution",
+            "command": shlex.join(["/bin/bash", "-lc", step.command])}  # fmt: skip
+    came = {"aggregated_output": step.output, "exit_code": int(step.failed)}
+    status = "failed" if step.failed else "completed"
+    return [
+        {"type": "item.started", "item": {**told, "aggregated_output": "", "exit_code": None,
+                                          "status": "in_progress"}},
+        {"type": "item.completed", "item": {**told, **came, "status": status}},
+    ]  # fmt: skip
 
 
 def _kimi(step: Step, name: str) -> list[Row]:
@@ -124,6 +137,9 @@ CLIS = {
             [{"type": "system", "subtype": "init", "session_id": "s-1", "cwd": HOME}], _qwen),
     )
 }  # fmt: skip
+CLIS["codex-exec"] = Cli(
+    "codex", "stdout.jsonl", [{"type": "thread.started", "thread_id": "t1"}], _codex_exec
+)
 
 
 def told(folder: Path, cli: Cli, steps: Sequence[Step]) -> tuple[list[Alarm], list[int]]:
