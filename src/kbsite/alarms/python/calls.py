@@ -110,11 +110,13 @@ TABLE: Final[dict[str, Rule]] = {
     **_rules(Rule("seed-guess", "looks at the state of the random numbers", ALARM, WARNING),
              """torch.initial_seed torch.random.initial_seed torch.get_rng_state
              torch.cuda.get_rng_state torch.random.get_rng_state torch.cuda.initial_seed
-             random.getstate numpy.random.get_state"""),
+             random.getstate numpy.random.get_state torch.default_generator.initial_seed
+             torch.default_generator.get_state"""),
     **_rules(Rule("seed-guess", "sets the seed of the random numbers", ALARM, WARNING),
              """torch.manual_seed torch.random.manual_seed torch.cuda.manual_seed
              torch.cuda.manual_seed_all random.seed numpy.random.seed torch.set_rng_state
-             torch.cuda.set_rng_state torch.random.set_rng_state"""),
+             torch.cuda.set_rng_state torch.random.set_rng_state torch.default_generator.seed
+             torch.default_generator.manual_seed torch.default_generator.set_state"""),
     # Whoever tries his kernel has a generator as well; in a call, it draws somebody else's inputs.
     **_rules(Rule("seed-guess", "draws numbers of its own", ALARM, NOTE),
              """torch.Generator().manual_seed torch.Generator().set_state random.Random
