@@ -27,6 +27,7 @@ _SHELLS: Final = {
     "subprocess.check_output", "subprocess.Popen", "subprocess.getoutput",
     "subprocess.getstatusoutput", "asyncio.create_subprocess_shell",
 }  # fmt: skip
+_RUNS_CODE: Final = {"exec", "eval", *_SHELLS}
 _PRINTERS: Final = {"print", "dict", "json.dumps", "pprint", "pprint.pprint", "list", "str"}
 _ASKS: Final = {"os.getenv", "os.environ.get"}
 _KILLS: Final = {
@@ -165,13 +166,8 @@ def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
     """Take in a call; the nodes of it that need no second look."""
     name = dotted(node.func)
     first = node.args[0] if node.args else None
-    if (name in ("exec", "eval") or name in _SHELLS) and _is_unpacked(first):
-        found.packed.append(_written(node))
-    if name in ("exec", "runpy.run_path") and (path := _opened_in(first)):
-        found.runs.append(path)
-    if _SETTINGS.fullmatch(name):
-        found.settings.append(_written(node))
-    elif name in _SHELLS:
+    _run_or_set(node, name, first, found)
+    if name in _SHELLS:
         found.scripts += filter(None, [_command(first)])
         yield from ast.walk(first) if first is not None else ()
     elif name in _KILLS and not (_probes(node) or _is_own(node)):
@@ -185,6 +181,16 @@ def _call(node: ast.Call, found: Deeds) -> Iterator[ast.AST]:
         files = list(_files(node, name))
         found.files += files
         yield from ast.walk(node) if files else ()
+
+
+def _run_or_set(node: ast.Call, name: str, first: ast.AST | None, found: Deeds) -> None:
+    """Take in a call that runs other code, or sets a device."""
+    if name in _RUNS_CODE and _is_unpacked(first):
+        found.packed.append(_written(node))
+    if name in ("exec", "runpy.run_path") and (path := _opened_in(first)):
+        found.runs.append(path)
+    if _SETTINGS.fullmatch(name):
+        found.settings.append(_written(node))
 
 
 def _is_unpacked(node: ast.AST | None) -> bool:
@@ -214,13 +220,8 @@ def _asked(node: ast.Call, name: str) -> list[str]:
 def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
     """The files that a call opens, copies, lists or removes."""
     texts = [text_of(arg) for arg in node.args]
-    if name in ("open", "io.open"):
-        yield from _opened(texts or [_keyword(node, "file")], node)
-    elif name == "fileinput.input":
-        changes = any(one.arg == "inplace" for one in node.keywords)
-        yield from _opened([*texts[:1], "w" if changes else "r"], node)
-    elif name.endswith(".open") and (path := _of_path(node)):
-        yield from _opened([path, *texts[:1]], node)
+    if opened := _open_words(node, name, texts):
+        yield from _opened(opened, node)
     elif name in _COPIERS and len(texts) > 1:
         yield texts[0], Way.READ
         yield texts[1], Way.WRITTEN
@@ -230,6 +231,17 @@ def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
         yield from ((text, way_of_all) for text in texts if text)
     else:
         yield from _written_by_path(node)
+
+
+def _open_words(node: ast.Call, name: str, texts: list[str]) -> list[str]:
+    """The file that a call opens, and how as far as that is no keyword; empty if it opens none."""
+    if name in ("open", "io.open"):
+        return texts or [_keyword(node, "file")]
+    if name == "fileinput.input":
+        changes = any(one.arg == "inplace" for one in node.keywords)
+        return [*texts[:1], "w" if changes else "r"]
+    path = _of_path(node) if name.endswith(".open") else ""
+    return [path, *texts[:1]] if path else []
 
 
 def _of_path(node: ast.Call) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite.alarms.session import network, rules
-from kbsite.alarms.session.code import deeds
+from kbsite.alarms.session.code import Deeds, deeds
 from kbsite.alarms.session.fed import fed, printed
 from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way, seen_in
 from kbsite.alarms.session.shell import Command, commands
@@ -312,25 +312,24 @@ class Course(Struct):
             yield from self._touched([Touch(whole(path, folder), way)], f"{quoted}: {path}")
         for text in found.fetches:
             yield Sight(network.code_fetch(text), f"{quoted}: {text}")
-        for text in found.kills:
-            find = Find("killed-processes", Level.WARNING, "ran code that stops processes")
-            yield Sight(find, f"{quoted}: {text}")
-        for text in found.packed:
-            find = Find("obfuscation", Level.WARNING, "ran code that was packed before")
-            yield Sight(find, f"{quoted}: {text}")
-        for text in found.settings:
-            find = Find("machine-settings", Level.ALARM, "changed settings of the GPU")
-            yield Sight(find, f"{quoted}: {text}")
+        for find, texts in _told_of(found):
+            yield from (Sight(find, f"{quoted}: {text}") for text in texts)
         for path in found.runs if self.scripts else ():
             if path != "solution.py":
                 yield from self._look_into(whole(path, folder), folder, quote, depth, python=True)
-        for text in found.secrets:
-            find = Find("read-secrets", Level.WARNING, "ran code that reads keys")
-            yield Sight(find, f"{quoted}: {text}")
         for script in found.scripts:
             stack = [folder]
             for command in commands(script, 1):
                 yield from self._within(command, stack, quoted, 2)
+
+
+def _told_of(found: Deeds) -> Iterator[tuple[Find, list[str]]]:
+    """What there is to say of deeds that are no files, with the calls that do them."""
+    warned = Level.WARNING
+    yield Find("killed-processes", warned, "ran code that stops processes"), found.kills
+    yield Find("obfuscation", warned, "ran code that was packed before"), found.packed
+    yield Find("machine-settings", Level.ALARM, "changed settings of the GPU"), found.settings
+    yield Find("read-secrets", warned, "ran code that reads keys"), found.secrets
 
 
 def _milder(find: Find) -> Find:

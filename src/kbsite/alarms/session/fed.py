@@ -30,9 +30,7 @@ def printed(command: Command, depth: int = 0) -> str | None:
     """The text that a command prints; None where the script does not hold it."""
     name, words = command.name, command.words[1:]
     if name == "echo":
-        flags = re.match(r"-[neE]+\Z", words[0]) if words else None
-        text = " ".join(words[1:] if flags else words)
-        return _unescaped(text) if flags and "e" in flags[0] else text
+        return _echoed(words)
     if name == "printf" and words:
         text = _unescaped(words[0])
         for word in words[1:]:
@@ -44,6 +42,12 @@ def printed(command: Command, depth: int = 0) -> str | None:
     if name == "tee" or (name == "cat" and not command.given and not command.reads):
         return fed(command, depth)
     return None
+
+
+def _echoed(words: list[str]) -> str:
+    flags = re.match(r"-[neE]+\Z", words[0]) if words else None
+    text = " ".join(words[1:] if flags else words)
+    return _unescaped(text) if flags and "e" in flags[0] else text
 
 
 def _unpacked(command: Command, packed: str) -> str | None:

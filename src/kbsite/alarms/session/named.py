@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
 
 LONGEST_NAMED = 2000
 """Characters of a text that is put in the place of its name."""
@@ -28,18 +27,18 @@ class _Named(ast.NodeTransformer):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored[name] == 1:
                     self._keep(name, value)
-                case ast.Import(names=names):
-                    self._import({one.asname: one.name for one in names if one.asname})
-                case ast.ImportFrom(module=str(module), names=names):
-                    self._import({one.asname or one.name: f"{module}.{one.name}" for one in names})
+                case ast.Import() | ast.ImportFrom():
+                    self._import(node)
                 case _:
                     pass
         self._imported = {k: v for k, v in self._imported.items() if not stored[k]}
 
-    def _import(self, names: Mapping[str | None, str]) -> None:
-        for name, meant in names.items():
-            if name and meant.count(".") < MOST_DOTS:
-                self._imported[name] = meant
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        module = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
+        for one in node.names:
+            meant = f"{module}{one.name}"
+            if (module or one.asname) and meant.count(".") < MOST_DOTS:
+                self._imported[one.asname or one.name] = meant
 
     def _keep(self, name: str, value: ast.expr) -> None:
         text = text_of(value)

@@ -79,13 +79,22 @@ def fetched(command: Command) -> Iterator[Find]:
         yield from _packages(command, given)
     elif name == "git" and set(given[:1]) & _GIT:
         yield from _cloned(given)
-    elif (name in _GETS and given) or (name in _STORES and _is_afar(name, given)):
-        yield _fetch(" ".join(command.words), f"used the network, by {name}")
+    else:
+        yield from _connected(command, name, given)
+
+
+def _connected(command: Command, name: str, given: Sequence[str]) -> Iterator[Find]:
+    """What there is to say of a command that opens a connection, and does little else."""
+    text = " ".join([*command.words, *command.writes, *command.reads])
+    if (name in _GETS and given) or (name in _STORES and _is_afar(name, given)):
+        yield _fetch(text, f"used the network, by {name}")
     elif by_shell(command):
-        yield _fetch(
-            " ".join([*command.words, *command.writes, *command.reads]),
-            "used the network, by the shell's own means",
-        )
+        yield _fetch(text, "used the network, by the shell's own means")
+
+
+def is_likely(command: Command) -> bool:
+    """Whether a command that is none of NAMES may use the network all the same."""
+    return command.name.startswith(("python", "pip")) or by_shell(command)
 
 
 def by_shell(command: Command) -> bool:
@@ -108,15 +117,17 @@ def _asked(command: Command) -> str:
     """The program by which a command asks a model; empty where it asks none."""
     words = command.words
     if command.name in _RUNNERS:
-        words = [word for word in words[1:] if not word.startswith("-")][:1]
-        words += command.words[command.words.index(words[0]) + 1 :] if words else []
+        start = next((n for n, word in enumerate(words) if n and not word.startswith("-")), None)
+        words = words[start:] if start else []
     package = words[0].rpartition("/")[2].partition("@")[0] if words else ""
     name = _PACKED.get(package, package)
     if name not in _MODELS or command.has("--help", "--version"):
         return ""
-    asks = not _MODELS[name].isdisjoint(word.split("=", 1)[0] for word in words[1:])
-    piped = command.before is not None or command.fed is not None
-    return name if asks or (name in _SAY_LITTLE and piped) else ""
+    return name if command.has(*_MODELS[name]) or _is_piped(command, name) else ""
+
+
+def _is_piped(command: Command, name: str) -> bool:
+    return name in _SAY_LITTLE and (command.before is not None or command.fed is not None)
 
 
 def _meant(command: Command) -> tuple[str, list[str]]:

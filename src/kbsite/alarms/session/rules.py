@@ -253,18 +253,23 @@ def _dumps(command: Command) -> bool:
 
 def hidden(command: Command) -> Iterator[Find]:
     """What there is to say of a shell or an interpreter that is fed what something else unpacks."""
+    name = command.name
+    runs = name in _RUNS or name.startswith("python")
+    opens = (runs or name in ("eval", "source", ".")) and any(
+        word.startswith("$(") and _UNPACKED.search(word) for word in command.words[1:]
+    )
+    if opens or (runs and _is_fed_packed(command)):
+        yield Find("obfuscation", Level.WARNING, "ran commands that were packed before")
+
+
+def _is_fed_packed(command: Command) -> bool:
+    """Whether what it runs, and does not only read, comes from a command that unpacks it."""
     source = command.before
     while source is not None and source.name in ("tee", "cat"):
         source = source.before
-    name = command.name
-    data = command.given and not command.has("-", "-s") and "exec(" not in command.given[0]
-    fed = source is not None and source.name in _UNPACKS and not data
-    runs = name in _RUNS or name.startswith("python")
-    given = (runs or name in ("eval", "source", ".")) and any(
-        word.startswith("$(") and _UNPACKED.search(word) for word in command.words[1:]
-    )
-    if (fed and runs) or given:
-        yield Find("obfuscation", Level.WARNING, "ran commands that were packed before")
+    if source is None or source.name not in _UNPACKS:
+        return False
+    return not command.given or command.has("-", "-s") or "exec(" in command.given[0]
 
 
 def left(command: Command) -> Iterator[Find]:
@@ -300,17 +305,16 @@ NAMED: Final = {
 
 def told(command: Command, own: Own) -> Iterator[Find]:
     """What there is to say of a command: the rules are asked that may have something to say."""
-    name, fed = command.name, command.before is not None
+    name = command.name
     asked = NAMED.get(name, _NONE)
-    if fetched in asked or name.startswith(("python", "pip")) or network.by_shell(command):
+    if fetched in asked or network.is_likely(command):
         yield from fetched(command)
     if machine in asked:
         yield from machine(command)
     if secrets in asked or command.live or command.fed:
         yield from secrets(command)
-    if fed:
+    if command.before is not None or command.live:
         yield from sifted(command)
-    if fed or command.live:
         yield from hidden(command)
     if left in asked or command.background:
         yield from left(command)

@@ -55,17 +55,25 @@ def wrapped(command: Command) -> str:
 def _unwrapped(command: Command) -> list[str] | None:
     """The words of the command that a wrapper starts; None if it is no wrapper."""
     if (name := command.name) == "find" and "-exec" in command.words:
-        start = command.words.index("-exec") + 1
-        return [_found(command) if word == "{}" else word for word in command.words[start:]] or None
+        return _executed(command)
     own = _WRAPPERS.get(name)
     if own is None:
         return None
     words, valued = command.words[1:], _VALUED.get(name, _VALUED[""])
     while words and (words[0].startswith("-") or ASSIGNED.fullmatch(words[0])):
         words = words[2:] if words[0] in valued else words[1:]
-    if name == "xargs" and words and command.before and command.before.name in ("echo", "ls"):
-        words = [*words, *command.before.given]
-    return words[own:] or None
+    return [*words[own:], *_piped(command)] if words[own:] else None
+
+
+def _piped(command: Command) -> list[str]:
+    """The words that xargs is seen to be given by another command."""
+    source = command.before if command.name == "xargs" else None
+    return source.given if source is not None and source.name in ("echo", "ls") else []
+
+
+def _executed(command: Command) -> list[str] | None:
+    words = command.words[command.words.index("-exec") + 1 :]
+    return [_found(command) if word == "{}" else word for word in words] or None
 
 
 def _found(command: Command) -> str:
