@@ -129,7 +129,10 @@ def test_a_reader_is_told_where_scripts_are_lost_and_only_then(
 ) -> None:
     page, witness = context_of().new_page(), Witness()
     page.on("pageerror", lambda error: witness.errors.append(str(error)))
-    path = path if "/" in path else next(site.rglob(path)).relative_to(site).as_posix()
+    if path == "snapshots.html":
+        # One of a single state has nothing to put side by side.
+        several = (page for page in sorted(site.rglob(path)) if "unscripted" in page.read_text())
+        path = next(several).relative_to(site).as_posix()
     told = page.locator("#unscripted")
     page.goto(f"{site.as_uri()}/{path}")
     expect(told).to_have_count(0)
