@@ -27,8 +27,13 @@ MARK = """() => {
     const look = (held) => {
         if (!looks.has(held)) {
             const style = getComputedStyle(held);
-            const said = [held.tagName, held.getAttribute("class"), style.color, style.background,
-                style.opacity, style.fontSize, style.fontWeight, style.position];
+            const drawn = ["::before", "::after"].map((part) => {
+                const own = getComputedStyle(held, part);
+                return own.content === "none" ? "" : [own.background, own.position, own.opacity];
+            });
+            const said = [held.tagName, style.color, style.background, style.opacity,
+                style.fontSize, style.fontWeight, style.position, style.textShadow, style.filter,
+                style.mixBlendMode, ...drawn];
             looks.set(held, `${look(held.parentElement)}\\n${said}`);
         }
         return looks.get(held);
