@@ -94,7 +94,8 @@ def wrong_limits(limits: SessionLimits) -> list[tuple[str, str]]:
         held = getattr(limits, one.name)
         if held is None or isinstance(held, bool):
             continue
-        least = "0 or more" if one.name in _MAY_BE_NOTHING else "more than 0"
-        if not math.isfinite(held) or held < 0 or (held == 0 and least != "0 or more"):
+        may_be_nothing = one.name in _MAY_BE_NOTHING
+        if not math.isfinite(held) or held < 0 or (held == 0 and not may_be_nothing):
+            least = "0 or more" if may_be_nothing else "more than 0"
             wrong.append((f"limits.{one.name}", f"expected {least}, got {held:g}"))
     return wrong

@@ -73,11 +73,11 @@ def check_work(path: Path, work: Work) -> None:
             named(sweep.sandbox)
     except UsageError as error:
         raise _wrong(path, key, str(error)) from error
-    for at, name in enumerate(work.sweep.problems):
+    for at, name in enumerate(sweep.problems):
         key, folder = f"problems[{at}]", work.places.problems / name
         if not (folder / PROBLEM).is_file():
             raise _wrong(path, key, f"{name!r} is no problem: there is no {folder / PROBLEM}")
-        if not work.sweep.grade:
+        if not sweep.grade:
             continue
         try:
             read_problem(folder)

@@ -162,7 +162,7 @@ def _top(scored: dict[str, list[Attempt]], floors: Iterable[float | None]) -> fl
     A floor may: from a cache, or where work was counted too high.
     """
     reached = (attempt.score or 0 for held in scored.values() for attempt in held)
-    return max(1.0, *reached, *(held or 0 for held in floors), 0)
+    return max([1.0, *reached, *(held or 0 for held in floors)])
 
 
 def _beyond(board: Board, scored: dict[str, list[Attempt]]) -> str:

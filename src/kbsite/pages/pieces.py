@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kbsite import text as texts
+from kbsite.charts.drawing import number_of
 from kbsite.model.event import Image, ToolResult
 from kbsite.model.transcript import DiffLine, FileDiff
 from kbsite.pages.echo import Echo, echo_of
@@ -44,13 +45,19 @@ def long(
 
 def written(text: str, anchor: str, reading: Reading) -> str:
     """What somebody wrote, as `long`: each of its lines runs as its first letter does."""
-    return _long(text, anchor, reading, texts.inner, _AS_WRITTEN)
+    return _long(text, anchor, reading, texts.inner, _AS_WRITTEN, by_somebody=True)
 
 
 def _long(
-    text: str, anchor: str, reading: Reading, shown: Callable[[str], str], attributes: str
+    text: str,
+    anchor: str,
+    reading: Reading,
+    shown: Callable[[str], str],
+    attributes: str,
+    *,
+    by_somebody: bool = False,
 ) -> str:
-    ends = reading.long_texts.ends(text, anchor, written=attributes == _AS_WRITTEN)
+    ends = reading.long_texts.ends(text, anchor, written=by_somebody)
     if ends is None:
         return _pre(shown(text), attributes)
     told = f"… {count(ends.left_out)} more {_line_s(ends.left_out)}"
@@ -169,8 +176,8 @@ def _output(held: ToolResult, anchor: str, reading: Reading, place: str) -> str:
     text, head = held.output, _head(held)
     if not text:
         number = len(held.images)
-        pictures = "1 image" if number == 1 else f"{count(number)} images"
-        return f"<p class=dim{place}>{pictures if number else 'no output'}{head}</p>"
+        pictures = number_of(number, "image") if number else "no output"
+        return f"<p class=dim{place}>{pictures}{head}</p>"
     body = long(text, anchor, reading, coloured=True, failed=bool(held.is_error))
     short = len(text) <= OPEN_CHARACTERS and text.count("\n") < OPEN_LINES
     unfolded = " open" if short else ""
@@ -215,7 +222,7 @@ def _side_files(held: ToolResult, reading: Reading) -> str:
 def lines(text: str) -> str:
     """How many lines a text has: "12 lines"."""
     number = text.count("\n") + (not text.endswith("\n"))
-    return f"{count(number)} {_line_s(number)}"
+    return number_of(number, "line")
 
 
 def _line_s(number: int) -> str:

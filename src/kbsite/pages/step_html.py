@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kbsite import text as texts
+from kbsite.charts.drawing import number_of
 from kbsite.model.event import (
     Event,
     Finish,
@@ -92,7 +93,7 @@ def _opening(held: Item) -> str:
     agent = held.opens
     assert agent is not None
     title = texts.inner(agent.title) or "sub-agent"
-    steps = "1 step" if len(agent.steps) == 1 else f"{count(len(agent.steps))} steps"
+    steps = number_of(len(agent.steps), "step")
     told = f"<span class=dim>{texts.inner(agent.id)} · {steps}</span>"
     return f"<b>agent</b> {title} {told} {_usage(agent.usage)}".rstrip()
 
