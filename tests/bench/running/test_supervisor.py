@@ -91,6 +91,16 @@ def hanging(server: Server, run: str) -> bool:
     return any(one.turn == 1 and not one.ended for one in server.requests_of(run))
 
 
+def copied(runs: Path) -> list[Path]:
+    """The transcripts copied out of a session, while it runs or after it was killed."""
+    return list(runs.glob("demo/*.partial/transcript/home/**/*.jsonl"))
+
+
+def told_by_proxy(runs: Path) -> int:
+    """The requests whose answers have come to an end; the CLI writes its transcript sooner."""
+    return sum(one.read_bytes().count(b"\n") for one in runs.glob("demo/*.partial/proxy.jsonl"))
+
+
 def test_it_prints_one_line_of_json_and_takes_the_key_out_of_sight(
     trial: Trial, tmp_path: Path
 ) -> None:
@@ -123,16 +133,15 @@ def test_sigterm_ends_the_session_and_completes_the_run(trial: Trial, tmp_path: 
 def test_sigkill_leaves_no_process_and_what_was_copied_so_far(trial: Trial, tmp_path: Path) -> None:
     path = order_file(trial, tmp_path, "longtool", cell="cell-9")
     with process((*SUPERVISOR, str(path)), {}) as started:
-        assert waited(
-            lambda: bool(list(trial.runs.glob("demo/*.partial/transcript/home/**/*.jsonl")))
-        )
+        assert waited(lambda: bool(copied(trial.runs)) and told_by_proxy(trial.runs) >= 1, started)
         assert left_of(started.pid) != [], "the session runs"
         started.kill()
         started.wait(LONG_S)
         assert waited(lambda: left_of(started.pid) == [])
     (partial,) = trial.runs.glob("demo/*.partial")
     assert json.loads((partial / "order.json").read_text())["cell"] == "cell-9"
-    assert (partial / "proxy.jsonl").read_text().count("\n") >= 1
+    assert copied(trial.runs) != []
+    assert told_by_proxy(trial.runs) >= 1
     assert not (partial / "manifest.json").exists()
 
 
