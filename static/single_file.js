@@ -1,5 +1,5 @@
 // What a single file carries of its run's other pages: unpacked when they are asked for, parts of the
-// transcript by run.js, others shown over the page. src/kbsite/packed.py packs them.
+// transcript by run.js, others shown over the page. src/kbsite/single_file/packed.py packs them.
 "use strict";
 
 (() => {

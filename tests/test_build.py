@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kbsite import ahead
-from kbsite import making as pipeline
 from kbsite.build import build, override
+from kbsite.build import making as pipeline
 from kbsite.check import check
 from kbsite.engines import engine_of
 from kbsite.errors import InputError, UsageError

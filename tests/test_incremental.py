@@ -20,8 +20,10 @@ from kbsite import alarms, assets, reading
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
-from kbsite.board_charts import said_of
 from kbsite.build import build
+from kbsite.build.page_making import PageMaking
+from kbsite.build.tasks import Prepared
+from kbsite.charts.board import said_of
 from kbsite.feeds import table
 from kbsite.feeds.leaderboard import listed_board
 from kbsite.model.alarm import Alarm, Level
@@ -30,7 +32,6 @@ from kbsite.model.config import Leak
 from kbsite.model.leaderboard import ListedBoard
 from kbsite.model.standing import Standing
 from kbsite.model.work import Work
-from kbsite.page_making import PageMaking
 from kbsite.pages.board_rows import Draw, GridRows
 from kbsite.pages.file_names import raw_path
 from kbsite.pages.page import Page
@@ -41,7 +42,6 @@ from kbsite.standings import Ahead, Scored, told_apart
 from kbsite.store import runs
 from kbsite.store.problems import StoredProblem, read_problem
 from kbsite.store.settings import Settings
-from kbsite.tasks import Prepared
 from kbsite.text import CodeLine, code_lines
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.trees import tree
@@ -609,7 +609,7 @@ def test_of_charts_the_points_and_rows_of_the_run_are_made_that_changed_and_all_
         drawn.update([attempt.run.model])
         return said_of(attempt, told)
 
-    monkeypatch.setattr("kbsite.board_charts.said_of", counted)
+    monkeypatch.setattr("kbsite.charts.board.said_of", counted)
     audit = folder_of(settings, "long") / "audit.yaml"
     for verdict in ("interesting", "bug"):
         drawn.clear()
@@ -910,7 +910,7 @@ def test_other_code_that_calls_raw_files_otherwise_publishes_all_of_them(
         other = {"files/a.py": "files/b.py", "files/b.py": "files/a.py"} if swapped else {}
         return raw_path(run_id, other.get(name, name if swapped else f"x{name}"))
 
-    monkeypatch.setattr("kbsite.page_making.raw_path", otherwise)
+    monkeypatch.setattr("kbsite.build.page_making.raw_path", otherwise)
     stood = read_standing(settings.out)
     older = {path: file for path, file in stood.program.items() if "/pages/page.py" not in path}
     write_standing(settings.out, replace(stood, program=older))

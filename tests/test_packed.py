@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbsite.packed import BLOCK, pack
+from kbsite.single_file.packed import BLOCK, pack
 from tests.unpacking import unpacked
 
 SAFE = set(string.printable) - set("<\"'\\/" + string.whitespace)

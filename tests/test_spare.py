@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from bench.sandbox.processes import family
-from kbsite import beside, making
-from kbsite.build import build
+from kbsite import beside
+from kbsite.build import build, making
 from kbsite.engines.copies import Copies
 from kbsite.errors import InputError
 from kbsite.record import Memory

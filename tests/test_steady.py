@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kbsite import hiding, making
-from kbsite.build import build
-from kbsite.page_making import PageMaking
+from kbsite import hiding
+from kbsite.build import build, making
+from kbsite.build.page_making import PageMaking
 from kbsite.record import Memory
 from kbsite.store import rested
 from kbsite.store.settings import CONFIG, Settings

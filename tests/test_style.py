@@ -12,7 +12,7 @@ from kbsite import assets
 from kbsite.model.status import Tone
 from kbsite.pages.dense import dense
 from kbsite.pages.missing import STYLE
-from kbsite.terminal import terminal
+from kbsite.text.terminal import terminal
 
 STATIC = Path(__file__).parents[1] / "static"
 CSS = (STATIC / "kbsite.css").read_text("utf-8")

@@ -8,7 +8,7 @@ import re
 import zlib
 from base64 import b85decode
 
-from kbsite.packed import OPENS, SEPARATOR, Block, Packed
+from kbsite.single_file.packed import OPENS, SEPARATOR, Block, Packed
 
 STARTS = "".join(map(chr, [*range(1, 8), *range(14, 32)]))
 CODE = re.compile(f"([{STARTS}])([!-~])")

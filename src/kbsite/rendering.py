@@ -43,7 +43,7 @@ from kbsite.pages.policy_source import source_of
 from kbsite.record import Record
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS
-from kbsite.terminal import breakable, terminal
+from kbsite.text.terminal import breakable, terminal
 
 _PLACES = (
     board_path, charts_path, comparison, gzip_path, hardware_path, harness_path, markdown_path,

@@ -11,7 +11,7 @@ import yaml
 from playwright.sync_api import BrowserContext
 
 from kbsite.build import build
-from kbsite.terminal import breakable
+from kbsite.text.terminal import breakable
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
 from tests.store.cards import CARD

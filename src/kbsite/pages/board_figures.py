@@ -8,8 +8,8 @@ from functools import partial
 
 from markupsafe import Markup
 
-from kbsite.board_charts import (
-    Chart,
+from kbsite.charts.board import (
+    BoardChart,
     Entry,
     Measure,
     RunRows,
@@ -17,8 +17,8 @@ from kbsite.board_charts import (
     scatter,
     spent,
 )
-from kbsite.board_drawing import Keep, made_anew
-from kbsite.board_ends import ends
+from kbsite.charts.board_drawing import Keep, made_anew
+from kbsite.charts.board_ends import ends
 from kbsite.charts.drawing import whole_percent
 from kbsite.model.board import Attempt, Board
 from kbsite.model.price import PriceTable, cost
@@ -96,11 +96,11 @@ def figures(site: Site, board: Board) -> dict[str, object]:
 DrawRow = Callable[[tuple[Entry, ...], object], str]
 """Turns a row of a chart's table into HTML, given how addresses are made."""
 
-Draw = Callable[[Chart, object, Callable[[Chart, DrawRow], Markup]], str]
+Draw = Callable[[BoardChart, object, Callable[[BoardChart, DrawRow], Markup]], str]
 """Turns a chart into HTML, given how addresses are made and what gives the rows of its table."""
 
 
-def ceilings(board: Board, keep: Keep = made_anew) -> list[Chart]:
+def ceilings(board: Board, keep: Keep = made_anew) -> list[BoardChart]:
     """What is shown of floors and ceilings; nothing where times stand for scores."""
     held = [floor.peak_fraction for row in board.floors for floor in row.floors if floor]
     if not board.scored and board.timed and not any(held):
@@ -108,7 +108,7 @@ def ceilings(board: Board, keep: Keep = made_anew) -> list[Chart]:
     return [peaks(board, facts.score, keep)]
 
 
-def costs(board: Board, prices: PriceTable, keep: Keep = made_anew) -> list[Chart]:
+def costs(board: Board, prices: PriceTable, keep: Keep = made_anew) -> list[BoardChart]:
     """What is shown of what runs took; what cannot be drawn is said below what can."""
     measures = [*MEASURES, cost_measure(prices)]
     held = [scatter(board, measure, facts.score, keep) for measure in measures]
@@ -123,7 +123,7 @@ def charts(site: Site, board: Board, which: str, draw: Draw, url: object) -> Mar
     def kept(kind: str) -> Keep:
         return partial(_kept, site, f"{kind}-{board.config.id}")
 
-    def rows(chart: Chart, row: DrawRow) -> Markup:
+    def rows(chart: BoardChart, row: DrawRow) -> Markup:
         held = chart.rows
         if isinstance(held, RunRows):
             made = partial(_row_html, held, row, url)

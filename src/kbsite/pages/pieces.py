@@ -18,7 +18,7 @@ from kbsite.model.transcript import DiffLine, FileDiff
 from kbsite.pages.echo import Echo, echo_of
 from kbsite.pages.facts import count, duration
 from kbsite.pages.long_text import WHOLE
-from kbsite.terminal import inner_terminal
+from kbsite.text.terminal import inner_terminal
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading

@@ -8,8 +8,8 @@ from operator import itemgetter
 
 from markupsafe import Markup
 
-from kbsite.changed_words import ENDS, STARTS, with_marks
 from kbsite.model.transcript import DiffLine
+from kbsite.text.changed_words import ENDS, STARTS, with_marks
 from kbsite.text.safe import escaped, visible
 
 _DIFF_TAGS = {"+": "ins", "-": "del", "@": "i"}

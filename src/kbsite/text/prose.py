@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from markupsafe import Markup, escape
 
-from kbsite.blocks import bare, blocks, is_simple, marked, simple_html
+from kbsite.text.blocks import bare, blocks, is_simple, marked, simple_html
 from kbsite.text.safe import escaped, inner, visible
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @cache
 def _markdown() -> MarkdownIt:
     # Most of what is rendered has none that needs it, and it takes longer to load than a page.
-    from kbsite.markdown_parser import parser
+    from kbsite.text.markdown_parser import parser
 
     return parser(_DEEPEST, inner, _fenced, _read)
 
@@ -94,7 +94,7 @@ def _block(kind: str, lines: list[str]) -> str:
         return _fenced(lines[0].removeprefix("```"), "".join(f"{line}\n" for line in lines[1:-1]))
     if kind:
         return simple_html(kind, lines)
-    from kbsite.markdown_parser import is_flood
+    from kbsite.text.markdown_parser import is_flood
 
     source = "\n".join(lines)
     if is_flood(source):

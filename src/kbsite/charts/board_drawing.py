@@ -10,6 +10,7 @@ from math import ceil, floor, log
 
 from markupsafe import Markup
 
+from kbsite.charts.drawing import coordinate
 from kbsite.model.board import Attempt
 from kbsite.text import plain
 
@@ -147,20 +148,20 @@ _SHAPES = {
 def sign(name: str, x: float, y: float, told: str = "") -> Markup:
     """A point, with what a pointer on it is told."""
     title = f"<title>{plain(told)}</title>" if told else ""
-    place = f"translate({_at(x)} {_at(y)})"
+    place = f"translate({coordinate(x)} {coordinate(y)})"
     return _safe(f'<path class="{name}" transform="{place}" d="{_SHAPES[name]}">{title}</path>')
 
 
 def box(x: float, y: float, width: float, height: float, name: str) -> Markup:
     """A rectangle: a bar or a line."""
-    size = f'width="{_at(max(width, 0))}" height="{_at(height)}"'
-    return _safe(f'<rect class="{name}" x="{_at(x)}" y="{_at(y)}" {size}/>')
+    size = f'width="{coordinate(max(width, 0))}" height="{coordinate(height)}"'
+    return _safe(f'<rect class="{name}" x="{coordinate(x)}" y="{coordinate(y)}" {size}/>')
 
 
 def words(x: float, y: float, text: str, name: str = "") -> Markup:
     """A line of letters on the base line `y`."""
     classes = f' class="{name}"' if name else ""
-    return _safe(f'<text{classes} x="{_at(x)}" y="{_at(y)}">{plain(text)}</text>')
+    return _safe(f'<text{classes} x="{coordinate(x)}" y="{coordinate(y)}">{plain(text)}</text>')
 
 
 def _safe(piece: str) -> Markup:
@@ -174,13 +175,8 @@ def clipped(text: str, width: float) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _at(value: float) -> str:
-    """A coordinate, to a tenth: the same on every machine."""
-    return f"{round(value, 1) + 0:.1f}".removesuffix(".0")
-
-
 def drawing(title: str, height: float, pieces: Iterable[Markup]) -> Markup:
     """The whole: one picture with a name."""
     return Markup(
         '<svg class="bc" role="img" viewBox="0 0 {} {}"><title>{}</title>{}</svg>'
-    ).format(WIDTH, _at(height), plain(title), Markup("").join(pieces))
+    ).format(WIDTH, coordinate(height), plain(title), Markup("").join(pieces))

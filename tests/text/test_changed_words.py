@@ -6,12 +6,11 @@ import re
 
 import pytest
 
-from kbsite import changed_words
-from kbsite.changed_words import AHEAD, ENDS, LONGEST, MOST, STARTS, changed, with_marks
 from kbsite.fold.edits import Files
 from kbsite.model.event import Edit
 from kbsite.model.transcript import DiffLine
-from kbsite.text import diff
+from kbsite.text import changed_words, diff
+from kbsite.text.changed_words import AHEAD, ENDS, LONGEST, MOST, STARTS, changed, with_marks
 
 
 def told(old: str, new: str) -> tuple[str, str]:

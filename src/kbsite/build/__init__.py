@@ -89,7 +89,7 @@ def build(
             _refuse_lost(settings.runs, before.inputs)
             hide = _hide(settings, before, now, chosen)
             # Whoever has nothing to do waits for none of this.
-            from kbsite.making import make
+            from kbsite.build.making import make
 
             work, standing, rest = make(settings, before, now, hide, tick, memory)
         folders.keep(standing.marker)
@@ -128,7 +128,7 @@ def _hide(
 
 
 def _load_what_makes(*, anew: bool) -> None:
-    from kbsite.making import load
+    from kbsite.build.making import load
 
     load(anew=anew)
 
@@ -218,7 +218,7 @@ def _meanwhile(
 
 _NEXT = (
     "jinja2", "kbsite.hiding", "kbsite.alarms.evidence", "kbsite.reading",
-    "kbsite.making", "kbsite.pages.kinds", "kbsite.page_making",
+    "kbsite.build.making", "kbsite.pages.kinds", "kbsite.build.page_making",
 )  # fmt: skip
 """What a build loads that has something to do, in pieces: none takes long."""
 

@@ -35,7 +35,7 @@ from kbsite.store.writing import write_text
 from kbsite.unmet import unmet
 
 if TYPE_CHECKING:
-    from kbsite.page_making import PageMaking
+    from kbsite.build.page_making import PageMaking
     from kbsite.pages.page import Site
 
 
@@ -80,8 +80,8 @@ def make(
         frame = _frame(code, settings, shown)
         memory.rows.begin(frame, digest(now.templates), rows_path(out), fresh=not before.program)
         output = Output(out, Work(), amiss, memory.spare)
-        from kbsite.page_making import PageMaking, still_right
-        from kbsite.tasks import Prepared
+        from kbsite.build.page_making import PageMaking, still_right
+        from kbsite.build.tasks import Prepared
 
         earlier = still_right(known, frame, now.templates, before.templates)
         prepared = Prepared(shown, held, frame, earlier, output, ahead)
@@ -186,7 +186,8 @@ def _found_again(before: Record, seen: Sighting) -> frozenset[str]:
 
 def load(*, anew: bool = False) -> None:
     """While others look at many runs: load what looks them over and what makes pages."""
-    from kbsite import alarms, page_making  # it takes as long as some pages
+    from kbsite import alarms  # it takes as long as some pages
+    from kbsite.build import page_making
 
     alarms.load(sources=False)
     page_making.load(anew=anew)

@@ -8,8 +8,8 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
-from kbsite.board_charts import Chart, Entry
-from kbsite.board_drawing import (
+from kbsite.charts.board import BoardChart, Entry
+from kbsite.charts.board_drawing import (
     EDGE,
     LETTER,
     LINE,
@@ -25,14 +25,14 @@ from kbsite.model.board import Board, Row
 from kbsite.model.status import EndReason
 
 
-def ends(board: Board) -> Chart:
+def ends(board: Board) -> BoardChart:
     """How the sessions of each contender ended, as one bar a contender."""
     counts = [_ends_of(row) for row in board.rows]
     found = [reason for reason in EndReason if any(count[reason] for count in counts)]
     labels = [row.contender.label for row in board.rows]
     shares = [[count[reason] for reason in found] for count in counts]
     title = "How the sessions ended"
-    return Chart(
+    return BoardChart(
         title=title,
         note="Each bar is a contender, as long as it has runs; the numbers are runs."
         if labels

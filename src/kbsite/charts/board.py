@@ -13,7 +13,7 @@ from math import isfinite
 from markupsafe import Markup
 from msgspec import Struct
 
-from kbsite.board_drawing import (
+from kbsite.charts.board_drawing import (
     EDGE,
     LETTER,
     LINE,
@@ -75,7 +75,7 @@ class RunRows(Struct, frozen=True):
         return self.row(self.runs[number])
 
 
-class Chart(Struct, frozen=True, kw_only=True):
+class BoardChart(Struct, frozen=True, kw_only=True):
     """A drawing, and the same as a table.
 
     Drawings of the same runs have one table, which is a chart without a drawing.
@@ -109,7 +109,7 @@ class Measure(Struct, frozen=True, kw_only=True):
         return f"{self.written(value)}{self.marked(run)}"
 
 
-def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
+def peaks(board: Board, score: Written, keep: Keep = made_anew) -> BoardChart:
     """For each problem the way from the eager floor to the ceiling, and how far runs came on it."""
     floors = {
         (row.kind, column.problem): held.peak_fraction
@@ -142,7 +142,7 @@ def peaks(board: Board, score: Written, keep: Keep = made_anew) -> Chart:
         *x_axis(bottom, top, ticks(top, (1, 2, 5), 10), score, EDGE),
     ]
     unscored = board.attempts - sum(map(len, scored.values())) - _struck(board)
-    return Chart(
+    return BoardChart(
         title=title,
         note=f"A bar goes from the eager floor to 1, the ceiling; points are runs."
         f"{_beyond(board, scored)}"
@@ -233,7 +233,7 @@ def _peak_row(
     )
 
 
-def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_anew) -> Chart:
+def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_anew) -> BoardChart:
     """The scores against what the runs took; only of runs that have both on record."""
     points = _points(board, measure)
     title = f"Score against {measure.name}"
@@ -242,7 +242,7 @@ def scatter(board: Board, measure: Measure, score: Written, keep: Keep = made_an
         board.attempts,
         *_without(f"score or no {measure.name}"),
     )
-    return Chart(
+    return BoardChart(
         title=title,
         note=f"Each point is a run: its {measure.name} to the right, its score upwards.{missing}"
         f"{_taken_out(board)}"
@@ -267,7 +267,7 @@ def _points(board: Board, measure: Measure) -> list[tuple[Attempt, float, float]
     ]
 
 
-def spent(board: Board, measures: Sequence[Measure], score: Written) -> Chart:
+def spent(board: Board, measures: Sequence[Measure], score: Written) -> BoardChart:
     """The table of what the runs took, a run a row; only of runs that are points of a scatter."""
     found = {measure.name: _points(board, measure) for measure in measures}
     shown = [measure for measure in measures if found[measure.name]]
@@ -284,7 +284,7 @@ def spent(board: Board, measures: Sequence[Measure], score: Written) -> Chart:
         took = (figure(run, measure) for measure in shown)
         return Entry(run.contender.label), Entry(run.problem), height, *took
 
-    return Chart(
+    return BoardChart(
         title="What runs took",
         note="The points above in figures, a run a row.",
         drawing=None,

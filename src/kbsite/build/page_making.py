@@ -11,6 +11,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kbsite import assets, text
+from kbsite.build.pages_afar import errand
+from kbsite.build.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page, stretched
 from kbsite.engines import Engine, Here, Lost
 from kbsite.errors import MachineError
 from kbsite.model.finding import Finding
@@ -21,14 +23,12 @@ from kbsite.pages.file_names import gzip_path, raw_path
 from kbsite.pages.kinds import every
 from kbsite.pages.page import Page, Site
 from kbsite.pages.run import beside
-from kbsite.pages_afar import errand
 from kbsite.record import PageRecord, Raw, Record
 from kbsite.standing import Standing, digest, plain
 from kbsite.store.files import Stored
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS, schema_text
 from kbsite.store.writing import json_text
-from kbsite.tasks import CopyFiles, Done, MakePage, Prepared, Task, broken_page, stretched
 
 
 def still_right(

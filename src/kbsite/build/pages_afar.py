@@ -11,6 +11,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kbsite.build.tasks import Done, MakePage, PageMade, Prepared, Task, do, done, page_made
 from kbsite.engines import Errand, Parcel
 from kbsite.output import Gathered
 from kbsite.pages.excerpt import Excerpt, bare, excerpt, site_with
@@ -18,7 +19,6 @@ from kbsite.pages.kinds import of_run
 from kbsite.pages.page import Site
 from kbsite.record import PageRecord, Record
 from kbsite.rendering import Templates, environment
-from kbsite.tasks import Done, MakePage, PageMade, Prepared, Task, do, done, page_made
 
 
 class PageTold(Struct, frozen=True):

@@ -13,10 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from kbsite.terminal import IN_PLACE, breakable, inner_terminal, terminal
 from kbsite.text import banner, code_lines, json, markdown, picture, plain, unmarked, visible
+from kbsite.text.terminal import IN_PLACE, breakable, inner_terminal, terminal
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CSS = (ROOT / "static" / "kbsite.css").read_text("utf-8")
 
 TAGS = {

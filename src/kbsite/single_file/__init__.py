@@ -21,13 +21,13 @@ from kbsite import assets
 from kbsite.errors import UsageError
 from kbsite.hiding import Hiding, denied_of
 from kbsite.model.finding import Finding
-from kbsite.packed import Packed, pack
 from kbsite.pages.page import INDEX, Site, run_path
 from kbsite.pages.policy_source import source_of
 from kbsite.pages.run import pages
 from kbsite.reading import looked_over, read
 from kbsite.regular import is_place
 from kbsite.rendering import Templates, environment
+from kbsite.single_file.packed import Packed, pack
 from kbsite.store.runs import StoredRun, read_run
 from kbsite.store.settings import Settings
 from kbsite.store.writing import write_text

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from kbsite.text import escaped, inner, visible
+from kbsite.text.safe import escaped, inner, visible
 
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _BOLD, _FAINT = 1, 2

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import inline
 
-from kbsite.blocks import blocks
 from kbsite.text import markdown, unmarked, visible
+from kbsite.text.blocks import blocks
 from kbsite.text.prose import _markdown
-from tests.test_text import TEXTS
+from tests.text.test_text import TEXTS
 
 BLOCKS = st.sampled_from(
     [

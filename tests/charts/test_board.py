@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kbsite.board_charts import SERIES, Chart, Entry, Measure, peaks, scatter, spent
-from kbsite.board_drawing import LETTER, RIGHT, WIDTH, clipped, ticks, x_axis
-from kbsite.board_ends import ends
 from kbsite.boards import board
+from kbsite.charts.board import SERIES, BoardChart, Entry, Measure, peaks, scatter, spent
+from kbsite.charts.board_drawing import LETTER, RIGHT, WIDTH, clipped, ticks, x_axis
+from kbsite.charts.board_ends import ends
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import Represents
 from kbsite.model.floor import Floor, FloorKind
@@ -28,7 +28,7 @@ from kbsite.pages.board_figures import MEASURES, cost_measure
 from tests.test_boards import attempt, config
 from tests.test_ranking_and_audits import HACK
 
-STATIC = Path(__file__).parents[1] / "static"
+STATIC = Path(__file__).parents[2] / "static"
 CSS = (STATIC / "board.css").read_text("utf-8")
 TIME, TOKENS = MEASURES
 COST = cost_measure(PriceTable())
@@ -50,31 +50,31 @@ def took(
     )
 
 
-def all_of(made: Board) -> list[Chart]:
+def all_of(made: Board) -> list[BoardChart]:
     measures = (TIME, TOKENS, COST)
     scatters = [scatter(made, measure, facts.score) for measure in measures]
     return [peaks(made, facts.score), *scatters, spent(made, measures, facts.score), ends(made)]
 
 
-def drawn(chart: Chart) -> Xml.Element:
+def drawn(chart: BoardChart) -> Xml.Element:
     assert chart.drawing is not None
     return Xml.fromstring(str(chart.drawing))
 
 
-def shapes(chart: Chart, name: str) -> list[Xml.Element]:
+def shapes(chart: BoardChart, name: str) -> list[Xml.Element]:
     return [node for node in drawn(chart).iter() if node.get("class") == name]
 
 
-def points(chart: Chart) -> list[str]:
+def points(chart: BoardChart) -> list[str]:
     """What each point of a drawing is called."""
     return [node[0].text or "" for node in drawn(chart).iter("path") if len(node)]
 
 
-def texts(chart: Chart) -> list[str]:
+def texts(chart: BoardChart) -> list[str]:
     return [node.text or "" for node in drawn(chart).iter("text")]
 
 
-def table(chart: Chart) -> list[list[str]]:
+def table(chart: BoardChart) -> list[list[str]]:
     return [[entry.text for entry in row] for row in chart.rows]
 
 
@@ -256,7 +256,7 @@ def test_ends_are_counted_over_all_attempts_of_a_contender() -> None:
 @pytest.mark.parametrize("reason", EndReason)
 def test_every_end_has_its_colour_and_its_words(reason: EndReason) -> None:
     made = ends(board(config("p"), [took(attempt("a"), end=reason)]))
-    styles = (Path(__file__).parents[1] / "static" / "board.css").read_text()
+    styles = (Path(__file__).parents[2] / "static" / "board.css").read_text()
 
     assert len(shapes(made, f"bc-end-{reason.value}")) == 2
     assert any(text.startswith(f"{reason.value.replace('_', ' ')}: ") for text in texts(made))
