@@ -114,7 +114,6 @@ def test_cycles_are_looked_for_again_once_a_command_is_loaded() -> None:
         assert gc.isenabled()
     finally:
         gc.enable()
-        gc.unfreeze()
 
     assert done.exit_code == 0
 
