@@ -49,8 +49,8 @@ LIKE_SAFARI = """
 """
 """A script for a new page: nobody stays with what he sees, or is told that a glide has ended."""
 
-LATEST = 20_000
-"""Milliseconds until what is waited for is taken not to come."""
+LATEST = 60_000
+"""Milliseconds until what is waited for is taken not to come: nothing here is about time."""
 
 BEFORE = Path(__file__).with_name("before.html")
 """What is opened from disk before a page is, whose stores are there then when it is loaded anew."""
@@ -100,7 +100,7 @@ def _served(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session", name="playwright")
 def _playwright() -> Iterator[Playwright]:
-    # Nothing here is about time: what comes late on a busy machine comes nevertheless.
+    # What comes late on a busy machine comes nevertheless.
     expect.set_options(timeout=LATEST)
     with sync_playwright() as started:
         yield started
@@ -128,6 +128,7 @@ def _context_of(chromium: Browser) -> Iterator[functools.partial[BrowserContext]
 
     def make(**options: object) -> BrowserContext:
         contexts.append(chromium.new_context(**options))  # type: ignore[arg-type]
+        contexts[-1].set_default_timeout(LATEST)
         return contexts[-1]
 
     yield functools.partial(make)

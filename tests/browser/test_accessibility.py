@@ -208,7 +208,7 @@ def test_a_long_run_in_use_breaks_no_rule(
     page.goto(f"{(full / 'runs' / 'long' / 'index.html').as_uri()}#L{line_of(LONG_ROUND) + 1}")
     page.locator("#help-button").click()
     page.fill("#query", "Round 7 begins")
-    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 1")
     open_all(page)
     wrong = broken(page)
     page.locator('.chip[data-mark="is-error"]').click()

@@ -132,7 +132,7 @@ def test_what_is_typed_after_the_slash_is_looked_for(held: Held) -> None:
     expect(held.page.locator("#query")).to_have_value("needle-02345")
     held.route().continue_()
 
-    expect(held.page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+    expect(held.page.locator("#found")).to_have_text("1 of 1")
 
 
 def test_a_link_to_a_step_of_another_part_brings_it_here(held: Held) -> None:

@@ -23,9 +23,9 @@ def test_find_counts_each_text_once_wherever_it_stands(open_run: Open) -> None:
     page = open_run("?regex=1&case=1")
     found = page.locator("#found")
     find(page, r"secret thought \d+|Round \d+ begins|--round \d+|result of round \d+")
-    expect(found).to_have_text(f"1 of {4 * ROUNDS - len(EDITED) - 2}", timeout=15000)
+    expect(found).to_have_text(f"1 of {4 * ROUNDS - len(EDITED) - 2}")
     find(page, r"needle-\d+ of the long output")
-    expect(found).to_have_text("1 of 4000", timeout=15000)
+    expect(found).to_have_text("1 of 4000")
     find(page, "A child begins")
     expect(found).to_have_text("1 of 1")
 
@@ -36,9 +36,9 @@ def test_a_regular_expression_is_held_against_each_line_of_each_block(open_run: 
     page = open_run("?regex=1&case=1")
     found = page.locator("#found")
     find(page, r"^result of round \d+$")
-    expect(found).to_have_text(f"1 of {ROUNDS - 1}", timeout=15000)
+    expect(found).to_have_text(f"1 of {ROUNDS - 1}")
     find(page, r"^needle-0\d*7 of the long output$")
-    expect(found).to_have_text("1 of 400", timeout=15000)
+    expect(found).to_have_text("1 of 400")
     page.keyboard.press("Enter")
     expect(found).to_have_text("2 of 400")
     expect(page.locator(f"#L{NEEDLE - 1}")).to_contain_text("needle-03999")
@@ -47,17 +47,17 @@ def test_a_regular_expression_is_held_against_each_line_of_each_block(open_run: 
     )
     find(page, r"begins\.$")
 
-    expect(found).to_have_text(f"1 of {ROUNDS + 1}", timeout=15000)
+    expect(found).to_have_text(f"1 of {ROUNDS + 1}")
     find(page, rf"round {WINDOWS_ROUND}\nof two lines")
 
-    expect(found).to_have_text("1 of 1", timeout=15000)
+    expect(found).to_have_text("1 of 1")
     assert "of two" in page.evaluate("String([...CSS.highlights.get('found')][0])")
 
 
 def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
     page = open_run()
     find(page, "needle-02345")
-    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 1")
 
     page.wait_for_function("() => [...(CSS.highlights.get('found') ?? [])].join('') !== ''")
     assert page.evaluate("String([...CSS.highlights.get('found')][0])") == "needle-02345"
@@ -69,7 +69,7 @@ def test_a_hit_within_a_long_text_is_shown_in_its_place(open_run: Open) -> None:
 def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
     page = open_run()
     find(page, "secret thought")
-    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
@@ -82,7 +82,7 @@ def test_next_and_previous_hit_are_keys(open_run: Open) -> None:
 def test_who_leaves_the_field_leaves_what_is_looked_for_in_it(open_run: Open) -> None:
     page = open_run()
     find(page, "secret thought")
-    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
     # Firefox would empty the field otherwise.
     prevented = page.locator("#query").evaluate(
         "field => !field.dispatchEvent("
@@ -100,7 +100,7 @@ def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
     hit, between = line_of(100), line_of(103)
     page = open_run(f"?q=Round&case=1#L{hit}")
     found, here = page.locator("#found"), page.locator(".steps > li.here")
-    expect(found).to_have_text(f"101 of {ROUNDS}", timeout=15000)
+    expect(found).to_have_text(f"101 of {ROUNDS}")
     page.wait_for_timeout(900)
     address_ends(page, f"#L{hit}")
     expect(here).to_be_in_viewport()
@@ -108,12 +108,12 @@ def test_an_address_with_a_step_and_a_search_stays_there_and_goes_on_from_it(
     page.keyboard.press("n")
     expect(found).to_have_text(f"102 of {ROUNDS}")
     page.reload()
-    expect(found).to_have_text(f"102 of {ROUNDS}", timeout=15000)
+    expect(found).to_have_text(f"102 of {ROUNDS}")
     expect(here).to_have_id(f"L{line_of(101)}")
 
     page = open_run(f"?q=Round&case=1#L{between + 1}")
     found = page.locator("#found")
-    expect(found).to_have_text(f"– of {ROUNDS}", timeout=15000)
+    expect(found).to_have_text(f"– of {ROUNDS}")
     page.keyboard.press("p")
     expect(found).to_have_text(f"104 of {ROUNDS}")
     expect(page.locator(".steps > li.here")).to_have_id(f"L{between}")
@@ -123,11 +123,11 @@ def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open
     text = f"L{line_of(100)}"
     page = open_run(f"?show=is-error#{text}")
     visible = page.locator(".steps > li:visible")
-    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+    expect(visible).to_have_count(len(FAILED) + 1)
     page.wait_for_timeout(900)
     expect(page.locator(f"#{text}")).to_be_in_viewport()
     find(page, "secret thought 5")
-    expect(page.locator("#found")).to_have_text("1 of 11", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 11")
     page.keyboard.press("Enter")
     expect(page.locator("#found")).to_have_text("2 of 11")
 
@@ -151,14 +151,14 @@ def test_a_part_that_cannot_be_read_is_told_and_asked_for_again(
     page.unroute("**/steps-0003.html")
     find(page, "secret thought ")
 
-    expect(found).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(found).to_have_text(f"1 of {ROUNDS}")
 
 
 def test_signs_may_be_escaped_that_need_not_be(open_run: Open) -> None:
     page = open_run("?regex=1&case=1")
     find(page, r"check\.py \-\-round 7\d|\"no such\"")
 
-    expect(page.locator("#found")).to_have_text(re.compile("^1 of 9|10$"), timeout=15000)
+    expect(page.locator("#found")).to_have_text(re.compile("^1 of 9|10$"))
 
 
 def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
@@ -174,12 +174,10 @@ def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
     page.keyboard.press("j")
     expect(page.locator(".steps > li.here")).to_have_count(1)
     assert not (found.text_content() or "").startswith("nothing found")
-    expect(found).to_have_text(
-        re.compile(r"nothing found \(\d+ of \d+ parts took too long\)"), timeout=20000
-    )
+    expect(found).to_have_text(re.compile(r"nothing found \(\d+ of \d+ parts took too long\)"))
     find(page, r"^result of round 14\d$")
 
-    expect(found).to_have_text("1 of 10", timeout=15000)
+    expect(found).to_have_text("1 of 10")
 
 
 def test_where_nothing_can_be_done_beside_the_page_it_finds_all_the_same(
@@ -194,7 +192,7 @@ def test_where_nothing_can_be_done_beside_the_page_it_finds_all_the_same(
     page.goto(f"{address}?regex=1")
     find(page, r"^result of round 14\d$")
 
-    expect(page.locator("#found")).to_have_text("1 of 10", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 10")
 
 
 def test_who_types_what_is_nowhere_stays_where_he_reads(open_run: Open) -> None:

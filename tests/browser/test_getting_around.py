@@ -18,7 +18,7 @@ from tests.browser.long_session import (
     WINDOWS_ROUND,
     line_of,
 )
-from tests.browser.waiting import address_holds, at_end, wait_until
+from tests.browser.waiting import address_holds, wait_at_end, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -69,14 +69,14 @@ def test_who_goes_to_the_end_at_once_is_at_the_end_of_the_page(open_run: Open) -
 def test_behind_all_steps_keys_lead_to_the_last_one_and_to_no_lines(open_run: Open) -> None:
     page = open_run()
     page.keyboard.press("End")
-    wait_until(page, functools.partial(at_end, page))
+    wait_at_end(page)
     page.keyboard.press("j")
     expect(page.locator("#said")).to_have_text("no next step")
     page.keyboard.press("k")
     expect(page.locator(".steps > li.here")).to_be_in_viewport()
     assert page.locator(".steps > li").last.evaluate("step => step.classList.contains('here')")
     page.keyboard.press("End")
-    wait_until(page, functools.partial(at_end, page))
+    wait_at_end(page)
     page.locator(".steps > li.here").evaluate("step => step.blur()")
     page.evaluate("document.querySelector('.steps > li.here').classList.remove('here')")
     page.keyboard.press("l")
@@ -252,17 +252,17 @@ def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
     assert f"Write {len(EDITED)}" in tool.inner_text()
     tool.focus()
     page.keyboard.type("Write")
-    expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED), timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED))
     address_holds(page, "tool=Write")
     page.reload()
-    expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED), timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(len(EDITED))
     tool.focus()
     page.keyboard.type("any")
     agent = page.locator("#agent")
     agent.focus()
     page.keyboard.press("End")
 
-    expect(page.locator(".steps > li:visible")).to_have_count(5, timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(5)
     expect(page.get_by_text("A child begins.")).to_be_visible()
 
 
@@ -388,7 +388,7 @@ def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
     wait_until(page, lambda: len(held) == 2)
     held[1].continue_()
 
-    expect(page.locator("#found")).to_have_text(re.compile("^1 of "), timeout=15000)
+    expect(page.locator("#found")).to_have_text(re.compile("^1 of "))
     address_holds(page, "show=is-error")
     address_holds(page, "axis=time")
     assert len(held) == 2

@@ -34,7 +34,7 @@ def test_back_from_a_search_leads_to_the_permalink_and_forth_to_the_hit(open_run
     before = entries(page)
     find(page, "secret thought 5")
     found = page.locator("#found")
-    expect(found).to_have_text("1 of 11", timeout=15000)
+    expect(found).to_have_text("1 of 11")
     page.keyboard.press("Enter")
     expect(found).to_have_text("2 of 11")
     expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
@@ -47,11 +47,11 @@ def test_back_from_a_search_leads_to_the_permalink_and_forth_to_the_hit(open_run
     expect(page.locator("#query")).to_have_value("")
     expect(found).to_have_text("")
     page.go_forward()
-    expect(found).to_have_text("2 of 11", timeout=15000)
+    expect(found).to_have_text("2 of 11")
     assert page.url == hit
     expect(page.locator(".steps > li.here")).to_contain_text("secret thought 50")
     page.reload()
-    expect(found).to_have_text("2 of 11", timeout=15000)
+    expect(found).to_have_text("2 of 11")
     page.go_back()
     at(page, PLACE)
 
@@ -113,7 +113,7 @@ def test_back_takes_filters_and_the_axis_back_that_were_chosen_at_a_permalink(
     page.keyboard.press("m")
     expect(page.locator("#axis input[value=time]")).to_be_checked()
     visible = page.locator(".steps > li:visible")
-    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+    expect(visible).to_have_count(len(FAILED) + 1)
     page.go_back()
 
     expect(chip).to_have_attribute("aria-pressed", "false")
@@ -123,13 +123,13 @@ def test_back_takes_filters_and_the_axis_back_that_were_chosen_at_a_permalink(
     page.go_forward()
     expect(chip).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#axis-ends")).to_have_text("20:01")
-    expect(visible).to_have_count(len(FAILED) + 1, timeout=10000)
+    expect(visible).to_have_count(len(FAILED) + 1)
 
 
 def test_an_address_that_is_opened_stays_as_it_was_written(open_run: Open) -> None:
     rest = f"?tool=Write&q=%2Bversion%20=&show=is-edit#L{line_of(EDITED[1]) + 1}"
     page = open_run(rest)
-    expect(page.locator("#found")).to_have_text(f"2 of {len(EDITED)}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"2 of {len(EDITED)}")
 
     address_ends(page, rest)
     page.keyboard.press("p")
@@ -150,7 +150,7 @@ def test_a_browser_that_takes_no_more_addresses_goes_on_all_the_same(open_run: O
 
     expect(page.locator(".steps > li.here")).to_have_id("L3")
     find(page, "secret thought 5")
-    expect(page.locator("#found")).to_have_text("1 of 11", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 11")
 
 
 FIRST = """() => [...document.querySelectorAll("ol.steps > li")]

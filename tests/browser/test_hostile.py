@@ -212,6 +212,6 @@ def test_a_page_of_a_progress_bar_on_one_line_is_laid_out(
     page = context_of().new_page()
 
     # Without places to break it, this takes minutes.
-    page.goto(held.as_uri(), timeout=25_000)
+    page.goto(held.as_uri(), timeout=60_000)
     assert page.evaluate("document.querySelector('pre').getBoundingClientRect().height") > 50_000
     assert page.evaluate("document.querySelector('pre').textContent.length") == len(bar) * 20_000

@@ -60,7 +60,7 @@ def test_what_cannot_be_gone_to_is_told_and_is_gone_to_once_it_can(cut_off: Page
     page.unroute(PARTS)
     go()
 
-    expect(page.locator(".steps > li.here")).to_have_id(anchor, timeout=15000)
+    expect(page.locator(".steps > li.here")).to_have_id(anchor)
     assert page.errors == []  # type: ignore[attr-defined]
 
 
@@ -82,8 +82,9 @@ def test_steps_that_could_not_be_had_come_by_themselves_once_they_can(cut_off: P
     before = links.count()
     page.unroute(PARTS)
 
-    page.wait_for_function("(n) => document.querySelectorAll('section.part > a').length < n",
-                           arg=before, timeout=15000)  # fmt: skip
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('section.part > a').length < n", arg=before
+    )
     expect(page.locator("#said")).to_have_text("")
     assert page.errors == []  # type: ignore[attr-defined]
 

@@ -62,7 +62,7 @@ def test_a_permalink_leads_to_its_step_where_parts_share_lines(
             page = opened(f"{page_of}#L{line}")
             step = page.locator(f"#L{line}")
             expect(step).to_contain_text(f"Turn {turn} of {('first', 'second')[number]}.")
-            expect(step).to_be_in_viewport(timeout=900)
+            expect(step).to_be_in_viewport()
             expect(step).to_be_focused()
             page.wait_for_timeout(900)
             expect(step).to_be_in_viewport()

@@ -139,7 +139,7 @@ def test_find_counts_everything_also_what_is_folded_or_not_loaded(open_run: Open
     page = open_run()
     page.keyboard.press("/")
     page.keyboard.type("secret thought")
-    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
     page.keyboard.press("Shift+Enter")
 
     expect(page.locator("#found")).to_have_text(f"{ROUNDS} of {ROUNDS}")
@@ -157,10 +157,10 @@ CHANGED = """() => {
 def test_a_count_is_never_told_of_words_that_have_changed_since(open_run: Open) -> None:
     page = open_run()
     page.fill("#query", "secret thought")
-    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
 
     assert page.evaluate(CHANGED) == ""
-    expect(page.locator("#found")).to_have_text("nothing found", timeout=15000)
+    expect(page.locator("#found")).to_have_text("nothing found")
 
 
 # Pages that are asked for from when a word is there until its first hit is told. The script that
@@ -189,7 +189,7 @@ def test_a_hit_in_what_is_here_is_told_before_the_rest_is_asked_for(open_run: Op
     page.wait_for_load_state("networkidle")
 
     assert page.evaluate(BEFORE_THE_FIRST, "secret thought") == 0
-    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
 
 
 def test_whoever_types_is_not_taken_away_by_a_hit(open_run: Open) -> None:
@@ -197,7 +197,7 @@ def test_whoever_types_is_not_taken_away_by_a_hit(open_run: Open) -> None:
     page.keyboard.press("/")
     page.evaluate("() => { document.activeElement.onblur = () => { window.left = true; }; }")
     page.keyboard.type("secret thought")
-    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}", timeout=15000)
+    expect(page.locator("#found")).to_have_text(f"1 of {ROUNDS}")
     page.keyboard.press("Enter")
     expect(page.locator("#found")).to_have_text(f"2 of {ROUNDS}")
     expect(page.locator(".steps > li.here")).to_have_count(1)
@@ -208,7 +208,7 @@ def test_whoever_types_is_not_taken_away_by_a_hit(open_run: Open) -> None:
 def test_find_reaches_into_texts_that_have_a_page_of_their_own(open_run: Open) -> None:
     page = open_run()
     page.fill("#query", "needle-02345")
-    expect(page.locator("#found")).to_contain_text("1 of 1", timeout=15000)
+    expect(page.locator("#found")).to_contain_text("1 of 1")
 
     expect(page.locator(f"#L{line_of(LONG_ROUND) + 1}")).to_be_in_viewport()
 
@@ -217,7 +217,7 @@ def test_find_takes_regular_expressions_and_case(open_run: Open) -> None:
     page = open_run()
     page.check("#regex")
     page.fill("#query", r"ROUND 1[0-2] begins")
-    expect(page.locator("#found")).to_have_text("1 of 3", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 3")
     page.check("#case")
     expect(page.locator("#found")).to_have_text("nothing found")
     page.fill("#query", "(")
@@ -227,7 +227,7 @@ def test_find_takes_regular_expressions_and_case(open_run: Open) -> None:
 def test_the_address_brings_back_what_was_looked_for_and_shown(open_run: Open) -> None:
     page = open_run("?q=secret+thought+149&show=thought")
 
-    expect(page.locator("#found")).to_have_text("1 of 1", timeout=15000)
+    expect(page.locator("#found")).to_have_text("1 of 1")
     expect(page.locator('.chip[data-mark="thought"]')).to_have_attribute("aria-pressed", "true")
     address_holds(page, "q=secret+thought+149")
     address_holds(page, "show=thought")
@@ -238,7 +238,7 @@ def test_filters_leave_only_what_they_say_and_count_it(open_run: Open) -> None:
     chip = page.locator('.chip[data-mark="is-error"]')
     expect(chip).to_have_text(f"errors {len(FAILED)}")
     chip.click()
-    expect(page.locator(".steps > li:visible")).to_have_count(len(FAILED), timeout=10000)
+    expect(page.locator(".steps > li:visible")).to_have_count(len(FAILED))
     chip.click()
     expect(page.get_by_text("Round 0 begins.")).to_be_visible()
 

@@ -28,12 +28,12 @@ def press_until(page: Page, key: str, holds: Callable[[], bool]) -> None:
             page.wait_for_timeout(100)
             if holds():
                 return
-    assert holds()
+    wait_until(page, holds)
 
 
 def wait_until(page: Page, holds: Callable[[], bool]) -> None:
-    """Let the page go on until something holds; it fails where it does not within ten seconds."""
-    assert reached(page, holds, seconds=10)
+    """Let the page go on until something holds; it fails where it does not within a minute."""
+    assert reached(page, holds, seconds=60)
 
 
 def to_end(page: Page) -> float:
@@ -45,6 +45,24 @@ def to_end(page: Page) -> float:
 def at_end(page: Page) -> bool:
     """Whether the window shows the end of the page."""
     return to_end(page) < 2
+
+
+AT_REST = """async () => {
+  let moved = false;
+  addEventListener("scroll", () => { moved = true; });
+  for (let n = 0; n < 12; n += 1) await new Promise(requestAnimationFrame);
+  return !moved;
+}"""
+"""Whether the window stays where it is while twelve pictures are drawn, however long they take."""
+
+
+def wait_at_end(page: Page) -> None:
+    """Wait until the window has come to rest at the end of the page.
+
+    Where parts come in on its way, Chromium tells of the end, takes the window back to where it was
+    on its way when they came, and leads it to the end again.
+    """
+    wait_until(page, lambda: at_end(page) and bool(page.evaluate(AT_REST)) and at_end(page))
 
 
 def address_ends(page: Page, end: str) -> None:
