@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from kbsite.store.problems import read_problem
-from tests.browser.axe import broken, open_all
+from tests.browser.axe import OF_COLOURS, broken, open_all
 from tests.browser.conftest import Open, opening
 from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
@@ -227,20 +227,28 @@ def test_everything_is_asked_and_opened_with_the_keyboard_alone(open_page: Open)
     page.wait_for_url("**/runs/r0/index.html")
 
 
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize(
+    ("width", "scheme", "other"), [(1400, "dark", "light"), (390, "light", "dark")]
+)
 @pytest.mark.parametrize("query", ["", "?chart=problem", "?chart=spread&by=model"])
 def test_no_chart_breaks_a_rule_or_stands_out_of_the_window(
-    scheme: str, width: int, query: str, folder: Path, context_of: functools.partial[BrowserContext]
-) -> None:
+    width: int, scheme: str, other: Literal["dark", "light"], query: str, folder: Path,
+    context_of: functools.partial[BrowserContext],
+) -> None:  # fmt: skip
     screen = {"width": width, "height": 900}
     page = context_of(bypass_csp=True, color_scheme=scheme, viewport=screen).new_page()
     page.goto(f"{(folder / 'explore' / 'index.html').as_uri()}{query}")
-    expect(page.locator(POINTS).first).to_be_visible()
+    point = page.locator(POINTS).first
+    expect(point).to_be_visible()
     open_all(page)
+    wrong = broken(page)
+    # A theme is of colours alone, and for another one the same chart is drawn in its colours.
+    fill = point.evaluate("(path) => getComputedStyle(path).fill")
+    page.emulate_media(color_scheme=other)
+    expect(point).not_to_have_css("fill", fill)
 
+    assert wrong + broken(page, OF_COLOURS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert broken(page) == []
 
 
 def test_no_other_page_loads_the_program_that_draws(
