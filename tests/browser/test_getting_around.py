@@ -18,13 +18,14 @@ from tests.browser.long_session import (
     WINDOWS_ROUND,
     line_of,
 )
-from tests.browser.waiting import address_holds, wait_at_end, wait_until
+from tests.browser.waiting import address_holds, wait_at_end, wait_at_rest, wait_until
 
 pytestmark = pytest.mark.browser
 
 NEEDLE = line_of(LONG_ROUND) + 2
 """The line of the result that is too long for its place."""
 MARKED = "() => [...(CSS.highlights.get('lines') ?? [])].map(String).join('')"
+TOP = "held => Math.round(held.getBoundingClientRect().top)"
 BELOW_TOOLS = (
     "() => [...CSS.highlights.get('lines')][0].getBoundingClientRect().top"
     " - document.getElementById('tools').getBoundingClientRect().bottom"
@@ -92,8 +93,7 @@ def test_a_link_to_lines_leads_to_them_also_in_a_long_text(open_run: Open, width
     page = open_run(f"#L{NEEDLE}:3000-3001", viewport={"width": width, "height": 800})
 
     marked(page, "needle-02999 of the long output\nneedle-03000 of the long output")
-    page.wait_for_timeout(900)
-    assert 0 <= page.evaluate(BELOW_TOOLS) <= 50
+    wait_at_rest(page, lambda: 0 <= page.evaluate(BELOW_TOOLS) <= 50)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -210,12 +210,10 @@ def test_in_a_low_window_no_bar_takes_the_room_to_read(
     page = open_run(f"#L{line_of(100)}", viewport={"width": width, "height": height})
     step = page.locator(".steps > li.here")
     expect(step).to_have_id(f"L{line_of(100)}")
-    page.wait_for_timeout(900)
-    assert 0 <= step.evaluate("step => step.getBoundingClientRect().top") < 20
+    wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 20)
     page.keyboard.press("j")
     expect(step).not_to_have_id(f"L{line_of(100)}")
-    page.wait_for_timeout(900)
-    assert 0 <= step.evaluate("step => step.getBoundingClientRect().top") < 20
+    wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 20)
     covered = page.evaluate(
         "[...document.querySelectorAll('.top, .tools')]"
         ".filter(bar => bar.getBoundingClientRect().bottom > 0).length"
@@ -268,20 +266,16 @@ def test_tools_and_agents_narrow_what_is_shown(open_run: Open) -> None:
 
 def test_the_place_is_the_same_after_a_reload(open_run: Open) -> None:
     page = open_run(f"#L{line_of(100)}")
-    step = page.locator(f"#L{line_of(103)}")
-    page.wait_for_timeout(900)
+    step = page.locator(f"#L{line_of(100)}")
+    wait_at_rest(page, lambda: 0 <= step.evaluate(TOP) < 300)
     page.keyboard.press("PageDown")
-    page.wait_for_timeout(500)
-    before = page.evaluate("document.querySelector('.steps > li.here').getBoundingClientRect().top")
+    wait_at_rest(page, lambda: step.evaluate(TOP) < 0)
+    before = step.evaluate(TOP)
     page.reload()
-    expect(step).to_be_attached()
-    page.wait_for_timeout(900)
-    after = page.evaluate(
-        "(id) => document.getElementById(id).getBoundingClientRect().top", f"L{line_of(100)}"
-    )
+    expect(page.locator(f"#L{line_of(103)}")).to_be_attached()
+    page.wait_for_timeout(900)  # nothing takes it away later, either
 
-    assert before < 0
-    assert abs(after - before) <= 50
+    wait_at_rest(page, lambda: abs(step.evaluate(TOP) - before) <= 50)
 
 
 def test_who_stands_at_a_step_stands_there_after_a_reload(open_run: Open) -> None:
@@ -301,18 +295,17 @@ def test_who_left_the_steps_is_not_taken_back_to_one_by_a_reload(
     open_run: Open, beside: str, down: int
 ) -> None:
     page = open_run(f"#L{line_of(3)}")
-    top = "held => Math.round(held.getBoundingClientRect().top)"
     page.wait_for_timeout(900)
     pointer.move(page, 300, 300)
     page.mouse.wheel(0, 1)
     page.evaluate(f"scrollTo(0, {down})")
     page.wait_for_timeout(900)
     page.evaluate(f"scrollTo(0, {down})")
-    before = page.locator(beside).evaluate(top)
+    before = page.locator(beside).evaluate(TOP)
     page.reload()
     page.wait_for_timeout(1500)
 
-    assert abs(page.locator(beside).evaluate(top) - before) <= 50
+    wait_at_rest(page, lambda: abs(page.locator(beside).evaluate(TOP) - before) <= 50)
 
 
 def test_choices_of_folding_clock_and_keys_are_remembered(open_run: Open) -> None:

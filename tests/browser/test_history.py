@@ -11,7 +11,7 @@ from tests.browser import pointer
 from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import EDITED, FAILED, ROUNDS, line_of
-from tests.browser.waiting import address_ends, wait_until
+from tests.browser.waiting import address_ends, wait_at_rest, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -164,8 +164,8 @@ def test_after_a_reload_back_leads_to_where_one_was(open_run: Open) -> None:
         page.mouse.wheel(0, 2500)
         page.wait_for_timeout(200)
     page.reload()
-    page.wait_for_function(FIRST)
     page.wait_for_timeout(1500)
+    wait_at_rest(page, lambda: bool(page.evaluate(FIRST)))
     first = page.evaluate(FIRST)
     assert first
     page.locator(".quote .place a").last.evaluate("link => link.click()")

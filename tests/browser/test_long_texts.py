@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.build import build
 from tests.browser.conftest import LIKE_SAFARI, Open
 from tests.browser.long_session import LONG_ROUND, line_of
-from tests.browser.waiting import at_end, press_until, to_end, wait_until
+from tests.browser.waiting import at_end, press_until, to_end, wait_at_rest, wait_until
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -206,10 +206,9 @@ def test_a_large_text_is_laid_out_in_stretches_in_its_place_too(
     expect(stretches.nth(20)).to_be_attached()
     lit = "[...CSS.highlights.get('lines')][0]"
     wait_until(page, lambda: bool(page.evaluate("CSS.highlights.has('lines')")))
-    page.wait_for_timeout(800)
+    wait_at_rest(page, lambda: 0 < page.evaluate(f"{lit}.getClientRects()[0].top") < 400)
 
     assert page.evaluate(f"{lit}.toString()").startswith(shown)
-    assert 0 < page.evaluate(f"{lit}.getClientRects()[0].top") < 400
     assert not stretches.last.evaluate(DRAWN)
     if text == "L2":
         assert page.locator("#L2 pre").evaluate(COPIED) == TEXT.removesuffix("\n")
@@ -217,14 +216,13 @@ def test_a_large_text_is_laid_out_in_stretches_in_its_place_too(
 
 def test_what_a_large_text_holds_is_found_in_its_place(open_site: Open) -> None:
     page = open_site("runs/r/index.html", viewport={"width": 1200, "height": 800})
+    found = "[...CSS.highlights.get('found')][0]"
     for words in ("line 08012 of", "word-4012 and", "coloured-15000", "+4100 of the file"):
         page.fill("#query", words)
         expect(page.locator("#found")).to_have_text("1 of 1")
-        page.wait_for_timeout(800)
-        found = "[...CSS.highlights.get('found')][0]"
+        wait_at_rest(page, lambda: 0 < page.evaluate(f"{found}.getBoundingClientRect().top") < 800)
 
         assert page.evaluate(f"{found}.toString()") == words
-        assert 0 < page.evaluate(f"{found}.getBoundingClientRect().top") < 800
     expect(page.locator("#L7 ins")).to_have_count(1)
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import LIKE_SAFARI, Open
 from tests.browser.long_session import ROUNDS, line_of
-from tests.browser.waiting import at_end, wait_until
+from tests.browser.waiting import wait_at_end, wait_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -61,16 +61,12 @@ def test_who_goes_up_stays_with_what_he_sees_while_parts_come_in_above(safari_at
 def test_who_goes_to_the_end_comes_to_it_though_parts_come_in_late(safari_at: OpenAt) -> None:
     page = safari_at(20)
     page.keyboard.press("End")
-    wait_until(page, functools.partial(at_end, page))
-    page.wait_for_timeout(500)
 
-    assert at_end(page)
+    wait_at_end(page)
 
 
 def test_who_goes_to_the_start_comes_to_it_though_parts_come_in_late(safari_at: OpenAt) -> None:
     page = safari_at(ROUNDS - 10)
     page.keyboard.press("Home")
-    wait_until(page, lambda: bool(page.evaluate("scrollY === 0")))
-    page.wait_for_timeout(500)
 
-    assert page.evaluate("scrollY") == 0
+    wait_at_rest(page, lambda: bool(page.evaluate("scrollY === 0")))

@@ -62,7 +62,12 @@ def wait_at_end(page: Page) -> None:
     Where parts come in on its way, Chromium tells of the end, takes the window back to where it was
     on its way when they came, and leads it to the end again.
     """
-    wait_until(page, lambda: at_end(page) and bool(page.evaluate(AT_REST)) and at_end(page))
+    wait_at_rest(page, lambda: at_end(page))
+
+
+def wait_at_rest(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait until the window has come to rest where something holds."""
+    wait_until(page, lambda: holds() and bool(page.evaluate(AT_REST)) and holds())
 
 
 def address_ends(page: Page, end: str) -> None:
