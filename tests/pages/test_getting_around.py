@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kbsite.fold.clock import seconds_behind
 from kbsite.model.event import Message, Role, Source, ToolCall, ToolKind, ToolResult, Trace
 from kbsite.model.transcript import AgentLog, Step
 from kbsite.model.usage import Usage
@@ -19,7 +20,7 @@ from kbsite.pages.filters import MOST, InPart, Named, filters
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.minimap import LEAST, minimap
 from kbsite.pages.parts import Part, Reading
-from kbsite.pages.pauses import ended, with_pauses
+from kbsite.pages.pauses import with_pauses
 from kbsite.pages.readable import readable
 from kbsite.pages.steps import MOST_ROWS, Item, items
 from kbsite.text import plain
@@ -173,20 +174,26 @@ def test_a_transcript_without_calls_has_no_tools() -> None:
     ],
 )
 def test_a_step_ends_with_its_result(step: Step, end: float | None) -> None:
-    assert ended(step) == end
+    assert step.ended == end
 
 
 def test_a_pause_counts_from_the_end_of_all_that_was_before() -> None:
     steps = [said(1, 0.0), called(2, "Bash", 10.0, 500.0), said(4, 300.0), said(5), said(6, 600.0)]
-    pauses = [pause for _, pause in with_pauses(steps)]
 
-    assert pauses == [0.0, 0.0, 0.0, 0.0, 90.0]
+    assert pauses(steps) == [0.0, 0.0, 0.0, 0.0, 90.0]
+
+
+def pauses(steps: list[Step]) -> list[float]:
+    """The pauses before steps whose seconds are those of their rows' clock."""
+    told = zip(steps, seconds_behind(steps), strict=True)
+    held = [replace(s, elapsed=(s.elapsed or 0.0) + b, behind=b) if b else s for s, b in told]
+    return [pause for _, pause in with_pauses(held)]
 
 
 def test_a_clock_that_is_set_back_is_told_once() -> None:
     steps = [said(1, 0.0), said(2, 100.0), said(3, 40.0), said(4, 45.0), said(5, 90.0)]
 
-    assert [pause for _, pause in with_pauses(steps)] == [0.0, 100.0, -60.0, 0.0, 0.0]
+    assert pauses(steps) == [0.0, 100.0, -60.0, 0.0, 0.0]
     reading = Reading("run", lambda _: None, LongTexts())
     back, pause = (step_html.item(item(steps[2], pause=told), reading) for told in (-60.0, 60.5))
     assert ('data-back="01:00"' in back, "data-pause" in back) == (True, False)
@@ -202,7 +209,7 @@ def test_a_row_that_was_written_late_sets_no_clock_back() -> None:
     last = [said(1, 0.0), said(2, 50.0), said(3, 1.0)]
 
     for steps in (late, asked, files, little, last):
-        assert all(pause >= 0 for _, pause in with_pauses(steps))
+        assert all(pause >= 0 for pause in pauses(steps))
 
 
 def queued(line: int, at: float) -> Step:
@@ -211,32 +218,32 @@ def queued(line: int, at: float) -> Step:
 
 
 def test_a_minute_is_no_pause_yet() -> None:
-    assert [pause for _, pause in with_pauses([said(1, 0.0), said(2, 60.0)])] == [0.0, 0.0]
-    assert [pause for _, pause in with_pauses([said(1, 0.0), said(2, 60.5)])] == [0.0, 60.5]
+    assert pauses([said(1, 0.0), said(2, 60.0)]) == [0.0, 0.0]
+    assert pauses([said(1, 0.0), said(2, 60.5)]) == [0.0, 60.5]
 
 
 def test_a_clock_that_was_ahead_hides_no_pause() -> None:
     ahead = [said(1, 50_000.0), said(2, 0.0), said(3, 1.0), said(4, 40_001.0), said(5, 50_100.0)]
 
-    assert [pause for _, pause in with_pauses(ahead)] == [0.0, -50_000.0, 0.0, 40_000.0, 100.0]
+    assert pauses(ahead) == [0.0, -50_000.0, 0.0, 40_000.0, 10_099.0]
 
 
 def test_a_clock_that_was_late_makes_no_pause() -> None:
     late = [said(1, 1000.0), said(2, 10.0), said(3, 1001.0), said(4, 1002.0)]
 
-    assert [pause for _, pause in with_pauses(late)] == [0.0, 0.0, 0.0, 0.0]
+    assert pauses(late) == [0.0, 0.0, 0.0, 0.0]
 
 
 def test_steps_out_of_their_order_are_told_of_one_pause_once() -> None:
     steps = [said(1, 0.0), said(2, 100.0), said(3, 99.0), said(4, 200.0)]
 
-    assert [pause for _, pause in with_pauses(steps)] == [0.0, 100.0, 0.0, 100.0]
+    assert pauses(steps) == [0.0, 100.0, 0.0, 100.0]
 
 
 @pytest.mark.parametrize("step", [-100, 100])
 def test_only_so_many_steps_are_remembered_for_pauses(step: int) -> None:
     steps = [said(number, float(step * number)) for number in range(5000)]
-    told = [pause for _, pause in with_pauses([*steps, said(5000, float(step * 5000))])]
+    told = pauses([*steps, said(5000, float(step * 5000))])
 
     assert told == [0.0, *[max(0.0, float(step))] * 5000]
 

@@ -17,6 +17,7 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.fold.clock import by_one_clock
 from kbsite.fold.commands import command_text, folder_of
 from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
@@ -298,7 +299,7 @@ class Fold:
         tree = _Tree(children, ledger.usages())
         main = self._log("", tree, 0)
         unlinked = [self._log(agent, tree, 0) for agent in self._top(tree)]
-        return Transcript(
+        whole = Transcript(
             format=form,
             title=title,
             files=files,
@@ -317,6 +318,7 @@ class Fold:
             unknown=dict(self._unknown),
             malformed=tuple(self._malformed),
         )
+        return by_one_clock(whole)
 
     def _leaves_out(self, ledger: Ledger) -> bool:
         """Whether the tokens leave out what the transcript says that there was."""

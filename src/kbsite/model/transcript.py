@@ -77,7 +77,10 @@ class Step(Struct, frozen=True, kw_only=True):
     anchor: str
     """Its permalink within the page: "L12" for line 12 of the main file."""
     elapsed: float | None = None
-    """Seconds since the first moment that the transcript tells."""
+    """Seconds since the first moment that the transcript tells, by a clock that is never set."""
+    behind: float = 0.0
+    """Seconds by which the clock of its rows had been set back by then, or that are less than 0
+    where it was ahead: `elapsed` has them, the times of its event and its result have not."""
     result: ToolResult | None = None
     result_anchor: str = ""
     diffs: tuple[FileDiff, ...] = ()
@@ -85,6 +88,14 @@ class Step(Struct, frozen=True, kw_only=True):
     """The sub-agents that this call started."""
     usage: Usage = field(default_factory=Usage)
     """Tokens of the model message that ends with this step."""
+
+    @property
+    def ended(self) -> float | None:
+        """When it was over, its result included, as `elapsed` counts; None if unknown."""
+        begun, over = self.event.at, self.result.at if self.result else None
+        if self.elapsed is None or begun is None or over is None:
+            return self.elapsed
+        return self.elapsed + max(0.0, (over - begun).total_seconds())
 
 
 class AgentLog(Struct, frozen=True, kw_only=True):
@@ -135,6 +146,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
     """What the CLI says that it cost."""
     first: datetime | None
     last: datetime | None
+    """Its first and last moment, by the clock that it began with."""
     kinds: Mapping[str, int]
     """Number of events by kind."""
     unknown: Mapping[str, int]

@@ -8,7 +8,6 @@ from msgspec import Struct, field
 
 from kbsite.model.transcript import Step
 from kbsite.pages.facts import count, elapsed
-from kbsite.pages.pauses import ended
 from kbsite.pages.steps import Item
 
 GRAIN = 1000
@@ -94,9 +93,9 @@ class Axes(Struct):
 def times(item: Item) -> tuple[float | None, float | None]:
     """When an item begins and ends, in seconds into the session; None where nothing tells."""
     if item.step is not None:
-        return item.step.elapsed, ended(item.step)
+        return item.step.elapsed, item.step.ended
     begins = [step.elapsed for step in item.rows if step.elapsed is not None]
-    ends = [end for step in item.rows if (end := ended(step)) is not None]
+    ends = [step.ended for step in item.rows if step.ended is not None]
     return min(begins, default=None), max(ends, default=None)
 
 

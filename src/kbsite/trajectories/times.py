@@ -8,6 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from kbsite.fold.clock import moved
 from kbsite.model.transcript import AgentLog, Step, Transcript
 from kbsite.model.usage import Usage, total
 
@@ -27,16 +28,12 @@ class Moment(Struct, frozen=True):
     """The same by kind."""
 
 
-def elapsed(transcript: Transcript, at: datetime | None) -> float | None:
-    """Seconds from the first moment of a transcript."""
-    if at is None or transcript.first is None:
-        return None
-    return (at - transcript.first).total_seconds()
-
-
-def ended(step: Step) -> datetime | None:
-    """When a step ended; None where nothing tells."""
-    return (step.result.at if step.result else None) or step.event.at
+def ended(transcript: Transcript, step: Step) -> float | None:
+    """When a step ended, in seconds into the session; None where nothing tells."""
+    if step.elapsed is not None or step.result is None:
+        return step.ended
+    at, first = step.result.at, transcript.first
+    return (at - first).total_seconds() + step.behind if at and first else None
 
 
 def size(seconds: float | None) -> float | None:
@@ -50,7 +47,7 @@ def moments(transcript: Transcript) -> list[Moment]:
     for log in transcript.agents:
         last = -math.inf
         for ours, step in _steps(log, main=log is transcript.main):
-            at = elapsed(transcript, ended(step))
+            at = ended(transcript, step)
             last = last if at is None else at
             timed.append((last, ours, step))
     return list(_counted(transcript, sorted(timed, key=lambda item: item[0])))
@@ -73,5 +70,6 @@ def _counted(transcript: Transcript, timed: list[tuple[float, bool, Step]]) -> I
         if main and known:
             tokens = (tokens or 0) + sum(known)
             used = total([used, step.usage])
-        end = ended(step)
-        yield Moment(step, end, elapsed(transcript, end), tokens, used)
+        end = ended(transcript, step)
+        at = None if end is None else moved(transcript.first, end)
+        yield Moment(step, at, end, tokens, used)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from kbsite.model.event import Message, Notice, Role, Thought, ToolCall, ToolKind, Topic
 from kbsite.model.trajectory import Compaction, ContextSize, Point, PointKind, SlowCall, VitalSigns
 from kbsite.model.transcript import Step, Transcript
-from kbsite.trajectories.times import Moment, elapsed, ended, size
+from kbsite.trajectories.times import Moment, size
 
 SLOWEST = 10
 """Number of calls that are told as the slowest."""
@@ -90,7 +90,7 @@ def _context(transcript: Transcript) -> tuple[tuple[ContextSize, ...], tuple[Com
     sizes: list[ContextSize] = []
     compactions: list[Compaction] = []
     for step in transcript.main.steps:
-        at = elapsed(transcript, step.event.at)
+        at = step.elapsed
         if isinstance(step.event, Notice) and step.event.topic is Topic.COMPACTION:
             compactions.append(Compaction(step.anchor, at, len(sizes)))
         if step.usage.sent is not None:
@@ -148,23 +148,23 @@ def _timeline(transcript: Transcript) -> tuple[list[_Open], dict[float, bool]]:
     calls: list[_Open] = []
     marks: dict[float, bool] = {}
     for number, step in enumerate(transcript.main.steps):
-        at = elapsed(transcript, step.event.at)
+        at = step.elapsed
         speaks = _speaks(step)
         if at is None or speaks is None:
             continue
         marks[at] = marks.get(at, False) or speaks
         if isinstance(step.event, ToolCall):
-            end = _end(transcript, step, at)
+            end = _end(step, at)
             calls.append(_Open(at, number, end, step.event.tool_kind))
     return calls, marks
 
 
-def _end(transcript: Transcript, step: Step, start: float) -> float:
+def _end(step: Step, start: float) -> float:
     """When a call ended: at its result's time, else after the time that the CLI says it took."""
     if step.result is None:
         return start
-    at = elapsed(transcript, ended(step)) if step.result.at else None
-    return max(start, start + (size(step.result.seconds) or 0.0) if at is None else at)
+    over = step.ended if step.result.at else start + (size(step.result.seconds) or 0.0)
+    return start if over is None else over
 
 
 def _speaks(step: Step) -> bool | None:

@@ -1,0 +1,131 @@
+"""Sessions whose clock was set while they ran."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbsite.model.event import AgentStart, Edit, Event, Message, Role, Source, ToolKind, Topic
+from kbsite.model.trajectory import Trajectory
+from kbsite.model.transcript import Step, Transcript
+from tests.fold.making import START, folded
+from tests.trajectories.sessions import CWD, Work
+
+SOLUTION = f"{CWD}/solution.py"
+
+
+def session(jump: float, *, back: float = 0.0) -> Work:
+    """A session whose clock jumps in its midst, and once more, by `back`, before its last words."""
+    work = Work().say(at=1).edit(Edit(SOLUTION, None, "a = 1\n"), at=10)
+    work.run("check", "PASS\npeak_fraction: 0.1\n", at=(20, 30))
+    work.edit(Edit(SOLUTION, "1", "2"), at=40 + jump)
+    work.run("check", "FAIL: x\n", at=(50 + jump, 60 + jump)).edit(
+        Edit(SOLUTION, "2", "3"), at=70 + jump
+    )
+    work.run("check", "PASS\npeak_fraction: 0.3\n", at=(80 + jump, 90 + jump))
+    return work.say(at=95 + jump + back).say(at=96 + jump + back)
+
+
+def told(found: Trajectory) -> list[object]:
+    return [(p.kind, p.anchor, p.state, p.passed, p.score) for p in found.points]
+
+
+@pytest.mark.parametrize("jump", [-7200.0, -35.0, 7200.0])
+def test_a_session_is_told_in_its_order_though_its_clock_was_set(jump: float) -> None:
+    found, plain = session(jump).trajectory(), session(0).trajectory()
+
+    assert told(found) == told(plain)
+    assert [state.content for state in found.states] == ["a = 1\n", "a = 2\n", "a = 3\n"]
+    assert found.signs.correct is not None
+    assert (found.signs.correct.anchor, found.signs.correct.elapsed) == ("L5", 30)
+
+
+def test_where_a_clock_was_set_back_what_follows_comes_next() -> None:
+    found = session(-7200)
+    times = [point.elapsed for point in found.trajectory().points]
+    states = [state.at for state in found.trajectory().states]
+
+    assert times == [10, 30, 30, 30, 50, 60, 80, 80, 86]
+    assert states == [START + timedelta(seconds=n) for n in (10, 30, 60)]
+    signs = found.trajectory().signs
+    assert (signs.span, signs.model, signs.idle) == (85, 55, 0)
+    assert dict(signs.tools) == {ToolKind.RUN: 30}
+    shown = found.transcript
+    assert (shown.first, shown.last) == (START, START + timedelta(seconds=86))
+
+
+def test_a_leap_that_is_taken_back_is_none() -> None:
+    found = session(7200, back=-7200)
+
+    assert [point.elapsed for point in found.trajectory().points][-1] == 96
+    assert told(found.trajectory()) == told(session(0).trajectory())
+    behind = [step.behind for step in found.transcript.main.steps]
+    assert behind == [0, 0, 0, 0, *[-7195] * 4, 0, 0]
+
+
+def test_a_pause_is_no_leap_that_was_taken_back() -> None:
+    work = Work().say(at=1).say(at=5000).say(at=5020).say(at=4980).say(at=4990)
+
+    assert [step.behind for step in work.transcript.main.steps][-2:] == [40, 40]
+
+
+def test_sub_agents_go_by_the_clock_of_their_call() -> None:
+    work = Work().say(at=100).say(at=20).call(ToolKind.AGENT, {}, at=(30, 60))
+    start = AgentStart(source=Source("kid.jsonl", 1), child="kid", call_id="c1")
+    said = [at_work(2, 35), at_work(3, 40), at_work(4, 5), at_work(5, 9)]
+    shown = folded(*work.events, start, *said)
+
+    assert [step.elapsed for step in below(shown)] == [115, 120, 120, 124]
+    assert [step.behind for step in below(shown)] == [80, 80, 115, 115]
+
+
+def at_work(line: int, at: float) -> Message:
+    return Message(
+        source=Source("kid.jsonl", line), at=START + timedelta(seconds=at), agent="kid",
+        role=Role.ASSISTANT, text="hm",
+    )  # fmt: skip
+
+
+def below(shown: Transcript) -> tuple[Step, ...]:
+    return next(step.agents[0].steps for step in shown.main.steps if step.agents)
+
+
+def test_what_a_cli_tells_before_a_model_goes_on_is_of_its_clock() -> None:
+    work = Work().say(at=1).notice(Topic.RETRY, at=500).notice(Topic.RETRY).say(at=505)
+    work.notice(Topic.RETRY).notice(Topic.RETRY, at=101).say(at=102).say(at=103)
+
+    behind = [step.behind for step in work.transcript.main.steps]
+    assert behind == [*[0] * 6, *[403] * 3]
+
+
+def test_what_goes_on_beside_others_sets_no_clock_back() -> None:
+    work = Work().say(at=1).call(ToolKind.RUN, {}, at=(10, 500)).say(at=501)
+    beside = Work().call(ToolKind.RUN, {}, None, at=(10, None)).say(at=20)
+
+    for one in (work, beside):
+        assert not any(step.behind for step in one.transcript.main.steps)
+        assert one.transcript.main.steps[-1].ended == one.transcript.main.steps[-1].elapsed
+
+
+YEARS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
+
+
+@given(st.lists(YEARS, min_size=2, max_size=30))
+def test_no_clock_is_refused_and_what_speaks_never_goes_back_twice(times: list[datetime]) -> None:
+    events: list[Event] = [
+        Message(source=Source("s.jsonl", n + 1), at=at, role=Role.ASSISTANT, text="hm")
+        for n, at in enumerate(times)
+    ]
+    shown = folded(*events)
+    elapsed = [step.elapsed for step in shown.main.steps if step.elapsed is not None]
+
+    assert len(elapsed) == len(times)
+    assert min(elapsed) == pytest.approx(0, abs=1e-3)
+    # A row may be written late; two such rows are a clock that was set back.
+    assert all(
+        not one - 11 > two <= three < one - 11
+        for one, two, three in zip(elapsed, elapsed[1:], elapsed[2:], strict=False)
+    )
