@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from kbsite.build import build
 from kbsite.model.price import Price, PriceTable
-from kbsite.pages.compared import LEAST, SHARE, script
+from kbsite.pages.compared import LEAST, SHARE, TOKENS, script
 from kbsite.pages.page import comparison, run_key
 from kbsite.trajectories.phases import Phase
 from tests.browser.long_session import session as long_session
 from tests.conftest import MakeRun, MakeSettings
-from tests.contest_runs import HASTY, LOG, STEADY, Call, line_of, session
+from tests.contest_runs import HASTY, LOG, LOST, STEADY, Call, line_of, session
 from tests.pages.test_costs import TWICE
 
 HOSTILE = "</script><!--<script>alert(1)//\u2028\u2029\x00\u202e\udcff\\\"'`${1}"
@@ -77,6 +77,22 @@ def test_the_data_say_what_the_session_did(
     ]
     assert [amount for _, amount in held["curves"]["edits"]] == [1, 2]
     assert [amount for _, amount in held["curves"]["checks"]] == [1, 2]
+
+
+def test_tokens_are_told_as_they_were_spent_though_nothing_was_edited_or_checked(
+    board: Path, make_run: MakeRun, make_settings: MakeSettings
+) -> None:
+    """A session without edits stood at no tokens until its end, and then at all of them."""
+    calls: list[Call] = [("run", f"make {n}", "ok") for n in range(200)]
+    for model, held in (("lost", LOST), ("many", calls)):
+        make_run(board, model=model, transcript={LOG: session(held)})
+    out = built(board, make_settings)
+    lost, many = (handed_over(path)["curves"] for path in sorted(out.glob("runs/*/compare.js")))
+
+    assert lost["tokens"] == [[1, 110], [11, 220], [21, 330]]
+    assert lost["edits"] == []
+    assert 10 < len(many["tokens"]) <= TOKENS
+    assert many["tokens"][-1] == [1991, 22_000]
 
 
 @pytest.mark.parametrize(("pause", "told"), [(2.4, "00:10"), (1.2, "00:05")])

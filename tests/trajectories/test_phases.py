@@ -55,6 +55,16 @@ def test_each_milestone_is_the_first_of_its_kind(told: Tell) -> None:
     assert found[Phase.CORRECT].elapsed == 41
 
 
+def test_a_session_starts_with_the_first_row_that_has_a_time(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    log = b'{"type":"summary","summary":"what was before"}\n' + session([LS])
+    shown, run = _read(make_run(tmp_path / "demo", transcript={LOG: log}))
+    start = milestones(shown, trajectory(shown, run))[Phase.START]
+
+    assert (start.anchor, start.elapsed) == ("L2", 0)
+
+
 def test_calls_stand_in_the_phase_that_began_last(told: Tell) -> None:
     _, phases = told(list(STEADY))
 

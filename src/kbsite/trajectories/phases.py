@@ -40,7 +40,9 @@ def milestones(transcript: Transcript, told: Trajectory) -> dict[Phase, Mileston
     firsts: dict[Phase, Milestone] = {}
     steps = transcript.main.steps
     if steps:
-        firsts[Phase.START] = Milestone(steps[0].anchor, steps[0].elapsed)
+        # What a CLI keeps at the top of a file may have no time.
+        first = next((step for step in steps if step.elapsed is not None), steps[0])
+        firsts[Phase.START] = Milestone(first.anchor, first.elapsed)
     read = next((step for step in steps if _reads(step)), None)
     if read is not None:
         firsts[Phase.READ] = Milestone(read.anchor, read.elapsed)
