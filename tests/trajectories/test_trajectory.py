@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.harnesses.claude import vocabulary as claude_vocabulary
+from kbsite.harnesses.kimi import vocabulary as kimi_vocabulary
 from kbsite.model.event import Edit, ToolKind, Topic
 from kbsite.model.status import Status
 from kbsite.model.trajectory import PointKind, Trajectory
@@ -37,6 +39,17 @@ def test_a_session_is_told_point_by_point() -> None:
     assert [p.elapsed for p in found.points] == [10, 20, 30, 55, 55, 70, 70, 81]
     assert [p.anchor for p in found.points][:2] == ["L5", "L8"]
     assert [s.content for s in found.states] == ["a = 1\nb = 2\n", "a = 3\nb = 2\n", "a = 4\n"]
+
+
+def test_what_a_command_in_the_background_printed_counts_where_it_is_read() -> None:
+    file = "/tmp/w/tasks/b1.output"
+    began = f"Command running in background with ID: b1. Output is being written to: {file}. Wait."
+    work = Work().run("python check.py", began).call(ToolKind.READ, {"file_path": "/w/log"}, "PASS")
+    work.call(ToolKind.READ, {"file_path": file}, "     1\tPASS\n     2\u2192peak_fraction: 0.3")
+    found = work.trajectory()
+
+    assert told(found)[:-1] == [("check", True, None, None), ("benchmark", None, 0.3, None)]
+    assert {point.anchor for point in found.points[:-1]} == {"L6"}
 
 
 def test_tokens_so_far_are_those_sent_and_got() -> None:
@@ -191,3 +204,11 @@ def test_no_output_is_refused(outputs: list[tuple[str | None, float | None]], ki
     found = work.trajectory(graded(0.5))
     assert found.points[-1].kind is PointKind.SUBMIT
     assert all(p.text for p in found.points)
+
+
+@pytest.mark.parametrize("kinds", [claude_vocabulary.KINDS, kimi_vocabulary.KINDS])
+def test_what_a_task_in_the_background_printed_is_a_command_s(kinds: dict[str, ToolKind]) -> None:
+    output = "<status>completed</status>\n<output>\nPASS\n</output>"
+    found = Work().call(kinds["TaskOutput"], {"task_id": "b1"}, output).trajectory()
+
+    assert told(found)[:-1] == [("check", True, None, None)]

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kbsite.model.event import ToolCall, ToolKind
 from kbsite.model.grade import Metrics
 from kbsite.model.run import Run
 from kbsite.model.status import Status
 from kbsite.model.trajectory import Point, PointKind, SolutionState, Trajectory
 from kbsite.model.transcript import Transcript
+from kbsite.trajectories.printed import Printed
 from kbsite.trajectories.scores import scores
 from kbsite.trajectories.solutions import solution_states
 from kbsite.trajectories.times import Moment, moments, size
@@ -52,13 +52,14 @@ def _points(steps: Sequence[Moment], states: Sequence[SolutionState]) -> Iterato
         changed.setdefault(state.anchor, []).append(number)
     current: int | None = None
     failed = False
+    printed = Printed()
     for moment in steps:
         for number in changed.get(moment.step.anchor, ()):
             current, failed = number, False
             yield replace(
                 _point(moment, PointKind.EDIT, states[number].text, current), at=states[number].at
             )
-        for point in _scored(moment):
+        for point in _scored(moment, printed.by(moment.step)):
             if point.kind is PointKind.CHECK:
                 failed = point.passed is False
             rejected = failed and point.kind is PointKind.BENCHMARK
@@ -78,12 +79,9 @@ def _point(moment: Moment, kind: PointKind, text: str, state: int | None = None)
     )
 
 
-def _scored(moment: Moment) -> Iterator[Point]:
-    """What checks and benchmarks said in the result of a command."""
-    call, result = moment.step.event, moment.step.result
-    if not isinstance(call, ToolCall) or call.tool_kind is not ToolKind.RUN or result is None:
-        return
-    for score in scores(result.output):
+def _scored(moment: Moment, output: str) -> Iterator[Point]:
+    """What checks and benchmarks said in what commands printed."""
+    for score in scores(output):
         yield replace(
             _point(moment, score.kind, score.text),
             passed=score.passed,

@@ -18,6 +18,8 @@ KINDS: dict[str, ToolKind] = {
     "KillShell": ToolKind.RUN,
     "Monitor": ToolKind.RUN,
     "PowerShell": ToolKind.RUN,
+    "TaskOutput": ToolKind.RUN,
+    "TaskStop": ToolKind.RUN,
     "bash_code_execution": ToolKind.RUN,
     "code_execution": ToolKind.RUN,
     "Read": ToolKind.READ,

@@ -29,6 +29,8 @@ KINDS = {
     "Edit": ToolKind.EDIT,
     "WebSearch": ToolKind.WEB,
     "TodoList": ToolKind.PLAN,
+    "TaskOutput": ToolKind.RUN,
+    "TaskStop": ToolKind.RUN,
     "AgentSwarm": ToolKind.AGENT,
     "CreateGoal": ToolKind.PLAN,
     "UpdateGoal": ToolKind.PLAN,
