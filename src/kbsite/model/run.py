@@ -98,7 +98,8 @@ class Run:
     @property
     def elapsed_seconds(self) -> float | None:
         """How long the session took; None if that was not recorded."""
-        if self.started and self.ended:
+        # A clock that was set back between the two tells nothing.
+        if self.started and self.ended and self.ended >= self.started:
             return (self.ended - self.started).total_seconds()
         return self.seconds
 
