@@ -283,12 +283,14 @@ const stepByStep = (() => {
     return element("td", {}, when, ` ${name}`, ...failed, " ", element("code", {}, call.summary));
   }
 
-  function line(runs, { cells }) {
+  function line(runs, { sort: what, cells }) {
+    const shown = runs.map((run, index) => cell(run, cells[index]));
+    if (what === "more") return element("tr", {}, element("th", { scope: "row" }, "left out"), ...shown);
     const who = runs.filter((run, index) => cells[index]).map((run) => run.letter).join(" ");
     const all = cells.every(Boolean);
     return element("tr", { class: all ? "same" : "differs" },
       element("th", { scope: "row" }, ...sign(!all), all ? "all" : `${who} only`),
-      ...runs.map((run, index) => cell(run, cells[index])));
+      ...shown);
   }
 
   function summary(runs, name, index) {
