@@ -43,7 +43,7 @@ from kbsite.pages.policy_source import source_of
 from kbsite.record import Record
 from kbsite.store.runs import StoredRun
 from kbsite.store.schema import SCHEMAS
-from kbsite.text.terminal import breakable, terminal
+from kbsite.text.terminal import terminal
 
 _PLACES = (
     board_path, charts_path, comparison, gzip_path, hardware_path, harness_path, markdown_path,
@@ -186,7 +186,6 @@ def environment(site: Site) -> Environment:
         markdown=text.markdown,
         with_code=text.with_code,
         terminal=terminal,
-        breakable=breakable,
         json=lambda value: text.visible(value if isinstance(value, str) else text.json(value)),
         diff=text.diff,
         rendered=Markup,

@@ -14,8 +14,8 @@ kbsite.address = () => {
     }
   }
 
-  // The line of a step, of an address of lines of its text.
-  const lineOf = (anchor) => anchor.replace(/(\.\d+)?:[\d-]*$/, "");
+  // The line of a step, of an address of lines of its text, or of what is quoted of it.
+  const lineOf = (anchor) => anchor.replace(/(\.\d+)?:[\d-]*$|\.q\d+$/, "");
 
   const asked = () => new URLSearchParams(location.search);
 

@@ -6,7 +6,8 @@ kbsite.parts = (read, unveil) => {
   const NEAR = "1500px 0px";
   const FAR = "9000px 0px";
   const STEP_HEIGHT = 110;
-  const LINE = /^(.*?)L(\d+)(-\d+)?$/;
+  // Of a step, or of what an audit quotes of it; not of a page that a single file lays over itself.
+  const LINE = /^([^:]*?)L(\d+)(-\d+)?(\.q\d+)?$/;
   const AGAIN = 1000; // milliseconds until what could not be had is asked for again
   const SELDOM = 60_000;
   const SOME = "some steps";
@@ -165,7 +166,7 @@ kbsite.parts = (read, unveil) => {
     const [, file, line] = anchor.match(LINE) ?? [];
     let best = null;
     for (const list of lists) {
-      for (const step of list.querySelectorAll("[id]")) {
+      for (const step of list.querySelectorAll("[id]:not(mark)")) {
         const [, its, number] = step.id.match(LINE) ?? [];
         if (its === file && Number(number) <= Number(line)) best = step;
       }
@@ -185,8 +186,12 @@ kbsite.parts = (read, unveil) => {
     return last;
   }
 
+  // What an audit quoted once, and does not any more, leads to its step.
+  const placed = (anchor) => document.getElementById(anchor)
+    ?? document.getElementById(anchor.replace(/\.q\d+$/, ""));
+
   async function elementOf(anchor) {
-    const held = document.getElementById(anchor);
+    const held = placed(anchor);
     if (held) {
       unveil(); // parts may share lines: the one that was waited for is not the one that is asked for
       return held;
@@ -203,7 +208,7 @@ kbsite.parts = (read, unveil) => {
     if (failed(loads)) loads = await tried();
     unveil();
     for (const part of asked) part.sought -= 1;
-    const found = document.getElementById(anchor);
+    const found = placed(anchor);
     if (found) return found;
     if (failed(loads)) return lost("that step");
     const near = nearest(anchor, [steps, ...asked.map((part) => part.list)]);

@@ -12,6 +12,7 @@ kbsite.places = (parts) => {
   const said = document.getElementById("said");
   const going = []; // called when the reader is led somewhere
   let here = null;
+  let pieces = []; // of the passage that he was led to
   let bared = null; // the part, left out by the filters, in which somebody stands
   let led = 0; // how often the reader was led somewhere
   let settling = 0;
@@ -87,10 +88,26 @@ kbsite.places = (parts) => {
     }
   }
 
+  // Of what is quoted: from its beginning to the link to its quote.
+  function piecesOf(mark, step) {
+    const row = [...step.querySelectorAll("mark, .cite")];
+    const from = row.indexOf(mark);
+    const quote = `#quote-${mark.id.match(/\d+$/)}`;
+    const end = row.findIndex((one, at) => at > from && one.getAttribute("href")?.endsWith(quote));
+    return row.slice(from, end).filter((one) => one.matches("mark"));
+  }
+
+  // What is quoted is seen below the head of its step, where there is room for both.
   function reveal(element, top = null) {
     unfold(element);
-    stand(element.closest("ol.steps > li"));
-    settle(element, top);
+    const step = element.closest("ol.steps > li");
+    stand(step);
+    for (const piece of pieces) piece.classList.remove("led");
+    pieces = step && element.matches("mark") ? piecesOf(element, step) : [];
+    for (const piece of pieces) piece.classList.add("led");
+    if (!pieces.length) return settle(element, top);
+    const lower = element.getBoundingClientRect().top - step.getBoundingClientRect().top;
+    return lower < innerHeight / 2 ? settle(step, top) : settle(element, top ?? innerHeight / 3);
   }
 
   async function goTo(anchor, top = null) {
@@ -112,17 +129,28 @@ kbsite.places = (parts) => {
     return best;
   }
 
+  // From what is quoted to the quote.
+  function backTo(quote) {
+    setOut();
+    stand(null);
+    quote.tabIndex = -1;
+    quote.focus({ preventScroll: true });
+    settle(quote);
+  }
+
   function follow(event) {
     const link = event.target.closest("a")?.getAttribute("href") ?? "";
     const [page, place] = link.split("#");
+    const quote = (!page || page === "index.html") && /^quote-\d+$/.test(place) && document.getElementById(place);
     const anchor = markOf(event)?.dataset.anchor ?? place;
-    if (!LINE.test(decodeURIComponent(anchor ?? ""))) return;
-    if (page && !parts.all.some((part) => part.page === page)) return;
+    if (!quote && !LINE.test(decodeURIComponent(anchor ?? ""))) return;
+    if (!quote && page && !parts.all.some((part) => part.page === page)) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a window of its own
     event.preventDefault();
     // A link that was followed can be gone back from.
     if (`#${anchor}` !== location.hash) history.pushState(null, "", `#${anchor}`);
-    goTo(decodeURIComponent(anchor));
+    if (quote) backTo(quote);
+    else goTo(decodeURIComponent(anchor));
   }
   // Verdict, alarms, trajectory, map and steps name steps by pages that are parts of this one.
   document.getElementById("main").addEventListener("click", follow);

@@ -48,7 +48,7 @@
     if (EXACT.test(anchor)) await found();
     for (const lead of guides) if (await lead(anchor, top)) return;
     const target = document.getElementById(anchor);
-    const step = address.lineOf(anchor);
+    const step = EXACT.test(anchor) ? address.lineOf(anchor) : anchor;
     if (target && !target.closest("ol.steps")) {
       places.unfold(target);
       places.settle(target, top);

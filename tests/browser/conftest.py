@@ -22,7 +22,7 @@ from playwright.sync_api import (
 
 from kbsite.build import build, override
 from kbsite.store.settings import CONFIG, read_settings
-from tests.browser.long_session import QUOTED, SOLUTION, child, line_of, session
+from tests.browser.long_session import HIDDEN, QUOTED, SOLUTION, child, line_of, session
 from tests.browser.server import serving
 from tests.browser.witness import Opened, Witness
 from tests.conftest import MakeRun, MakeSettings
@@ -179,6 +179,12 @@ def _run_folder(
     quotes = [
         {"file": f"transcript/{log}", "lines": [at], "label": "the round", "text": "Round"},
         {"file": "solution.py", "lines": [1, 1], "label": "the line", "text": "def solve(x):"},
+        {
+            "file": f"transcript/{log}",
+            "lines": [line_of(HIDDEN) - 1],
+            "label": "the thought",
+            "text": f"thought {HIDDEN}",
+        },
     ]
     run = make_run(
         board, transcript={log: session(), CHILD: child()}, audit={"quotes": quotes},

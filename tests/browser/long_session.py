@@ -20,6 +20,8 @@ WINDOWS_ROUND = 20
 """The round whose output ends its lines as Windows does."""
 QUOTED = 111
 """The round that the audit of the run quotes."""
+HIDDEN = 130
+"""The round whose thought, which is folded, the audit quotes."""
 PAUSED = 140
 """The round before which nothing happens for a while."""
 PAUSE = timedelta(minutes=5)

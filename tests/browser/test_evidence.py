@@ -94,7 +94,7 @@ CITED = [
     ("solution.py line 300", "solution-L300"),
     ("check.log lines 3 to 4", "log-1-L3"),
     (".py.diff line 5", "copy-1-L5"),
-    ("event L3", "L3"),
+    ("event L3", "L3.q5"),
     ("k.cu line 3", "file-1-L3"),
 ]
 

@@ -32,6 +32,7 @@ __all__ = ["_hostile"]
 WITH_PAGES = {
     "test_without_a_script_the_parts_are_pages_that_lead_on",
     "test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map",
+    "test_a_quote_leads_to_its_words_in_what_is_folded_and_they_lead_back",
     "test_a_long_output_can_be_opened_in_full",
     "test_without_a_script_marks_are_links_and_what_is_folded_away_is_there",
     "test_a_permalink_asks_for_its_part_before_the_page_is_read",
@@ -98,6 +99,17 @@ def long_step(page: Page) -> str:
     step.evaluate("(step) => step.querySelectorAll('details').forEach((d) => { d.open = true; })")
     step.locator(".left-out a").click()
     return anchor
+
+
+def test_lines_on_another_page_are_shown_over_this_one_and_no_step_is_looked_for(
+    open_run: Open,
+) -> None:
+    page = open_run()
+    page.keyboard.press("Shift")  # whoever is there follows links by the script
+    page.locator("#solution tr.gap a").first.click()
+
+    expect(page.locator("dialog #solution-L46")).to_be_in_viewport()
+    expect(page.locator("#said")).to_have_text("")
 
 
 @BOTH

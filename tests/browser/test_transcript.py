@@ -15,6 +15,7 @@ from tests.browser.long_session import (
     AGENT_ROUND,
     EDITED,
     FAILED,
+    HIDDEN,
     LONG_ROUND,
     QUOTED,
     ROUNDS,
@@ -325,7 +326,7 @@ def test_evidence_is_read_among_the_other_steps_and_gone_back_from(open_run: Ope
     page.wait_for_timeout(200)
     link.click()
     expect(page.locator(".steps > li.here")).to_contain_text(f"Round {QUOTED} begins.")
-    assert page.url == f"{start}#L{line_of(QUOTED)}"
+    assert page.url == f"{start}#L{line_of(QUOTED)}.q1"
     expect(page.locator("#tools")).to_be_in_viewport()
     page.go_back()
 
@@ -343,6 +344,37 @@ def test_a_quote_of_the_audit_leads_to_its_lines_and_back_to_the_map(open_run: O
     step = page.locator(f"#L{line_of(QUOTED)}")
     expect(step).to_be_in_viewport()
     expect(step).to_have_class("message quoted here")
+    expect(step.locator("mark.led")).to_have_text("Round")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_quote_leads_to_its_words_in_what_is_folded_and_they_lead_back(
+    open_run: Open, *, script: bool
+) -> None:
+    page = open_run(java_script_enabled=script, viewport={"width": 390, "height": 800})
+    page.locator("#quote-3 .place a").click()
+    words = page.locator("mark.quoted", has_text=f"thought {HIDDEN}")
+    expect(words).to_be_in_viewport()
+    address_ends(page, f"#L{line_of(HIDDEN) - 1}.q3")
+    page.get_by_role("link", name="quoted by the audit: the thought").press("Enter")
+
+    expect(page.locator("#quote-3")).to_be_in_viewport()
+    address_ends(page, "#quote-3")
+    page.go_back()
+    expect(words).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(("number", "led"), [(3, 1), (9, 0)])
+def test_the_address_of_a_quote_leads_there_and_one_that_is_gone_to_its_step(
+    open_run: Open, number: int, led: int
+) -> None:
+    anchor = f"L{line_of(HIDDEN) - 1}"
+    page = open_run(f"?show=message#{anchor}.q{number}")
+
+    expect(page.locator(f"#{anchor}")).to_have_class(re.compile(r"\bhere\b"))
+    expect(page.locator(f"#{anchor}")).to_be_in_viewport()
+    expect(page.locator("mark.led")).to_have_count(led)
+    expect(page.locator("#said")).to_have_text("")
 
 
 def test_a_quote_of_the_solution_leads_to_its_marked_line(open_run: Open) -> None:

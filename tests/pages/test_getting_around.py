@@ -133,7 +133,7 @@ def test_lanes_of_agents_with_one_title_are_told_apart_by_their_ids() -> None:
     heads = [opening(f"agent-L{line}", "sub-agent", 1) for line in (7, 8)]
     told = [replace(head, agent=head.opens.id) for head in heads if head.opens]
     own = [item(said(line)) for line in range(LEAST)]
-    drawn = minimap([Part(1, 1, [*own, *told])], frozenset())
+    drawn = minimap([Part(1, 1, [*own, *told])], {})
 
     assert drawn is not None
     assert [lane.title for lane in drawn.lanes] == ["main", "sub-agent L7", "sub-agent L8"]

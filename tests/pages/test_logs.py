@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from kbsite.model.audit import Quote
 from kbsite.model.proof import Proof, ProofState
@@ -26,9 +27,12 @@ def test_quoted_lines_stand_apart_and_all_others_together(
     run = read_run(make_run(tmp_path / "demo", files={CHECK: b"one\ntwo\nthree\x0cstill\nfour\n"}))
     [log] = logs(run, (proof(CHECK, 2, 3), proof(CHECK, 4, state=ProofState.DIFFERS)))
 
+    back = Markup(
+        '<a class=cite href="index.html#quote-1" aria-label="quoted by the audit: 1"></a>'
+    )
     assert log.stretches == (
         Stretch("one\n"),
-        Stretch("two\n", "log-1-L2"),
+        Stretch("two\n", "log-1-L2", back),
         Stretch("three\x0cstill\n", "log-1-L3"),
         Stretch("four\n"),
     )

@@ -31,9 +31,9 @@ PROVEN: list[tuple[dict[str, Any], str]] = [
     ({"file": "files/k.cu", "lines": [300], "text": "x300 = 300"}, "tr"),
     ({"file": "check.log", "lines": [2, 3], "text": "two\nthree"}, "mark"),
     ({"file": "benchmark.log", "lines": [1], "text": "took 4"}, "mark"),
-    ({"file": STDOUT, "lines": [2], "text": "cache the output"}, "li"),
-    ({"file": STDOUT, "event": "L2-1", "text": "ls /x"}, "li"),
-    ({"file": STDOUT, "event": "L3", "text": "check.py key"}, ""),
+    ({"file": STDOUT, "lines": [2], "text": "cache the output"}, "mark"),
+    ({"file": STDOUT, "event": "L2-1", "text": "ls /x"}, "mark"),
+    ({"file": STDOUT, "event": "L3", "text": "check.py key"}, "mark"),
     ({"file": NEW, "lines": [2], "text": "b = 3"}, "tr"),
     ({"file": f"{NEW}.diff", "lines": [5, 6], "text": "-b = 2\n+b = 3"}, "tr"),
 ]
@@ -116,7 +116,7 @@ def test_every_cited_line_is_highlighted_and_no_other(settings: Settings) -> Non
 
     assert set(marked("index.html")) == {
         "solution-L4", "solution-L5", "file-1-L300", "log-1-L2", "log-1-L3", "log-2-L1", "L2",
-        "L2-1",
+        "L2.q5", "L2-1", "L2-1.q6", "L2-1.q7",
     }  # fmt: skip
     assert list(marked("snapshots.html")) == ["copy-1-L2", "copy-2-L5", "copy-2-L6"]
     assert set(marked("solution.html")) == {"solution-L4", "solution-L5", "file-1-L300"}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.model.proof import Proof
 from kbsite.pages.long_text import WHOLE, ends_of
-from kbsite.pages.quotes import lines_by_file, proven
+from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
 from kbsite.store.runs import LOGS, StoredRun
 
 
@@ -19,6 +20,8 @@ class Stretch(Struct, frozen=True):
     text: str
     place: str = ""
     """Its place on the page, for a line that is quoted; empty for the lines between."""
+    back: Markup = Markup()
+    """Links to the quotes that start with it."""
     left_out: int = 0
     """Lines behind it that are not shown, as there are too many."""
 
@@ -47,13 +50,14 @@ SHORT = 40
 
 def logs(stored: StoredRun, held: tuple[Proof, ...]) -> Iterator[Log]:
     """The logs that a run has, in the order in which they are shown."""
-    quoted = lines_by_file(held)
+    quoted, backs = lines_by_file(held), backs_by_file(held, first=True)
     for number, name in enumerate(LOGS, start=1):
         file = stored.file(name)
         if file is None or not file.size:
             continue
         text = file.read().decode("utf-8", "surrogateescape")
-        yield Log(name, text, tuple(_stretches(text, number, quoted.get(name, frozenset()))))
+        own = quoted.get(name, frozenset())
+        yield Log(name, text, tuple(_stretches(text, number, own, backs.get(name, {}))))
 
 
 def log_places(stored: StoredRun, held: tuple[Proof, ...]) -> dict[int, str]:
@@ -70,14 +74,19 @@ def _place(log: int, line: int) -> str:
     return f"log-{log}-L{line}"
 
 
-def _stretches(text: str, log: int, quoted: frozenset[int]) -> Iterator[Stretch]:
+def _stretches(
+    text: str, log: int, quoted: frozenset[int], backs: Mapping[int, Markup]
+) -> Iterator[Stretch]:
     if not quoted:
         yield from _in_short(text)
         return
     numbered = enumerate(_lines(text), start=1)
     for place, rows in groupby(numbered, lambda row: row[0] if row[0] in quoted else 0):
         whole = "".join(line for _, line in rows)
-        yield from (Stretch(whole, _place(log, place)),) if place else _in_short(whole)
+        if place:
+            yield Stretch(whole, _place(log, place), backs.get(place, Markup()))
+        else:
+            yield from _in_short(whole)
 
 
 def _in_short(text: str) -> Iterator[Stretch]:

@@ -38,6 +38,8 @@ class LongText(Struct, frozen=True):
     text: str
     written: bool = False
     """Whether somebody wrote it: its lines may run from right to left."""
+    changes: bool = False
+    """Whether each of its lines is one of what changed, and starts with the sign of that."""
 
 
 class LongTexts(Struct):
@@ -46,13 +48,15 @@ class LongTexts(Struct):
     _held: list[LongText] = field(default_factory=list)
     _seen: dict[str, int] = field(default_factory=dict)
 
-    def ends(self, text: str, anchor: str, *, written: bool = False) -> Ends | None:
+    def ends(
+        self, text: str, anchor: str, *, written: bool = False, changes: bool = False
+    ) -> Ends | None:
         """The ends of a text that is too long for its place; None if it is not."""
         if len(text) <= WHOLE:
             return None
         number = self._seen[anchor] = self._seen.get(anchor, 0) + 1
         page = f"text-{anchor}-{number}.html"
-        self._held.append(LongText(page, anchor, text, written))
+        self._held.append(LongText(page, anchor, text, written, changes))
         return Ends(*ends_of(text), page)
 
     def diff_ends(self, lines: Sequence[DiffLine], anchor: str) -> Ends | None:
@@ -61,7 +65,7 @@ class LongTexts(Struct):
             return None
         signs = ((line.sign if line.sign != "@" else "") for line in lines)
         text = "\n".join(sign + line.text for sign, line in zip(signs, lines, strict=True))
-        return self.ends(text, anchor)
+        return self.ends(text, anchor, changes=True)
 
     @property
     def held(self) -> Sequence[LongText]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup, escape
 from msgspec import Struct
@@ -72,8 +72,11 @@ class Minimap(Struct, frozen=True):
     axes: Axes
 
 
-def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
-    """The map of a transcript; None for a short one. `quoted` are anchors that an audit cites."""
+def minimap(parts: Sequence[Part], quoted: Mapping[str, str]) -> Minimap | None:
+    """The map of a transcript; None for a short one.
+
+    `quoted` has the steps that an audit cites, each with the place of what it quotes first.
+    """
     placed = [(part, item) for part in parts for item in part.items]
     if len(placed) < LEAST:
         return None
@@ -90,7 +93,8 @@ def minimap(parts: Sequence[Part], quoted: frozenset[str]) -> Minimap | None:
         rank, kind = _kind(item, quoted)
         known = marks[lane].get(column)
         if known is None or rank < known[0]:
-            marks[lane][column] = rank, _mark(part, item, column, kind)
+            place = quoted.get(item.anchor, item.anchor)
+            marks[lane][column] = rank, _mark(part, item, column, kind, place)
     titles = dict(told_apart(named))
     lanes: list[Lane] = []
     for agent, own in marks.items():
@@ -135,10 +139,10 @@ def _lane(agent: str, marks: dict[str, dict[int, tuple[int, Mark]]]) -> str:
     return agent
 
 
-def _kind(item: Item, quoted: frozenset[str]) -> tuple[int, str]:
+def _kind(item: Item, quoted: Mapping[str, str]) -> tuple[int, str]:
     """What a mark would stand for if an item were all of its stretch, and its rank; 0 is first."""
     found = [_RANKED.get(mark, _OTHER) for mark in item.marks]
-    if quoted and quoted.intersection(item.anchors):
+    if item.anchor in quoted:
         found.append(_RANKED["quoted"])
     event = item.step.event if item.step else None
     if isinstance(event, Notice) and event.topic is Topic.COMPACTION:
@@ -146,8 +150,8 @@ def _kind(item: Item, quoted: frozenset[str]) -> tuple[int, str]:
     return min(found)
 
 
-def _mark(part: Part, item: Item, column: int, kind: str) -> Mark:
+def _mark(part: Part, item: Item, column: int, kind: str, place: str) -> Mark:
     when = item.step.elapsed if item.step else None
     title = f"{kind}, {elapsed(when)}" if when is not None else kind
     page = "" if part.number == 1 else part.page
-    return Mark(column, kind, f"{page}#{item.anchor}", title)
+    return Mark(column, kind, f"{page}#{place}", title)

@@ -12,15 +12,14 @@ from hashlib import sha256
 from msgspec import Struct, field
 
 from kbsite.model.audit import Quote
-from kbsite.model.event import Source
 from kbsite.model.transcript import Transcript
+from kbsite.pages.citing import CitedSteps, cited_steps
 from kbsite.pages.coloured import Made
 from kbsite.pages.long_text import LongTexts
 from kbsite.pages.page import INDEX, File, Renderer, run_path
 from kbsite.pages.readable import readable
 from kbsite.pages.rendered import Rendered
 from kbsite.pages.steps import Item, items, line_ranges
-from kbsite.store.runs import TRANSCRIPT
 
 FIRST_STEPS, FIRST_BYTES, FIRST_ELEMENTS = 20, 30_000, 1_500
 """What the run's own page holds at most, so that it opens at once."""
@@ -29,7 +28,7 @@ PART_STEPS, PART_BYTES, PART_ELEMENTS = 50, 100_000, 3_000
 """What every other part holds at most; a single larger item is a part of its own."""
 
 
-class Reading(Struct, frozen=True):
+class Reading(Struct):
     """What rendering the steps of a run needs to know of it."""
 
     run_id: str
@@ -40,28 +39,8 @@ class Reading(Struct, frozen=True):
     """The names of the run's files, which a CLI may name."""
     quotes: tuple[tuple[int, Quote], ...] = ()
     """Proven passages that the audit of the run cites, with their numbers, from 0."""
-    cited: dict[int, str] = field(default_factory=dict)
-    """The anchor of the first step that a quote stands in, by the quote's number."""
-    quoted: set[str] = field(default_factory=set)
-    """The anchors of all steps that a quote stands in."""
-
-    def cites(self, item: Item) -> bool:
-        """Whether a quote stands in an item; takes down where, for the quote to link to."""
-        anchors, sources = item.anchors, item.sources
-        for number, quote in self.quotes:
-            if quote.event in anchors:
-                self.cited.setdefault(number, quote.event)
-                self.quoted.add(item.anchor)
-            elif any(_covers(quote, source) for source in sources):
-                self.cited.setdefault(number, item.anchor)
-                self.quoted.add(item.anchor)
-        return item.anchor in self.quoted
-
-
-def _covers(quote: Quote, source: Source) -> bool:
-    if not quote.lines or quote.file != f"{TRANSCRIPT}{source.file}":
-        return False
-    return quote.lines[0] <= source.line <= quote.lines[-1]
+    cited: CitedSteps = CitedSteps()
+    """Where they stand, once the steps are known."""
 
 
 class Part(Struct):
@@ -112,6 +91,7 @@ def cut(
     A part that is what it was when the site was made the last time is not made again.
     """
     row = list(items(transcript))
+    reading.cited = cited_steps(row, reading, reading.quotes)
     # Where the site stands already, few parts have to be made: not half of them beside.
     known = renderer.made(Part(2, 1).path(reading.run_id), run_path(reading.run_id))
     rendered = Rendered(row, reading, ahead=known is None)
@@ -121,8 +101,6 @@ def cut(
         parts.append(part)
         stays = _as_it_was(part, row, reading, renderer)
         if stays:
-            for item in part.items:
-                reading.cites(item)
             yield from (File(path, made=None, stays=True) for path in stays.others)
             yield File(part.path(reading.run_id), made=stays, stays=True)
         else:
@@ -194,5 +172,6 @@ def _made(
 def _long(part: Part, reading: Reading, renderer: Renderer) -> Iterator[File]:
     for text in reading.long_texts.take():
         path = f"runs/{reading.run_id}/{text.page}"
-        html = renderer.page("pages/long.html", path, {"title": "text", "held": text, "part": part})
+        values = {"title": "text", "held": text, "shown": reading.cited.text(text), "part": part}
+        html = renderer.page("pages/long.html", path, values)
         yield File(path, readable(html))

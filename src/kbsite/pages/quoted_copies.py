@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.model.proof import Proof
 from kbsite.pages.file_names import raw_path
-from kbsite.pages.quotes import lines_by_file, proven
+from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
 from kbsite.pages.source import AROUND, Gap
 from kbsite.proofs import quotable
 from kbsite.store.runs import StoredRun
@@ -29,6 +30,8 @@ class Copy(Struct, frozen=True):
     """What the places of its lines start with."""
     rows: tuple[CodeLine | Gap, ...]
     quoted: frozenset[int]
+    backs: Mapping[int, Markup]
+    """Links to the quotes, by the last line of each."""
     raw: str
     """Its path within the site; empty where it is no file of its own."""
 
@@ -37,7 +40,7 @@ def quoted_copies(stored: StoredRun, held: tuple[Proof, ...]) -> tuple[Copy, ...
     """The snapshots that proven quotes cite, in the order of their names."""
     found = lines_by_file(held)
     names = sorted(name for name in found if name.startswith(SNAPSHOTS))
-    return tuple(_copies(stored, names[:FILES], found))
+    return tuple(_copies(stored, names[:FILES], found, backs_by_file(held)))
 
 
 def copy_places(copies: Sequence[Copy], held: tuple[Proof, ...]) -> dict[int, str]:
@@ -51,7 +54,10 @@ def copy_places(copies: Sequence[Copy], held: tuple[Proof, ...]) -> dict[int, st
 
 
 def _copies(
-    stored: StoredRun, names: list[str], found: Mapping[str, frozenset[int]]
+    stored: StoredRun,
+    names: list[str],
+    found: Mapping[str, frozenset[int]],
+    backs: Mapping[str, Mapping[int, Markup]],
 ) -> Iterator[Copy]:
     for number, name in enumerate(names, start=1):
         data = quotable(stored, name)
@@ -60,7 +66,8 @@ def _copies(
             continue
         lines = code_lines(data.decode("utf-8", "surrogateescape"), "text")
         raw = raw_path(stored.run.id, name) if stored.file(name) else ""
-        yield Copy(name, f"copy-{number}", tuple(_near(lines, found[name])), found[name], raw)
+        rows = tuple(_near(lines, found[name]))
+        yield Copy(name, f"copy-{number}", rows, found[name], backs[name], raw)
 
 
 def _near(lines: list[CodeLine], quoted: frozenset[int]) -> Iterator[CodeLine | Gap]:

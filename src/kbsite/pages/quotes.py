@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from kbsite.model.audit import Quote
 from kbsite.model.lines import line_words
 from kbsite.model.proof import Proof
 from kbsite.pages.file_names import raw_path
-from kbsite.pages.page import Site, address, run_path
+from kbsite.pages.page import INDEX, Site, address, run_path
 from kbsite.proofs import proofs
 from kbsite.proofs.unseen import unseen
 from kbsite.store.runs import StoredRun
+from kbsite.text.passages import Passage, back
 
 FOUND = 300
 """Characters of what the cited lines say instead that the page shows."""
@@ -97,3 +99,20 @@ def lines_by_file(held: tuple[Proof, ...]) -> Mapping[str, frozenset[int]]:
         if quote.lines:
             found.setdefault(quote.file, set()).update(range(quote.lines[0], quote.lines[-1] + 1))
     return {name: frozenset(lines) for name, lines in found.items()}
+
+
+def passage(number: int, quote: Quote, place: str = "") -> Passage:
+    """What a quote says, and the way back to it; `number` is from 0."""
+    label = f"quoted by the audit: {quote.label or number + 1}"
+    return Passage(place, quote.text, f"{INDEX}#quote-{number + 1}", label)
+
+
+def backs_by_file(held: tuple[Proof, ...], *, first: bool = False) -> dict[str, dict[int, Markup]]:
+    """Links to the proven quotes, by file and by the last line that they cite, or the first."""
+    found: dict[str, dict[int, Markup]] = {}
+    for number, quote in proven(held):
+        if quote.lines:
+            lines, at = found.setdefault(quote.file, {}), quote.lines[0 if first else -1]
+            link = Markup(back(passage(number, quote)))  # noqa: S704 - it is escaped there
+            lines[at] = lines.get(at, Markup()) + link
+    return found

@@ -34,15 +34,15 @@ class Rendered:
 
     def html(self, index: int) -> str:
         """An item; its long texts wait in `reading`."""
+        item, cited = self._row[index], self._reading.cited
         if index < self._half:
-            return item_html(self._row[index], self._reading)
+            return cited.shown(item.anchor, item_html(item, self._reading))
         if self._waiting is not None:
             self._held = self._waiting()
             self._waiting = None
         html, texts = self._held[index - self._half]
         self._reading.long_texts.put(texts)
-        self._reading.cites(self._row[index])
-        return html
+        return cited.shown(item.anchor, html)
 
     def _second_half(self) -> list[Told]:
         waiting = list(self._reading.long_texts.take())

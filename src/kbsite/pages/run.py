@@ -187,10 +187,10 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     yield from snapshot_files(stored.run, stood, href, renderer, copies)
     values |= {"told": told, "snapshots": stood, "href": href, "seen": _seen(told)}
     values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
-    values["minimap"] = minimap(parts, frozenset(reading.quoted))
+    values["minimap"] = minimap(parts, reading.cited.first)
     found = sources(stored, held, colours(stored, renderer))
     yield from source_files(stored, found, renderer)
-    cited = {number: addresses[anchor] for number, anchor in reading.cited.items()}
+    cited = reading.cited.addresses(addresses)
     values["noticed"] = noticed(site, stored, found, parts, addresses)
     places = source_places(found, held) | log_places(stored, held) | copy_places(copies, held)
     values |= {"sources": found, "quotes": shown_quotes(stored, held, places | cited)}

@@ -6,18 +6,19 @@ file too long even for that is shown by its ends, and is one click away as it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import PurePosixPath
 from sys import maxsize
 
-from msgspec import Struct
+from markupsafe import Markup
+from msgspec import Struct, structs
 
 from kbsite.model.proof import Proof
 from kbsite.pages.coloured import Coloured, Colours, Made, coloured
 from kbsite.pages.page import File, Renderer, run_path
-from kbsite.pages.quotes import lines_by_file, proven
+from kbsite.pages.quotes import backs_by_file, lines_by_file, proven
 from kbsite.store.files import Stored
 from kbsite.store.runs import SIDECARS, SOLUTION, StoredRun
 from kbsite.text import CodeLine, code_lines
@@ -78,6 +79,8 @@ class Source(Struct, frozen=True):
     """Why it is not shown; empty where it is."""
     quoted: frozenset[int]
     """The lines that proven quotes of the audit cite."""
+    backs: Mapping[int, Markup] = {}
+    """Links to these quotes, by the last line of each."""
     made_of: bytes = b""
     """A digest of what it holds, if that is shown."""
 
@@ -144,6 +147,8 @@ def sources(
     files = [file for file in stored.files if file.name in names]
     files.sort(key=lambda file: (file.name != SOLUTION, file.name))
     read = [_read(f, names[f.name], quoted.get(f.name, frozenset()), known) for f in files[:FILES]]
+    backs = backs_by_file(held)
+    read = [structs.replace(one, backs=backs.get(one.name, {})) for one in read]
     return Sources(
         tuple(_shown(read, HERE, HERE, BROAD)),
         tuple(_shown(read, ALL, WHOLE, maxsize)),
@@ -219,7 +224,7 @@ def _read(file: Stored, prefix: str, quoted: frozenset[int], known: Colours) -> 
     made_of = sha256(data).digest()
     stand = known.lines(file.name, made_of)
     lines = stand if stand is not None else _coloured(file.name, data)
-    return Source(file.name, prefix, file.size, lines, "", quoted, made_of)
+    return Source(file.name, prefix, file.size, lines, "", quoted, made_of=made_of)
 
 
 def _coloured(name: str, data: bytes) -> tuple[CodeLine, ...]:

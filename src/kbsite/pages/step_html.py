@@ -57,7 +57,7 @@ _TONES = {
 
 def item(held: Item, reading: Reading) -> str:
     """One item of the list. A sub-agent's items follow its head, one level deeper."""
-    quoted = " quoted" if reading.quotes and reading.cites(held) else ""
+    quoted = " quoted" if held.anchor in reading.cited.quoted else ""
     depth = f" depth-{min(held.depth, DEEPEST)}" if held.depth else ""
     opens = " opens" if held.opens is not None else ""
     classes = f"{' '.join(held.marks)}{depth}{quoted}{opens}"
