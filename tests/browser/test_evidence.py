@@ -76,6 +76,8 @@ def test_a_quote_leads_to_its_lines_and_a_gap_to_what_it_leaves_out(
     page.locator(".quote .place a").first.click()
     expect(page.locator("#solution-L300")).to_be_in_viewport()
     expect(page.locator("#solution-L300")).to_have_class("quoted")
+    heights = [page.locator(f"#solution-L{at}").bounding_box() for at in (1, 298)]
+    assert len({held["height"] for held in heights if held}) == 1
     page.locator(".quote .place a").last.click()
     expect(page.locator("#file-1-L3")).to_be_in_viewport()
 
