@@ -35,15 +35,19 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     };
   }
 
+  const numberOf = (row) => Number(row.id.match(/\d+$/));
+
+  // Of a long file some lines are left out.
   function tableAt(table) {
-    const prefix = table.querySelector("tr[id]").id.replace(/\d+$/, "");
+    const rows = [...table.querySelectorAll("tr[id]")];
+    const prefix = rows[0].id.replace(/\d+$/, "");
     return {
-      name: prefix.replace(/-L$/, ""), count: table.rows.length,
+      name: prefix.replace(/-L$/, ""), count: numberOf(rows.at(-1)),
       address: (low, high) => `${prefix}${span(low, high)}`,
       range(low, high) {
         const range = new Range();
-        range.setStartBefore(document.getElementById(`${prefix}${low}`));
-        range.setEndAfter(document.getElementById(`${prefix}${high}`));
+        range.setStartBefore(rows.find((row) => numberOf(row) >= low));
+        range.setEndAfter(rows.findLast((row) => numberOf(row) <= high));
         return range;
       },
     };
@@ -120,7 +124,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const row = back.closest("table.source tr[id]");
     if (row) {
       const text = tableAt(row.closest("table"));
-      offer([text], text, row.rowIndex + 1, row.rowIndex + 1);
+      offer([text], text, numberOf(row), numberOf(row));
     } else {
       const step = places.current();
       if (!step?.querySelector("pre")) return; // the reader is behind all steps, or there are none
@@ -143,10 +147,10 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const range = selection.getRangeAt(0);
     const [first, last] = [range.startContainer, range.endContainer].map(
       (node) => (node instanceof Element ? node : node.parentElement));
-    const rows = [first, last].map((node) => node.closest("table.source tr[id]")?.rowIndex);
-    if (rows[0] !== undefined && rows[1] !== undefined) {
+    const rows = [first, last].map((node) => node.closest("table.source tr[id]"));
+    if (rows[0] && rows[1]) {
       const text = tableAt(first.closest("table"));
-      offer([text], text, rows[0] + 1, rows[1] + 1);
+      offer([text], text, ...rows.map(numberOf));
       return;
     }
     const pre = first.closest("ol.steps > li pre");

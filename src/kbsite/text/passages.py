@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import unescape
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kbsite.text.prose import unmarked
 from kbsite.text.safe import plain, visible
@@ -141,35 +141,54 @@ def _counts(sign: str, *, words: bool) -> bool:
     return sign.isalnum() if words else not sign.isspace()
 
 
+class _Shown(Struct):
+    """What HTML shows of what somebody else wrote, taken in piece by piece."""
+
+    starts: bool
+    """Whether a line of what changed starts here."""
+    letters: list[_Letter] = field(default_factory=list)
+    ours: str = ""
+    """The element that holds words of ours, while it lasts."""
+    in_figure: bool = False
+    apart: bool = True
+    side: str = ""
+
+    def see(self, number: int, part: str) -> None:
+        """Take the next piece in."""
+        if part[0] == "<":
+            self._tag(part)
+        elif not self.ours:
+            self._text(number, part)
+
+    def _tag(self, tag: str) -> None:
+        name = _NAME.match(tag)
+        named = name[1] if name else ""
+        self.apart = self.apart or named not in _RUNNING
+        if self.ours:
+            self.ours = "" if tag == f"</{self.ours}>" else self.ours
+        elif tag.startswith(_OURS):
+            self.ours = named
+        if named == "figure":
+            self.in_figure = tag[1] != "/"
+        elif named == "pre" and self.in_figure:
+            self.starts, self.side = tag[1] != "/", ""
+
+    def _text(self, number: int, part: str) -> None:
+        for found in _LETTER.finditer(part):
+            sign, own = unescape(found[0]), self.side
+            if self.starts:
+                self.side = own = sign if sign in "+-@" else " "
+                own = own if own == "@" or sign not in "+- " else "sign"
+            self.letters.append(_Letter(sign, number, found.start(), found.end(), self.apart, own))
+            self.starts, self.apart = bool(self.side) and sign == "\n", False
+
+
 def _letters(parts: Sequence[str], *, changes: bool) -> list[_Letter]:
     """The letters that are shown of what somebody else wrote."""
-    letters: list[_Letter] = []
-    ours, in_figure, starts, apart, side = "", False, changes, True, ""
+    shown = _Shown(changes)
     for number, part in enumerate(parts):
-        if part[0] != "<":
-            if ours:
-                continue
-            for found in _LETTER.finditer(part):
-                sign = unescape(found[0])
-                if starts:
-                    side = sign if sign in "+-@" else " "
-                own = "sign" if starts and sign in "+- " else side
-                letters.append(_Letter(sign, number, found.start(), found.end(), apart, own))
-                starts, apart = bool(side) and sign == "\n", False
-            continue
-        name = _NAME.match(part)
-        named = name[1] if name else ""
-        apart = apart or named not in _RUNNING
-        if ours:
-            ours = "" if part == f"</{ours}>" else ours
-        elif part.startswith(_OURS):
-            ours = named
-        if named == "figure":
-            in_figure = part[1] != "/"
-        elif named == "pre" and in_figure:
-            starts = part[1] != "/"
-            side = ""
-    return letters
+        shown.see(number, part)
+    return shown.letters
 
 
 def _streams(letters: list[_Letter]) -> list[_Stream]:
@@ -209,16 +228,27 @@ def _after(told: str, rest: Sequence[_Letter]) -> int:
     return count
 
 
-def _marked(parts: list[str], found: dict[str, list[_Letter]], passages: dict[str, Passage]) -> str:
-    held: dict[int, dict[int, list[str]]] = {}
-    starts: dict[tuple[int, int], list[str]] = {}
-    ends: dict[tuple[int, int], list[str]] = {}
-    for place, letters in found.items():
+class _Places(Struct):
+    """Where passages stand in pieces of HTML."""
+
+    held: dict[int, dict[int, list[str]]] = field(default_factory=dict)
+    """By piece and by letter in it, the places of the passages that it is one of."""
+    starts: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+    ends: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+
+    def put(self, place: str, letters: Sequence[_Letter]) -> None:
+        """Take a passage in."""
         for one in letters:
-            held.setdefault(one.part, {}).setdefault(one.start, []).append(place)
+            self.held.setdefault(one.part, {}).setdefault(one.start, []).append(place)
         first, last = letters[0], letters[-1]
-        starts.setdefault((first.part, first.start), []).append(place)
-        ends.setdefault((last.part, last.end), []).append(place)
+        self.starts.setdefault((first.part, first.start), []).append(place)
+        self.ends.setdefault((last.part, last.end), []).append(place)
+
+
+def _marked(parts: list[str], found: dict[str, list[_Letter]], passages: dict[str, Passage]) -> str:
+    places = _Places()
+    for place, letters in found.items():
+        places.put(place, letters)
     made = list(parts)
     folds: list[int] = []
     waiting: list[str] = []
@@ -226,17 +256,17 @@ def _marked(parts: list[str], found: dict[str, list[_Letter]], passages: dict[st
     for number, part in enumerate(parts):
         if part.startswith("<details"):
             folds.append(number)
-        elif part == "</details>" and folds:
-            folds.pop()
+        elif part == "</details>":
+            del folds[-1:]
         link += part.startswith("<a ") - (part == "</a>")
-        if number in held:
+        if number in places.held:
             for fold in folds:
                 made[fold] = _open(made[fold])
-            pieces = _pieces(part, number, held[number], starts, ends)
-            made[number] = "".join(
-                _written(piece, passages, waiting, within_link=bool(link)) for piece in pieces
-            )
-        elif waiting and part == "</a>":
+            made[number] = "".join([
+                _written(piece, passages, waiting, within_link=bool(link))
+                for piece in _pieces(part, number, places)
+            ])  # fmt: skip
+        elif part == "</a>":
             made[number] += "".join(waiting)
             waiting.clear()
     return "".join(made)
@@ -257,24 +287,18 @@ class _Piece(Struct):
     """Those that end with it."""
 
 
-def _pieces(
-    part: str, number: int, held: dict[int, list[str]],
-    starts: dict[tuple[int, int], list[str]], ends: dict[tuple[int, int], list[str]],
-) -> Iterator[_Piece]:  # fmt: skip
-    cuts = {0, len(part)}
-    within: list[str] | None = None
+def _pieces(part: str, number: int, places: _Places) -> Iterator[_Piece]:
+    held = places.held[number]
+    cuts = {0, len(part)} | {at for of, at in (*places.starts, *places.ends) if of == number}
+    within: list[str] = []
     for found in _LETTER.finditer(part):
         own = held.get(found.start(), [])
         if own != within:
             cuts.add(found.start())
             within = own
-    cuts |= {at for of, at in (*starts, *ends) if of == number}
-    row = sorted(cuts)
-    for start, end in pairwise(row):
-        yield _Piece(
-            part[start:end], start in held, starts.get((number, start), []),
-            ends.get((number, end), []),
-        )  # fmt: skip
+    for start, end in pairwise(sorted(cuts)):
+        begun = places.starts.get((number, start), [])
+        yield _Piece(part[start:end], start in held, begun, places.ends.get((number, end), []))
 
 
 def _written(
