@@ -460,7 +460,7 @@ def test_without_a_script_marks_are_links_and_what_is_folded_away_is_there(open_
     link.click()
 
     address_ends(page, f"#{anchor}")
-    expect(page.locator(f"#{anchor}")).to_contain_text(f"Round {QUOTED} begins.")
+    expect(page.locator(f"li:has([id='{anchor}'])")).to_contain_text(f"Round {QUOTED} begins.")
 
 
 @pytest.mark.parametrize("act", ["a pointer", "a key", "print"])
