@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 import zstandard
 
+from kbsite.harnesses import bounds
 from kbsite.harnesses.form import Format
 from kbsite.harnesses.inspect import FORMATS, archive
+from kbsite.harnesses.inspect import log as inspect_log
 from kbsite.harnesses.inspect.archive import Member, members
-from kbsite.importers.transcript import import_transcripts
+from kbsite.importers.transcript import import_transcripts, recognised
 from kbsite.model.event import (
     AgentStart,
     Event,
@@ -243,6 +245,31 @@ def test_a_member_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(archive, "MEMBER_BYTES", 100)
 
     assert problems(told((SAMPLE, {"id": "x" * 100}))) == [(SAMPLE, "larger than 100 bytes")]
+
+
+def test_a_member_of_more_values_than_are_read_is_told_and_the_log_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bounds, "MOST", 100)
+    crowded = sample(said("user", "a"), metadata={"x": [[]] * 100})
+    held = (("header.json", HEADER), (SAMPLE, crowded))
+
+    assert problems(told(*held)) == [(SAMPLE, "more than 100 values")]
+    path = tmp_path / "a.eval"
+    path.write_bytes(packed(*held))
+    assert recognised(path, FORMATS[0]), "a log is one though its only sample cannot be read"
+
+
+def test_an_archive_is_read_up_to_a_number_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect_log, "MOST_VALUES", 3_000)
+    held = [(f"samples/{n}_epoch_1.json", sample(metadata={"x": [0] * 1_000})) for n in range(4)]
+    events = told(("header.json", HEADER), *held)
+
+    beyond = f"beyond the {20_000_000} values that are read of an archive"
+    assert problems(events) == [
+        ("samples/2_epoch_1.json", beyond),
+        ("samples/3_epoch_1.json", beyond),
+    ]
 
 
 def test_an_archive_is_read_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:

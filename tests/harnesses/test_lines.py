@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbsite.harnesses import bounds
 from kbsite.harnesses import lines as lines_of_files
 from kbsite.harnesses.lines import (
     Line,
@@ -313,11 +315,79 @@ def test_everything_has_a_text(value: object, said: str) -> None:
     assert text(value) == said
 
 
-def test_what_can_be_read_can_be_written() -> None:
-    for depth in range(200, 1200, 7):
-        for record in read('{"a":' * depth + "1" + "}" * depth):
-            if isinstance(record, Record):
-                assert dump(record.value)
+def lists(depth: int) -> str:
+    """A row of an object and so many lists within each other, less one."""
+    return '{"a":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
+
+
+@pytest.mark.parametrize("frames", [0, 400])
+@pytest.mark.parametrize("depth", [299, 300, 301, 500, 700, 900, 1000, 5000])
+@pytest.mark.parametrize("row", [lists, lambda depth: lists(depth) + "{}"])
+def test_how_deep_json_is_read_does_not_hang_on_who_reads_it(
+    row: Callable[[int], str], depth: int, frames: int
+) -> None:
+    def found(frames: int) -> list[str]:
+        if frames:
+            return found(frames - 1)
+        told = read(row(depth))
+        return [dump(one.value) if isinstance(one, Record) else one.reason for one in told]
+
+    deep = "JSON nested too deeply to read"
+    assert found(frames)[0] == (deep if depth > 300 else lists(depth).replace(":", ": "))
+
+
+def test_many_brackets_that_do_not_stand_within_each_other_are_not_deep() -> None:
+    row = json.dumps({"a": [[{}] for _ in range(500)], "b": "[" * 500})
+
+    assert [one.value for one in read(row) if isinstance(one, Record)] == [json.loads(row)]
+    assert parsed(row) == json.loads(row)
+
+
+@pytest.mark.parametrize(
+    ("row", "many"),
+    [
+        (json.dumps({"a": [[] for _ in range(53)]}), False),
+        (json.dumps({"a": [[] for _ in range(54)]}), True),
+        ("{}" * 110, True),
+        (json.dumps({"a": "[,{" * 500}), False),
+        (json.dumps({"a": '\\"[,{' * 500, "é": "\ud800"}), False),
+        ("," * 110, True),
+        ('{"a": "' + "," * 500, False),
+    ],
+)
+def test_of_a_row_of_more_values_than_are_read_the_beginning_is_shown(
+    monkeypatch: pytest.MonkeyPatch, row: str, many: bool
+) -> None:
+    monkeypatch.setattr(bounds, "MOST", 108)
+    monkeypatch.setattr(lines_of_files, "_BEGINNING", 10)
+    told = read(f'{row}\n{{"b":1}}')
+
+    cut = [one for one in told if isinstance(one, Malformed) and "are read" in one.reason]
+    assert [one.text for one in cut] == [row[:10]] * many
+    assert cut == [] or f"a line of {len(row) + 1} bytes, of which the first 10" in cut[0].reason
+    assert isinstance(told[-1], Record), "the next row is read"
+
+
+def test_a_text_of_more_values_than_are_read_is_none_that_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bounds, "MOST", 9)
+
+    assert parsed("[1,2,3,4,5,6,7,8]") == [*range(1, 9)]
+    with pytest.raises(ValueError, match="more than 9 values"):
+        parsed("[1,2,3,4,5,6,7,8,9]")
+
+
+def test_of_lines_that_are_one_document_no_more_is_held_than_of_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lines_of_files, "LONGEST", 1000)
+    (told,) = documents(split(b'{"a": [\n' + b"1,\n" * 1000 + b"1]}"), "f.json")
+
+    assert isinstance(told, Malformed)
+    assert told.text.startswith('{"a": [\n1,\n')
+    assert len(told.text) < 1000
+    assert "a line of" in told.reason
 
 
 def test_what_is_nested_too_deeply_is_not_written() -> None:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import IO
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kbsite.harnesses import bounds
 from kbsite.model.event import Malformed, Source
 
 BOM = "\ufeff"
@@ -95,10 +97,22 @@ def lines(stream: IO[bytes]) -> Iterator[Line]:
         yield Line(number, data.removeprefix(_BOM) if number == 1 else data, whole)
 
 
-def joined(held: Sequence[Line]) -> Line:
-    """Lines that hold one document, as one."""
+def joined(source_lines: Iterable[Line]) -> Line | None:
+    """Lines that hold one document, as one; None where there are none.
+
+    What is beyond the bound of a line is not held.
+    """
+    held: list[Line] = []
+    size = unread = 0
+    for line in source_lines:
+        size += len(line.held) + 1
+        if not held or size <= LONGEST:
+            held.append(line)
+            unread += line.unread
+        else:
+            unread += len(line.held) + 1 + line.unread
     whole = "\n".join(line.text for line in held)
-    return Line(held[0].number, whole, held[-1].whole, sum(line.unread for line in held))
+    return Line(held[0].number, whole, held[-1].whole, unread) if held else None
 
 
 def _rest(stream: IO[bytes]) -> int:
@@ -113,7 +127,8 @@ def _rest(stream: IO[bytes]) -> int:
 
 def records(source_lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
     """The JSON objects of a JSON-lines file; whatever else stands there is Malformed, with why."""
-    for line in source_lines:
+    for each in source_lines:
+        line = _begun(each) if each.unread or bounds.is_crowded(each.held) else each
         if line.unread:
             yield Malformed(source=Source(file, line.number), text=line.text, reason=_cut(line))
         elif (alone := _alone(line, file)) is not None:
@@ -122,11 +137,20 @@ def records(source_lines: Iterable[Line], file: str) -> Iterator[Record | Malfor
             yield from _line(line, file)
 
 
+def _begun(line: Line) -> Line:
+    """The beginning of a line that is not read."""
+    data = line.held.encode("utf-8", "surrogateescape") if isinstance(line.held, str) else line.held
+    begin = data[:_BEGINNING]
+    return replace(line, held=begin, unread=len(data) - len(begin) + line.unread)
+
+
 def _alone(line: Line, file: str) -> Record | None:
     """The object of a line that holds nothing else; None for all that is harder to read."""
     try:
         value = _FAST.decode(line.held)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    if bounds.is_deep(value, line.held):
         return None
     return Record(Source(file, line.number), value, line)
 
@@ -143,6 +167,7 @@ def _line(line: Line, file: str) -> Iterator[Record | Malformed]:
             return
         try:
             value, end = _DECODER.raw_decode(text, start)
+            bounds.refuse(value, text[start:end])
         except (ValueError, RecursionError) as error:
             yield Malformed(source=source, text=text[start:], reason=_reason(line, error))
             return
@@ -152,7 +177,7 @@ def _line(line: Line, file: str) -> Iterator[Record | Malformed]:
 
 def _other(rest: str) -> str:
     try:
-        json.loads(rest)
+        parsed(rest)
     except (ValueError, RecursionError):
         return "a line of text, not JSON"
     return "JSON, but not an object"
@@ -177,10 +202,14 @@ def parsed(told: str, *, strict: bool = False) -> object:
 
     Unless it is `strict`, control characters may stand in its strings as they are.
     """
+    if bounds.is_crowded(told):
+        raise ValueError(f"more than {bounds.MOST} values")
     try:
-        return _FAST_OF_ANY.decode(told)
+        value: object = _FAST_OF_ANY.decode(told)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return json.loads(told, strict=strict)
+        value = json.loads(told, strict=strict)
+    bounds.refuse(value, told)
+    return value
 
 
 def timestamp(value: object) -> datetime | None:

@@ -138,6 +138,6 @@ def rows(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
 
 def documents(lines: Iterable[Line], file: str) -> Iterator[Row | Malformed]:
     """The JSON documents of a file, whether each has a line of its own or spans many."""
-    held = [line for line in lines if not line.blank]
-    if held:
-        yield from rows([joined(held)], file)
+    whole = joined(line for line in lines if not line.blank)
+    if whole is not None:
+        yield from rows([whole], file)

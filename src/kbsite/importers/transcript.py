@@ -5,10 +5,9 @@ Only here is a format told from a file's content: everywhere else a run says whi
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,9 +15,9 @@ from pathlib import Path
 from kbsite import harnesses
 from kbsite.errors import FULL, InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
-from kbsite.harnesses.lines import BOM, Record, records
+from kbsite.harnesses.lines import BOM, LONGEST, Record, parsed, records
 from kbsite.importers.run_ids import board_name, free_run_id
-from kbsite.model.event import Finish
+from kbsite.model.event import Finish, Malformed
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -36,7 +35,7 @@ WITH_SOLUTION = "Imported from a transcript and a solution.py: nothing else is k
 
 _HEAD_OBJECTS = 20
 _HEAD_LINES = 2000
-_DOCUMENT_BYTES = 256_000_000
+_HEAD_SIZE = 10_000_000
 _ENDINGS = ("", ".jsonl", ".json", ".eval")
 
 
@@ -284,15 +283,27 @@ def _head(path: Path, read: Read) -> list[Mapping[str, object]]:
             whole = _document(path, first.text)
             if whole:
                 return whole
-        found = (row.value for row in rows if isinstance(row, Record))
-        return [*whole, *islice(found, _HEAD_OBJECTS - len(whole))]
+        return [*whole, *islice(_small(rows), _HEAD_OBJECTS - len(whole))]
+
+
+def _small(rows: Iterable[Record | Malformed]) -> Iterator[Mapping[str, object]]:
+    """Objects until they are large: samples of an archive may be, and are in memory together."""
+    size = 0
+    for row in rows:
+        if isinstance(row, Record):
+            yield row.value
+            size += len(row.raw)
+        if size > _HEAD_SIZE:
+            break
 
 
 def _document(path: Path, start: str) -> list[Mapping[str, object]]:
-    if start[0] not in "{[" or path.stat().st_size > _DOCUMENT_BYTES:
+    if start[0] not in "{[" or path.stat().st_size > LONGEST:
         return []
     try:
-        document = json.loads(path.read_bytes().decode("utf-8", "surrogateescape").strip(BOM))
+        document = parsed(
+            path.read_bytes().decode("utf-8", "surrogateescape").strip(BOM), strict=True
+        )
     except (ValueError, RecursionError):
         return []
     items = document if isinstance(document, list) else [document]

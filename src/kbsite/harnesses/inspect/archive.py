@@ -15,6 +15,7 @@ from typing import IO
 
 from msgspec import Struct
 
+from kbsite.harnesses import bounds
 from kbsite.harnesses.lines import Line, lines
 from kbsite.store.zipped import ZSTANDARD, opened
 
@@ -50,7 +51,7 @@ class Member(Line, frozen=True):
 
     name: str = ""
     problem: str = ""
-    """Why it could not be read; its text is empty then."""
+    """Why it could not be read; its text says nothing then."""
 
 
 class _Left(Struct):
@@ -83,6 +84,8 @@ def _members(archive: zipfile.ZipFile, stream: IO[bytes]) -> Iterator[Member]:
         text = ""
         if not problem:
             text, problem = _text(archive, info, stream, left)
+        if problem and info.filename not in _HEADS:
+            text = "{}"  # a log is known by its head, and by what else it has
         yield Member(number, text, name=info.filename, problem=problem)
     if len(listed) > MEMBERS:
         told = f"only {MEMBERS} members of an archive are read"
@@ -121,7 +124,8 @@ def _text(
         return "", f"broken: {error}"
     finally:
         left.bytes -= len(data)
-    return data.decode("utf-8", "surrogateescape"), ""
+    text = data.decode("utf-8", "surrogateescape")
+    return ("", f"more than {bounds.MOST} values") if bounds.is_crowded(text) else (text, "")
 
 
 def _too_large(most: int, left: _Left) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import IO
 
 from msgspec import Struct
 
 from kbsite.harnesses.inspect.archive import HEADER, SAMPLES, START, Member, members
 from kbsite.harnesses.inspect.parts import Parts, part_of
-from kbsite.harnesses.lines import mapping, parsed, sequence
+from kbsite.harnesses.lines import Line, mapping, parsed, sequence
 from kbsite.harnesses.rows import documents
 from kbsite.model.event import Malformed
 
@@ -35,14 +36,23 @@ class Lost(Struct, frozen=True):
 
 def held(stream: IO[bytes]) -> Iterator[Head | One | Lost]:
     """The head of an open log, and then its samples, whether it is an archive or plain."""
-    reading, plain = _Reading(), []
-    for line in members(stream):
-        if isinstance(line, Member):
-            yield from reading.member(line)
-        else:
-            plain.append(line)
+    found = members(stream)
+    for first in found:
+        # Of whichever kind the first is, the others are: they are not held to be told apart.
+        rest = chain([first], found)
+        yield from _of_archive(rest) if isinstance(first, Member) else _of_document(rest)
+
+
+def _of_archive(found: Iterable[Line]) -> Iterator[Head | One | Lost]:
+    reading = _Reading()
+    for member in found:
+        if isinstance(member, Member):
+            yield from reading.member(member)
     yield from reading.whole("")
-    for row in documents(plain, ""):
+
+
+def _of_document(found: Iterable[Line]) -> Iterator[Head | One | Lost]:
+    for row in documents(found, ""):
         if isinstance(row, Malformed):
             yield Lost("the log", row.reason)
         else:

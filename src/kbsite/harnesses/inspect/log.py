@@ -12,6 +12,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kbsite.harnesses.bounds import most_values
 from kbsite.harnesses.inspect.archive import HEADER, SAMPLES, START, Member
 from kbsite.harnesses.inspect.counts import cost, usage
 from kbsite.harnesses.inspect.parts import Part, Parts, part_of
@@ -33,6 +34,9 @@ from kbsite.model.event import (
 Held = Mapping[str, object]
 
 UNFINISHED = "The archive has no header that can be read: the log may not be finished."
+MOST_VALUES = 20_000_000
+"""Values that are read of an archive: its samples are in memory together."""
+_MORE = f"beyond the {MOST_VALUES} values that are read of an archive"
 _REPEATED = {"summaries.json", "reductions.json"}
 _OK = {"success": True, "error": False, "cancelled": False}
 
@@ -82,6 +86,8 @@ class _Reader(Struct):
     """That of an archive."""
     parts: Parts | None = None
     """The sample whose parts are being read."""
+    values: int = 0
+    """How many values its members may hold so far."""
 
     def place(self) -> Place:
         """The place of what comes next in the file."""
@@ -171,6 +177,9 @@ class _Reader(Struct):
             return Malformed(source=source(), text=name, reason=member.problem)
         if not name.endswith(".json"):
             return None
+        self.values += most_values(member.text)
+        if self.values > MOST_VALUES:
+            return Malformed(source=source(), text=name, reason=_MORE)
         try:
             return parsed(member.text, strict=True)
         except (ValueError, RecursionError) as error:

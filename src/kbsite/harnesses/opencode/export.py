@@ -80,7 +80,7 @@ def _objects(lines: Iterable[Line], file: str) -> Iterator[Record | Malformed]:
     stream = (line for line in lines if not line.blank)
     first = list(records([line], file)) if (line := next(stream, None)) else []
     if line and any(isinstance(record, Malformed) for record in first):
-        yield from records([joined([line, *stream])], file)
+        yield from records(filter(None, [joined(chain([line], stream))]), file)
     else:
         yield from chain(first, records(stream, file))
 

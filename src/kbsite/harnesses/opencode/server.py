@@ -6,13 +6,22 @@ opencode would write, and are read as that. As there, an event's line is an ordi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.harnesses.lines import Line, Record, dump, mapping, records, text
+from kbsite.harnesses.lines import (
+    Line,
+    Record,
+    dump,
+    joined,
+    mapping,
+    parsed,
+    records,
+    sequence,
+    text,
+)
 from kbsite.harnesses.opencode.export import Reader
 from kbsite.harnesses.opencode.parts import error_words
 from kbsite.model.event import Event, Malformed, Notice, Topic, Trace, Unknown
@@ -42,9 +51,9 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
 def _rows(lines: Iterable[Line], file: str) -> Iterator[Malformed | Mapping[str, object]]:
     """The rows of a file, whether it is a list of them or has one on each line."""
     held = [line for line in lines if not line.blank]
-    if held and held[0].text.lstrip().startswith("["):
+    if held and held[0].text.lstrip().startswith("[") and (whole := joined(held)):
         try:
-            listed = json.loads("\n".join(line.text for line in held), strict=False)
+            listed = [] if whole.unread else sequence(parsed(whole.text))
         except (ValueError, RecursionError):
             listed = []
         if listed:
