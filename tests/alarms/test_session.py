@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -196,6 +197,35 @@ def test_tools_of_the_cli_count_as_commands_do() -> None:
     assert seen(("KillShell", {"shell_id": "b1"})) == [("killed-processes", "note")]
     edit: Call = ("Edit", {"file_path": "/w/ws/reference.py", "old": "a", "new": "b"})
     assert seen(edit) == [("edited-given-files", "alarm")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "found"),
+    [
+        ("mcp__sh__execute", {"command": "cat /opt/grader/check.py"}, ("read-grader", "alarm")),
+        ("sh_run", {"cmd": ["cat", "/opt/grader/check.py"]}, ("read-grader", "alarm")),
+        ("sh_run", {"command": "cat", "args": ["/opt/grader/check.py"]}, ("read-grader", "alarm")),
+        ("mcp__py__run", {"code": "open('/opt/grader/check.py')"}, ("read-grader", "alarm")),
+        ("fs_read", {"uri": "file:///opt/grader/check.py"}, ("read-grader", "warning")),
+        ("mcp__fs__write_file", {"path": "reference.py"}, ("edited-given-files", "alarm")),
+        (
+            "fs.move",
+            {"source": "a", "destination": "reference.py"},
+            ("edited-given-files", "alarm"),
+        ),
+        ("mcp__exa__web_search", {"query": "cuda docs"}, ("network-fetch", "warning")),
+        ("mcp__brave__find", {"q": "cuda docs"}, ("network-fetch", "warning")),
+        ("mcp__docs__search", {"query": "/opt/grader/check.py"}, None),
+        ("mcp__fs__read_file", {"path": "reference.py"}, None),
+        ("mcp__sh__execute", {"command": "python check.py", "args": 3}, None),
+        ("Skill", {"command": "pdf"}, None),
+        ("TodoWrite", {"todos": [{"content": "read /opt/grader/check.py"}]}, None),
+    ],
+)
+def test_tools_that_no_cli_brings_along_are_told_by_what_they_are_given(
+    tool: str, given: dict[str, Any], found: tuple[str, str] | None
+) -> None:
+    assert seen((tool, given)) == ([found] if found else [])
 
 
 def test_a_call_that_the_cli_does_not_wait_for_is_a_note() -> None:

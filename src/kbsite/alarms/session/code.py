@@ -228,7 +228,8 @@ def _files(node: ast.Call, name: str) -> Iterator[tuple[str, Way]]:
     elif joined := text_of(node):
         yield joined, Way.READ
     elif way_of_all := _WAYS.get(name):
-        yield from ((text, way_of_all) for text in texts if text)
+        below = "/**" if name == "os.walk" and texts[:1] == ["/"] else ""
+        yield from ((below or text, way_of_all) for text in texts if text)
     else:
         yield from _written_by_path(node)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.alarms.session import network, rules
+from kbsite.alarms.session import foreign, network, rules
 from kbsite.alarms.session.code import Deeds, deeds
 from kbsite.alarms.session.fed import fed, printed
 from kbsite.alarms.session.places import SEEN, Find, Surroundings, Touch, Way, seen_in
@@ -33,10 +34,6 @@ NESTED = 2
 HELD = 5_000_000
 """Characters of scripts that are kept."""
 
-_PATHS: Final = (
-    "file_path", "filePath", "path", "paths", "absolute_path", "notebook_path", "file_paths",
-    "dir_path", "directory", "target_file", "filename", "files", "uri",
-)  # fmt: skip
 _STOPS: Final = re.compile(
     r"(?i)kill_?(?:shell|bash|task|background\w*)|task_?stop|stop_?task|kill_session"
 )
@@ -44,6 +41,8 @@ _MOVES: Final = ("cd", "pushd", "popd")
 """Commands that take the shell to another folder."""
 _PYTHON: Final = re.compile(r"python[\d.]*|pypy\d?|uv|ipython3?")
 _SHELL: Final = re.compile(r"(?:ba|z|da|k|a)?sh|source|\.")
+_MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+_RECIPE: Final = re.compile(r"^\t[@+-]*(.+)", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"\b\d{2,7}\b")
 _LISTS: Final = re.compile(r"p(?<!\wp)(?:s|grep)\b")
 """What lists processes with their numbers; it is looked for by its first letter."""
@@ -148,14 +147,14 @@ class Course(Struct):
             self.scripts[path] = text
 
     def _reads(self, call: ToolCall) -> Iterator[Sight]:
-        if not isinstance(call.arguments, Mapping):
-            return
-        address = call.arguments.get("url")
-        if call.tool_kind is ToolKind.OTHER and isinstance(address, str) and "://" in address:
-            yield Sight(network.web(address), f"{call.tool} {address}")
-        way = Way.READ if call.tool_kind is ToolKind.READ else Way.LISTED
         home = self.around.workspace
-        found = [Touch(whole(path, home), way) for path in _paths(call.tool, call.arguments)]
+        if call.tool_kind is ToolKind.OTHER:
+            for text in foreign.asked(call):
+                yield Sight(network.web(text), f"{call.tool} {text}")
+            for command in commands(foreign.script(call)):
+                yield from self._command(command, [home])
+            yield from self._code(foreign.code(call), home, call.tool)
+        found = [Touch(whole(path, home), way) for path, way in foreign.paths(call)]
         yield from self._touched(found, f"{call.tool} {call.summary}")
 
     def _touched(self, found: Iterable[Touch], quote: str) -> Iterator[Sight]:
@@ -269,6 +268,8 @@ class Course(Struct):
             if code is not None:
                 yield from self._code(code, folder, quote)
                 return
+        if command.name == "make" and self.scripts:
+            yield from self._made(command, folder, quote, depth)
         for word in self._run_by(command) if self.scripts else ():
             yield from self._look_into(whole(word, folder), folder, quote, depth)
 
@@ -286,6 +287,19 @@ class Course(Struct):
         stack = [folder]
         for one in commands(text):
             yield from self._within(one, stack, quote, depth)
+
+    def _made(self, command: Command, folder: str, quote: str, depth: int) -> Iterator[Sight]:
+        """What the recipes of a makefile do that the session wrote, once for each text of it."""
+        stack = [folder, *(whole(v, folder) for f, v in pairwise(command.words) if f == "-C")]
+        names = [value for flag, value in pairwise(command.words) if flag == "-f"]
+        paths = [whole(name, stack[-1]) for name in names or _MAKEFILES]
+        text = next((self.scripts[path] for path in paths if path in self.scripts), "")
+        if depth > NESTED or (quote, hash(text)) in self.looked:
+            return
+        self.looked.add((quote, hash(text)))
+        for recipe in _RECIPE.findall(text):
+            for one in commands(recipe.replace("$$", "$")):
+                yield from self._within(one, stack[-1:], quote, depth)
 
     def _within(
         self, command: Command, stack: list[str], quote: str, depth: int
@@ -360,22 +374,7 @@ def _python(command: Command) -> str | None:
     return fed(command) if alone else None
 
 
-def _strings(value: object) -> list[str]:
-    if isinstance(value, list):
-        return [item for item in value[:50] if isinstance(item, str)]
-    return [value] if isinstance(value, str) else []
-
-
-def _paths(tool: str, given: Mapping[str, object]) -> list[str]:
-    """The paths that a tool is called with, and the pattern of names where it looks for such."""
-    named = [path for key in _PATHS for path in _strings(given.get(key)) if path]
-    pattern = given.get("pattern") or given.get("glob")
-    if "glob" in tool.lower() and isinstance(pattern, str):
-        named.append(posixpath.join(named[0] if named else "", pattern))
-    return named
-
-
 def _texts(arguments: Mapping[str, object] | str) -> list[str]:
     if isinstance(arguments, str):
         return [arguments]
-    return [text for value in arguments.values() for text in _strings(value)]
+    return [text for value in arguments.values() for text in foreign.texts_of(value)]

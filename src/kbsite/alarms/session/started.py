@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -77,9 +78,11 @@ def _executed(command: Command) -> list[str] | None:
 
 
 def _found(command: Command) -> str:
-    """The files that find has another one do something to; {} where it names none."""
+    """The files that find has another one do something to; {} where it does not say where."""
     names = [value for flag, value in pairwise(command.words) if flag in ("-name", "-iname")]
-    return f"{command.words[1]}/**/{names[0]}" if names else "{}"
+    if not (names or command.given[:1] == ["/"]):
+        return "{}"
+    return posixpath.join(command.words[1], "**", *names[:1])
 
 
 def _script(command: Command) -> str | None:

@@ -22,17 +22,27 @@ _SILENT: Final = {
 }  # fmt: skip
 """Commands whose words say nothing of files that they read."""
 _LISTS: Final = {"ls", "tree", "du", "stat", "dir", "eza", "exa", "fd", "fdfind", "locate"}
+_GREPS: Final = {"grep", "egrep", "fgrep", "rg", "ag", "ack"}
 _PATTERN_FIRST: Final = {
-    "grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "yq", "perl", "ruby",
+    *_GREPS, "sed", "awk", "gawk", "jq", "yq", "perl", "ruby",
     "node",
 }  # fmt: skip
 """Commands whose first word is no file."""
 _REMOVES: Final = {"rm", "unlink", "shred", "truncate"}
 _TO_LAST: Final = {"cp", "mv", "ln", "install", "rsync", "scp"}
+_OPENS: Final = {"chmod", "chown", "chgrp", "chattr", "setfacl", "touch"}
+"""Commands that change who may change a file, or when it was."""
+_EDITORS: Final = {"ed", "ex", "vi", "vim", "nvim"}
+_SAVED_BY: Final = re.compile(r"(?:^|[|\n])\s*(?:\d*,?\$?w|wq|x|wqa?|up)\b", re.MULTILINE)
+"""What tells an editor to write its file."""
+_SCRIPTED: Final = {"awk", "gawk", "perl", "ruby", "node"}
+_QUOTED: Final = re.compile(r"""["'`]([~/][\w.+@/-]{3,300})["'`]""")
+"""A whole path as a text of some language."""
 _GIT_WRITES: Final = {"checkout", "restore", "apply", "rm", "mv"}
 _GIT_READS: Final = {"show", "diff", "log", "blame", "cat-file", "grep", "ls-tree"}
 _WAYS: Final = {
-    **dict.fromkeys(_LISTS, Way.LISTED), **dict.fromkeys(_REMOVES, Way.REMOVED), "tee": Way.WRITTEN,
+    **dict.fromkeys(_LISTS, Way.LISTED), **dict.fromkeys(_REMOVES, Way.REMOVED),
+    **dict.fromkeys(_OPENS, Way.OPENED), **dict.fromkeys(("tee", "sponge"), Way.WRITTEN),
 }  # fmt: skip
 _IN_PLACE = re.compile(r"-\w*i(?:\.\w+)?|--in-place(?:=.*)?|-i.*")
 _PATCHED = re.compile(
@@ -131,7 +141,16 @@ def _searched(command: Command) -> Iterator[tuple[str, Way]]:
     changes = command.name not in ("grep", "rg") and any(
         _IN_PLACE.fullmatch(word) for word in command.words[1:] if word.startswith("-")
     )
-    yield from ((word, Way.WRITTEN if changes else Way.READ) for word in words)
+    way = Way.WRITTEN if changes else Way.READ
+    yield from (("/**" if word == "/" and command.name in _GREPS else word, way) for word in words)
+    if command.name in _SCRIPTED:
+        code = " ".join(command.words[1:])
+        yield from ((path, Way.READ) for path in _QUOTED.findall(code))
+
+
+def _edited(command: Command) -> Iterator[tuple[str, Way]]:
+    saves = _SAVED_BY.search("\n".join([*command.words[1:], command.fed or ""]))
+    yield from ((word, Way.WRITTEN if saves else Way.READ) for word in command.given[-1:])
 
 
 def _found(command: Command) -> Iterator[tuple[str, Way]]:
@@ -166,6 +185,7 @@ def _of_dd(command: Command) -> Iterator[tuple[str, Way]]:
 
 
 _TOLD: Final[Mapping[str, Callable[[Command], Iterator[tuple[str, Way]]]]] = {
-    "for": _looped, "find": _found, "git": _of_git, "dd": _of_dd,
+    "for": _looped, "find": _found, "git": _of_git,
+    **dict.fromkeys(_EDITORS, _edited), "dd": _of_dd,
     **dict.fromkeys(_TO_LAST, _copied), **dict.fromkeys(_PATTERN_FIRST, _searched),
 }  # fmt: skip

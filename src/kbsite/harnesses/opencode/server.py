@@ -51,16 +51,20 @@ def parse(lines: Iterable[Line], file: str) -> Iterator[Event]:
 def _rows(lines: Iterable[Line], file: str) -> Iterator[Malformed | Mapping[str, object]]:
     """The rows of a file, whether it is a list of them or has one on each line."""
     held = [line for line in lines if not line.blank]
-    if held and held[0].text.lstrip().startswith("[") and (whole := joined(held)):
-        try:
-            listed = [] if whole.unread else sequence(parsed(whole.text))
-        except (ValueError, RecursionError):
-            listed = []
-        if listed:
-            yield from (row if isinstance(row, dict) else {"": row} for row in listed)
-            return
+    if listed := _listed(held):
+        yield from (row if isinstance(row, dict) else {"": row} for row in listed)
+        return
     for record in records(held, file):
         yield record.value if isinstance(record, Record) else record
+
+
+def _listed(held: Sequence[Line]) -> list[object]:
+    """The items of a file that is one list; none where it is no list, or none that can be read."""
+    whole = joined(held) if held and held[0].text.lstrip().startswith("[") else None
+    try:
+        return [] if whole is None or whole.unread else sequence(parsed(whole.text))
+    except (ValueError, RecursionError):
+        return []
 
 
 def _row(row: Malformed | Mapping[str, object], reader: Reader, *, taken: bool) -> Event:
