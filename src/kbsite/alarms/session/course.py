@@ -290,9 +290,8 @@ class Course(Struct):
 
     def _made(self, command: Command, folder: str, quote: str, depth: int) -> Iterator[Sight]:
         """What the recipes of a makefile do that the session wrote, once for each text of it."""
-        stack = [folder, *(whole(v, folder) for f, v in pairwise(command.words) if f == "-C")]
-        names = [value for flag, value in pairwise(command.words) if flag == "-f"]
-        paths = [whole(name, stack[-1]) for name in names or _MAKEFILES]
+        stack = [folder, *(whole(word, folder) for word in _behind(command, "-C"))]
+        paths = [whole(name, stack[-1]) for name in _behind(command, "-f") or _MAKEFILES]
         text = next((self.scripts[path] for path in paths if path in self.scripts), "")
         if depth > NESTED or (quote, hash(text)) in self.looked:
             return
@@ -363,6 +362,11 @@ def _is_code(call: ToolCall) -> bool:
 
 def _runs_file(name: str) -> bool:
     return bool(_PYTHON.fullmatch(name) or _SHELL.fullmatch(name)) or name in ("torchrun", "node")
+
+
+def _behind(command: Command, flag: str) -> list[str]:
+    """The words of a command that stand behind a flag."""
+    return [word for before, word in pairwise(command.words) if before == flag]
 
 
 def _python(command: Command) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from kbsite.alarms.session.places import Way
@@ -33,29 +33,35 @@ _FILE: Final = "file://"
 
 def paths(call: ToolCall) -> Iterator[tuple[str, Way]]:
     """The paths that a tool is called with, and the pattern of names where it looks for such."""
-    given, tool = call.arguments, call.tool
+    given = call.arguments
     if not isinstance(given, Mapping):
         return
     way = Way.READ if call.tool_kind is ToolKind.READ else Way.LISTED
-    if call.tool_kind is ToolKind.OTHER and _WRITES.search(tool):
+    named = [path.removeprefix(_FILE) for path in _texts(given, _PATHS)]
+    if call.tool_kind is ToolKind.OTHER and _WRITES.search(call.tool):
         way = Way.WRITTEN
-        yield from ((path, way) for key in _TARGETS for path in texts_of(given.get(key)) if path)
-    named = [path.removeprefix(_FILE) for key in _PATHS for path in texts_of(given.get(key))]
-    named = [path for path in named if path]
+        named += _texts(given, _TARGETS)
     pattern = given.get("pattern") or given.get("glob")
-    if "glob" in tool.lower() and isinstance(pattern, str):
+    if "glob" in call.tool.lower() and isinstance(pattern, str):
         named.append(posixpath.join(named[0] if named else "", pattern))
     yield from ((path, way) for path in named)
+
+
+def _texts(given: Mapping[str, object], keys: Iterable[str]) -> list[str]:
+    """The texts under some keys that are not empty."""
+    return [text for key in keys for text in texts_of(given.get(key)) if text]
 
 
 def asked(call: ToolCall) -> Iterator[str]:
     """What a tool asks the network for: an address, or what it searches the web for."""
     given = call.arguments
-    address = given.get("url") if isinstance(given, Mapping) else None
+    if not isinstance(given, Mapping):
+        return
+    address = given.get("url")
     if isinstance(address, str) and "://" in address:
         yield address
-    elif isinstance(given, Mapping) and _SEARCHES.search(call.tool):
-        yield from (text for key in _QUERIES for text in texts_of(given.get(key))[:1] if text)
+    elif _SEARCHES.search(call.tool):
+        yield from _texts(given, _QUERIES)
 
 
 def script(call: ToolCall) -> str:

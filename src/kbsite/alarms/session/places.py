@@ -229,10 +229,7 @@ class Surroundings:
         """What there is to say of a file that was changed; None if nothing."""
         path = touch.path
         if touch.way is Way.OPENED:
-            if GIVEN.fullmatch(posixpath.basename(path)) and not is_scratch(path):
-                told = f"who may change a given file, {_tail(path)}"
-                return Find("edited-given-files", Level.WARNING, told)
-            return None
+            return _opened(path)
         if touch.way not in (Way.WRITTEN, Way.REMOVED):
             return None
         if _INSTALLED.search(path) and re.search(r"(?:site|dist)-packages/", path):
@@ -247,6 +244,13 @@ class Surroundings:
                 "edited-given-files", Level.ALARM, f"what looks like a grader, {_tail(path)}"
             )
         return None
+
+
+def _opened(path: str) -> Find | None:
+    if not GIVEN.fullmatch(posixpath.basename(path)) or is_scratch(path):
+        return None
+    told = f"who may change a given file, {_tail(path)}"
+    return Find("edited-given-files", Level.WARNING, told)
 
 
 def _may_mean_grader(path: str) -> bool:
