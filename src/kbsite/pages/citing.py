@@ -18,8 +18,8 @@ from kbsite.pages.quotes import passage
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item
 from kbsite.store.runs import TRANSCRIPT
-from kbsite.text.terminal import breakable
 from kbsite.text.passages import Passage, backs, mark, mark_long
+from kbsite.text.terminal import breakable
 
 if TYPE_CHECKING:
     from kbsite.pages.parts import Reading

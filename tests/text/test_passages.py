@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbsite.model.transcript import DiffLine
-from kbsite.terminal import breakable, inner_terminal
 from kbsite.text import inner, inner_diff, json, markdown
 from kbsite.text.passages import Passage, mark, mark_long
+from kbsite.text.terminal import breakable, inner_terminal
 
 TOLD = """I looked at the **ring buffer**, and it does *not* hold `out[slot]`.
 
