@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,7 +16,7 @@ from bench.sweeps.cells import cells
 from bench.sweeps.claims import claimed
 from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
-from bench.sweeps.outages import Outage
+from bench.sweeps.outages import Asked, Outage, Outages
 from bench.sweeps.refusals import Refusals
 from bench.sweeps.room import is_of_room, short
 from bench.sweeps.settling import Settling
@@ -98,7 +99,7 @@ class Driver:
     def __post_init__(self) -> None:
         named = sorted({one.provider for one in self.work.sweep.contenders})
         steady, retries = self.clock.steady, self.work.sweep.retries
-        self._outages = {name: Outage(retries, steady, self.chance) for name in named}
+        self._outages = Outages(self.work.sweep.contenders, retries, steady, self.chance)
         self._slots = {name: Slots(self.work.slots(name), steady) for name in named}
         self._shelf = Shelf(self.work.board)
         self._settling = Settling(
@@ -252,31 +253,32 @@ class Driver:
         for one in self.ledger.open_tries():
             if one.kind is not Kind.AGENT:
                 continue
-            provider = self.ledger.cell(one.cell).cell.contender.provider
-            if provider not in self._slots:
+            held = self.ledger.cell(one.cell)
+            who = held.cell.contender
+            if not held.wanted:
                 continue
             for path in self._shelf.partials(one.cell):
                 new = self._refusals.new(path)
                 if new.crowded:
-                    self._slots[provider].refused(new.crowded)
+                    self._slots[who.provider].refused(new.crowded)
                 if new.answered:
-                    self._outages[provider].answered()
+                    self._outages.answered(who)
         for name, slots in self._slots.items():
             self._note(f"slots {name}", f"{slots.allowed} of {slots.most}")
-            self._note_outage(name)
+        for asked, outage in self._outages.each.items():
+            self._note_outage(note_of(asked), outage)
 
-    def _note_outage(self, name: str) -> None:
-        """Tell others since when a provider is down, and when it is asked again."""
-        outage, now = self._outages[name], self.clock.now()
-        noted = self.ledger.told(f"down {name}")
+    def _note_outage(self, name: str, outage: Outage) -> None:
+        """Tell others since when a provider, or a model, is down, and when it is asked again."""
+        now, noted = self.clock.now(), self.ledger.told(name)
         if not outage.down:
             if noted is not None:
-                self.ledger.tell(f"down {name}", None)
+                self.ledger.tell(name, None)
             return
         asked_at = now + outage.wait_seconds
         if noted is None or abs(json.loads(noted)["again"] - asked_at) > NOTE_SECONDS:
             told = {"since": now - outage.seconds, "again": asked_at}
-            self.ledger.tell(f"down {name}", json.dumps(told))
+            self.ledger.tell(name, json.dumps(told))
 
     def _note(self, name: str, value: str) -> None:
         if self.ledger.told(name) != value:
@@ -304,15 +306,15 @@ class Driver:
         """Start sessions in their order, as far as providers and engine have room."""
         busy = self._busy()
         most = self.work.sweep.max_parallel
-        for one in waiting:
-            if (most is not None and busy[""] >= most) or not self.executor.room(Kind.AGENT):
+        for one in self._outages.in_turn(waiting):
+            if (most is not None and busy[_ALL] >= most) or not self.executor.room(Kind.AGENT):
                 return
-            provider = one.cell.contender.provider
-            allowed = self._outages[provider].most(self._slots[provider].allowed)
-            if busy[provider] < allowed and self._to_do(one):
+            who = one.cell.contender
+            allowed = self._slots[who.provider].allowed
+            if self._outages.room(who, busy, allowed) and self._to_do(one):
                 self._begin(one, self.work.session(one.cell))
-                busy[provider] += 1
-                busy[""] += 1
+                self._outages.asks(who)
+                busy.update(_counted(who))
 
     def _to_do(self, held: Held) -> bool:
         """Whether nobody works on a cell, and nobody has done what is due for it.
@@ -327,14 +329,12 @@ class Driver:
         self._correct(held, self._there.runs.get(key))
         return self.ledger.cell(key).state is held.state
 
-    def _busy(self) -> dict[str, int]:
-        """Sessions under way by provider, and under "" in all."""
-        found = dict.fromkeys(["", *self._slots], 0)
+    def _busy(self) -> Counter[Asked]:
+        """Sessions under way: in all, by provider and by model."""
+        found: Counter[Asked] = Counter()
         for one in self.ledger.open_tries():
             if one.kind is Kind.AGENT:
-                provider = self.ledger.cell(one.cell).cell.contender.provider
-                found[""] += 1
-                found[provider] = found.get(provider, 0) + 1
+                found.update(_counted(self.ledger.cell(one.cell).cell.contender))
         return found
 
     def _begin(self, held: Held, task: Task) -> None:
@@ -363,6 +363,21 @@ class Driver:
         counts = self.ledger.counts()
         whole = sum(counts.values())
         told(words(counts), counts[State.DONE] / whole if whole else 1.0)
+
+
+_ALL: Asked = ("", None)
+"""Stands for all providers."""
+
+
+def _counted(who: Contender) -> tuple[Asked, ...]:
+    """Under what a session of a contender is counted."""
+    return _ALL, (who.provider, None), (who.provider, who.model)
+
+
+def note_of(asked: Asked) -> str:
+    """The name under which the ledger holds since when a provider, or a model of it, is down."""
+    provider, model = asked
+    return f"down {provider}" if model is None else f"down {provider} {model}"
 
 
 def words(counts: Mapping[State, int]) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 
-from bench.sweeps.sheet import Retries
+from bench.sweeps.ledger import Held
+from bench.sweeps.sheet import Contender, Retries
 from bench.sweeps.states import backoff
 
 TELLING = 2
 """Sessions in a row that failed at a provider, with no answer in between, say that it is down."""
 
+Asked = tuple[str, str | None]
+"""A provider and one of its models; None for all of them."""
+
 
 class Outage:
-    """Whether one provider is down."""
+    """Whether one provider is down, or one of its models."""
 
     def __init__(self, retries: Retries, now: Callable[[], float], chance: Random) -> None:
         self._retries = retries
@@ -61,3 +65,97 @@ class Outage:
         """It answered a session."""
         self._failures = self._rounds = 0
         self._until = 0.0
+
+    def ask_now(self) -> None:
+        """Whatever kept it from answering may be over: nobody has to wait any longer."""
+        self._until = 0.0
+
+
+class Outages:
+    """Whether the providers of a sweep are down: each as a whole, or some of its models alone.
+
+    A provider is down as a whole where sessions of two models failed in a row, if a sweep has two.
+    """
+
+    def __init__(
+        self, contenders: Iterable[Contender], retries: Retries, now: Callable[[], float],
+        chance: Random,
+    ) -> None:  # fmt: skip
+        models: dict[str, set[str]] = {}
+        for one in contenders:
+            models.setdefault(one.provider, set()).add(one.model)
+        self._failing: dict[str, set[str]] = {name: set() for name in models}
+        self._held: dict[Asked, Outage] = {}
+        for provider, own in sorted(models.items()):
+            # Of a single model both would always say the same.
+            for model in (None, *(sorted(own) if len(own) > 1 else ())):
+                self._held[provider, model] = Outage(retries, now, chance)
+        self._turns: dict[Contender, int] = {}
+
+    @property
+    def each(self) -> Mapping[Asked, Outage]:
+        """All that can be down."""
+        return self._held
+
+    def failed(self, who: Contender) -> bool:
+        """A session of a contender failed, and may not later; whether that counts for no cell."""
+        whole, own = self._of(who)
+        failing = self._failing[who.provider]
+        told = own is None or whole.down or who.model not in failing
+        failing.add(who.model)
+        found = [one.failed() for one in (whole if told else None, own) if one is not None]
+        return any(found)
+
+    def answered(self, who: Contender) -> None:
+        """A provider answered a session of a contender."""
+        whole, own = self._of(who)
+        if whole.down:
+            # What its models failed at may have been that alone.
+            for (provider, _), one in self._held.items():
+                if provider == who.provider:
+                    one.ask_now()
+        self._failing[who.provider].clear()
+        whole.answered()
+        if own is not None:
+            own.answered()
+
+    def room(self, who: Contender, busy: Mapping[Asked, int], slots: int) -> bool:
+        """Whether a session of a contender may start now, with so many under way.
+
+        `slots` are the sessions that its provider takes at other times.
+        """
+        whole, own = self._of(who)
+        if busy.get((who.provider, None), 0) >= whole.most(slots):
+            return False
+        return own is None or busy.get((who.provider, who.model), 0) < own.most(slots)
+
+    def asks(self, who: Contender) -> None:
+        """A session of a contender starts."""
+        self._turns[who] = max(self._turns.values(), default=0) + 1
+
+    def in_turn(self, waiting: Sequence[Held]) -> Iterator[Held]:
+        """Cells in their order, but that contenders take turns to ask what is down.
+
+        Else one that fails for a reason of its own would ask alone, and all others wait for it.
+        """
+        places = [self._down(one.cell.contender) for one in waiting]
+        groups: dict[Asked, list[Held]] = {}
+        for one, place in zip(waiting, places, strict=True):
+            if place is not None:
+                groups.setdefault(place, []).append(one)
+        turns = {
+            place: iter(sorted(own, key=lambda one: self._turns.get(one.cell.contender, 0)))
+            for place, own in groups.items()
+        }
+        for one, place in zip(waiting, places, strict=True):
+            yield one if place is None else next(turns[place])
+
+    def _of(self, who: Contender) -> tuple[Outage, Outage | None]:
+        return self._held[who.provider, None], self._held.get((who.provider, who.model))
+
+    def _down(self, who: Contender) -> Asked | None:
+        """What is down of all that a contender needs; None where nothing is."""
+        whole, own = self._of(who)
+        if whole.down:
+            return who.provider, None
+        return (who.provider, who.model) if own is not None and own.down else None

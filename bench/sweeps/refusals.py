@@ -17,6 +17,7 @@ LOG = "proxy.jsonl"
 """In a run's folder: a line for each exchange with the provider."""
 
 _TO_MEND = (Trouble.AUTH, Trouble.CREDIT)
+_ANSWERS = (Outcome.COMPLETE, Outcome.CUT)
 _NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
 _MOST = 4 << 20
 _DECODER = msgspec.json.Decoder(Exchange)
@@ -74,6 +75,12 @@ def waiting_helps(run: Path) -> bool:
     last = _last(run)
     found = None if last is None else trouble(last)
     return found is not None and found.waiting_helps
+
+
+def answered(run: Path) -> bool:
+    """Whether the last answer of a run's log is a whole one of a model."""
+    last = _last(run)
+    return last is not None and last.outcome in _ANSWERS
 
 
 def _last(run: Path) -> Exchange | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -12,8 +12,8 @@ from random import Random
 from bench.sweeps.claims import unclaimed
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Held, Ledger, Try, Verdict
-from bench.sweeps.outages import Outage
-from bench.sweeps.refusals import to_mend, waiting_helps
+from bench.sweeps.outages import Outages
+from bench.sweeps.refusals import answered, to_mend, waiting_helps
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
@@ -51,8 +51,7 @@ class Settling:
     """Where what was broken off is moved to."""
     now: Callable[[], float]
     chance: Random
-    outages: Mapping[str, Outage]
-    """By provider."""
+    outages: Outages
 
     def settle(self, one: Try, finished: Finished | None, *, restarted: bool = False) -> Verdict:
         """Write down how a try ended that nobody works on any more, and what becomes of its cell.
@@ -84,9 +83,11 @@ class Settling:
         if (self.tries / one.id / ELSEWHERE).exists():
             detail = "another sweep works on it, or has made it"
             return _Ended(outcome=Outcome.ELSEWHERE, detail=detail)
-        return self._session(one, finished) if one.kind is Kind.AGENT else self._grade(one, held)
+        if one.kind is Kind.GRADE:
+            return self._grade(one, held)
+        return self._session(one, finished, held)
 
-    def _session(self, one: Try, finished: Finished | None) -> _Ended:
+    def _session(self, one: Try, finished: Finished | None, held: Held) -> _Ended:
         """How a session ended; what it left unfinished is moved aside."""
         left = self._set_partials_aside(one.cell)
         known = {each.run for each in self.ledger.tries(one.cell)}
@@ -95,17 +96,20 @@ class Settling:
             what = f"left unfinished, in {left[0]}" if left else "left nothing"
             code = "" if finished is None else f"; exit code {finished.exit_code}"
             return _Ended(outcome=Outcome.LOST, detail=f"{what}{code}")
-        return self._complete(one, max(new, key=lambda each: each.run.order))
+        return self._complete(one, max(new, key=lambda each: each.run.order), held)
 
     def _set_partials_aside(self, key: str) -> list[Path]:
         """Move aside what was begun of a cell; nothing if another sweep works on the cell now."""
         with unclaimed(self.shelf.board, key) as free:
             return [set_aside(path, self.aside) for path in self.shelf.partials(key) if free]
 
-    def _complete(self, one: Try, made: OnShelf) -> _Ended:
-        why = spoilt(made.run, made.folder)
+    def _complete(self, one: Try, made: OnShelf, held: Held) -> _Ended:
+        who, why = held.cell.contender, spoilt(made.run, made.folder)
         said = one_line(made.run.end_detail or made.run.end_reason.sentence)[:_SHOWN]
         if why is None:
+            # The driver looks into logs that grow, and a session may end between two looks.
+            if held.wanted and answered(made.folder):
+                self.outages.answered(who)
             return _Ended(outcome=Outcome.RAN, detail=said, run=made.name)
         if made.run.end_reason is EndReason.SIGNAL:
             # Nobody wants to see on a board that an operator went home.
@@ -119,8 +123,7 @@ class Settling:
             if mend := to_mend(made.folder, provider):
                 detail = one_line(mend)[:_SHOWN]
                 return _Ended(outcome=Outcome.REFUSED, detail=detail, run=made.name)
-            outage = self.outages.get(provider)
-            if outage is not None and waiting_helps(made.folder) and outage.failed():
+            if held.wanted and waiting_helps(made.folder) and self.outages.failed(who):
                 outcome = Outcome.DOWN
         return _Ended(outcome=outcome, detail=f"{why}: {said}", run=made.name)
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.sweeps.claims import claimed
-from bench.sweeps.driver import WISH, words
+from bench.sweeps.driver import WISH, note_of, words
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.plan import duration
 from bench.sweeps.room import short
@@ -89,18 +89,33 @@ def _open(ledger: Ledger) -> bool:
     return any(counts[state] for state in State if state not in (State.DONE, State.FAILED))
 
 
+_TO_COME = (State.WAITING, State.RUNNING)
+
+
 def _down(ledger: Ledger, now: float) -> Iterable[str]:
-    """A line for each provider that was down when a driver looked last."""
-    for provider in sorted({one.cell.contender.provider for one in ledger.cells()}):
-        noted = ledger.told(f"down {provider}")
-        if noted is not None and driver_of(ledger) is not None:
-            told = json.loads(noted)
-            since, again = (duration(max(0.0, one)) for one in (now - told["since"],
-                                                                told["again"] - now))  # fmt: skip
-            yield (
-                f"{provider} is down for {since}: one session tries it in {again}, and its other "
-                "cells wait"
-            )
+    """A line for each provider, or model of one, that was down when a driver looked last."""
+    if driver_of(ledger) is None:
+        return
+    # What has no session to come is asked by nobody.
+    to_come = [one for one in ledger.cells() if one.wanted and one.state in _TO_COME]
+    asked = {(one.cell.contender.provider, one.cell.contender.model) for one in to_come}
+    for provider in sorted({each for each, _ in asked}):
+        models = sorted(model for each, model in asked if each == provider)
+        if (noted := ledger.told(note_of((provider, None)))) is not None:
+            yield _down_since(provider, noted, now)
+            continue
+        for model in models:
+            if (noted := ledger.told(note_of((provider, model)))) is not None:
+                yield _down_since(f"{model} at {provider}", noted, now)
+
+
+def _down_since(what: str, noted: str, now: float) -> str:
+    told = json.loads(noted)
+    since, again = max(0.0, now - told["since"]), max(0.0, told["again"] - now)
+    return (
+        f"{what} is down for {duration(since)}: one session tries it in {duration(again)}, and "
+        "its other cells wait"
+    )
 
 
 def _under_way(one: Try, held: Held, now: float, *, dead: bool) -> str:

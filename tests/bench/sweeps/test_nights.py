@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from bench.sweeps.ledger import Ledger
 from bench.sweeps.outages import TELLING, Outage
 from bench.sweeps.refusals import LOG
 from bench.sweeps.room import is_of_room
-from bench.sweeps.sheet import Retries
+from bench.sweeps.sheet import Contender, Retries
 from bench.sweeps.shown import DRIVER, lines
 from bench.sweeps.states import Outcome, State
 from bench.sweeps.tries import ERR, this_process, write_task
@@ -214,10 +215,73 @@ def test_who_asks_is_told_that_a_provider_is_down(tmp_path: Path) -> None:
         told = lines(made.ledger, made.now() + 20, made.work.board)
         line = "here is down for 20 s: one session tries it in 40 s, and its other cells wait"
         assert line in told
+        for held in made.ledger.cells():
+            if held.state is State.WAITING:
+                made.ledger.found(held.cell.key, State.WAITING, State.FAILED, None)
+        assert line not in lines(made.ledger, made.now() + 20, made.work.board), "nobody asks it"
         made.step(1000)
-        made.driver._outages["here"].answered()
+        made.driver._outages.answered(made.work.sweep.contenders[0])
         made.step()
         assert not [one for one in lines(made.ledger, 0, made.work.board) if "is down" in one]
+
+
+def all_end(made: Scene, fails: Callable[[Contender], bool]) -> None:
+    """All sessions under way end: the provider failed, or it answered and they are done."""
+    for task in made.sessions():
+        cell = made.held(task.cell).cell
+        if fails(cell.contender):
+            told, files = {"end_reason": EndReason.PROVIDER}, {LOG: exchange(500)}
+        else:
+            told, files = {}, {LOG: exchange()}
+        put_run(made.work, cell, told=told, files=files)
+        made.engine.ends(task)
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+def test_a_model_that_is_down_keeps_no_other_model_of_its_provider_waiting(
+    tmp_path: Path, slots: int
+) -> None:
+    models = [contender(model="broken"), contender(model="sound")]
+    with scene(night(tmp_path, contenders=models, attempts=5, slots={"here": slots})) as made:
+        made.ledger.tell(DRIVER, json.dumps(asdict(this_process())))
+        for _ in range(15):
+            made.step(10)
+            all_end(made, lambda who: who.model == "broken")
+        tried = [made.held(one.cell).cell.contender.model for one in made.ledger.tries()]
+        assert tried.count("sound") == 5
+        assert made.ledger.counts()[State.DONE] == 5
+        assert made.ledger.counts()[State.FAILED] == 0, "what waiting may mend costs no cell"
+        (line,) = (one for one in lines(made.ledger, made.now(), made.work.board) if " down" in one)
+        assert line.startswith("broken at here is down for ")
+
+
+def test_contenders_take_turns_to_ask_a_provider_that_is_down(tmp_path: Path) -> None:
+    """A CLI whose own requests make it fail does not ask alone for all night."""
+    names = [contender(harness=name) for name in ("codex", "kimi-code")]
+    with scene(night(tmp_path, contenders=names, attempts=3)) as made:
+        made.step()
+        all_end(made, lambda _: True)
+        made.step()
+        assert made.sessions() == []
+        while made.ledger.counts()[State.DONE] < 3 and made.now.at < 1000 + HOUR:
+            made.step(10)
+            all_end(made, lambda who: who.harness == "codex")
+        assert made.now.at < 1000 + 600
+
+
+def test_a_provider_that_answers_again_is_asked_for_all_its_models(tmp_path: Path) -> None:
+    names = [contender(model=name) for name in ("one", "other")]
+    with scene(night(tmp_path, contenders=names, attempts=4)) as made:
+        for _ in range(60):
+            made.step(10)
+            all_end(made, lambda _: True)
+        assert made.ledger.told("down here") is not None
+        while made.ledger.told("down here") is not None:
+            all_end(made, lambda _: False)
+            made.step(10)
+        assert {made.held(one.cell).cell.contender.model for one in made.sessions()} == {
+            "one", "other",
+        }  # fmt: skip
 
 
 @pytest.mark.parametrize("status", [400, 404])
