@@ -291,13 +291,17 @@ def _open_files() -> list[int]:
 
 
 def _nodes(folder: Path) -> Iterator[Path]:
-    for path in folder.iterdir():
-        if path.is_symlink():
-            continue
-        if path.is_dir():
-            yield from _nodes(path)
-        else:
-            yield path
+    for place, _, names in os.walk(folder, onerror=_unless_none):
+        yield from (Path(place, name) for name in names if not os.path.islink(f"{place}/{name}"))  # noqa: PTH114 - it may be gone
+
+
+def _unless_none(error: OSError) -> None:
+    """Raise an error but where what is gone, or too deep to be named, is asked for.
+
+    Shared memory of others has such: nodes of a box lie above.
+    """
+    if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+        raise error
 
 
 def _names(folder: str) -> list[str]:

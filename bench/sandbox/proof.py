@@ -155,8 +155,9 @@ def _answers(ours: socket.socket, bait: Bait, box: Box) -> dict[str, tuple[bool,
     except OSError as error:
         raise MachineError(f"the probe of the sandbox does not answer: {error}") from error
     if not line:
-        said = box.log.read_text(errors="replace")
-        raise MachineError(f"the probe of the sandbox failed: {said}")
+        # The last line of a traceback says what happened; whoever shows a message shows its start.
+        said = box.log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise MachineError(f"the probe of the sandbox failed: {said[-1].strip()}")
     answers: dict[str, tuple[bool, str]] = json.loads(line)
     return answers
 

@@ -262,3 +262,26 @@ except OSError as error:
     said = outcome(Namespaces(), tmp_path / "log", program, limits=limits).said
     assert said == str(errno.ENOSPC)
     assert works(Namespaces(), tmp_path / "log")
+
+
+def test_a_folder_too_deep_to_be_named_breaks_no_look_at_nodes(tmp_path: Path) -> None:
+    """Shared memory of others may hold one, and is below /dev."""
+    (tmp_path / "node").touch()
+    name, here = "d" * 250, os.open(tmp_path, os.O_RDONLY)
+    held = [here]
+    for _ in range(20):
+        os.mkdir(name, dir_fd=here)
+        here = os.open(name, os.O_RDONLY, dir_fd=here)
+        held.append(here)
+    os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    try:
+        assert list(probe._nodes(tmp_path)) == [tmp_path / "node"]
+        with pytest.raises(NotADirectoryError):
+            list(probe._nodes(tmp_path / "node"))
+    finally:
+        last = held.pop()
+        os.unlink("deep", dir_fd=last)
+        os.close(last)
+        for parent in reversed(held):
+            os.rmdir(name, dir_fd=parent)
+            os.close(parent)
