@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -17,6 +18,11 @@ from bench.proxy.unpacking import Unpacking, can_unpack
 
 MOST_ERROR_BYTES: Final = 64_000
 """Of an answer with an error status that are looked at."""
+
+_PING = re.compile(rb'\{\s*"type"\s*:\s*"ping"\s*\}\s*')
+"""What an Anthropic stream says while the model says nothing; others write comments."""
+
+_MOST_PING = 100
 
 _DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 
@@ -34,6 +40,8 @@ class AnswerReader:
         self._failed = status >= 400
         self._begun = self._failed
         self._events: EventReader | None = None
+        self.heard: float | None = None
+        """When something of the answer came last, by the monotonic clock; keep-alives are none."""
         self._most = MOST_ERROR_BYTES if self._failed else MOST_EVENT_BYTES
         self._held = bytearray()
         self._unpacking = Unpacking() if can_unpack(encoding) else None
@@ -56,7 +64,10 @@ class AnswerReader:
             self._events = None if part.startswith((b"{", b"[")) else EventReader()
         if self._events is not None:
             self._take_all(self._events.feed(part))
-        elif len(self._held) < self._most:
+            return
+        if part.strip():
+            self.heard = time.monotonic()
+        if len(self._held) < self._most:
             self._held += part[: self._most - len(self._held)]
 
     def end(self) -> float | None:
@@ -73,6 +84,8 @@ class AnswerReader:
 
     def _take_all(self, events: Iterable[bytes]) -> None:
         for data in events:
+            if not _PING.fullmatch(data[:_MOST_PING]):
+                self.heard = time.monotonic()
             try:
                 self._take(self._told, data)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -20,6 +20,8 @@ MOST_CHARACTERS: Final = 500
 MOST_NAME: Final = 200
 """Of a path, a model or an id, in the log."""
 
+_NOT_WHOLE = (Outcome.ABANDONED, Outcome.BROKEN, Outcome.UNREACHABLE)
+
 
 @dataclass(kw_only=True)
 class Draft:
@@ -33,6 +35,8 @@ class Draft:
     started: datetime = field(default_factory=time_of_day)
     begun: float = field(default_factory=time.monotonic)
     first_byte_seconds: float | None = None
+    heard: float | None = None
+    """When something of the answer came last, by the monotonic clock; None before."""
     dialect: Dialect | None = None
     model: str | None = None
     status: int | None = None
@@ -59,10 +63,12 @@ class Draft:
         error = self.error or told.error
         if error is None and outcome is Outcome.BROKEN and told == Told():
             error = self._no_answer()
+        now = time.monotonic()
+        silent = now - (self.heard or self.begun) if outcome in _NOT_WHOLE else None
         return Exchange(
             number=self.number,
             started=self.started,
-            seconds=round(time.monotonic() - self.begun, 6),
+            seconds=round(now - self.begun, 6),
             first_byte_seconds=_rounded(self.first_byte_seconds),
             method=self._told(self.method, 20) or "",
             path=self._told(self.path) or "",
@@ -80,6 +86,7 @@ class Draft:
             server_tools=tuple(str(self._told(one, 100)) for one in self.server_tools[:20]),
             retry_after_seconds=_rounded(self.retry_after_seconds),
             model_request=self.model_request,
+            silent_seconds=_rounded(silent),
         )
 
     def _told(self, text: str | None, most: int = MOST_NAME) -> str | None:

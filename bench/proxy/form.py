@@ -69,6 +69,9 @@ class Exchange:
     """How long the provider asked to wait before the next try."""
     model_request: bool = True
     """Whether a model was asked; False for counts of tokens, lists of models and what else came."""
+    silent_seconds: float | None = None
+    """How long nothing of the answer had come at its end, keep-alives aside; null where it came
+    whole, or was refused."""
 
 
 @dataclass(frozen=True, kw_only=True)

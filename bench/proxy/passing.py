@@ -231,6 +231,7 @@ class Passing:
             self._book.touch()
             draft.received_bytes += len(piece)
             reader.feed(piece)
+            draft.heard = reader.heard
             if shown := hiding.feed(piece):
                 await _sent(out.write(shown))
         if rest := hiding.rest():

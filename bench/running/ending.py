@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 
 from bench.harnesses.form import Completion, Said
@@ -43,6 +43,8 @@ class Facts:
     """Whether the deadline had passed."""
     solution: bool = False
     """Whether there is a solution.py."""
+    last_words: str = ""
+    """What the CLI wrote on stderr last, if anything, on one line."""
 
     @property
     def last(self) -> Exchange | None:
@@ -70,6 +72,22 @@ class Facts:
         return 0.0 if since is None else (self.ended - since).total_seconds()
 
     @property
+    def silence(self) -> tuple[float, bool] | None:
+        """How long nothing of an answer had come at its end, and whether keep-alives had.
+
+        None where no answer was under way then: a CLI may work for long without asking.
+        """
+        said = [(one, one.started + timedelta(seconds=one.seconds)) for one in self.exchanges]
+        open_then = [
+            one for one, end in said if one.silent_seconds is not None and end >= self.ended
+        ]
+        if not open_then:
+            return None
+        heard = max(end - timedelta(seconds=one.silent_seconds or 0.0) for one, end in said)
+        alive = any(one.first_byte_seconds is not None for one in open_then)
+        return max(0.0, (self.ended - heard).total_seconds()), alive
+
+    @property
     def told(self) -> str:
         """What the CLI's own events say of the end, as a sentence."""
         detail = self.completion.detail.strip()
@@ -95,7 +113,7 @@ class Verdict:
 BLOCKED_SHARE = 0.2
 """Share of the budget that a provider may fail for at the end, and it still was the budget that
 ended the session: more than CLIs take to give up in most sessions, and less than a contender may be
-blamed for."""
+blamed for. A provider that was silent for so long is told of."""
 
 _NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
 _FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
@@ -149,10 +167,32 @@ def _by_runner(facts: Facts) -> _Decided:
         detail = f"{facts.why} Each request of the last {blocked:.0f} s of it had failed"
         return EndReason.PROVIDER, f"{detail}: {_told(facts.answer)}."
     if facts.stop is not None:
-        return _STOPPED[facts.stop], facts.why
+        return _STOPPED[facts.stop], f"{facts.why}{_more(facts)}"
     if facts.ending.over_memory:
         return EndReason.HARNESS, "The session needed more memory than it may use, and was ended."
     return None
+
+
+def _more(facts: Facts) -> str:
+    """What a person has to know besides why the runner ended a session; empty for nothing."""
+    answer = facts.answer
+    if facts.stop is Stop.FAILURES and answer is not None and answer.outcome in _FAILED:
+        return f" The last one: {_told(answer)}."
+    words = facts.last_words if facts.stop is Stop.NO_REQUEST else ""
+    return _silent(facts) if facts.stop is Stop.DEADLINE else _said_last(words)
+
+
+def _silent(facts: Facts) -> str:
+    """That a budget was spent on waiting: who looks for a cell to repeat has to know."""
+    if (silence := facts.silence) is None or silence[0] < BLOCKED_SHARE * facts.budget_seconds:
+        return ""
+    seconds, alive = silence
+    what = "nothing but keep-alives" if alive else "nothing"
+    return f" An answer was awaited then, of which {what} had come for {seconds:.0f} s."
+
+
+def _said_last(words: str) -> str:
+    return f" It wrote last: {words}" if words else ""
 
 
 def _by_exchanges(facts: Facts) -> _Decided:
@@ -160,7 +200,7 @@ def _by_exchanges(facts: Facts) -> _Decided:
     last, answer = facts.last, facts.answer
     if last is None:
         detail = f"The CLI ended without asking a model: {_ended(facts)}. {facts.told}"
-        return EndReason.HARNESS, detail
+        return EndReason.HARNESS, f"{detail}{_said_last(facts.last_words)}"
     if last.outcome is Outcome.REFUSED and facts.late:
         return EndReason.BUDGET, "The CLI ended when the proxy refused it after the deadline."
     if answer is None:

@@ -33,6 +33,7 @@ from bench.running.extracting import extract
 from bench.running.form import Ended, Order, Places, SessionLimits
 from bench.running.given import CHECKS, Workspace, workspace
 from bench.running.hosts import Gpu, check_hardware, gpu, host
+from bench.running.last_words import last_words
 from bench.running.proven import proving
 from bench.running.record import (
     PROMPT,
@@ -285,6 +286,7 @@ def _session(
             stop=over.stop, why=over.why, exchanges=exchanges,
             completion=job.adapter.completion(transcript), ending=over.ending, ended=over.ended,
             budget_seconds=job.order.budget_seconds, late=clock.over, solution=final is not None,
+            last_words=last_words(transcript / STDERR),
         )
     )  # fmt: skip
     return _Collected(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -422,6 +423,35 @@ def test_quiet_ends_with_a_byte_that_goes_through(tmp_path: Path) -> None:
         assert proxy.meter.quiet_seconds >= asking - began
         proxy.post()
         assert proxy.meter.quiet_seconds <= time.monotonic() - asking
+
+
+@pytest.mark.parametrize(
+    ("path", "alive"),
+    [
+        (PATHS[Dialect.ANTHROPIC], b'event: ping\ndata: {"type": "ping"}\n\n'),
+        (PATHS[Dialect.CHAT], b": still at it\n\n"),
+    ],
+)
+def test_keep_alives_are_nothing_of_an_answer(path: str, alive: bytes, tmp_path: Path) -> None:
+    first, gone = b'data: {"model": "m-1"}\n\n', threading.Event()
+
+    def play(connection: socket.socket, _: Got) -> None:
+        connection.sendall(head(**STREAM) + chunk(first))
+        with contextlib.suppress(ConnectionError):
+            while not gone.wait(0.05):
+                connection.sendall(chunk(alive))
+
+    dialect = next(one for one, its in PATHS.items() if its == path)
+    with raw_provider(play) as raw, proxied(raw.provider(), tmp_path, dialect=dialect) as proxy:
+        with proxy.posting(path=path) as answer:
+            assert answer.read(len(first)) == first
+            assert answer.read(8 * len(alive)) == 8 * alive
+        wait_for(lambda: proxy.meter.open_exchanges == 0)
+        gone.set()
+    (exchange,) = read_exchanges(proxy.log)
+    assert exchange.outcome is Outcome.ABANDONED
+    assert exchange.silent_seconds is not None
+    assert 0.3 < exchange.silent_seconds < exchange.seconds
 
 
 def test_the_listening_socket_stays_with_its_owner(tmp_path: Path) -> None:

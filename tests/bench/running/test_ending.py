@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from bench.harnesses.form import Completion, Said
 from bench.proxy.form import Exchange, Outcome
 from bench.running.ending import Facts, Stop, decide
+from bench.running.last_words import last_words
 from bench.sandbox.box import Ending
 from kbsite.model.status import EndReason
 
@@ -30,12 +33,14 @@ def exchange(
     error: str | None = None,
     first_byte: float | None = 0.1,
     at: float = 0.0,
+    seconds: float = 1.5,
+    silent: float | None = None,
 ) -> Exchange:
     return Exchange(
-        number=1, started=START + timedelta(seconds=at), seconds=1.5,
+        number=1, started=START + timedelta(seconds=at), seconds=seconds,
         first_byte_seconds=first_byte, method="POST", path="/v1/messages", dialect=None,
         model="m", answered_by="m", status=status, outcome=outcome, stop=stop,
-        request_id=None, error=error,
+        request_id=None, error=error, silent_seconds=silent,
     )  # fmt: skip
 
 
@@ -129,7 +134,7 @@ def test_what_the_runner_did_itself_comes_first(stop: Stop, reason: EndReason) -
         for last in (DONE, FAILED, CUT, LEFT):
             verdict = decide(facts(said, [last], stop=stop))
             assert verdict.reason is reason
-            assert verdict.detail == "The runner ended it."
+            assert verdict.detail.startswith("The runner ended it.")
 
 
 def test_a_deadline_is_the_provider_s_where_it_failed_for_long_before_it() -> None:
@@ -204,3 +209,60 @@ def test_exit_codes_decide_nothing(said: Said, outcome: Outcome, codes: list[int
         decide(facts(said, [exchange(outcome)], Ending(exit_code=code))) for code in codes
     )
     assert first.reason is second.reason
+
+
+def waiting(at: float, seconds: float, silent: float, first_byte: float | None = 0.1) -> Exchange:
+    """An answer that was under way when the session ended."""
+    return exchange(
+        Outcome.ABANDONED, stop=None, first_byte=first_byte, at=at, seconds=seconds, silent=silent
+    )
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "told"),
+    [
+        ([MORE, waiting(20, 80.5, 78)], "of which nothing but keep-alives had come for 78 s."),
+        ([MORE, waiting(60, 40.5, 40.5, None)], "of which nothing had come for 40 s."),
+        ([MORE, waiting(20, 80.5, 5)], None),
+        ([waiting(20, 80.5, 78), exchange(Outcome.COMPLETE, at=97)], None),
+        ([MORE, waiting(20, 30, 30)], None),
+        ([MORE], None),
+    ],
+    ids=["keep-alives", "no byte", "it writes", "another answers", "given up before", "a tool"],
+)
+def test_a_budget_that_was_spent_on_waiting_says_so(
+    exchanges: Sequence[Exchange], told: str | None
+) -> None:
+    verdict = decide(facts(Said.NOTHING, exchanges, stop=Stop.DEADLINE, elapsed=100))
+    assert verdict.reason is EndReason.BUDGET, "nobody knows whether the model thought all the time"
+    assert verdict.detail.endswith(told or "The runner ended it.")
+
+
+def test_requests_that_failed_in_a_row_tell_how_the_last_one_did() -> None:
+    verdict = decide(facts(Said.NOTHING, [FAILED, GONE], stop=Stop.FAILURES))
+    assert verdict.detail.endswith(" The last one: unreachable, connection refused.")
+
+
+@pytest.mark.parametrize("stop", [None, Stop.NO_REQUEST])
+def test_a_cli_that_asked_no_model_is_quoted(stop: Stop | None) -> None:
+    told = replace(facts(Said.NOTHING, [], stop=stop), last_words="Error: Cannot find module 'x'")
+    verdict = decide(told)
+    assert (verdict.reason, verdict.retryable) == (EndReason.HARNESS, True)
+    assert verdict.detail.endswith(" It wrote last: Error: Cannot find module 'x'")
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        (b"at x.js:2\nError: no\n    at f (x.js:2)\n\nNode.js v22.23.3\n", "Error: no"),
+        (b"Traceback (most recent call last):\nModuleNotFoundError: y\n", "ModuleNotFoundError: y"),
+        (b"starting\n\x1b[31mout of luck\x1b[0m\n\n", "out of luck"),
+        (b"\xff\x07\n", "\ufffd\\x07"),
+        (b"x" * 99_999, "x" * 200 + "\u2026"),
+        (b"", ""),
+    ],
+)
+def test_the_last_words_of_a_cli_are_its_error(log: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "stderr.log").write_bytes(log)
+    assert last_words(tmp_path / "stderr.log") == told
+    assert last_words(tmp_path / "none.log") == ""
