@@ -519,7 +519,7 @@ def test_a_board_that_refuses_all_of_its_runs_is_named(
     make_run(settings.runs / "demo")
     (told,) = check([], settings)
     assert (told.severity, told.key) == (Severity.WARNING, "boards.demo")
-    assert "it refuses all of its 1 runs; " in told.message
+    assert "it refuses all that it has, 1 run; " in told.message
     assert "its problem hash is not recorded" in told.message
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 HEADING = "lacks"
 
+_LACKING = {"installed": "CLI"}
+"""What is lacking, where the check that tells is not called so."""
 _OF_THIS_HOST = ("installed", "version", "key")
 """Checks that say nothing of other hosts, where the harness is known at all."""
 
@@ -91,7 +93,10 @@ def _of_rows(rows: Mapping[Contender, Row], tools: Tools, elsewhere: str) -> Lac
             one: tuple(f"{each.name}: {each.sentence}" for each in row.problems)
             for one, row in rows.items()
         },
-        names={one: tuple(each.name for each in row.problems) for one, row in rows.items()},
+        names={
+            one: tuple(_LACKING.get(each.name, each.name) for each in row.problems)
+            for one, row in rows.items()
+        },
         stopped=frozenset(
             one for one, row in rows.items() if _stops(row, tools, elsewhere=bool(elsewhere))
         ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bench.commands.choices import PROBLEMS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option, require
 from kbsite.errors import UsageError
+from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
     from kbsite.model.finding import Finding
@@ -42,7 +43,7 @@ def _tell(wrong: dict[str, list[Finding]], front: Front) -> None:
         for one in found:
             front.give(one.text)
     for name, found in wrong.items():
-        count = f"{len(found)} finding{'s' if len(found) != 1 else ''}"
+        count = number_of(len(found), "finding")
         front.say(f"{name}: {count}", "bad" if found else "good")
 
 

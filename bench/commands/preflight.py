@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bench.commands.command import Argument, Command, Front, Given, Option, require
 from bench.commands.lacks import wanted
 from kbsite.errors import UsageError
+from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
     from bench.preflight import Row, Tools, Wanted
@@ -32,7 +33,7 @@ def run(given: Given, front: Front) -> int:
     if stopped:
         front.say("stopped before all was tried", "bad")
     elif lost:
-        front.say(f"{lost} of {len(rows)} contenders cannot start", "bad")
+        front.say(f"{lost} of {number_of(len(rows), 'contender')} cannot start", "bad")
     else:
         front.say("all contenders can start", "good")
     return 1 if lost or stopped else 0

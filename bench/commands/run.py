@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bench.commands.choices import PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option, Told, require
 from kbsite.errors import MachineError, UsageError
+from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
     from bench.running.form import Ended
@@ -113,13 +114,12 @@ def words(one: Progress) -> str:
     """Such as "41 min left, 12 requests (99 k tokens in, 4 k out), 3 versions, complete answer"."""
     sent, out = one.usage.sent or 0, one.usage.output or 0
     tokens = f"{sent / 1000:.0f} k tokens in, {out / 1000:.0f} k out"
-    requests = "1 request" if one.exchanges == 1 else f"{one.exchanges} requests"
+    requests = number_of(one.exchanges, "request")
     return f"{_left(one.left)} left, {requests} ({tokens}), {_versions(one)}"
 
 
 def _versions(one: Progress) -> str:
-    versions = "1 version" if one.snapshots == 1 else f"{one.snapshots} versions"
-    return f"{versions} of the solution, {one.last}"
+    return f"{number_of(one.snapshots, 'version')} of the solution, {one.last}"
 
 
 def _left(left: float) -> str:

@@ -11,6 +11,7 @@ from bench.commands.choices import PROBLEMS, RUNS, folder
 from bench.commands.command import Argument, Command, Front, Given, Option
 from bench.commands.lacks import HEADING, Lacks, lacks
 from kbsite.errors import MachineError
+from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
     from bench.sweeps.plan import Plan
@@ -134,7 +135,7 @@ def _drive(work: Work, given: Given, front: Front) -> int:
     for line in _told(found):
         front.say(line, "bad")
     if found.stopped and not given.get("without_missing"):
-        which = f"{len(found.stopped)} of {len(made.due)} contenders cannot start"
+        which = f"{len(found.stopped)} of {number_of(len(made.due), 'contender')} cannot start"
         front.say(f"nothing was started: {which}; mend that, or add --without-missing", "bad")
         return MachineError.exit_code
     with front.progress(f"sweep {work.name}") as told:
@@ -146,8 +147,8 @@ def _drive(work: Work, given: Given, front: Front) -> int:
     complete = _ended(counts, front)
     for one in made.due:
         if one.contender in found.stopped:
-            which = f"{one.missing} of {one.contender.label}, which lacks"
-            front.say(f"left open: {which} {found.cell(one.contender)}", "bad")
+            which = f"{number_of(one.missing, 'session')} of {one.contender.label}"
+            front.say(f"left open: {which}, which lacks: {found.cell(one.contender)}", "bad")
     return 0 if complete else 1
 
 

@@ -26,7 +26,7 @@ def installed(wanted: Wanted, tools: Tools) -> Check:
         return _wrong(name, seen, f"take one of: {known}")
     program = tools.programs.get(wanted.harness)
     if program is None:
-        seen = f"{wanted.harness} is not installed in {tools.clis}"
+        seen = f"not in {tools.clis}"
         return _wrong(name, seen, install_command(tools.clis, wanted.harness))
     return Check(name=name, state=State.FINE, seen=f"version {program.version}")
 

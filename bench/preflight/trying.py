@@ -18,6 +18,7 @@ from bench.proxy.form import Exchange, Outcome
 from bench.proxy.troubles import sentence
 from bench.scripted import Request, Script, Server, expected_usage, scripted_provider
 from kbsite.errors import KbsiteError
+from kbsite.model.counts import number_of
 from kbsite.model.status import EndReason
 from kbsite.model.usage import Usage
 
@@ -71,8 +72,7 @@ def scripted(wanted: Wanted, tools: Tools, stage: Stage) -> Check:
 
 def _fine(played: Played) -> str:
     count = len(played.asked)
-    requests = f"{count} request{'' if count == 1 else 's'}"
-    seen = f"{played.seconds:.1f} s, {requests}, {_words(played.run.usage)}"
+    seen = f"{played.seconds:.1f} s, {number_of(count, 'request')}, {_words(played.run.usage)}"
     return "; ".join([seen, *(note.rstrip(".") for note in played.run.notes)])
 
 

@@ -15,6 +15,7 @@ from bench.harnesses.form import WORKSPACE
 from bench.problems import TORCH
 from bench.proxy.form import PORT
 from kbsite.errors import InputError
+from kbsite.model.counts import number_of
 from kbsite.model.problem import Bound, Problem
 from kbsite.store.problems import PROBLEM, PROMPT, REFERENCE, StoredProblem
 
@@ -90,8 +91,7 @@ def _first(told: Mapping[str, Any]) -> str:
 
 def _words(seconds: float) -> str:
     if seconds % 60 == 0 and seconds >= 60:
-        count = int(seconds // 60)
-        return f"{count} minute{'s' if count > 1 else ''}"
+        return number_of(int(seconds // 60), "minute")
     return f"{seconds:g} seconds"
 
 

@@ -17,6 +17,7 @@ from bench.devices.gpu_watch import strangers
 from bench.devices.nvml import Nvml
 from bench.records import read_yaml
 from kbsite.errors import MachineError, UsageError
+from kbsite.model.counts import number_of
 from kbsite.model.hardware import Hardware
 from kbsite.model.run import Host
 
@@ -63,9 +64,8 @@ def gpu(uuid: str, hardware: str | None, *, shared: bool = False) -> Gpu:
     if used and not shared:
         names = strangers(used)
         who = ", ".join(f"process {pid} ({name})" for pid, name in names.items())
-        raise MachineError(
-            f"GPU {uuid} is in use by {who or f'{len(used)} processes'}; wait, or name another one"
-        )
+        who = who or number_of(len(used), "process", "processes")
+        raise MachineError(f"GPU {uuid} is in use by {who}; wait, or name another one")
     _check_kind(found.name, hardware, uuid)
     return Gpu(
         name=found.name,
@@ -82,9 +82,9 @@ def check_hardware(name: str | None, *, gpu: bool) -> None:
     path = HARDWARE / f"{name}.yaml"
     if "/" in name or not path.is_file():
         known = ", ".join(sorted(one.stem for one in HARDWARE.glob("*.yaml")))
-        raise UsageError(f"hardware {name!r} is not known; expected cpu or one of: {known}")
+        raise UsageError(f"{name!r} is no hardware that is known; expected cpu or one of: {known}")
     if not gpu:
-        raise UsageError(f"hardware {name!r} is a GPU; say which one by its UUID (--gpu)")
+        raise UsageError(f"{name!r} is a GPU; say which one by its UUID (--gpu)")
 
 
 def _check_kind(found: str, hardware: str | None, uuid: str) -> None:

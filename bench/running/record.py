@@ -21,6 +21,7 @@ from bench.sandbox.box import Ending, Proven
 from kbsite import __version__
 from kbsite.errors import UsageError
 from kbsite.importers.run_ids import slug
+from kbsite.model.counts import number_of
 from kbsite.model.price import Estimate, PriceTable, estimate
 from kbsite.model.run import FORMAT, Host, Run
 from kbsite.model.usage import Usage
@@ -175,7 +176,7 @@ def _cost_source(price: Estimate) -> str:
 
 def usage_source(harness: str, account: Account, folder: Path) -> str:
     """Where the tokens were counted, and whether the CLI's own log says the same."""
-    counted = f"{PROXY}: {account.exchanges} exchange{'s' if account.exchanges != 1 else ''}"
+    counted = f"{PROXY}: {number_of(account.exchanges, 'exchange')}"
     own = own_usage(harness, folder)
     if own is None or not own.known:
         return f"{counted}; the CLI's own log tells no total"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bench.running.ending import Stop
 from bench.running.form import SessionLimits
+from kbsite.model.counts import number_of
 
 BUSY_SECONDS = 0.5
 """Processor time that shows that something is worked on, if it is ..."""
@@ -53,7 +54,8 @@ class Watch:
         if elapsed is None and seen.now >= limit:
             return Stop.NO_REQUEST, f"The CLI asked no model within {limit:g} s."
         if self._given_up(seen):
-            return Stop.FAILURES, f"{seen.failures} requests in a row failed at the provider."
+            requests = number_of(seen.failures, "request")
+            return Stop.FAILURES, f"{requests} in a row failed at the provider."
         still = seen.now - self._moved
         if still >= self._limits.stall_seconds:
             return Stop.STALL, (

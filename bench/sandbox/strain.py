@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.sandbox.box import Box, Claim, Ending, Limits, Sandbox
 from bench.sandbox.plan import python_command
 from kbsite.errors import MachineError
+from kbsite.model.counts import number_of
 
 _LONG_S = 30.0
 _MIB = 1024 * 1024
@@ -160,7 +161,7 @@ def _left(sandbox: Sandbox, box: Box) -> Claim:
         name="nothing left",
         held=not left,
         how="a program leaves a daemon and ends; then all processes of its PID namespace count",
-        seen=f"{len(left)} processes",
+        seen=number_of(len(left), "process", "processes"),
     )
 
 

@@ -194,7 +194,7 @@ def ask_to_stop(work: Work, *, at_once: bool) -> str:
         running = ledger.open_tries()
         if driver_of(ledger) is not None:
             ledger.tell(WISH, wish.value)
-            return f"told its driver to {wish.value}; {len(running)} under way"
+            return f"told its driver to {wish.words}; {len(running)} under way"
         # The ledger tells what a driver that died knew: some may have ended with it, or since.
         left = sum(claimed(work.board, one.cell) for one in running)
         if not at_once:

@@ -53,6 +53,11 @@ class Wish(Enum):
     END = "end"
     """Start nothing more, and end what runs."""
 
+    @property
+    def words(self) -> str:
+        """What a driver is told to do."""
+        return {Wish.GO: "go on", Wish.DRAIN: "start nothing more", Wish.END: "end what runs"}[self]
+
     @classmethod
     def strongest(cls, *wishes: Wish) -> Wish:
         """The one that counts most."""

@@ -11,6 +11,7 @@ from bench.sweeps.cells import Cell, cells
 from bench.sweeps.sheet import Contender
 from bench.sweeps.shelf import OnShelf, Shelf, match
 from bench.sweeps.works import Work
+from kbsite.model.counts import number_of
 from kbsite.model.price import PriceTable, cost
 from kbsite.model.run import Run
 from kbsite.store.parsing import InvalidFileError
@@ -174,14 +175,15 @@ def rows(made: Plan) -> list[tuple[str, ...]]:
 
 def lines(made: Plan) -> list[str]:
     """What all of a plan takes, as a person reads it."""
-    count = f"{made.missing} session{'' if made.missing == 1 else 's'}"
+    sessions = number_of(made.missing, "session")
     told = [
-        f"{count}, {made.parallel} at once at most: {duration(made.most_seconds)} "
+        f"{sessions}, {made.parallel} at once at most: {duration(made.most_seconds)} "
         f"at most{_usual(made)}; grades and further tries come on top",
         f"cost in all: {_money(made.usd)}{_known_part(made)}",
     ]
     if made.surplus:
-        told.append(f"{made.surplus} more runs lie there than attempts are asked for")
+        runs = number_of(made.surplus, "run")
+        told.append(f"there beyond the attempts that are asked for: {runs}")
     told += [f"not counted: {why}" for why in made.unread.values()]
     return told
 
@@ -193,7 +195,7 @@ def _usual(made: Plan) -> str:
 def _by(one: Due) -> str:
     if not one.missing or one.usual_usd is None:
         return ""
-    return f" (median ${one.usual_usd:.2f} of {one.known} earlier runs)"
+    return f" (median ${one.usual_usd:.2f} of {number_of(one.known, 'earlier run')})"
 
 
 def _known_part(made: Plan) -> str:

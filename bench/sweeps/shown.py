@@ -10,12 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.sweeps.claims import claimed
-from bench.sweeps.driver import WISH, note_of, words
+from bench.sweeps.driver import WISH, Wish, note_of, words
 from bench.sweeps.ledger import Held, Ledger, Try
 from bench.sweeps.plan import duration
 from bench.sweeps.room import short
 from bench.sweeps.states import State
 from bench.sweeps.tries import Holder, alive
+from kbsite.model.counts import number_of
 
 DRIVER = "driver"
 """Name under which the ledger holds the process that drives the sweep."""
@@ -64,7 +65,7 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     told += [f"failed: {one.cell.label}: {one.detail}" for one in _in(wanted, State.FAILED)]
     gone = sum(1 for one in held.values() if not one.wanted)
     if gone:
-        told.append(f"{gone} more cells were asked for before, and are not any more")
+        told.append(f"asked for before, and not any more: {number_of(gone, 'cell')}")
     return told
 
 
@@ -76,7 +77,7 @@ def _driven(ledger: Ledger) -> str:
     who = driver_of(ledger)
     wish = ledger.told(WISH)
     if who is not None:
-        asked = f", which was told to {wish}" if wish else ""
+        asked = f", which was told to {Wish(wish).words}" if wish else ""
         return f"driven by process {who.pid} on {who.host}{asked}"
     noted = _noted(ledger)
     if noted is not None and noted.host != socket.gethostname():

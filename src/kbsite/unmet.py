@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity, short
 from kbsite.pages.page import Site
 from kbsite.store.parsing import InvalidFileError, read_text
@@ -64,7 +65,8 @@ def left_out(site: Site, settings: Settings) -> Iterator[Finding]:
         on_boards.update(one.run.id for _, _, cell in board.cells for one in cell.attempts)
         if board.refused and not board.rows:
             one = board.refused[0]
-            message = f"it refuses all of its {len(board.refused)} runs; {one.run_id}: {one.reason}"
+            all_of_them = f"all that it has, {number_of(len(board.refused), 'run')}"
+            message = f"it refuses {all_of_them}; {one.run_id}: {one.reason}"
             yield Finding(Severity.WARNING, config, message, key=f"boards.{board.config.id}")
     others = (stored for stored in site.runs if stored.run.id not in on_boards)
     for folder, count in sorted(Counter(stored.folder.parent for stored in others).items()):

@@ -299,7 +299,7 @@ def test_the_exit_code_of_a_build_says_how_many_runs_could_not_be_read(
 
     assert done.returncode == code, done.stderr
     # One file has many errors: all that it lacks.
-    assert f"{broken * 15} errors, 0 warnings" in done.stderr
+    assert f"{broken * 15:,} errors, 0 warnings" in done.stderr
     # The others are published: what they say of themselves is one page a run.
     assert (tmp_path / "site" / "demo" / "index.html").is_file()
 
@@ -336,7 +336,7 @@ def test_only_a_strict_build_fails_where_audits_that_are_due_are_missing(
     assert (plain.returncode, strict.returncode) == (0, 1)
     assert told in plain.stderr.splitlines()
     assert told in strict.stderr.splitlines()
-    assert "0 errors, 1 warnings" in plain.stderr
+    assert "0 errors, 1 warning" in plain.stderr
     checked = run("check", cwd=tmp_path)
     assert (checked.returncode, told in checked.stderr) == (0, True)
     assert run("check", "--strict", cwd=tmp_path).returncode == 1

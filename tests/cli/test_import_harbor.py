@@ -37,7 +37,7 @@ def test_a_second_import_says_what_is_there_and_is_fine(tmp_path: Path) -> None:
     assert again.stdout == ""
     said, counted = again.stderr.splitlines()
     assert said == f"{tmp_path}/a: already there: {tmp_path}/mine/20260102_030405_claude_opus-x_add"
-    assert counted.startswith("1 trials: 0 imported, 1 already there, 0 left out")
+    assert counted.startswith("1 trial: 0 imported, 1 already there, 0 left out")
 
 
 def test_a_bad_trial_is_named_by_file_and_key_and_the_rest_imported(tmp_path: Path) -> None:

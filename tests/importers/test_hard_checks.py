@@ -150,7 +150,7 @@ def test_a_ranking_is_short_of_the_passes_without_a_score(publish: Publish) -> N
     del board["per_problem"][GEMM]["ranked_passes"][1]
     without, ranking = oddities(publish(board))
     assert "passed without a score" in without.found
-    assert ranking.found == "ranks 1 runs of 2 that passed: the others have no score"
+    assert ranking.found == "ranks 1 run of 2 that passed: the others have no score"
 
 
 def test_figures_that_are_not_given_are_not_odd(publish: Publish) -> None:

@@ -211,7 +211,7 @@ def test_the_command_names_rows_that_are_wrong_and_imports_the_others(tmp_path: 
 
     assert done.exit_code == 1
     assert f"error: {path}:3: turns: expected a whole number" in done.stderr
-    assert "v3-h100: 1 runs (1 written" in done.stderr
+    assert "v3-h100: 1 run (1 written" in done.stderr
     (board,) = yaml.safe_load(done.stdout)["boards"]
     assert (board["id"], board["hardware"]) == ("v3-h100", "h100-pcie")
     assert read_run(tmp_path / "runs" / "v3-h100" / ID).run.hardware == "h100-pcie"

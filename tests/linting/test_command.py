@@ -33,7 +33,7 @@ def test_an_error_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert done.stderr.startswith("index.html:7: error: ./gone")
     assert "\x1b" not in done.stderr
-    assert done.stderr.endswith("1 errors, 0 warnings\n")
+    assert done.stderr.endswith("1 error, 0 warnings\n")
 
 
 @pytest.mark.parametrize(("strict", "code"), [((), 0), (("--strict",), 1)])

@@ -62,7 +62,7 @@ def test_it_tells_the_address_what_it_built_and_what_is_wrong_and_ends_with_a_ke
 
     assert address.startswith("http://127.0.0.1:")
     assert "audit.yaml" in told
-    assert "1 errors, 0 warnings" in told
+    assert "1 error, 0 warnings" in told
     assert "Traceback" not in rest[1]
     assert process.returncode == 0
     assert not _builders(settings.path.parent)
@@ -117,7 +117,7 @@ def test_another_address_than_this_machine_s_is_told_loudly(
     assert told.stdout == f"http://{host}/\n"
     assert ("Everyone who reaches" in told.stderr) == loud
     assert "not built: for a reason" in told.stderr
-    assert "built in 250 ms: 0 pages rendered, 3 files written, 0 errors, 1 warnings" in told.stderr
+    assert "built in 250 ms: 0 pages rendered, 3 files written, 0 errors, 1 warning" in told.stderr
 
 
 def test_the_terminal_tells_a_fault_once_and_when_it_is_gone(
@@ -131,12 +131,12 @@ def test_the_terminal_tells_a_fault_once_and_when_it_is_gone(
 
     first = told(Outcome(errors=("a: error: bad",), warnings=("b: warning: odd",) * 2))
     assert first[:-1] == ["a: error: bad", "b: warning: odd"]
-    assert first[-1].endswith("1 errors, 2 warnings")
+    assert first[-1].endswith("1 error, 2 warnings")
     # What could not be built says nothing of what is wrong otherwise.
     assert told(Outcome(failed="for a reason")) == ["not built: for a reason"]
     second = told(Outcome(errors=("c: error: new",), warnings=("b: warning: odd",) * 2))
     assert second[:-1] == ["c: error: new", "gone: a: error: bad"]
-    assert second[-1].endswith("1 errors, 2 warnings")
+    assert second[-1].endswith("1 error, 2 warnings")
     assert told(Outcome())[:-1] == ["gone: c: error: new", "gone: b: warning: odd"]
     assert told(Outcome(errors=("a: error: bad",)))[:-1] == ["a: error: bad"]
 

@@ -33,8 +33,8 @@ from kbsite.charts.board_drawing import (
     words,
     x_axis,
 )
-from kbsite.charts.drawing import number_of
 from kbsite.model.board import Attempt, Board, Column
+from kbsite.model.counts import number_of
 from kbsite.model.floor import FloorKind
 from kbsite.model.run import Run
 

@@ -186,11 +186,6 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def number_of(count: int, what: str) -> str:
-    """How many of something: "1 run", "1,203 runs"."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def amount(count: float) -> str:
     """A large number in few letters: 950, 12k, 1.5M."""
     # 999,600 is no thousand thousands, but a million.

@@ -18,12 +18,12 @@ from kbsite.charts.drawing import (
     element,
     label,
     line,
-    number_of,
     path,
     picture,
     steps,
     table,
 )
+from kbsite.model.counts import number_of
 from kbsite.model.floor import Floor
 from kbsite.model.grade import Metrics
 from kbsite.model.samples import Spread

@@ -26,13 +26,13 @@ from kbsite.charts.drawing import (
     label,
     line,
     link,
-    number_of,
     path,
     picture,
     steps,
     steps_of_time,
     table,
 )
+from kbsite.model.counts import number_of
 from kbsite.model.trajectory import Point, PointKind, Trajectory
 from kbsite.model.usage import Usage
 from kbsite.text import plain

@@ -17,6 +17,7 @@ from kbsite.cli.places import fetched, sent, tell_of_others
 from kbsite.cli.progress import progress
 from kbsite.engines import ENGINES, LOCAL, Engine, engine_of
 from kbsite.engines.engine import COLLECT_AFTER
+from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.locations import Location, place
 from kbsite.store.settings import Settings, moved, wrong
@@ -142,10 +143,10 @@ def _tell(built: Built) -> None:
         tell(finding)
     seen = Counter(finding.severity for finding in told)
     work = built.work
-    click.echo(f"{built.pages} pages, {tally(seen)}", err=True)
+    click.echo(f"{number_of(built.pages, 'page')}, {tally(seen)}", err=True)
     click.echo(
-        f"{work.parsed} transcripts read, {work.rendered} pages rendered,"
-        f" {work.written} files written, {work.kept} kept",
+        f"{number_of(work.parsed, 'transcript')} read, {number_of(work.rendered, 'page')} rendered,"
+        f" {number_of(work.written, 'file')} written, {work.kept} kept",
         err=True,
     )
     if built.hidden:

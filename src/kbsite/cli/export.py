@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kbsite.cli.options import FOLDER, config_option, settings, tell
+from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity
 
 
@@ -48,7 +49,7 @@ def hf(out: Path, config: Path | None, runs: Path | None) -> None:
     for finding in site.findings:
         tell(finding)
     count = write_dataset(site, out)
-    click.echo(f"{count} runs", err=True)
+    click.echo(number_of(count, "run"), err=True)
     click.echo(out)
     if any(finding.severity is Severity.ERROR for finding in site.findings):
         sys.exit(1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from kbsite.cli.options import FILE, FOLDER, Seconds, tally, tell
+from kbsite.model.counts import number_of
 from kbsite.model.finding import one_line
 
 
@@ -276,6 +277,6 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
     seen = Counter(finding.severity for trial in trials for finding in trial.findings)
     counted = f"{made} imported, {there} already there, {len(lost)} left out"
     beside = f"{left_out} of their files are no logs and left out"
-    click.echo(f"{len(trials)} trials: {counted}; {beside}; {tally(seen)}", err=True)
+    click.echo(f"{number_of(len(trials), 'trial')}: {counted}; {beside}; {tally(seen)}", err=True)
     if lost:
         sys.exit(1)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from kbsite.model.config import Config
+from kbsite.model.counts import number_of
 from kbsite.model.finding import Finding, Severity
 from kbsite.store.settings import Settings, config_path, read_settings
 
@@ -96,4 +97,4 @@ def tell_all(findings: Iterable[Finding], *, as_json: bool) -> Counter[Severity]
 
 def tally(seen: Counter[Severity]) -> str:
     """How many errors and warnings there were, in words."""
-    return f"{seen[Severity.ERROR]} errors, {seen[Severity.WARNING]} warnings"
+    return ", ".join(number_of(seen[one], one.value) for one in (Severity.ERROR, Severity.WARNING))

@@ -12,6 +12,7 @@ import click
 
 from kbsite.cli.options import FOLDER, config_option, tally
 from kbsite.errors import MachineError, UsageError
+from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -119,5 +120,8 @@ class Terminal:
 
 def _summary(outcome: Outcome) -> str:
     seen = Counter({Severity.ERROR: len(outcome.errors), Severity.WARNING: len(outcome.warnings)})
-    done = f"{outcome.rendered} pages rendered, {outcome.written} files written"
+    done = (
+        f"{number_of(outcome.rendered, 'page')} rendered, "
+        f"{number_of(outcome.written, 'file')} written"
+    )
     return f"built in {outcome.seconds * 1000:.0f} ms: {done}, {tally(seen)}"

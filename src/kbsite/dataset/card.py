@@ -11,6 +11,7 @@ import yaml
 from msgspec import Struct
 
 from kbsite.errors import UsageError
+from kbsite.model.counts import number_of
 from kbsite.model.listing import ListedRun
 from kbsite.pages.page import Site
 from kbsite.pages.social import base_url
@@ -94,8 +95,8 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
         "configs": [{"config_name": "runs", "data_files": RUNS}],
     }
     boards = "\n".join(
-        f"* {_plain(board.config.title)}: {_some(len(board.rows), 'contender')},"
-        f" {_some(len(board.columns), 'problem')}, {_some(board.attempts, 'run')}."
+        f"* {_plain(board.config.title)}: {number_of(len(board.rows), 'contender')},"
+        f" {number_of(len(board.columns), 'problem')}, {number_of(board.attempts, 'run')}."
         f" {board.config.represents.sentence}"
         for board in site.boards
     )
@@ -105,7 +106,7 @@ def card(site: Site, runs: tuple[ListedRun, ...]) -> Card:
     return Card(
         head,
         f"\n# {_plain(title)}\n\n{_plain(site.config.tagline)}\n\n{where}"
-        f"{_some(len(runs), 'run')} of coding agents on kernel problems,"
+        f"{number_of(len(runs), 'run')} of coding agents on kernel problems,"
         f" {audited} of them audited.\n\n"
         f"{boards}\n\n{_LAYOUT}\n",
     )
@@ -144,10 +145,6 @@ def _features() -> Iterator[Mapping[str, object]]:
             case _:
                 inner = [{"name": key, "dtype": own} for key, own in kind.items()]
                 yield {"name": name, "struct": inner}
-
-
-def _some(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _plain(text: str) -> str:

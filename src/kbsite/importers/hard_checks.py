@@ -9,6 +9,7 @@ from kbsite.importers.hard_board import LEADERBOARD, Cell, Leaderboard, Row, Tal
 from kbsite.importers.hard_notes import Note
 from kbsite.importers.report import Oddity
 from kbsite.importers.run_ids import slug
+from kbsite.model.counts import number_of
 
 SHORT_SECONDS = 60
 """A session that is over sooner never got to work."""
@@ -120,7 +121,8 @@ def _ranking(
     if ranked != Counter(scores):
         yield "ranked_passes", f"ranks {ranked.total()} runs other than the {len(scores)} scored"
     elif passed > len(scores):
-        found = f"ranks {len(scores)} runs of {passed} that passed: the others have no score"
+        ranked_runs = number_of(len(scores), "run")
+        found = f"ranks {ranked_runs} of {passed} that passed: the others have no score"
         yield "ranked_passes", found
 
 

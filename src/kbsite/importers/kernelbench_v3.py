@@ -17,6 +17,7 @@ from kbsite.importers.report import Oddity, printable
 from kbsite.importers.run_ids import board_name, slug
 from kbsite.importers.v3_boards import V3Board, board_oddities, boards_of, settings_text, track_of
 from kbsite.importers.v3_table import Row, Table, read_table
+from kbsite.model.counts import number_of
 from kbsite.model.grade import Metrics
 from kbsite.model.run import ESTIMATE, FORMAT, Host, Run
 from kbsite.model.slugs import is_slug
@@ -56,7 +57,7 @@ class ImportedBoard:
         """Its part of the report."""
         counted = ", ".join(f"{count} {status.value}" for status, count in self.cells.items())
         yield (
-            f"{self.board.id}: {sum(self.cells.values())} runs"
+            f"{self.board.id}: {number_of(sum(self.cells.values()), 'run')}"
             f" ({self.written} written, {self.already_there} already there)"
         )
         yield f"  cells    {counted or 'none'}; none with a score"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kbsite.model.audit import Quote
+from kbsite.model.counts import number_of
 from kbsite.model.proof import Proof, ProofState
 from kbsite.model.status import Status
 
@@ -112,7 +113,7 @@ class Report:
         other = [oddity for oddity in self.oddities if oddity not in listed]
         counted = ", ".join(f"{count} {status.value}" for status, count in self.cells.items())
         head = [
-            f"{self.board}: {sum(self.cells.values())} runs"
+            f"{self.board}: {number_of(sum(self.cells.values()), 'run')}"
             f" ({self.written} written, {self.already_there} already there)",
             f"  cells    {counted or 'none'}; {self.scored} with a score",
             f"  audits   {self.audits}, with {self.quotes_kept} quotes"

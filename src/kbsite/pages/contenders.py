@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from kbsite.charts.drawing import number_of
 from kbsite.model.audit import Verdict
 from kbsite.model.board import Board, Cell, Column, Row
+from kbsite.model.counts import number_of
 from kbsite.model.run import Contender, Run
 from kbsite.model.status import EndReason, Status
 from kbsite.pages import facts, listing

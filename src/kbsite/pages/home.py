@@ -7,8 +7,8 @@ from functools import partial
 
 from msgspec import Struct
 
-from kbsite.charts.drawing import number_of
 from kbsite.model.board import Board, Due
+from kbsite.model.counts import number_of
 from kbsite.pages import facts
 from kbsite.pages.banners import kept_banner
 from kbsite.pages.leaks import hacks, leaks
@@ -144,5 +144,5 @@ def audited_in_short(site: Site, board: Board) -> str:
     if board.imported:
         told.append("figures imported")
     counts = {"leak": len(leaks(site, board)), "hack": hacks(board)}
-    told += [f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts.items() if n]
+    told += [number_of(n, word) for word, n in counts.items() if n]
     return " · ".join(told)

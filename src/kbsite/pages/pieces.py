@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kbsite import text as texts
-from kbsite.charts.drawing import number_of
+from kbsite.model.counts import number_of
 from kbsite.model.event import Image, ToolResult
 from kbsite.model.transcript import DiffLine, FileDiff
 from kbsite.pages.echo import Echo, echo_of

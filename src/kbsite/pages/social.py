@@ -9,6 +9,7 @@ from kbsite.feeds import cards
 from kbsite.feeds.cards import Card
 from kbsite.model.board import Attempt, Board
 from kbsite.model.config import published_base
+from kbsite.model.counts import number_of
 from kbsite.model.run import Run
 from kbsite.pages import facts
 from kbsite.pages.home import audited_in_short
@@ -52,7 +53,7 @@ def board_card(site: Site, board: Board) -> Iterator[File]:
     }
     lines = [
         f"best {facts.score(best.score)}: {_whose(board)}" if best else "no run has a score yet",
-        " · ".join(_some(number, word) for word, number in sizes.items()),
+        " · ".join(number_of(number, word) for word, number in sizes.items()),
         audited_in_short(site, board),
         board.hardware or "hardware not recorded",
     ]
@@ -64,11 +65,7 @@ def board_card(site: Site, board: Board) -> Iterator[File]:
 def _whose(board: Board) -> str:
     """Who has the best score: one of many that are equal is not named before the others."""
     leaders = board.leaders
-    return leaders[0].label if len(leaders) == 1 else _some(len(leaders), "contender")
-
-
-def _some(number: int, word: str) -> str:
-    return f"{facts.count(number)} {word}{'' if number == 1 else 's'}"
+    return leaders[0].label if len(leaders) == 1 else number_of(len(leaders), "contender")
 
 
 def run_in_short(run: Run, attempt: Attempt) -> str:

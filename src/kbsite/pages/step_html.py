@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kbsite import text as texts
-from kbsite.charts.drawing import number_of
+from kbsite.model.counts import number_of
 from kbsite.model.event import (
     Event,
     Finish,

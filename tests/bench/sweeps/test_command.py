@@ -130,7 +130,7 @@ def test_a_contender_that_cannot_start_is_told_before_anything_is_started(shell:
     assert code == 1
     counts = json.loads(out)
     assert (counts["done"], counts["waiting"], counts["failed"]) == (1, 1, 0)
-    assert "left open: 1 of codex · unheard-of, which lacks model" in err
+    assert "left open: 1 session of codex · unheard-of, which lacks: model" in err
 
 
 def test_a_contender_with_nothing_left_to_do_needs_nothing(
@@ -149,7 +149,7 @@ def test_a_cli_that_is_not_installed_is_told_with_what_installs_it(
     monkeypatch.setattr(preflight, "tools_here", lambda *_: host(installed=False))
     code, _, err = shell("sweep", "run", "night.yaml")
     assert code == 3
-    assert "codex is not installed in /clis; kbsite bench install codex" in err
+    assert "installed: not in /clis; kbsite bench install codex" in err
 
 
 def test_nodes_of_an_engine_may_have_what_this_host_lacks(
@@ -285,8 +285,9 @@ def test_ctrl_c_twice_ends_what_runs_and_loses_nothing(long: Work, start: Start)
 def test_another_terminal_stops_a_sweep_at_once(long: Work, start: Start) -> None:
     process = start()
     until(lambda: running(long))
-    assert conduct.ask_to_stop(long, at_once=False) == "told its driver to drain; 1 under way"
-    assert conduct.ask_to_stop(long, at_once=True) == "told its driver to end; 1 under way"
+    told = "told its driver to {}; 1 under way"
+    assert conduct.ask_to_stop(long, at_once=False) == told.format("start nothing more")
+    assert conduct.ask_to_stop(long, at_once=True) == told.format("end what runs")
     assert process.wait(60) == 1
     assert outcomes(long) == [Outcome.STOPPED]
 

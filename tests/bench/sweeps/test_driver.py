@@ -554,7 +554,7 @@ def test_cells_that_are_not_asked_for_any_more_are_told_and_not_started(tmp_path
         assert len(made.sessions()) == 6
     with scene(many(tmp_path, attempts=1)) as made:
         made.step()
-        assert "18 more cells were asked for before" in "\n".join(
+        assert "asked for before, and not any more: 18 cells" in "\n".join(
             lines(made.ledger, 0, made.work.board)
         )
         assert sum(made.ledger.counts().values()) == 6

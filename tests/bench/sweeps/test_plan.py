@@ -132,7 +132,7 @@ def test_surplus_and_what_cannot_be_read_are_told(made: Work) -> None:
     (bad / "run.json").write_text("{")
     text = "\n".join(lines(plan(made, TABLE)))
 
-    assert "1 more runs lie there" in text
+    assert "there beyond the attempts that are asked for: 1 run" in text
     assert f"not counted: {bad / 'run.json'}" in text
 
 

@@ -44,7 +44,7 @@ def test_each_alarm_is_a_line_as_a_compiler_writes_it_the_worst_first(
         " Is the path for the timed sizes as exact as the one that is checked?",
     ]
     assert re.search(
-        r"2 runs: 1 alarms, 0 warnings, 1 notes; \d+\.\d ms a run on average", done.stderr
+        r"2 runs: 1 alarm, 0 warnings, 1 note; \d+\.\d ms a run on average", done.stderr
     )
 
 
@@ -78,7 +78,7 @@ def test_runs_that_are_named_are_still_compared_with_all_others(
     assert done.stdout.count("near-identical-source") == 1
     assert f"runs/demo/{one.name}: warning:" in done.stdout
     assert f"that of {other.name}" in done.stdout
-    assert "1 runs:" in done.stderr
+    assert "1 run:" in done.stderr
 
 
 def test_a_folder_anywhere_can_be_scanned_too(tmp_path: Path, make_run: MakeRun) -> None:
@@ -187,4 +187,4 @@ def test_a_terminal_is_shown_how_far_it_is_and_keeps_the_lines_alone(
 
     # The bar is drawn, and wiped out again before the summary.
     assert f"1/1 {run.name}" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    assert "\x1b[2K" in shown.partition("1 runs:")[0]
+    assert "\x1b[2K" in shown.partition("1 run:")[0]

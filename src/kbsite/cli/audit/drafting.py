@@ -12,6 +12,7 @@ import click
 from kbsite.cli.audit.printing import place, say
 from kbsite.cli.options import tell
 from kbsite.errors import MachineError, UsageError
+from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
     from kbsite.auditing.drafts import Checked
@@ -49,7 +50,7 @@ def _told(checked: Checked) -> None:
     audit = checked.audit
     assert audit
     counts = "counts" if audit.counts else "does not count"
-    quotes = "1 quote" if len(audit.quotes) == 1 else f"{len(audit.quotes)} quotes"
+    quotes = number_of(len(audit.quotes), "quote")
     say(f"{audit.verdict.value}, {quotes}; the run {counts} in the ranking", err=True)
 
 

@@ -12,6 +12,7 @@ import click
 
 from kbsite.cli.options import config_option, settings, tell_errors
 from kbsite.model.alarm import Level
+from kbsite.model.counts import number_of
 
 if TYPE_CHECKING:
     from kbsite.model.board import Board
@@ -97,7 +98,7 @@ def _entry(number: int, one: Waiting, path: str) -> Iterator[str]:
     reasons = "; ".join(one.reasons) or "nothing asks for it"
     yield f"{number:>3}. {score_of(one.attempt):<9} {reasons}"
     yield from wrapped(safe(f"{one.board} / {run.problem} / {run.contender.label}"), 5)
-    told = [f"{count} {level.value}{'s' if count > 1 else ''}"
+    told = [number_of(count, level.value)
             for level, count in _levels(one).items() if count]  # fmt: skip
     if told:
         yield f"     {', '.join(told)}"

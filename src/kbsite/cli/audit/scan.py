@@ -14,6 +14,7 @@ import click
 from kbsite.cli.audit.choosing import chosen
 from kbsite.cli.options import config_option, settings, tell
 from kbsite.model.alarm import Level
+from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -112,6 +113,6 @@ def _failures(made: ScannedRuns) -> Iterator[str]:
 def _summary(made: ScannedRuns) -> str:
     seen = Counter(alarm.level for run in made.runs for alarm in run.alarms)
     count = len(made.runs)
-    found = ", ".join(f"{seen[level]} {level.value}s" for level in reversed(Level))
+    found = ", ".join(number_of(seen[level], level.value) for level in reversed(Level))
     each = f"; {made.seconds * 1000 / count:.1f} ms a run on average" if count else ""
-    return f"{count} runs: {found}{each}"
+    return f"{number_of(count, 'run')}: {found}{each}"
