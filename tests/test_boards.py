@@ -127,10 +127,19 @@ def test_attempts_that_nobody_could_grade_are_left_out(
 def test_attempts_that_nobody_could_grade_are_shown_where_there_is_nothing_else(
     represents: Represents,
 ) -> None:
-    attempts = series((Status.INFRA, None), (Status.UNGRADED, None))
+    attempts = series((Status.UNGRADED, None), (Status.UNGRADED, None))
     expected = "a1" if represents is Represents.LATEST else "a0"
 
     assert shown_of(represents, attempts) == expected
+
+
+@pytest.mark.parametrize("represents", Represents)
+def test_an_attempt_that_waits_for_its_grade_stands_before_spoilt_ones(
+    represents: Represents,
+) -> None:
+    attempts = series((Status.INFRA, None), (Status.UNGRADED, None), (Status.INFRA, None))
+
+    assert shown_of(represents, attempts) == "a1"
 
 
 def test_the_best_attempt_is_a_passed_one_even_without_a_score() -> None:

@@ -63,17 +63,9 @@ def spoilt(run: Run, folder: Path) -> str | None:
 
     Decided by what lies on disk alone, so that whoever comes later decides the same.
     """
-    match run.end_reason:
-        case EndReason.PROVIDER:
-            return "the provider failed"
-        case EndReason.HARNESS | EndReason.ERROR if not run.usage.output:
-            return "the harness failed before the model had answered"
-        case EndReason.STALLED if not (folder / SOLUTION).is_file():
-            return "it stalled, and left no solution"
-        case EndReason.SIGNAL:
-            return "it was stopped from outside"
-        case _:
-            return None
+    if run.end_reason is EndReason.SIGNAL:
+        return "it was stopped from outside"
+    return run.broken_off(solution=(folder / SOLUTION).is_file())
 
 
 class Shelf:

@@ -258,7 +258,8 @@ _LARGEST = 10**6
 
 def _shown(tried: tuple[Attempt, ...], rule: Represents) -> Attempt:
     graded = [attempt for attempt in tried if attempt.metrics.status.attempted]
-    valid = graded or list(tried)
+    sound = [attempt for attempt in tried if attempt.metrics.status is not Status.INFRA]
+    valid = graded or sound or list(tried)
     match rule:
         case Represents.FIRST:
             return valid[0]

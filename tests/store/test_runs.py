@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kbsite.errors import UsageError
 from kbsite.model.finding import Severity
 from kbsite.model.run import Run
 from kbsite.model.status import EndReason, Status
+from kbsite.model.usage import Usage
 from kbsite.store import folders, runs, whole
 from kbsite.store.files import digest
 from kbsite.store.folders import PARTIAL, new_run_folder
@@ -26,7 +28,7 @@ from kbsite.store.runs import (
     read_run,
     run_folders,
 )
-from kbsite.store.writing import write_text
+from kbsite.store.writing import json_text, write_text
 from tests.conftest import MakeFloors, MakeRun
 
 NAME = "20260102_030405_claude_opus-x_softmax"
@@ -70,6 +72,33 @@ def test_a_run_without_grade_and_audit(tmp_path: Path, make_run: MakeRun) -> Non
     assert stored.metrics == UNGRADED
     assert stored.audit is None
     assert stored.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "solution", "output", "status"),
+    [
+        (EndReason.PROVIDER, True, 9, Status.INFRA),
+        (EndReason.HARNESS, False, None, Status.INFRA),
+        (EndReason.HARNESS, False, 9, Status.UNGRADED),
+        (EndReason.HARNESS, True, None, Status.UNGRADED),
+        (EndReason.STALLED, False, 9, Status.INFRA),
+        (EndReason.STALLED, True, 9, Status.UNGRADED),
+        (EndReason.BUDGET, False, None, Status.UNGRADED),
+        (EndReason.SIGNAL, False, None, Status.UNGRADED),
+    ],
+)
+def test_a_run_that_provider_or_harness_spoilt_does_not_wait_for_a_grade(
+    tmp_path: Path, reason: EndReason, *, solution: bool, output: int | None, status: Status
+) -> None:
+    partial = new_run_folder(tmp_path / "demo", NAME)
+    if solution:
+        (partial / "solution.py").write_text("pass")
+    told = replace(a_run(), end_reason=reason, usage=Usage(output=output))
+    folder = complete(partial, told, None)
+    assert read_run(folder).metrics.status is status
+    floor = replace(told, harness="floor", model="eager")
+    (folder / "run.json").write_text(json_text(floor))
+    assert read_run(folder).metrics == UNGRADED
 
 
 def test_unknown_keys_are_left_alone(tmp_path: Path, make_run: MakeRun) -> None:

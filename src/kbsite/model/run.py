@@ -141,6 +141,21 @@ class Run:
         """Whether no agent made it: it stands on boards as a floor, and counts nowhere else."""
         return self.harness == FLOOR_HARNESS
 
+    def broken_off(self, *, solution: bool) -> str | None:
+        """What provider or harness did to it, so that it says nothing of its contender.
+
+        None where it does say something; `solution` is whether it left one.
+        """
+        match self.end_reason:
+            case EndReason.PROVIDER:
+                return "the provider failed"
+            case EndReason.HARNESS | EndReason.ERROR if not self.usage.output:
+                return "the harness failed before the model had answered"
+            case EndReason.STALLED if not solution:
+                return "it stalled, and left no solution"
+            case _:
+                return None
+
     @property
     def contender(self) -> Contender:
         """Whose run it is."""

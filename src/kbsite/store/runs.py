@@ -25,7 +25,7 @@ from kbsite.model.floor import Floor, Floors
 from kbsite.model.grade import Metrics
 from kbsite.model.redaction import Hidden
 from kbsite.model.run import FORMAT, Run
-from kbsite.model.status import Status
+from kbsite.model.status import EndReason, Status
 from kbsite.store.files import (
     HERE,
     Refused,
@@ -250,13 +250,10 @@ def read_run(
     if MANIFEST not in names and not _is_shut(MANIFEST, refused):
         message = "missing; the run is incomplete"
         findings.append(Finding(Severity.ERROR, str(folder / MANIFEST), message))
-    metrics, audit = UNGRADED, None
+    metrics, audit = _without_grade(run, names), None
     try:
-        metrics = (
-            json_record(folder / METRICS, Metrics, hidden=own.get(METRICS, ()))
-            if METRICS in names
-            else UNGRADED
-        )
+        if METRICS in names:
+            metrics = json_record(folder / METRICS, Metrics, hidden=own.get(METRICS, ()))
     except InvalidFileError as error:
         findings += as_findings(error)
     try:
@@ -267,6 +264,16 @@ def read_run(
         folder=folder, run=run, metrics=metrics, audit=audit, files=tuple(files),
         findings=tuple(findings),
     )  # fmt: skip
+
+
+def _without_grade(run: Run, names: set[str]) -> Metrics:
+    """What stands for a grade that is not there: that none can be, or that nobody made one."""
+    left = SOLUTION in names
+    if run.is_floor or not run.broken_off(solution=left):
+        return UNGRADED
+    if left and run.end_reason is not EndReason.PROVIDER:
+        return UNGRADED  # records of others tell no tokens, and their model may have answered
+    return Metrics(format=FORMAT, status=Status.INFRA)
 
 
 def _shown(file: Stored, hidden: Hidden) -> Stored:
