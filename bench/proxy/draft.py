@@ -64,7 +64,6 @@ class Draft:
         if error is None and outcome is Outcome.BROKEN and told == Told():
             error = self._no_answer()
         now = time.monotonic()
-        silent = now - (self.heard or self.begun) if outcome in _NOT_WHOLE else None
         return Exchange(
             number=self.number,
             started=self.started,
@@ -86,8 +85,14 @@ class Draft:
             server_tools=tuple(str(self._told(one, 100)) for one in self.server_tools[:20]),
             retry_after_seconds=_rounded(self.retry_after_seconds),
             model_request=self.model_request,
-            silent_seconds=_rounded(silent),
+            silent_seconds=self._silent(now, outcome),
         )
+
+    def _silent(self, now: float, outcome: Outcome) -> float | None:
+        """How long nothing of an answer had come, where it did not come whole."""
+        if outcome not in _NOT_WHOLE:
+            return None
+        return _rounded(now - (self.begun if self.heard is None else self.heard))
 
     def _told(self, text: str | None, most: int = MOST_NAME) -> str | None:
         """A text of somebody else's as it may be written down."""

@@ -104,12 +104,12 @@ class Settling:
             return [set_aside(path, self.aside) for path in self.shelf.partials(key) if free]
 
     def _complete(self, one: Try, made: OnShelf, held: Held) -> _Ended:
-        who, why = held.cell.contender, spoilt(made.run, made.folder)
+        why = spoilt(made.run, made.folder)
         said = one_line(made.run.end_detail or made.run.end_reason.sentence)[:_SHOWN]
         if why is None:
             # The driver looks into logs that grow, and a session may end between two looks.
             if held.wanted and answered(made.folder):
-                self.outages.answered(who)
+                self.outages.answered(held.cell.contender)
             return _Ended(outcome=Outcome.RAN, detail=said, run=made.name)
         if made.run.end_reason is EndReason.SIGNAL:
             # Nobody wants to see on a board that an operator went home.
@@ -117,15 +117,18 @@ class Settling:
             asked = self._asked_to_stop(one)
             outcome = Outcome.STOPPED if asked else Outcome.LOST
             return _Ended(outcome=outcome, detail=f"{why}; it lies in {place}")
-        provider = made.run.provider or "the provider"
-        outcome = Outcome.SPOILT
-        if made.run.end_reason is EndReason.PROVIDER:
-            if mend := to_mend(made.folder, provider):
-                detail = one_line(mend)[:_SHOWN]
-                return _Ended(outcome=Outcome.REFUSED, detail=detail, run=made.name)
-            if held.wanted and waiting_helps(made.folder) and self.outages.failed(who):
-                outcome = Outcome.DOWN
-        return _Ended(outcome=outcome, detail=f"{why}: {said}", run=made.name)
+        failed = _Ended(outcome=Outcome.SPOILT, detail=f"{why}: {said}", run=made.name)
+        of_provider = made.run.end_reason is EndReason.PROVIDER
+        return self._of_provider(failed, made, held) if of_provider else failed
+
+    def _of_provider(self, failed: _Ended, made: OnShelf, held: Held) -> _Ended:
+        """How a session ended that its provider spoilt."""
+        if mend := to_mend(made.folder, made.run.provider or "the provider"):
+            return replace(failed, outcome=Outcome.REFUSED, detail=one_line(mend)[:_SHOWN])
+        if not held.wanted or not waiting_helps(made.folder):
+            return failed
+        down = self.outages.failed(held.cell.contender)
+        return replace(failed, outcome=Outcome.DOWN) if down else failed
 
     def _grade(self, one: Try, held: Held) -> _Ended:
         made = self._run_of(held)

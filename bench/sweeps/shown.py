@@ -54,7 +54,8 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     """How far a sweep is, what is under way, what failed and why; `board` is its folder."""
     held = {one.cell.key: one for one in ledger.cells()}
     told = [f"{words(ledger.counts())}; {_driven(ledger)}", *filter(None, [short(board)])]
-    told += list(_down(ledger, now))
+    if driver_of(ledger) is not None:
+        told += list(_down(ledger, now))
     for one in ledger.open_tries():
         # A driver that is there finds out by itself, and an engine may not have started it yet.
         dead = driver_of(ledger) is None and not claimed(board, one.cell)
@@ -95,19 +96,17 @@ _TO_COME = (State.WAITING, State.RUNNING)
 
 def _down(ledger: Ledger, now: float) -> Iterable[str]:
     """A line for each provider, or model of one, that was down when a driver looked last."""
-    if driver_of(ledger) is None:
-        return
     # What has no session to come is asked by nobody.
     to_come = [one for one in ledger.cells() if one.wanted and one.state in _TO_COME]
     asked = {(one.cell.contender.provider, one.cell.contender.model) for one in to_come}
+    down = set()
     for provider in sorted({each for each, _ in asked}):
-        models = sorted(model for each, model in asked if each == provider)
         if (noted := ledger.told(note_of((provider, None)))) is not None:
+            down.add(provider)
             yield _down_since(provider, noted, now)
-            continue
-        for model in models:
-            if (noted := ledger.told(note_of((provider, model)))) is not None:
-                yield _down_since(f"{model} at {provider}", noted, now)
+    for provider, model in sorted(one for one in asked if one[0] not in down):
+        if (noted := ledger.told(note_of((provider, model)))) is not None:
+            yield _down_since(f"{model} at {provider}", noted, now)
 
 
 def _down_since(what: str, noted: str, now: float) -> str:
