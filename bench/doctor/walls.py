@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from bench.sandbox import SANDBOXES, self_test
 from bench.sandbox.box import Box, Proven, Sandbox
 from bench.sandbox.group_places import places
 from kbsite.errors import MachineError
+from kbsite.store.scratch import scratch_folder
 
 _LEVELS = {"L3": State.YES, "L2": State.PARTLY, "L1": State.PARTLY}
 _CURES = {
@@ -62,9 +62,9 @@ def agents_box(folder: Path) -> Box:
 
 def _tried(sandbox: Sandbox, kind: str, *, agents: bool) -> Seen:
     name = f"{sandbox.name}, {kind}"
-    with tempfile.TemporaryDirectory(prefix="kbsite-doctor-") as folder:
+    with scratch_folder("doctor") as folder:
         try:
-            proven = self_test(sandbox, like=agents_box(Path(folder)) if agents else None)
+            proven = self_test(sandbox, like=agents_box(folder) if agents else None)
         except (MachineError, OSError) as error:
             return Seen(
                 name=name, state=State.NO, seen=f"it could not be tried: {error}",

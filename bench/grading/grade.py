@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from kbsite.errors import MachineError
 from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
 from kbsite.model.run import FORMAT
 from kbsite.model.samples import Samples
+from kbsite.store.scratch import scratch_folder
 
 LOG_BYTES = 200_000
 """Of what a solution prints in a grading, so much is kept."""
@@ -75,9 +75,9 @@ def grade(
     What spoils the grading but is no doing of the solution is the outcome INFRA.
     """
     run = _Run(Secret(setting.seed))
-    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+    with scratch_folder("grade") as folder:
         try:
-            scored = _graded(run, solution, problem, setting, told, Path(folder))
+            scored = _graded(run, solution, problem, setting, told, folder)
             outcome, detail = Outcome.PASS, scored.sentence
         except Failure as failure:
             scored = Scored()
@@ -85,8 +85,8 @@ def grade(
         except (MachineError, OSError, MemoryError, RuntimeError) as error:
             scored, run.samples = Scored(), ()
             outcome, detail = _blamed(error), printable(f"{type(error).__name__}: {error}"[:500])
-            (Path(folder) / "grader.log").write_text(traceback.format_exc(), "utf-8")
-            run.logs.append(Path(folder) / "grader.log")
+            (folder / "grader.log").write_text(traceback.format_exc(), "utf-8")
+            run.logs.append(folder / "grader.log")
         log = _log(run.logs)
     metrics = _metrics(run, solution, problem, setting, scored)
     return Grade(

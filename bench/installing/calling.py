@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kbsite.errors import MachineError
+from kbsite.store.scratch import scratch_folder
 
 MOST_SECONDS = 1800.0
 """An installation that takes longer hangs."""
@@ -58,7 +58,8 @@ def imported(python: Path, modules: Sequence[str]) -> None:
 
 
 def _in_own_home(command: Sequence[str], first_in_path: Sequence[Path] = ()) -> str:
-    with tempfile.TemporaryDirectory(prefix="kbsite-version-") as home:
+    with scratch_folder("version") as folder:
+        home = str(folder)
         path = os.pathsep.join([*map(str, first_in_path), os.environ.get("PATH", os.defpath)])
         environment = {"HOME": home, "TMPDIR": home, "PATH": path, "LANG": "C.UTF-8", "CI": "1"}
-        return quietly(command, folder=Path(home), environment=environment)
+        return quietly(command, folder=folder, environment=environment)

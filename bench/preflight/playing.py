@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from bench.sandbox.users import processes_of
 from kbsite.model.run import Run
 from kbsite.model.usage import Usage
 from kbsite.store.runs import SOLUTION, read_run
+from kbsite.store.scratch import scratch_folder
 
 PROBLEMS = Path(__file__).with_name("problems")
 PROBLEM = "ready"
@@ -90,8 +90,8 @@ def play(wanted: Wanted, tools: Tools, provider: Provider, key: str | None, leas
         if leash.over(progress):
             stop.set()
 
-    with tempfile.TemporaryDirectory(prefix="kbsite-preflight-") as folder:
-        job = _job(wanted, tools, provider, key, leash, Path(folder))
+    with scratch_folder("preflight") as folder:
+        job = _job(wanted, tools, provider, key, leash, folder)
         ended = run(job, look, stop)
         seconds = time.monotonic() - began
         return Played(

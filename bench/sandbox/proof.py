@@ -15,7 +15,6 @@ import json
 import os
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator, Set
 from contextlib import ExitStack
 from dataclasses import replace
@@ -29,6 +28,7 @@ from bench.sandbox.plan import python_command
 from bench.sandbox.processes import status_of
 from bench.sandbox.strain import tried_limits
 from kbsite.errors import MachineError
+from kbsite.store.scratch import scratch_folder
 
 _PROBE = Path(__file__).with_name("probe.py")
 # IPC is a claim of its own: a box may have been asked to share it.
@@ -79,8 +79,8 @@ def self_test(sandbox: Sandbox, *, share_ipc: bool = False, like: Box | None = N
     has to hold. Raises MachineError where the sandbox cannot be entered at all, or its probe does
     not answer.
     """
-    with tempfile.TemporaryDirectory(prefix="kbsite-canary-") as name, laid_out(Path(name)) as bait:
-        box = small(like or Box(log=Path(name) / "log", share_ipc=share_ipc), Path(name))
+    with scratch_folder("canary") as folder, laid_out(folder) as bait:
+        box = small(like or Box(log=folder / "log", share_ipc=share_ipc), folder)
         claims, facts = _probed(sandbox, bait, box)
         claims += tried_limits(sandbox, box)
     level = level_of(claims, OF_AGENTS if box.writable else set())

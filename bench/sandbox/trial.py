@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import platform
-import tempfile
-from pathlib import Path
 
 from bench.sandbox.box import Box, Sandbox
 from kbsite.errors import MachineError
+from kbsite.store.scratch import scratch_folder
 
 _LONG_S = 20.0
 
@@ -16,8 +15,8 @@ def first_failure(sandbox: Sandbox) -> str | None:
     """None if a command that does nothing ran in it, else what went wrong, in a sentence."""
     if platform.system() != "Linux":
         return "namespaces exist on Linux only"
-    with tempfile.TemporaryDirectory(prefix="kbsite-trial-") as folder:
-        box = Box(log=Path(folder) / "log")
+    with scratch_folder("trial") as folder:
+        box = Box(log=folder / "log")
         try:
             with sandbox.start(["/bin/true"], box) as started:
                 ending = started.wait(_LONG_S)

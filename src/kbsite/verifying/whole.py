@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,6 +32,7 @@ from kbsite.store.parsing import InvalidFileError, json_data
 from kbsite.store.records import record
 from kbsite.store.runs import StoredRun, as_findings, read_run
 from kbsite.store.schema import SCHEMAS, schema_text
+from kbsite.store.scratch import scratch_folder
 from kbsite.store.swapping import FOR_HOSTS, VERSIONS
 from kbsite.verifying.anew import known_of, others, site_anew
 from kbsite.verifying.differences import differences
@@ -76,15 +76,15 @@ def verify(place: Place, tick: Tick | None = None) -> Iterator[Finding]:
         raise InputError(message, path=SITE)
     yield from wrong
     _refuse_any_answer(place)
-    with tempfile.TemporaryDirectory(prefix="kbsite-verify-") as folder:
+    with scratch_folder("verify") as folder:
         if held is not None:
-            yield from _Verifying(place, held, Path(folder)).findings(tick)
+            yield from _Verifying(place, held, folder).findings(tick)
             return
         alone = Published(
             format=1, kbsite=__version__, config=Config(title=""), boards=(), floor_runs=(),
             runs=published_runs(place), problems=(), hardware={}, prices=PriceTable(), findings=(),
         )  # fmt: skip
-        yield from _Verifying(place, alone, Path(folder)).raw(Known(None), {}, tick)
+        yield from _Verifying(place, alone, folder).raw(Known(None), {}, tick)
         message = "pages and tables were held against nothing for want of it, raw files alone were"
         yield Finding(Severity.ERROR, SITE, message)
 
