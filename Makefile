@@ -202,7 +202,7 @@ oldest: $(VENV)/dev.stamp  ## Tests with the oldest versions of what kbsite need
 	@$(call UV_OF,$(OLDEST)) --resolution lowest-direct -e '.[serve,lint,search,parquet,cards,slurm]' \
 	  'pytest>=9' 'pytest-xdist>=3.6' 'hypothesis>=6.100' 'jsonschema>=4.20' 'html5lib>=1.1' 'pydantic>=2.12' 'numpy>=1.26'
 	$(OLDEST)/bin/python -m pytest tests --numprocesses auto --dist worksteal \
-	  $(addprefix --ignore tests/,browser bench exploits deploy object_storage test_on_ray.py test_screenshots.py test_patterns.py)
+	  $(addprefix --ignore tests/,browser bench exploits deploy object_storage test_on_ray.py test_screenshots.py test_patterns.py test_benchmarks.py test_benchmarks_scale.py)
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
