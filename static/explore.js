@@ -49,8 +49,13 @@
     return `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
   }
 
+  function brief(seconds) {
+    const found = [[1e-3, "ms"], [1e-6, "µs"]].find(([size]) => seconds >= 0.95 * size);
+    return found ? `${Number((seconds / found[0]).toPrecision(1))} ${found[1]}` : "< 1 µs";
+  }
+
   function clock(seconds) {
-    if (seconds > 0 && seconds < 0.005) return `${Number(seconds.toPrecision(1))} s`;
+    if (seconds > 0 && seconds < 0.005) return brief(seconds);
     if (Math.round(seconds * 100) < 1000) return `${seconds.toFixed(2)} s`;
     const whole = Math.round(seconds);
     const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];

@@ -86,7 +86,8 @@ def test_a_count_has_groups_of_three(value: int | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (None, "unknown"), (0, "0.00 s"), (0.004, "0.004 s"), (-1e-3, "-0.001 s"), (3.2, "3.20 s"),
+        (None, "unknown"), (0, "0.00 s"), (0.004, "4 ms"), (-1e-3, "-1 ms"),
+        (0.00096, "1 ms"), (4.6e-6, "5 µs"), (0.9e-6, "< 1 µs"), (3.2, "3.20 s"),
         (9.99, "9.99 s"), (9.994, "9.99 s"), (9.999, "00:10"), (10, "00:10"), (59.4, "00:59"),
         (59.6, "01:00"),
         (60, "01:00"), (2698, "44:58"), (3599.4, "59:59"), (3599.6, "1:00:00"), (3723, "1:02:03"),
@@ -120,7 +121,7 @@ def test_every_duration_and_sum_of_money_can_be_written(value: float) -> None:
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
 def test_no_part_of_a_clock_reaches_sixty(one: float, other: float) -> None:
     for text in (facts.duration(one), facts.duration(other)):
-        if not text.endswith(" s"):
+        if not text.endswith("s"):
             *_, minutes, rest = text.split(":")
             assert int(minutes) < 60
             assert int(rest) < 60

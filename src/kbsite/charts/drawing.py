@@ -178,12 +178,22 @@ def steps_of_time(high: float) -> tuple[float, int]:
 def clock(seconds: float) -> str:
     """A time since the start: 0:07, 12:30, 1:05:00; tenths below ten seconds."""
     if 0 < seconds < 0.05:
-        return f"{seconds:.1g} s"
+        return brief(seconds)
     if 0 < seconds < 10 and seconds != int(seconds):
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def brief(seconds: float) -> str:
+    """A time of less than a tenth of a second, by its first digit: "0.02 s", "3 ms", "5 µs"."""
+    if seconds >= 0.0095:
+        return f"{seconds:.1g} s"
+    for size, unit in ((1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= 0.95 * size:
+            return f"{float(f'{seconds / size:.1g}'):.0f} {unit}"
+    return "< 1 µs"
 
 
 def amount(count: float) -> str:

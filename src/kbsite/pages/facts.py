@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from math import floor, isfinite, log10
 
-from kbsite.charts.drawing import digits
+from kbsite.charts.drawing import brief, digits
 from kbsite.model.board import Attempt
 from kbsite.text import unmarked
 
@@ -105,12 +105,12 @@ def count(value: int | None) -> str:
 def duration(seconds: float | None) -> str:
     """Seconds as "44:58" or "1:02:03"; fractions only below ten seconds; "unknown" for None.
 
-    What is short but not nothing has one digit that counts: "0.004 s".
+    What is short but not nothing has one digit that counts: "4 ms", "5 µs".
     """
     if seconds is None or not isfinite(seconds):
         return "unknown"
     if 0 < abs(seconds) < 0.005:
-        return f"{seconds:.1g} s"
+        return brief(seconds) if seconds > 0 else f"-{brief(-seconds)}"
     if round(abs(seconds), 2) < 10:
         return f"{seconds:.2f} s"
     return elapsed(round(seconds))
