@@ -44,7 +44,9 @@ _LONGEST = 60_000
 """Bytes of the longest file of a session that is taken: the runs are to be small."""
 
 
-_TOLD = re.compile(r"(\d+) transcripts read, (\d+) pages rendered, (\d+) files written, (\d+) kept")
+_TOLD = re.compile(
+    r"(\d+) transcripts? read, (\d+) pages? rendered, (\d+) files? written, (\d+) kept"
+)
 
 
 @dataclass(frozen=True, slots=True)

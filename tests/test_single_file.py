@@ -101,7 +101,7 @@ def test_no_link_leads_to_a_page_that_is_not_there(whole: str) -> None:
     pages = {re.sub(r"(?<=\.html):.*", "", name) for name in inner - ids}
     assert pages <= set(inside)
     assert any(name.startswith("text-") for name in inner)
-    assert f"L{line_of(ROUNDS - 3)}" in inner
+    assert f"L{line_of(ROUNDS - 3)}.q1" in inner
 
 
 def test_neighbours_and_exports_are_not_offered(settings: Settings, whole: str) -> None:

@@ -94,7 +94,7 @@ def test_two_nodes_that_see_no_run_make_the_same_site_though_processes_are_kille
     assert tree(settings.out) == at_home(settings)
     log = next(settings.runs.rglob("*_longer_*/transcript/stdout.jsonl"))
     log.write_bytes(log.read_bytes() + row(5000).encode())
-    assert "1 transcripts read" in built(nodes, settings)
+    assert "1 transcript read" in built(nodes, settings)
     assert tree(settings.out) == at_home(settings)
 
 

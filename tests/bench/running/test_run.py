@@ -315,7 +315,7 @@ def test_what_cannot_start_leaves_nothing(trial: Trial) -> None:
     adapter = FakeAdapter("done()")
     for order, error in (
         ({"problem": "nothing"}, "no such problem"),
-        ({"hardware": "abacus"}, "'abacus' is not known"),
+        ({"hardware": "abacus"}, "'abacus' is no hardware that is known"),
         ({"hardware": "h100-sxm"}, "say which one by its UUID"),
     ):
         with pytest.raises(UsageError, match=error):
