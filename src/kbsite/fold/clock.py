@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from itertools import accumulate
+from math import inf
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -55,6 +56,8 @@ def moved(at: datetime | None, seconds: float) -> datetime | None:
 def _by_one_clock(log: AgentLog, before: float) -> AgentLog:
     """A log by one clock, which is `before` seconds ahead of its own where it begins."""
     behind = seconds_behind(log.steps)
+    if not (before or any(behind) or any(step.agents for step in log.steps)):
+        return log
     steps = [_moved(step, before + own) for step, own in zip(log.steps, behind, strict=True)]
     same = all(one is other for one, other in zip(steps, log.steps, strict=True))
     return log if same else replace(log, steps=tuple(steps))
@@ -94,6 +97,8 @@ def seconds_behind(steps: Sequence[Step]) -> list[float]:
     Where a clock was set back, what follows comes next. It is less than 0 for steps whose clock was
     ahead: they came after a leap that was taken back.
     """
+    if _only_goes_on(steps):
+        return [0.0] * len(steps)
     files: dict[str, list[int]] = {}
     for number, step in enumerate(steps):
         # Sessions of one run may go on side by side, each in a file of its own.
@@ -104,6 +109,19 @@ def seconds_behind(steps: Sequence[Step]) -> list[float]:
         for number, seconds in zip(numbers, own, strict=True):
             found[number] = seconds
     return found
+
+
+def _only_goes_on(steps: Sequence[Step]) -> bool:
+    """Whether no step is earlier than any before it or its result: most sessions are so."""
+    last = -inf
+    for step in steps:
+        at = step.elapsed
+        if at is not None:
+            if at < last - BACK_SECONDS:
+                return False
+            end = at if step.result is None else step.ended
+            last = max(last, at, at if end is None else end)
+    return True
 
 
 class _Clock(Struct):
