@@ -29,6 +29,7 @@ from kbsite.errors import MachineError
 from kbsite.model.grade import Isolation, Metrics, Outcome, Proof
 from kbsite.model.run import FORMAT
 from kbsite.model.samples import Samples
+from kbsite.regular import end_of
 from kbsite.store.scratch import scratch_folder
 
 LOG_BYTES = 200_000
@@ -246,11 +247,6 @@ def _isolation(proven: Proven | None) -> Isolation | None:
 
 def _log(paths: list[Path]) -> str:
     """What was printed, the end of it where it is long."""
-    parts = []
-    for path in paths:
-        if path.is_file() and path.stat().st_size:
-            with path.open("rb") as stream:
-                stream.seek(max(0, path.stat().st_size - LOG_BYTES // len(paths)))
-                said = stream.read().decode("utf-8", errors="replace")
-            parts.append(f"== {path.stem}\n{said}")
-    return "\n".join(parts)
+    written = [path for path in paths if path.is_file() and path.stat().st_size]
+    most = LOG_BYTES // max(1, len(paths))
+    return "\n".join(f"== {path.stem}\n{end_of(path, most)}" for path in written)

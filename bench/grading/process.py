@@ -23,6 +23,7 @@ from bench.sandbox.threads import Stand
 from bench.worker import worker
 from kbsite.errors import MachineError
 from kbsite.model.grade import Outcome
+from kbsite.regular import end_of
 
 WORKER = Path(worker.__file__)
 START_SECONDS = 120
@@ -267,11 +268,7 @@ class Process:
 
     def tail(self) -> str:
         """The end of what the process printed."""
-        if not self.log.is_file():
-            return ""
-        with self.log.open("rb") as stream:
-            stream.seek(max(0, self.log.stat().st_size - _TAIL))
-            return stream.read().decode("utf-8", errors="replace")
+        return end_of(self.log, _TAIL) if self.log.is_file() else ""
 
     def _error(self) -> str:
         """What an error's text says, which may still be on its way to the log."""

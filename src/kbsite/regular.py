@@ -1,4 +1,4 @@
-"""Small files read whole, whatever stands at their path; standard library only, as bench needs it.
+"""Small files read whole, and ends of long ones; standard library only, as bench needs it.
 
 A pipe keeps nobody waiting, a device has an end, and what is too large is not read.
 """
@@ -52,3 +52,10 @@ def read_regular(path: Path, most: int, *, links: bool = False) -> bytes:
     if max(status.st_size, len(data)) > most:
         raise InputError(f"too large; expected at most {most} bytes", path=path)
     return data
+
+
+def end_of(path: Path, most: int) -> str:
+    """The text at the end of a file, of about so many bytes; OSError where it cannot be read."""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - most))
+        return stream.read().decode("utf-8", errors="replace")

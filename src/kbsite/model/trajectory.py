@@ -129,6 +129,8 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     """In the order in which they happened."""
     states: tuple[SolutionState, ...]
+    spent: tuple[tuple[float, int | None], ...]
+    """Seconds, and the tokens until then, wherever the main agent's messages took some."""
     signs: VitalSigns
     budget: float | None
     """The wall-clock budget, in seconds from the start of the session."""

@@ -11,8 +11,6 @@ from itertools import groupby
 from math import isfinite
 from operator import itemgetter
 
-from msgspec import Struct
-
 from kbsite.model.board import Attempt
 from kbsite.model.event import ToolCall
 from kbsite.model.run import Run
@@ -25,7 +23,6 @@ from kbsite.pages.page import File, Site, attempt_of, compared_path, run_key
 from kbsite.store.runs import SOLUTION, TRANSCRIPT, StoredRun
 from kbsite.text import visible
 from kbsite.trajectories.phases import Milestone, Phase, milestones, phased_calls
-from kbsite.trajectories.times import moments
 
 SHARE = 0.02
 """How large it may be, beside its transcript."""
@@ -49,14 +46,6 @@ TOKENS = 60
 """Points of the curve of tokens, at most: each message is one, and more cannot be told apart."""
 
 
-class Curves(Struct, frozen=True):
-    """What is drawn over time."""
-
-    told: Trajectory
-    tokens: Sequence[Row]
-    """[seconds, tokens until then], a row for each message of the main agent."""
-
-
 def compared(
     site: Site, stored: StoredRun, shown: Transcript | None, told: Trajectory | None
 ) -> Iterator[File]:
@@ -70,22 +59,21 @@ def compared(
         text = script(data)
     else:
         room = int(_size(stored, shown) * SHARE)
-        curves = Curves(told, _spent_over_time(shown))
-        text = _fitting(data, list(phased_calls(shown, found)), curves, room)
+        text = _fitting(data, list(phased_calls(shown, found)), told, room)
     yield File(compared_path(stored.run.id), text)
 
 
 def _fitting(
     data: Mapping[str, object],
     phased: Sequence[tuple[Phase, Step]],
-    curves: Curves,
+    told: Trajectory,
     room: int,
 ) -> str:
     """The script with calls and curves beside the rest: as much of them as there is room for."""
     text, room = "", max(room, LEAST)
     for number, (length, calls, points) in enumerate(_FITS):
-        listed = list(_calls(phased, curves.told, length, calls))
-        text = script({**data, "calls": listed, "curves": _curves(curves, points)})
+        listed = list(_calls(phased, told, length, calls))
+        text = script({**data, "calls": listed, "curves": _curves(told, points)})
         if len(text) > room and not number:
             # How long the rest is counts only where all of it is long.
             room = max(room, len(script(data)) + LEAST)
@@ -240,25 +228,16 @@ def _line(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: max(0, length - 1)]}…"
 
 
-def _spent_over_time(shown: Transcript) -> list[Row]:
-    rows: list[Row] = []
-    last = None
-    for moment in moments(shown):
-        if moment.elapsed is not None and moment.tokens != last:
-            rows.append([_number(moment.elapsed), moment.tokens])
-            last = moment.tokens
-    return rows
-
-
-def _curves(curves: Curves, most: int) -> dict[str, list[Row]]:
+def _curves(told: Trajectory, most: int) -> dict[str, list[Row]]:
     """Values over time: [seconds, value], for scores [seconds, score, anchor, 1 if graded].
 
     Scores of solutions that their check rejected are none to compare.
     """
-    timed = [point for point in curves.told.points if point.elapsed is not None]
+    timed = [point for point in told.points if point.elapsed is not None]
+    tokens: list[Row] = [[_number(at), spent] for at, spent in told.spent]
     return {
         "score": _scores([p for p in timed if p.score is not None and not p.rejected], most),
-        "tokens": _thinned(curves.tokens, min(most, TOKENS)),
+        "tokens": _thinned(tokens, min(most, TOKENS)),
         "edits": _thinned(_counts(timed, PointKind.EDIT), most),
         "checks": _thinned(_counts(timed, PointKind.CHECK), most),
     }

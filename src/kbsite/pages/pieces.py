@@ -60,7 +60,7 @@ def _long(
     ends = reading.long_texts.ends(text, anchor, written=by_somebody)
     if ends is None:
         return _pre(shown(text), attributes)
-    told = f"… {count(ends.left_out)} more {_line_s(ends.left_out)}"
+    told = f"… {number_of(ends.left_out, 'more line')}"
     link = f'<a href="{texts.plain(ends.page)}">{told}: open all {count(len(text))} characters</a>'
     return (
         f'{_pre(shown(ends.head), attributes)}\n<p class="left-out">{link}</p>\n'
@@ -223,7 +223,3 @@ def lines(text: str) -> str:
     """How many lines a text has: "12 lines"."""
     number = text.count("\n") + (not text.endswith("\n"))
     return number_of(number, "line")
-
-
-def _line_s(number: int) -> str:
-    return "line" if number == 1 else "lines"

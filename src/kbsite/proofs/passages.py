@@ -24,13 +24,14 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from kbsite.model.colours import without_colours
+
 _BLANKS = b" \t\r"
 _BOM = b"\xef\xbb\xbf"
 # One that nothing closes goes on to the end: whoever looked for it from each quote would never end.
 _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)', re.DOTALL)
 _TOKEN = re.compile(rb"[A-Za-z0-9_]+")
 _APART = "\0"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _DEEPEST = 400
 """Bytes of indentation that are put back: nobody indents deeper."""
 _HITS = 10_000
@@ -125,7 +126,7 @@ def texts_of(row: bytes) -> str:
 
 def flat(text: str) -> str:
     """A text on one line, with single blanks and without the colours of a terminal."""
-    return " ".join((_COLOUR.sub("", text) if "\x1b[" in text else text).split())
+    return " ".join(without_colours(text).split())
 
 
 def starts(data: bytes, wanted: set[int], most: int) -> dict[int, int]:

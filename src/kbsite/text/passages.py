@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
+from kbsite.model.colours import without_colours
 from kbsite.text.prose import unmarked
 from kbsite.text.safe import plain, visible
 
@@ -30,7 +31,6 @@ _HITS = 100
 _PART = re.compile("<[^>]*>|[^<]+")
 _LETTER = re.compile(r"&(?:#\d+|#x[\da-fA-F]+|\w+);|[^&]|&")
 _NAME = re.compile(r"</?([a-z][a-z0-9]*)")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _UNSEEN = re.compile(r"(?m)(?<=\])\([^()\s]*\)|^ *\d+[.)](?= )")
 """Signs of Markdown that have letters: addresses of links, and numbers of what is listed."""
 _RUNNING = {"a", "b", "code", "del", "em", "i", "ins", "mark", "s", "span", "strong", "u"}
@@ -203,7 +203,7 @@ def _streams(letters: list[_Letter]) -> list[_Stream]:
 
 def _found(text: str, streams: Sequence[_Stream]) -> list[_Letter]:
     """The letters of a passage; none where it does not stand there."""
-    told = visible(_COLOUR.sub("", text))
+    told = visible(without_colours(text))
     bare, in_json = unmarked(told), json.dumps(told, ensure_ascii=False)[1:-1]
     needles = ["".join(one.split()) for one in (told, bare, in_json)]
     words = ["".join(filter(str.isalnum, one)) for one in (told, _UNSEEN.sub("", told))]

@@ -31,6 +31,7 @@ def trajectory(transcript: Transcript, run: Run, metrics: Metrics | None = None)
     return Trajectory(
         points=tuple(points),
         states=states,
+        spent=tuple(_spent(steps)),
         signs=vital_signs(transcript, steps, points),
         budget=run.budget_seconds,
         end=end,
@@ -44,6 +45,14 @@ def _end(transcript: Transcript, run: Run) -> float | None:
     if transcript.first is None or transcript.last is None:
         return None
     return (transcript.last - transcript.first).total_seconds()
+
+
+def _spent(steps: Sequence[Moment]) -> Iterator[tuple[float, int | None]]:
+    last = None
+    for moment in steps:
+        if moment.elapsed is not None and moment.tokens != last:
+            yield moment.elapsed, moment.tokens
+            last = moment.tokens
 
 
 def _points(steps: Sequence[Moment], states: Sequence[SolutionState]) -> Iterator[Point]:

@@ -43,13 +43,13 @@ def size(seconds: float | None) -> float | None:
 
 def moments(transcript: Transcript) -> list[Moment]:
     """Every step of every agent, in order of time; a step without a time follows the one before."""
-    timed: list[tuple[float, bool, Step]] = []
+    timed: list[tuple[float, float | None, bool, Step]] = []
     for log in transcript.agents:
         last = -math.inf
         for ours, step in _steps(log, main=log is transcript.main):
             at = ended(transcript, step)
             last = last if at is None else at
-            timed.append((last, ours, step))
+            timed.append((last, at, ours, step))
     return list(_counted(transcript, sorted(timed, key=lambda item: item[0])))
 
 
@@ -62,14 +62,15 @@ def _steps(log: AgentLog, *, main: bool) -> Iterator[tuple[bool, Step]]:
                 yield False, below
 
 
-def _counted(transcript: Transcript, timed: list[tuple[float, bool, Step]]) -> Iterator[Moment]:
+def _counted(
+    transcript: Transcript, timed: list[tuple[float, float | None, bool, Step]]
+) -> Iterator[Moment]:
     tokens: int | None = None
     used = Usage()
-    for _, main, step in timed:
+    for _, end, main, step in timed:
         known = [n for n in (step.usage.sent, step.usage.output) if n is not None]
         if main and known:
             tokens = (tokens or 0) + sum(known)
             used = total([used, step.usage])
-        end = ended(transcript, step)
         at = None if end is None else moved(transcript.first, end)
         yield Moment(step, at, end, tokens, used)

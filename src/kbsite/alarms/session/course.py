@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
@@ -153,7 +152,7 @@ class Course(Struct):
                 yield Sight(network.web(text), f"{call.tool} {text}")
             for command in commands(foreign.script(call)):
                 yield from self._command(command, [home])
-            yield from self._code(foreign.code(call), home, call.tool)
+            yield from self._code(foreign.code(call) or "", home, call.tool)
         found = [Touch(whole(path, home), way) for path, way in foreign.paths(call)]
         yield from self._touched(found, f"{call.tool} {call.summary}")
 
@@ -180,7 +179,7 @@ class Course(Struct):
         start = whole(named, home) if named else self.folders.get(call.agent, home)
         stack = [start]
         script = command_text(call)
-        if call.tool_kind is ToolKind.RUN and _is_code(call):
+        if call.tool_kind is ToolKind.RUN and foreign.code(call) is not None:
             yield from self._code(script, stack[-1], script)
         else:
             for command in commands(script):
@@ -278,9 +277,8 @@ class Course(Struct):
     ) -> Iterator[Sight]:
         """What a script does that the session wrote, once for each text of it."""
         text = self.scripts.get(path)
-        if text is None or depth > NESTED or (path, hash(text)) in self.looked:
+        if text is None or not self._is_new(path, text, depth):
             return
-        self.looked.add((path, hash(text)))
         if python or path.endswith(".py"):
             yield from self._code(text, folder, quote, depth + 1)
             return
@@ -288,14 +286,21 @@ class Course(Struct):
         for one in commands(text):
             yield from self._within(one, stack, quote, depth)
 
+    def _is_new(self, what: str, text: str, depth: int) -> bool:
+        """Whether a script is to be looked into, which each text of it is once."""
+        key = what, hash(text)
+        if depth > NESTED or key in self.looked:
+            return False
+        self.looked.add(key)
+        return True
+
     def _made(self, command: Command, folder: str, quote: str, depth: int) -> Iterator[Sight]:
         """What the recipes of a makefile do that the session wrote, once for each text of it."""
-        stack = [folder, *(whole(word, folder) for word in _behind(command, "-C"))]
-        paths = [whole(name, stack[-1]) for name in _behind(command, "-f") or _MAKEFILES]
+        stack = [folder, *(whole(word, folder) for word in command.behind("-C"))]
+        paths = [whole(name, stack[-1]) for name in command.behind("-f") or _MAKEFILES]
         text = next((self.scripts[path] for path in paths if path in self.scripts), "")
-        if depth > NESTED or (quote, hash(text)) in self.looked:
+        if not self._is_new(quote, text, depth):
             return
-        self.looked.add((quote, hash(text)))
         for recipe in _RECIPE.findall(text):
             for one in commands(recipe.replace("$$", "$")):
                 yield from self._within(one, stack[-1:], quote, depth)
@@ -356,17 +361,8 @@ def _says_new(output: str) -> bool:
     return any(word in start for word in _READ_BEFORE)
 
 
-def _is_code(call: ToolCall) -> bool:
-    return isinstance(call.arguments, Mapping) and isinstance(call.arguments.get("code"), str)
-
-
 def _runs_file(name: str) -> bool:
     return bool(_PYTHON.fullmatch(name) or _SHELL.fullmatch(name)) or name in ("torchrun", "node")
-
-
-def _behind(command: Command, flag: str) -> list[str]:
-    """The words of a command that stand behind a flag."""
-    return [word for before, word in pairwise(command.words) if before == flag]
 
 
 def _python(command: Command) -> str | None:

@@ -75,11 +75,11 @@ def script(call: ToolCall) -> str:
     return shlex.join(texts_of(words))
 
 
-def code(call: ToolCall) -> str:
-    """The code that a tool is to run; empty where there is none."""
+def code(call: ToolCall) -> str | None:
+    """The code that a tool is to run; None where there is none."""
     given = call.arguments
     held = given.get("code") if isinstance(given, Mapping) else None
-    return held if isinstance(held, str) else ""
+    return held if isinstance(held, str) else None
 
 
 def texts_of(value: object) -> list[str]:

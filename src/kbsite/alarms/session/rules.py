@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
@@ -146,7 +145,7 @@ def _whose(mine: bool) -> str:  # noqa: FBT001
 
 def _is_child(command: Command, own: Own) -> bool:
     """Whether it only stops children of a process that is the session's own."""
-    parents = [value for flag, value in pairwise(command.words) if flag in ("-P", "--parent")]
+    parents = command.behind("-P", "--parent")
     return bool(parents) and all(_own_target(value, own) for value in parents)
 
 

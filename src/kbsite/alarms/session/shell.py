@@ -7,6 +7,7 @@ pipelines and substitutions are opened, and what only a shell could tell stays a
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from msgspec import Struct, field
 
@@ -83,6 +84,10 @@ class Command(Struct):
         while words and words[0].startswith("-"):
             words = words[2:] if words[0] in ("-C", "-c", "--git-dir", "--work-tree") else words[1:]
         return [word for word in words if not word.startswith("-")]
+
+    def behind(self, *flags: str) -> list[str]:
+        """Its words that stand behind one of these."""
+        return [word for flag, word in pairwise(self.words) if flag in flags]
 
     def has(self, *flags: str) -> bool:
         """Whether one of its words is, or begins with and a sign of equality, one of these."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from itertools import pairwise
 
 from msgspec import structs
 
@@ -79,7 +78,7 @@ def _executed(command: Command) -> list[str] | None:
 
 def _found(command: Command) -> str:
     """The files that find has another one do something to; {} where it does not say where."""
-    names = [value for flag, value in pairwise(command.words) if flag in ("-name", "-iname")]
+    names = command.behind("-name", "-iname")
     if not (names or command.given[:1] == ["/"]):
         return "{}"
     return posixpath.join(command.words[1], "**", *names[:1])

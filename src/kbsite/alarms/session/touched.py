@@ -104,9 +104,8 @@ def _named(command: Command) -> Iterator[tuple[str, Way]]:
 
 def _saved(command: Command) -> Iterator[tuple[str, Way]]:
     flags = _SAVES.get(command.name)
-    if flags is None:
-        return
-    yield from ((value, Way.WRITTEN) for flag, value in pairwise(command.words) if flag in flags)
+    if flags is not None:
+        yield from ((path, Way.WRITTEN) for path in command.behind(*flags))
 
 
 def _looped(command: Command) -> Iterator[tuple[str, Way]]:
