@@ -123,14 +123,19 @@ def cluster(home: Path) -> Iterator[tuple[str, int]]:
     head = ["--head", f"--port={port}", f"--temp-dir={home}/ray", "--include-dashboard=false",
             "--no-monitor", "--node-ip-address=127.0.0.1"]  # fmt: skip
     second = [f"--address=127.0.0.1:{port}", "--node-ip-address=127.0.0.1"]
+    raylets: list[int] = []
     try:
         for words in (head, second):
             subprocess.run(  # noqa: S603
                 [ray, "start", *words, *common], check=True, env=environment,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        raylets = [pid for pid, line in own_descendants().items() if "/raylet/raylet " in line]
-        yield f"127.0.0.1:{port}", max(raylets)
+            # By when they came, and not by number: numbers of processes begin anew at times.
+            below = own_descendants().items()
+            raylets += [
+                pid for pid, line in below if "/raylet/raylet " in line and pid not in raylets
+            ]
+        yield f"127.0.0.1:{port}", raylets[-1]
     finally:
         for pid in set(own_descendants()) - before:
             _kill(pid)

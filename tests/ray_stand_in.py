@@ -22,6 +22,10 @@ class WorkerCrashedError(RayError):
     """The process of the task was killed."""
 
 
+class LocalRayletDiedError(RayError):
+    """The node that the driver is a part of is gone: whatever it sends ends so."""
+
+
 @dataclass(eq=False, slots=True)
 class Ref:
     """What stands for an object of the cluster."""
@@ -47,7 +51,9 @@ class StandIn:
     called_off: list[Ref] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     exceptions: Any = field(
-        default_factory=lambda: SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+        default_factory=lambda: SimpleNamespace(
+            RayError=RayError, RayTaskError=RayTaskError, LocalRayletDiedError=LocalRayletDiedError
+        )
     )
 
     @property

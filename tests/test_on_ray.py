@@ -33,7 +33,7 @@ from kbsite.record import Record
 from kbsite.store.settings import Settings
 from kbsite.store.told import read_told
 from tests.conftest import MakeFloors, MakeRun, MakeSettings
-from tests.ray_stand_in import RayTaskError, StandIn
+from tests.ray_stand_in import LocalRayletDiedError, RayTaskError, StandIn
 from tests.test_incremental import row, session
 from tests.trees import tree
 
@@ -321,6 +321,17 @@ def test_a_node_that_cannot_begin_is_told_with_its_cure(ray: StandIn) -> None:
     ray.around = refused
     with pytest.raises(MachineError, match=r"No module named 'kbsite'; install the same kbsite"):
         each([2])
+
+
+def test_a_driver_whose_own_node_is_gone_stops_and_loses_no_page_to_it(ray: StandIn) -> None:
+    def gone() -> Any:
+        raise LocalRayletDiedError("The task's local raylet died. Check raylet.out.")
+
+    ray.around = gone
+    given: dict[int, Any] = {}
+    with pytest.raises(MachineError, match=r"this machine is gone: .* start nodes with `ray start"):
+        each([2, 4], told=given)
+    assert not given
 
 
 def test_a_cluster_that_is_not_there_or_cannot_work_is_told_with_its_cure(

@@ -99,7 +99,10 @@ class OnRay:
         self._grading.discard(task_id)
 
     def poll(self) -> Sequence[Finished]:
-        """The tasks that ended, or whose worker or node did."""
+        """The tasks that ended, or whose worker or node did.
+
+        MachineError once nothing can be given to the cluster any more, as all would be lost then.
+        """
         import ray
 
         if not self._running:
@@ -108,8 +111,7 @@ class OnRay:
         try:
             ready, _ = ray.wait(list(by_ref), num_returns=len(by_ref), timeout=0)
         except ray.exceptions.RayError as error:
-            message = f"the cluster is gone: {error}"
-            raise MachineError(f"{message}; start it, and then the sweep again") from error
+            raise _gone("the cluster", error) from error
         return [self._finished(by_ref[ref]) for ref in ready]
 
     def _finished(self, name: str) -> Finished:
@@ -119,6 +121,8 @@ class OnRay:
         self._grading.discard(name)
         try:
             return Finished(id=name, exit_code=ray.get(ref))
+        except ray.exceptions.LocalRayletDiedError as error:
+            raise _gone("the cluster's node on this host", error) from error
         except ray.exceptions.RayError as error:
             said = str(error).strip().splitlines()
             return Finished(id=name, exit_code=None, detail=said[0][:500] if said else "")
@@ -135,6 +139,10 @@ class OnRay:
         import ray
 
         ray.shutdown()
+
+
+def _gone(what: str, error: Exception) -> MachineError:
+    return MachineError(f"{what} is gone: {error}; start it, and then the sweep again")
 
 
 def _resources() -> Mapping[str, float]:

@@ -133,7 +133,7 @@ class Round(Generic[Task, Given]):
             self._seen, self._room = now, self.jobs or 2 * found
         elif now - self._seen > PATIENCE:
             message = f"the Ray cluster has had no processors for {PATIENCE:.0f} seconds"
-            raise MachineError(f"{message}; start nodes with `ray start`, and then the build again")
+            raise MachineError(f"{message}; {_START}")
 
     def _fill(self, send: _Send) -> None:
         """Send tasks, as many as there is room for."""
@@ -197,6 +197,10 @@ class Round(Generic[Task, Given]):
             # What the work raises comes as an answer: this was raised before it began.
             message = f"a node of the Ray cluster cannot do a task: {_line(error)}"
             raise MachineError(f"{message}; {_SAME}") from error
+        except ray.exceptions.LocalRayletDiedError as error:
+            # Nothing can be sent any more: each task would be told to be lost.
+            message = f"the Ray cluster's node on this machine is gone: {_line(error)}"
+            raise MachineError(f"{message}; {_START}") from error
         except ray.exceptions.RayError as error:
             for number in reversed(numbers):
                 self._fell(number, error)
@@ -245,6 +249,8 @@ def _line(error: Exception) -> str:
 
 
 _SAME = "install the same kbsite, and the same versions of what it needs, on all nodes"
+
+_START = "start nodes with `ray start`, and then the build again"
 
 _WHY = {
     "WorkerCrashedError": "killed, as a system does that has no memory left",

@@ -26,6 +26,10 @@ class RayError(Exception):
     """As Ray's own."""
 
 
+class LocalRayletDiedError(RayError):
+    """As Ray's own: the driver's node is gone, and with it whatever it would start."""
+
+
 @dataclass
 class Ray:
     """As much of Ray as is used."""
@@ -36,7 +40,11 @@ class Ray:
     called_off: list[str] = field(default_factory=list)
     gone: bool = False
     joined: dict[str, Any] = field(default_factory=dict)
-    exceptions: Any = field(default_factory=lambda: SimpleNamespace(RayError=RayError))
+    exceptions: Any = field(
+        default_factory=lambda: SimpleNamespace(
+            RayError=RayError, LocalRayletDiedError=LocalRayletDiedError
+        )
+    )
     __spec__: ModuleSpec = field(default_factory=lambda: ModuleSpec("ray", None))
 
     def init(self, **told: Any) -> None:
@@ -180,3 +188,13 @@ def test_a_cluster_that_is_not_there_or_goes_away_is_told(ray: Ray) -> None:
         made.poll()
     with pytest.raises(MachineError, match="ray start --head"):
         engine()
+
+
+def test_a_driver_whose_own_node_is_gone_stops_and_charges_no_cell_for_it(ray: Ray) -> None:
+    made = engine()
+    for name in ("a", "b"):
+        made.start(task(name))
+    ray.over = {"a": LocalRayletDiedError("The task's local raylet died.")}
+
+    with pytest.raises(MachineError, match=r"node on this host is gone: .*; start it, and then"):
+        made.poll()
