@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -281,9 +282,15 @@ def _unwritten(path: Path, error: sqlite3.OperationalError) -> MachineError:
     return MachineError(f"{message}; see whether its disk is full, or read-only; nothing is lost")
 
 
+@cache
+def _contender(told: str) -> Contender:
+    """Kept, as a driver asks for all cells twice a second, and those of a sweep have few."""
+    return Contender(**json.loads(told))
+
+
 def _held(row: sqlite3.Row) -> Held:
     cell = Cell(
-        key=row["key"], contender=Contender(**json.loads(row["contender"])),
+        key=row["key"], contender=_contender(row["contender"]),
         problem=row["problem"], problem_hash=row["problem_hash"], attempt=row["attempt"],
     )  # fmt: skip
     return Held(
