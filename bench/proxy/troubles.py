@@ -12,6 +12,7 @@ class Trouble(Enum):
 
     AUTH = "the key was refused"
     CREDIT = "the account has no credit left"
+    ACCESS = "access was refused to this key, or to this model"
     RATE = "too many requests for this account"
     OVERLOAD = "the provider is overloaded"
     SERVER = "the provider failed"
@@ -22,7 +23,17 @@ class Trouble(Enum):
     @property
     def waiting_helps(self) -> bool:
         """Whether the same request may succeed later, with nothing changed."""
-        return self not in (Trouble.AUTH, Trouble.CREDIT, Trouble.REQUEST)
+        return not self.to_mend and self is not Trouble.REQUEST
+
+    @property
+    def to_mend(self) -> bool:
+        """Whether other sessions meet the same, until a person mends something."""
+        return self.of_account or self is Trouble.ACCESS
+
+    @property
+    def of_account(self) -> bool:
+        """Whether a single answer shows that: neither request nor model has to do with it."""
+        return self in (Trouble.AUTH, Trouble.CREDIT)
 
     @property
     def crowded(self) -> bool:
@@ -31,15 +42,19 @@ class Trouble(Enum):
 
 
 _BY_STATUS = {
-    401: Trouble.AUTH, 402: Trouble.CREDIT, 403: Trouble.AUTH, 408: Trouble.SERVER,
+    401: Trouble.AUTH, 402: Trouble.CREDIT, 403: Trouble.ACCESS, 408: Trouble.SERVER,
     429: Trouble.RATE, 503: Trouble.OVERLOAD, 529: Trouble.OVERLOAD,
 }  # fmt: skip
 
 _BY_WORD = (
     (Trouble.CREDIT, ("insufficient_quota", "insufficient balance", "exceeded_current_quota",
-                      "billing_error", "credit balance", "payment required")),
-    (Trouble.AUTH, ("authentication_error", "permission_error", "invalid_api_key",
-                    "api_key_invalid", "unauthenticated")),
+                      "billing_error", "credit balance", "payment required", "billing hard limit",
+                      "billing_hard_limit", "billing_not_active", "specified api usage limits",
+                      "used all available credits", "run out of credits", "arrearage",
+                      "overdue account", "key limit exceeded")),
+    (Trouble.AUTH, ("authentication_error", "invalid_api_key", "api_key_invalid",
+                    "incorrect api key", "unauthenticated")),
+    (Trouble.ACCESS, ("permission_error", "permission_denied")),
     (Trouble.RATE, ("rate_limit", "resource_exhausted", "too_many_requests")),
     (Trouble.OVERLOAD, ("overloaded", "unavailable", "slow_down", "capacity")),
     (Trouble.REQUEST, ("invalid_request", "invalid_prompt", "invalid_argument", "not_found",
@@ -68,7 +83,7 @@ def _named(exchange: Exchange) -> Trouble:
     worded = _worded((exchange.error or "").lower())
     if worded is Trouble.CREDIT or status < 400:
         return worded or Trouble.SERVER
-    if status == 400 and worded is Trouble.AUTH:  # as Google says that a key is wrong
+    if status in (400, 403) and worded is Trouble.AUTH:  # as Google says that a key is wrong
         return worded
     return _BY_STATUS.get(status) or (Trouble.SERVER if status >= 500 else Trouble.REQUEST)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sqlite3
 from collections import Counter
@@ -16,7 +15,8 @@ from bench.sweeps.cells import cells
 from bench.sweeps.claims import claimed
 from bench.sweeps.executors.form import Executor, Finished
 from bench.sweeps.ledger import Held, Ledger, Try
-from bench.sweeps.outages import Asked, Outage, Outages
+from bench.sweeps.notes import Notes, notes
+from bench.sweeps.outages import Asked, Outages
 from bench.sweeps.refusals import Refusals
 from bench.sweeps.room import is_of_room, short
 from bench.sweeps.settling import Settling
@@ -36,9 +36,6 @@ PATIENCE_SECONDS = 90.0
 
 ABANDONED_SECONDS = 60.0
 """A run's folder is hidden for a moment; after so long nobody will ever show it."""
-
-NOTE_SECONDS = 5.0
-"""By so much what others are told may differ from what is."""
 
 WISH = "wish"
 """Name under which the ledger holds what another terminal wants: a value of Wish."""
@@ -105,6 +102,7 @@ class Driver:
         named = sorted({one.provider for one in self.work.sweep.contenders})
         steady, retries = self.clock.steady, self.work.sweep.retries
         self._outages = Outages(self.work.sweep.contenders, retries, steady, self.chance)
+        self._notes = Notes(self.ledger, self._outages)
         self._slots = {name: Slots(self.work.slots(name), steady) for name in named}
         self._shelf = Shelf(self.work.board)
         self._settling = Settling(
@@ -126,6 +124,8 @@ class Driver:
             self._tell(told)
             self.clock.wait(LOOK_SECONDS)
         self._tell(told)
+        for note in notes(self.ledger):
+            self.say(note.left)
 
     def _went_on(self) -> bool:
         """Do a step; whether there is more to do. What a full disk broke off is done later."""
@@ -152,6 +152,7 @@ class Driver:
     def reconcile(self) -> None:
         """Make the ledger say what the disk says: before anything is started."""
         self.ledger.want(cells(self.work.sweep, self.work.hashes()))
+        self._notes.forget()
         self._take_up_unknown()
         for one in self.ledger.open_tries():
             if at_work(self.work.tries / one.id):
@@ -229,7 +230,10 @@ class Driver:
     def _more(self) -> bool:
         """Whether there are cells to start something for, now or later."""
         wanted = [one for one in self.ledger.cells() if one.wanted]
-        return any(one.state is State.RAN or self._startable(one) for one in wanted)
+        return any(one.state is State.RAN or self._waited_for(one) for one in wanted)
+
+    def _waited_for(self, one: Held) -> bool:
+        return self._startable(one) and self._outages.waited_for(one.cell.contender)
 
     def _startable(self, one: Held) -> bool:
         return one.state is State.WAITING and one.cell.contender not in self.without
@@ -269,21 +273,9 @@ class Driver:
                 if new.answered:
                     self._outages.answered(who)
         for name, slots in self._slots.items():
-            self._note(f"slots {name}", f"{slots.allowed} of {slots.most}")
-        for asked, outage in self._outages.each.items():
-            self._note_outage(note_of(asked), outage)
-
-    def _note_outage(self, name: str, outage: Outage) -> None:
-        """Tell others since when a provider, or a model, is down, and when it is asked again."""
-        now, noted = self.clock.now(), self.ledger.told(name)
-        if not outage.down:
-            if noted is not None:
-                self.ledger.tell(name, None)
-            return
-        asked_at = now + outage.wait_seconds
-        if noted is None or abs(json.loads(noted)["again"] - asked_at) > NOTE_SECONDS:
-            told = {"since": now - outage.seconds, "again": asked_at}
-            self.ledger.tell(name, json.dumps(told))
+            self._note(slots_of(name), f"{slots.allowed} of {slots.most}")
+        for line in self._notes.take(self.clock.now()):
+            self.say(line)
 
     def _note(self, name: str, value: str) -> None:
         if self.ledger.told(name) != value:
@@ -318,7 +310,7 @@ class Driver:
             allowed = self._slots[who.provider].allowed
             if self._outages.room(who, busy, allowed) and self._to_do(one):
                 self._begin(one, self.work.session(one.cell))
-                self._outages.asks(who)
+                self._outages.asks(one.cell)
                 busy.update(_counted(who))
 
     def _to_do(self, held: Held) -> bool:
@@ -379,10 +371,9 @@ def _counted(who: Contender) -> tuple[Asked, ...]:
     return _ALL, (who.provider, None), (who.provider, who.model)
 
 
-def note_of(asked: Asked) -> str:
-    """The name under which the ledger holds since when a provider, or a model of it, is down."""
-    provider, model = asked
-    return f"down {provider}" if model is None else f"down {provider} {model}"
+def slots_of(provider: str) -> str:
+    """The name under which the ledger holds how many sessions a provider is allowed."""
+    return f"slots {provider}"
 
 
 def words(counts: Mapping[State, int]) -> str:

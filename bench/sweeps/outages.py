@@ -1,11 +1,13 @@
-"""Providers that are down: asked again by one session now and then, at no cell's cost."""
+"""Providers that are down, or refuse: asked by one session now and then, at no cell's cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 
+from bench.sweeps.cells import Cell
 from bench.sweeps.ledger import Held
+from bench.sweeps.refusals import Failure
 from bench.sweeps.sheet import Contender, Retries
 from bench.sweeps.states import backoff
 
@@ -27,6 +29,7 @@ class Outage:
         self._rounds = 0
         self._since = 0.0
         self._until = 0.0
+        self._last: Failure | None = None
 
     @property
     def down(self) -> bool:
@@ -43,23 +46,37 @@ class Outage:
         """How long nobody asks it."""
         return max(0.0, self._until - self._now()) if self.down else 0.0
 
+    @property
+    def last(self) -> Failure | None:
+        """What was wrong with it last; None while it is not down."""
+        return self._last if self.down else None
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it has been down for so long that nobody waits for it who has no other work."""
+        return self.seconds > self._retries.outage_seconds
+
     def most(self, slots: int) -> int:
         """How many sessions may use it now, of so many at other times."""
         if not self.down:
             return slots
         return 0 if self.wait_seconds else 1
 
-    def failed(self) -> bool:
-        """A session failed at it, and may not later; whether that is to count for no cell."""
+    def failed(self, found: Failure, *, sure: bool = False) -> bool:
+        """A session failed at it, and may not later; whether that counts for no cell.
+
+        It does not where others fail as well: the session before did, or it is `sure` that they do.
+        """
         now = self._now()
         if not self._failures:
             self._since = now
-        self._failures += 1
+        self._failures += TELLING if sure else 1
+        self._last = found
         if self.down and now >= self._until:
             # What fails while nobody asks was begun before.
             self._rounds += 1
             self._until = now + backoff(self._rounds, self._retries, self._chance)
-        return self.down and now - self._since <= self._retries.outage_seconds
+        return self.down
 
     def answered(self) -> None:
         """It answered a session."""
@@ -90,21 +107,24 @@ class Outages:
             # Of a single model both would always say the same.
             for model in (None, *(sorted(own) if len(own) > 1 else ())):
                 self._held[provider, model] = Outage(retries, now, chance)
-        self._turns: dict[Contender, int] = {}
+        self._asked = 0
+        self._turns: dict[Contender | str, int] = {}
 
     @property
     def each(self) -> Mapping[Asked, Outage]:
         """All that can be down."""
         return self._held
 
-    def failed(self, who: Contender) -> bool:
+    def failed(self, who: Contender, found: Failure) -> bool:
         """A session of a contender failed, and may not later; whether that counts for no cell."""
         whole, own = self._of(who)
         failing = self._failing[who.provider]
         told = own is None or whole.down or who.model not in failing
         failing.add(who.model)
-        found = [one.failed() for one in (whole if told else None, own) if one is not None]
-        return any(found)
+        # A key may be refused, and credit be too little, for one model alone.
+        sure = found.trouble.of_account
+        down = own is not None and own.failed(found, sure=sure)
+        return (told and whole.failed(found, sure=sure and own is None)) or down
 
     def answered(self, who: Contender) -> None:
         """A provider answered a session of a contender."""
@@ -129,12 +149,17 @@ class Outages:
             return False
         return own is None or busy.get((who.provider, who.model), 0) < own.most(slots)
 
-    def asks(self, who: Contender) -> None:
-        """A session of a contender starts."""
-        self._turns[who] = max(self._turns.values(), default=0) + 1
+    def waited_for(self, who: Contender) -> bool:
+        """Whether a sweep that has nothing else to do waits until a contender's model answers."""
+        return not any(one is not None and one.given_up for one in self._of(who))
+
+    def asks(self, cell: Cell) -> None:
+        """A session of a cell starts."""
+        self._asked += 1
+        self._turns[cell.contender] = self._turns[cell.key] = self._asked
 
     def in_turn(self, waiting: Sequence[Held]) -> Iterator[Held]:
-        """Cells in their order, but that contenders take turns to ask what is down.
+        """Cells in their order, but that all take turns to ask what is down, contenders first.
 
         Else one that fails for a reason of its own would ask alone, and all others wait for it.
         """
@@ -143,12 +168,12 @@ class Outages:
         for one, place in zip(waiting, places, strict=True):
             if place is not None:
                 groups.setdefault(place, []).append(one)
-        turns = {
-            place: iter(sorted(own, key=lambda one: self._turns.get(one.cell.contender, 0)))
-            for place, own in groups.items()
-        }
+        turns = {place: iter(sorted(own, key=self._turn)) for place, own in groups.items()}
         for one, place in zip(waiting, places, strict=True):
             yield one if place is None else next(turns[place])
+
+    def _turn(self, one: Held) -> tuple[int, int]:
+        return self._turns.get(one.cell.contender, 0), self._turns.get(one.cell.key, 0)
 
     def _of(self, who: Contender) -> tuple[Outage, Outage | None]:
         return self._held[who.provider, None], self._held.get((who.provider, who.model))

@@ -12,15 +12,27 @@ import msgspec
 from bench.proxy.form import Exchange, Outcome
 from bench.proxy.troubles import Trouble, sentence, trouble
 from bench.sweeps.tries import read_first
+from kbsite.model.finding import one_line
 
 LOG = "proxy.jsonl"
 """In a run's folder: a line for each exchange with the provider."""
 
-_TO_MEND = (Trouble.AUTH, Trouble.CREDIT)
+MOST_SHOWN = 400
+"""Characters of what a provider or a program said that a ledger holds."""
+
 _ANSWERS = (Outcome.COMPLETE, Outcome.CUT)
 _NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
 _MOST = 4 << 20
 _DECODER = msgspec.json.Decoder(Exchange)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """What was wrong with a provider when it was asked last."""
+
+    trouble: Trouble
+    sentence: str
+    """For a person; in it what the provider said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +73,13 @@ class Refusals:
         )
 
 
-def to_mend(run: Path, provider: str) -> str | None:
-    """What a person has to mend at a provider before another session makes sense, as a sentence.
-
-    None where the last answer of a run's log says nothing of that kind.
-    """
-    last = _last(run)
-    return sentence(last, provider) if last and trouble(last) in _TO_MEND else None
-
-
-def waiting_helps(run: Path) -> bool:
-    """Whether the last answer of a run's log says that the provider may answer later."""
+def failure(run: Path, provider: str) -> Failure | None:
+    """What the last answer of a run's log says is wrong with its provider; None for nothing."""
     last = _last(run)
     found = None if last is None else trouble(last)
-    return found is not None and found.waiting_helps
+    if last is None or found is None:
+        return None
+    return Failure(trouble=found, sentence=one_line(sentence(last, provider))[:MOST_SHOWN])
 
 
 def answered(run: Path) -> bool:

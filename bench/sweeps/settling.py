@@ -13,7 +13,7 @@ from bench.sweeps.claims import unclaimed
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Held, Ledger, Try, Verdict
 from bench.sweeps.outages import Outages
-from bench.sweeps.refusals import answered, to_mend, waiting_helps
+from bench.sweeps.refusals import MOST_SHOWN, answered, failure
 from bench.sweeps.sheet import Sweep
 from bench.sweeps.shelf import OnShelf, Shelf, set_aside, spoilt
 from bench.sweeps.states import Kind, Outcome, State, after
@@ -28,7 +28,6 @@ _REASON = re.compile(r"^bench(?:\.running)?: ", re.MULTILINE)
 """Begins what supervisors and graders say of why they end; before it stands how far they were."""
 _TRACE = "Traceback (most recent call last)"
 _MOST_ERR = 1 << 20
-_SHOWN = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +104,7 @@ class Settling:
 
     def _complete(self, one: Try, made: OnShelf, held: Held) -> _Ended:
         why = spoilt(made.run, made.folder)
-        said = one_line(made.run.end_detail or made.run.end_reason.sentence)[:_SHOWN]
+        said = one_line(made.run.end_detail or made.run.end_reason.sentence)[:MOST_SHOWN]
         if why is None:
             # The driver looks into logs that grow, and a session may end between two looks.
             if held.wanted and answered(made.folder):
@@ -123,11 +122,13 @@ class Settling:
 
     def _of_provider(self, failed: _Ended, made: OnShelf, held: Held) -> _Ended:
         """How a session ended that its provider spoilt."""
-        if mend := to_mend(made.folder, made.run.provider or "the provider"):
-            return replace(failed, outcome=Outcome.REFUSED, detail=one_line(mend)[:_SHOWN])
-        if not held.wanted or not waiting_helps(made.folder):
+        found = failure(made.folder, made.run.provider or "the provider")
+        if found is None:
             return failed
-        down = self.outages.failed(held.cell.contender)
+        if found.trouble.to_mend:
+            failed = replace(failed, detail=found.sentence)
+        telling = found.trouble.to_mend or found.trouble.waiting_helps
+        down = held.wanted and telling and self.outages.failed(held.cell.contender, found)
         return replace(failed, outcome=Outcome.DOWN) if down else failed
 
     def _grade(self, one: Try, held: Held) -> _Ended:
@@ -149,12 +150,12 @@ class Settling:
         refused = finished is not None and finished.exit_code in REFUSALS
         # Whoever refuses says why; what died without a word, as on a full disk, did not refuse.
         if refused and said and _TRACE not in said:
-            return replace(ended, outcome=Outcome.REFUSED, detail=said[-_SHOWN:])
+            return replace(ended, outcome=Outcome.REFUSED, detail=said[-MOST_SHOWN:])
         more = [f"on {host}"] if (host := self._other_host(one)) else []
         if finished is not None and finished.detail:
             more.append(finished.detail)
         if said:
-            more.append(said[-_SHOWN:])
+            more.append(said[-MOST_SHOWN:])
         return replace(ended, detail="; ".join([ended.detail, *more]))
 
     def _other_host(self, one: Try) -> str | None:

@@ -87,7 +87,7 @@ class Retries:
     """Before the first further try; doubled each time, with up to half as much again by chance."""
     longest_seconds: float = 3600.0
     outage_seconds: float = 43200.0
-    """How long a provider may be down before what fails at it counts for the cells."""
+    """How long a sweep with nothing else to do waits for a provider that is down, or refuses."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.sweeps.claims import claimed
-from bench.sweeps.driver import WISH, Wish, note_of, words
+from bench.sweeps.driver import WISH, Wish, slots_of, words
 from bench.sweeps.ledger import Held, Ledger, Try
+from bench.sweeps.notes import notes
 from bench.sweeps.plan import duration
 from bench.sweeps.room import short
 from bench.sweeps.states import State
@@ -54,11 +55,11 @@ def lines(ledger: Ledger, now: float, board: Path) -> list[str]:
     """How far a sweep is, what is under way, what failed and why; `board` is its folder."""
     held = {one.cell.key: one for one in ledger.cells()}
     told = [f"{words(ledger.counts())}; {_driven(ledger)}", *filter(None, [short(board)])]
-    if driver_of(ledger) is not None:
-        told += list(_down(ledger, now))
+    driven = driver_of(ledger) is not None
+    told += [one.words(now) if driven else one.left for one in notes(ledger)]
     for one in ledger.open_tries():
         # A driver that is there finds out by itself, and an engine may not have started it yet.
-        dead = driver_of(ledger) is None and not claimed(board, one.cell)
+        dead = not driven and not claimed(board, one.cell)
         told.append(_under_way(one, held[one.cell], now, dead=dead))
     wanted = [one for one in held.values() if one.wanted]
     told += list(_elsewhere(_in(wanted, State.WAITING) + _in(wanted, State.RAN), board))
@@ -91,33 +92,6 @@ def _open(ledger: Ledger) -> bool:
     return any(counts[state] for state in State if state not in (State.DONE, State.FAILED))
 
 
-_TO_COME = (State.WAITING, State.RUNNING)
-
-
-def _down(ledger: Ledger, now: float) -> Iterable[str]:
-    """A line for each provider, or model of one, that was down when a driver looked last."""
-    # What has no session to come is asked by nobody.
-    to_come = [one for one in ledger.cells() if one.wanted and one.state in _TO_COME]
-    asked = {(one.cell.contender.provider, one.cell.contender.model) for one in to_come}
-    down = set()
-    for provider in sorted({each for each, _ in asked}):
-        if (noted := ledger.told(note_of((provider, None)))) is not None:
-            down.add(provider)
-            yield _down_since(provider, noted, now)
-    for provider, model in sorted(one for one in asked if one[0] not in down):
-        if (noted := ledger.told(note_of((provider, model)))) is not None:
-            yield _down_since(f"{model} at {provider}", noted, now)
-
-
-def _down_since(what: str, noted: str, now: float) -> str:
-    told = json.loads(noted)
-    since, again = max(0.0, now - told["since"]), max(0.0, told["again"] - now)
-    return (
-        f"{what} is down for {duration(since)}: one session tries it in {duration(again)}, and "
-        "its other cells wait"
-    )
-
-
 def _under_way(one: Try, held: Held, now: float, *, dead: bool) -> str:
     since = duration(max(0.0, now - one.begun))
     return f"{held.state.value} for {since}: {held.cell.label}{_DEAD if dead else ''}"
@@ -147,6 +121,8 @@ def as_data(ledger: Ledger) -> dict[str, object]:
     return {
         "counts": {state.value: count for state, count in ledger.counts().items()},
         "driver": asdict(who) if who else None,
+        "down": [asdict(one) for one in notes(ledger)],
+        "slots": _slots(ledger),
         "cells": [
             {
                 "key": one.cell.key, "contender": one.cell.contender.label,
@@ -157,3 +133,13 @@ def as_data(ledger: Ledger) -> dict[str, object]:
             for one in ledger.cells()
         ],
     }  # fmt: skip
+
+
+def _slots(ledger: Ledger) -> dict[str, dict[str, int]]:
+    """Sessions that each provider is allowed now, and at most, as a driver noted it last."""
+    named = sorted({one.cell.contender.provider for one in ledger.cells() if one.wanted})
+    noted = {name: told for name in named if (told := ledger.told(slots_of(name))) is not None}
+    return {
+        name: dict(zip(("allowed", "most"), map(int, told.split(" of ")), strict=True))
+        for name, told in noted.items()
+    }

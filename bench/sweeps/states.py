@@ -47,7 +47,7 @@ class Outcome(Enum):
     SPOILT = "spoilt"
     """The run is complete, but the provider or the harness failed: it may be repeated."""
     DOWN = "down"
-    """The same, while the provider was down for all: it counts for no cell."""
+    """The same, while the provider was down for all, or refused all: it counts for no cell."""
     STOPPED = "stopped"
     """Somebody stopped it; what it left was moved aside."""
     LOST = "lost"

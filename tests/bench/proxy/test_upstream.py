@@ -87,10 +87,27 @@ def exchange(outcome: Outcome, status: int | None = None, error: str | None = No
     ("status", "error", "expected"),
     [
         (401, "authentication_error: invalid x-api-key", Trouble.AUTH),
-        (403, "permission_error: no", Trouble.AUTH),
+        (403, "permission_error: no", Trouble.ACCESS),
+        (403, "PERMISSION_DENIED: no", Trouble.ACCESS),
+        (200, "permission_error: no", Trouble.ACCESS),
+        (400, "invalid-argument: Incorrect API key provided", Trouble.AUTH),
         (400, "INVALID_ARGUMENT: API key not valid. [API_KEY_INVALID]", Trouble.AUTH),
         (400, "invalid_request_error: Your credit balance is too low", Trouble.CREDIT),
+        (
+            400,
+            "invalid_request_error: You have reached your specified API usage limits.",
+            Trouble.CREDIT,
+        ),
+        (400, "invalid_request_error: Billing hard limit has been reached", Trouble.CREDIT),
+        (400, "Arrearage: Access denied", Trouble.CREDIT),
         (402, "Insufficient Balance", Trouble.CREDIT),
+        (403, "Key limit exceeded (monthly limit).", Trouble.CREDIT),
+        (
+            429,
+            "Your team x has either used all available credits or reached a limit",
+            Trouble.CREDIT,
+        ),
+        (429, "billing_not_active: Your account is not active", Trouble.CREDIT),
         (429, "insufficient_quota: You exceeded your current quota", Trouble.CREDIT),
         (429, "rate_limit_error: slow", Trouble.RATE),
         (429, None, Trouble.RATE),
@@ -121,8 +138,9 @@ def test_what_is_not_the_providers_doing_is_no_trouble() -> None:
 
 def test_what_waiting_and_fewer_sessions_help_against() -> None:
     assert {one for one in Trouble if not one.waiting_helps} == {
-        Trouble.AUTH, Trouble.CREDIT, Trouble.REQUEST,
+        Trouble.AUTH, Trouble.CREDIT, Trouble.ACCESS, Trouble.REQUEST,
     }  # fmt: skip
+    assert {one for one in Trouble if one.to_mend and not one.of_account} == {Trouble.ACCESS}
     assert {one for one in Trouble if one.crowded} == {Trouble.RATE, Trouble.OVERLOAD}
 
 

@@ -18,7 +18,7 @@ from bench.sweeps.cells import cells
 from bench.sweeps.driver import PATIENCE_SECONDS, Wish, words
 from bench.sweeps.executors.local import popen
 from bench.sweeps.refusals import LOG
-from bench.sweeps.shown import HEADINGS, lines, rows
+from bench.sweeps.shown import HEADINGS, as_data, lines, rows
 from bench.sweeps.slots import CALM_SECONDS
 from bench.sweeps.states import Kind, Outcome, State
 from bench.sweeps.tries import ERR, STOP, Task, asked_to_end, at_work, write_task
@@ -166,21 +166,6 @@ def test_what_would_not_work_another_time_is_not_tried_again(one: Scene) -> None
     assert "codex is not installed" in "\n".join(lines(one.ledger, one.now(), one.work.board))
 
 
-def test_a_key_that_is_refused_is_not_tried_again_and_again(one: Scene) -> None:
-    one.step()
-    (session,) = one.sessions()
-    run = put_run(
-        one.work, one.held(session.cell).cell, told={"end_reason": EndReason.PROVIDER},
-        files={LOG: exchange(401)},
-    )  # fmt: skip
-    one.engine.ends(session)
-    assert not one.step()
-
-    assert one.held(only(one)).state is State.FAILED
-    assert "the key was refused" in (one.held(only(one)).detail or "")
-    assert one.ledger.tries()[0].run == run.name
-
-
 def test_a_slip_of_the_supervisors_is_told_and_tried_again(one: Scene) -> None:
     one.step()
     (session,) = one.sessions()
@@ -258,7 +243,9 @@ def test_refusals_in_the_log_of_a_proxy_halve_what_is_started(tmp_path: Path) ->
         write_whole(partial / "order.json", json_bytes({"cell": first.cell}))
         (partial / LOG).write_text(exchange(429) * 4)
         made.step()
-        assert made.ledger.told("slots here") == "2 of 4"
+        assert as_data(made.ledger)["slots"] == {
+            "here": {"allowed": 2, "most": 4}, "there": {"allowed": 2, "most": 2},
+        }  # fmt: skip
         for task in [each for each in made.sessions() if each.provider == "here"]:
             made.leaves(task)
         made.step()

@@ -11,20 +11,23 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bench.doctor.machine import LEAST_DISK
+from bench.proxy.troubles import Trouble
 from bench.sweeps import conduct, room
+from bench.sweeps.cells import Cell
 from bench.sweeps.conduct import ask_to_stop, drive
 from bench.sweeps.driver import Wish
 from bench.sweeps.executors.form import Finished
 from bench.sweeps.ledger import Ledger
 from bench.sweeps.outages import TELLING, Outage
-from bench.sweeps.refusals import LOG
+from bench.sweeps.refusals import LOG, Failure
 from bench.sweeps.room import is_of_room
-from bench.sweeps.sheet import Contender, Retries
-from bench.sweeps.shown import DRIVER, lines
+from bench.sweeps.sheet import Retries
+from bench.sweeps.shown import DRIVER, as_data, lines
 from bench.sweeps.states import Outcome, State
 from bench.sweeps.tries import ERR, this_process, write_task
 from bench.sweeps.works import Work
@@ -168,11 +171,7 @@ def test_a_stop_that_cannot_be_written_is_told(
 
 def down(made: Scene, status: int | None = 503) -> None:
     """All sessions under way end because their provider fails."""
-    for task in made.sessions():
-        told = {"end_reason": EndReason.PROVIDER}
-        files = {LOG: exchange(status)}
-        put_run(made.work, made.held(task.cell).cell, told=told, files=files)
-        made.engine.ends(task)
+    all_end(made, lambda _: True, exchange(status))
 
 
 def night(tmp_path: Path, **changes: object) -> Work:
@@ -213,7 +212,10 @@ def test_who_asks_is_told_that_a_provider_is_down(tmp_path: Path) -> None:
         down(made)
         made.step(30)
         told = lines(made.ledger, made.now() + 20, made.work.board)
-        line = "here is down for 20 s: one session tries it in 40 s, and its other cells wait"
+        line = (
+            "here is down for 20 s: one session tries it in 40 s, and its other cells wait; "
+            "here answered with status 503, the provider is overloaded"
+        )
         assert line in told
         for held in made.ledger.cells():
             if held.state is State.WAITING:
@@ -225,12 +227,12 @@ def test_who_asks_is_told_that_a_provider_is_down(tmp_path: Path) -> None:
         assert not [one for one in lines(made.ledger, 0, made.work.board) if "is down" in one]
 
 
-def all_end(made: Scene, fails: Callable[[Contender], bool]) -> None:
+def all_end(made: Scene, fails: Callable[[Cell], bool], last: str = exchange(500)) -> None:
     """All sessions under way end: the provider failed, or it answered and they are done."""
     for task in made.sessions():
         cell = made.held(task.cell).cell
-        if fails(cell.contender):
-            told, files = {"end_reason": EndReason.PROVIDER}, {LOG: exchange(500)}
+        if fails(cell):
+            told, files = {"end_reason": EndReason.PROVIDER}, {LOG: last}
         else:
             told, files = {}, {LOG: exchange()}
         put_run(made.work, cell, told=told, files=files)
@@ -246,7 +248,7 @@ def test_a_model_that_is_down_keeps_no_other_model_of_its_provider_waiting(
         made.ledger.tell(DRIVER, json.dumps(asdict(this_process())))
         for _ in range(15):
             made.step(10)
-            all_end(made, lambda who: who.model == "broken")
+            all_end(made, lambda cell: cell.contender.model == "broken")
         tried = [made.held(one.cell).cell.contender.model for one in made.ledger.tries()]
         assert tried.count("sound") == 5
         assert made.ledger.counts()[State.DONE] == 5
@@ -265,7 +267,7 @@ def test_contenders_take_turns_to_ask_a_provider_that_is_down(tmp_path: Path) ->
         assert made.sessions() == []
         while made.ledger.counts()[State.DONE] < 3 and made.now.at < 1000 + HOUR:
             made.step(10)
-            all_end(made, lambda who: who.harness == "codex")
+            all_end(made, lambda cell: cell.contender.harness == "codex")
         assert made.now.at < 1000 + 600
 
 
@@ -275,8 +277,8 @@ def test_a_provider_that_answers_again_is_asked_for_all_its_models(tmp_path: Pat
         for _ in range(60):
             made.step(10)
             all_end(made, lambda _: True)
-        assert made.ledger.told("down here") is not None
-        while made.ledger.told("down here") is not None:
+        assert made.ledger.told("failing here") is not None
+        while made.ledger.told("failing here") is not None:
             all_end(made, lambda _: False)
             made.step(10)
         assert {made.held(one.cell).cell.contender.model for one in made.sessions()} == {
@@ -293,18 +295,113 @@ def test_what_waiting_does_not_mend_is_no_outage(tmp_path: Path, status: int) ->
         assert Outcome.DOWN not in {one.outcome for one in made.ledger.tries()}
 
 
+# A provider that refuses.
+
+NO_CREDIT = exchange(429, error="insufficient_quota: You exceeded your current quota")
+
+
+def two_providers(tmp_path: Path, **changes: object) -> Work:
+    names = [contender(model="a"), contender(model="b"), contender(model="c", provider="there")]
+    return night(tmp_path, contenders=names, attempts=4, **changes)
+
+
+def is_here(cell: Cell) -> bool:
+    return cell.contender.provider == "here"
+
+
+def test_a_provider_that_refuses_costs_no_cell_and_keeps_no_other_waiting(tmp_path: Path) -> None:
+    with scene(two_providers(tmp_path)) as made:
+        told: list[str] = []
+        made.driver.say = told.append
+        while made.now.at < 1000 + HOUR:
+            made.step(60)
+            all_end(made, is_here, NO_CREDIT)
+        tries = made.ledger.tries()
+        asked = [one for one in tries if is_here(made.held(one.cell).cell)]
+        assert len(asked) < 15
+        assert {one.outcome for one in asked if one.ended} == {Outcome.DOWN}
+        assert {(one.state, one.tally.spoilt) for one in made.ledger.cells()} == {
+            (State.WAITING, 0), (State.DONE, 0),
+        }  # fmt: skip
+        assert made.ledger.counts()[State.DONE] == 4
+        assert told[-1].startswith("here has refused sessions for ")
+        assert told[-1].endswith("; a person has to mend that")
+        assert len(told) <= 3, "each model, and then the provider"
+        while made.ledger.counts()[State.DONE] < 12:
+            made.step(10)
+            all_end(made, lambda _: False)
+        assert not made.step()
+        assert {"a at here answers again", "here answers again"} <= set(told[-3:])
+
+
+def test_a_model_that_an_account_may_not_use_keeps_its_own_cells_waiting(tmp_path: Path) -> None:
+    with scene(two_providers(tmp_path)) as made:
+        told: list[str] = []
+        made.driver.say = told.append
+        for _ in range(15):
+            made.step(60)
+            all_end(made, lambda cell: cell.contender.model == "a", exchange(403))
+        assert made.ledger.counts()[State.DONE] == 8
+        assert made.ledger.counts()[State.FAILED] == 0
+        (line,) = told
+        assert line.startswith("a at here has refused sessions for ")
+        assert "access was refused to this key, or to this model" in line
+
+
+def test_nobody_waits_all_day_for_a_provider_that_refuses(tmp_path: Path) -> None:
+    work = two_providers(tmp_path, retries={"outage_seconds": HOUR})
+    with scene(work) as made:
+        told: list[str] = []
+        made.driver.say = told.append
+        while made.step(120):
+            all_end(made, is_here, exchange(401))
+        assert HOUR < made.now.at - 1000 < 3 * HOUR
+        assert {state: count for state, count in made.ledger.counts().items() if count} == {
+            State.WAITING: 8, State.DONE: 4,
+        }  # fmt: skip
+        made.driver.run(lambda *_: None)
+        said = "here answered with status 401, the key was refused"
+        left = (
+            f"here refused sessions when it was asked last: {said}; mend that, then `run` goes on"
+        )
+        assert told[-1] == left
+        assert left in lines(made.ledger, made.now(), made.work.board)
+        (down,) = cast("list[dict[str, object]]", as_data(made.ledger)["down"])
+        assert (down["provider"], down["model"], down["why"]) == ("here", None, said)
+    with scene(work) as made:
+        assert made.ledger.told("failing here") is None
+        made.step(3 * HOUR)
+        assert len(made.sessions()) == 4
+
+
+def test_a_cell_that_its_provider_refuses_keeps_no_other_waiting(tmp_path: Path) -> None:
+    """As what a provider takes for harmful: it fails for itself."""
+    models = [contender(model="only")]
+    with scene(night(tmp_path, contenders=models, attempts=4, slots={"here": 1})) as made:
+        flagged = made.ledger.cells()[0].cell.key
+        while made.step(30):
+            all_end(made, lambda cell: cell.key == flagged, exchange(403))
+        assert made.now.at < 1000 + HOUR
+        counts = made.ledger.counts()
+        assert (counts[State.DONE], counts[State.FAILED]) == (3, 1)
+        assert "access was refused" in (made.held(flagged).detail or "")
+
+
+FAILED = Failure(trouble=Trouble.SERVER, sentence="here failed")
+
+
 def outage(now: Ticks, outage_seconds: float = 12 * HOUR) -> Outage:
     return Outage(Retries(outage_seconds=outage_seconds), now.steady, Even())
 
 
 def test_one_session_that_failed_says_nothing_of_a_provider() -> None:
     one = outage(Ticks())
-    assert not one.failed()
+    assert not one.failed(FAILED)
     assert (one.down, one.most(4), one.wait_seconds) == (False, 4, 0.0)
     one.answered()
-    assert not one.failed()
+    assert not one.failed(FAILED)
     assert TELLING == 2
-    assert one.failed()
+    assert one.failed(FAILED)
     assert (one.down, one.most(4), one.wait_seconds) == (True, 0, 60.0)
 
 
@@ -312,24 +409,27 @@ def test_sessions_that_fail_together_are_one_sign() -> None:
     now = Ticks()
     one = outage(now)
     for _ in range(4):
-        one.failed()
+        one.failed(FAILED)
     assert one.wait_seconds == 60.0
     now.wait(60)
     assert one.most(4) == 1
-    one.failed()
+    one.failed(FAILED)
     assert one.wait_seconds == 120.0
     one.answered()
     assert one.most(4) == 4
 
 
-def test_an_outage_without_an_end_counts_at_last() -> None:
+def test_an_outage_without_an_end_is_given_up_and_still_counts_for_no_cell() -> None:
     now = Ticks()
     one = outage(now, outage_seconds=HOUR)
-    one.failed()
-    assert one.failed()
+    one.failed(FAILED)
+    assert one.failed(FAILED)
+    assert not one.given_up
     now.wait(HOUR + 1)
-    assert not one.failed()
-    assert one.down
+    assert one.given_up
+    assert one.failed(FAILED)
+    one.answered()
+    assert not one.given_up
 
 
 # A clock that is set back, and half a sweep that is dead.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.proxy.form import Outcome
-from bench.sweeps.refusals import LOG, Refusals, to_mend
+from bench.sweeps.refusals import LOG, Refusals, failure
 from bench.sweeps.slots import BURST, CALM_SECONDS, WINDOW_SECONDS, Slots
 from tests.bench.sweeps.sweeps import Ticks, exchange
 
@@ -132,7 +132,8 @@ def test_a_line_that_is_no_exchange_is_passed_over(tmp_path: Path, line: str) ->
     write(run, f"{line}\n{REFUSED}")
 
     assert refusals.new(run).crowded == 1
-    assert to_mend(run, "here") is None
+    assert (found := failure(run, "here")) is not None
+    assert not found.trouble.to_mend
 
 
 def test_a_log_that_is_a_link_is_not_read(tmp_path: Path) -> None:
@@ -142,8 +143,8 @@ def test_a_log_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     (run / LOG).symlink_to(tmp_path / "elsewhere")
 
     assert Refusals().new(run).crowded == 0
-    assert to_mend(run, "here") is None
-    assert to_mend(tmp_path / "gone", "here") is None
+    assert failure(run, "here") is None
+    assert failure(tmp_path / "gone", "here") is None
 
 
 @pytest.mark.parametrize(
@@ -151,16 +152,21 @@ def test_a_log_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     [
         ([exchange(401)], "here answered with status 401, the key was refused"),
         ([exchange(), exchange(402)], "no credit left"),
+        ([exchange(403, error="permission_error: no"), ANSWERED[:9]], "to this key, or to this"),
         ([exchange(401), exchange(429, outcome=Outcome.ABANDONED)], "the key was refused"),
         ([exchange(401), exchange(404, model_request=False)], "the key was refused"),
     ],
 )
 def test_what_a_person_has_to_mend_is_told(tmp_path: Path, lines: list[str], words: str) -> None:
     write(tmp_path / "a", "".join(lines))
-    assert words in (to_mend(tmp_path / "a", "here") or "")
+    found = failure(tmp_path / "a", "here")
+    assert found is not None
+    assert words in found.sentence
+    assert found.trouble.to_mend
 
 
 @pytest.mark.parametrize("last", [exchange(), exchange(500), exchange(429), exchange(400), ""])
 def test_what_may_be_better_another_time_needs_nobody(tmp_path: Path, last: str) -> None:
     write(tmp_path / "a", exchange(401) + last if last else "")
-    assert to_mend(tmp_path / "a", "here") is None
+    found = failure(tmp_path / "a", "here")
+    assert found is None or not found.trouble.to_mend
