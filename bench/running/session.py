@@ -12,7 +12,8 @@ from threading import Event
 
 from bench.harnesses.form import HOME, WORKSPACE
 from bench.proxy.clock import Clock, time_of_day
-from bench.proxy.form import Meter
+from bench.proxy.form import Exchange, Meter
+from bench.proxy.troubles import trouble
 from bench.running.collecting import Snapshots, Transcript, solution
 from bench.running.ending import Stop
 from bench.running.form import SessionLimits
@@ -166,6 +167,7 @@ class _Watcher:
             since_first_request=None if started is None else session.clock.elapsed_seconds,
             quiet=session.meter.quiet_seconds,
             failures=session.meter.failures_in_a_row,
+            refused=_refused(session.meter.last),
             log_bytes=session.transcript.bytes + sum(_size(path) for path in session.logs),
             processor=self._used,
             stop=session.stop.is_set(),
@@ -180,3 +182,9 @@ class _Watcher:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+def _refused(last: Exchange | None) -> bool:
+    """Whether an exchange says that the key is refused, or that the account has no credit left."""
+    found = None if last is None else trouble(last)
+    return found is not None and found.of_account

@@ -13,6 +13,10 @@ BUSY_SECONDS = 0.5
 BUSY_SHARE = 0.02
 """... at least this share of the time: a CLI that only draws its spinner uses less."""
 
+REFUSALS = 3
+"""Failed exchanges in a row that are enough where the key, or the account's credit, is why: CLIs
+ask on all the same, with waits that double, and nothing changes until a person mends it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
@@ -24,6 +28,8 @@ class Seen:
     """How long nothing went through the proxy."""
     failures: int
     """Failed exchanges in a row."""
+    refused: bool = False
+    """Whether the last one says that the key is refused, or that no credit is left."""
     log_bytes: int
     processor: float
     """Processor time that its processes have used in all."""
@@ -78,7 +84,8 @@ class Watch:
             self._failing_since = seen.now
         lasted = seen.now - self._failing_since
         limits = self._limits
-        return seen.failures >= limits.failures and lasted >= limits.failing_seconds
+        enough = min(limits.failures, REFUSALS) if seen.refused else limits.failures
+        return seen.failures >= enough and lasted >= limits.failing_seconds
 
     def _note(self, seen: Seen) -> None:
         """Remember when something moved: bytes of the proxy, a log, or processors."""

@@ -46,7 +46,7 @@ class Note:
         when = f"in {duration(again)}" if again else "now"
         return (
             f"{self.name} {what} for {duration(since)}: one session tries it {when}, and its other "
-            f"cells wait; {self.why}{mend}"
+            f"cells wait; {self.why.rstrip('.')}{mend}"
         )
 
     @property
@@ -54,7 +54,7 @@ class Note:
         """How it stands when nobody drives the sweep."""
         what = "refused sessions" if self.mend else "was down"
         then = "mend that, then `run` goes on" if self.mend else "`run` asks it again"
-        return f"{self.name} {what} when it was asked last: {self.why}; {then}"
+        return f"{self.name} {what} when it was asked last: {self.why.rstrip('.')}; {then}"
 
 
 def notes(ledger: Ledger) -> Iterator[Note]:

@@ -10,6 +10,7 @@ from bench.running.form import SessionLimits
 from bench.running.given import CHECK, CLOCK, SHAPES
 from bench.running.record import ORDER, PROMPT, PROXY, SANDBOX, SESSION
 from bench.running.session import STDERR, STDOUT
+from bench.running.watch import REFUSALS
 from kbsite.model.status import EndReason
 from tests.bench.running.sessions import ROOT
 from tests.bench.running.test_fault_matrix import MATRIX
@@ -27,7 +28,8 @@ def test_its_figures_are_those_of_the_code() -> None:
     assert f"{LIMITS.warn_share:.0%}".replace("%", " %") in TEXT
     assert f"within {LIMITS.first_request_seconds / 60:.0f} minutes of the start" in TEXT
     lasting = f"for at least {LIMITS.failing_seconds:.0f} s"
-    assert f"{LIMITS.failures} failed requests in a row, {lasting}" in TEXT
+    few = f"{REFUSALS} where the key is refused"
+    assert f"{LIMITS.failures} failed requests in a row, {lasting}; {few}" in TEXT
     assert f"for {LIMITS.stall_seconds / 60:.0f} minutes no byte" in TEXT
     assert "five\nseconds later the box ends" in TEXT
     assert LIMITS.grace_seconds == 5.0

@@ -8,7 +8,7 @@ import pytest
 
 from bench.running.ending import Stop
 from bench.running.form import SessionLimits
-from bench.running.watch import BUSY_SECONDS, Seen, Watch
+from bench.running.watch import BUSY_SECONDS, REFUSALS, Seen, Watch
 
 LIMITS = SessionLimits(stall_seconds=100.0, first_request_seconds=60.0, failures=3)
 START = Seen(now=0.0, since_first_request=None, quiet=0.0, failures=0, log_bytes=0, processor=0.0)
@@ -47,6 +47,24 @@ def test_failures_in_a_row_that_last_are_the_provider_s() -> None:
     assert stopped([(10.0, 1), (20.0, 0), (40.0, 9), (69.0, 12)]) is None
     assert stopped([(10.0, 1), (20.0, 0), (40.0, 1), (70.0, 2)]) is None
     assert stopped([(10.0, 1), (20.0, 0), (40.0, 1), (70.0, 3)]) is Stop.FAILURES
+
+
+@pytest.mark.parametrize(
+    ("count", "refused", "lasting", "stop"),
+    [
+        (REFUSALS, True, 30.0, Stop.FAILURES),
+        (REFUSALS, False, 30.0, None),
+        (REFUSALS - 1, True, 30.0, None),
+        (REFUSALS, True, 29.0, None),
+    ],
+)
+def test_a_refused_key_is_not_asked_with_again_and_again(
+    count: int, refused: bool, lasting: float, stop: Stop | None
+) -> None:
+    watch = Watch(SessionLimits(), 1000.0)
+    seen = replace(WORKING, failures=count, refused=refused)
+    assert stop_of(watch, seen) is None
+    assert stop_of(watch, replace(seen, now=WORKING.now + lasting)) is stop
 
 
 def test_the_operator_s_wish_comes_before_all_else() -> None:
