@@ -43,6 +43,7 @@ class Book:
         self._kept: deque[Exchange] = deque(maxlen=MOST_KEPT)
         self._last: Exchange | None = None
         self._failures = 0
+        self._answers = 0
         self._usage = Usage()
         self._outcomes: Counter[Outcome] = Counter()
         self._models: dict[str, None] = {}
@@ -87,6 +88,8 @@ class Book:
         self._usage = total([self._usage, exchange.usage])
         if exchange.answered_by and len(self._models) < MOST_MODELS:
             self._models[exchange.answered_by] = None
+        if exchange.outcome in (Outcome.COMPLETE, Outcome.CUT):
+            self._answers += 1
         if exchange.outcome in _FAILED:
             self._failures += 1
         elif exchange.outcome is not Outcome.ABANDONED:
@@ -158,6 +161,7 @@ class Book:
                 usage=self._usage,
                 outcomes=dict(self._outcomes),
                 models=tuple(self._models),
+                answers=self._answers,
             )
 
     def close_door(self, why: str) -> None:

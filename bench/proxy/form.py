@@ -83,6 +83,8 @@ class Account:
     outcomes: Mapping[Outcome, int] = field(default_factory=lambda: MappingProxyType({}))
     models: tuple[str, ...] = ()
     """The models that answers named."""
+    answers: int = 0
+    """Whole answers of models, whether they told their usage or not."""
 
 
 class Meter(Protocol):

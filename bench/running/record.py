@@ -129,6 +129,7 @@ def run_record(run_id: str, told: Told, became: Became, prices: PriceTable, fold
         end_detail=became.verdict.detail,
         usage=usage,
         usage_source=usage_source(order.harness, became.account, folder),
+        answers=became.account.answers,
         cost_usd=round(float(price.usd), 6) if price else None,
         cost_source=_cost_source(price) if price else None,
         sandbox=level(became.proven),

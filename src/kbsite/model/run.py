@@ -83,6 +83,8 @@ class Run:
     usage: Usage = field(default_factory=Usage)
     usage_source: str | None = None
     """Which file and count the usage comes from."""
+    answers: int | None = None
+    """Whole answers that models gave, as a proxy saw them; null where nobody counted."""
     cost_usd: float | None = None
     cost_source: str | None = None
     """What tells the cost; begins with "estimate" where that is no CLI, but a list of prices."""
@@ -149,7 +151,8 @@ class Run:
         match self.end_reason:
             case EndReason.PROVIDER:
                 return "the provider failed"
-            case EndReason.HARNESS | EndReason.ERROR if not self.usage.output:
+            case EndReason.HARNESS | EndReason.ERROR if not self.usage.output and not self.answers:
+                # Some providers tell no usage of what they answer.
                 return "the harness failed before the model had answered"
             case EndReason.STALLED if not solution:
                 return "it stalled, and left no solution"

@@ -70,7 +70,7 @@ def test_side_requests_and_refusals_count_but_are_not_of_the_model(book: Book) -
     ended(book, Outcome.ERROR, model_request=False)
     assert book.last == last
     assert book.account.usage == Usage(input=10, output=1)
-    assert book.account.exchanges == 3
+    assert (book.account.exchanges, book.account.answers) == (3, 1)
     assert [one.number for one in book.exchanges] == [1, 2, 3]
 
 
@@ -83,6 +83,7 @@ def test_only_the_last_exchanges_are_kept_and_all_are_counted(
             ended(book, Outcome.COMPLETE)
         assert [one.number for one in book.exchanges] == [3, 4, 5]
         assert book.account.usage == Usage(input=50, output=5)
+        assert book.account.answers == 5
     assert len(list(read_exchanges(tmp_path / "proxy.jsonl"))) == 5
 
 

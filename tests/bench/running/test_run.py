@@ -54,6 +54,7 @@ def test_a_session_becomes_a_complete_run(trial: Trial) -> None:
     assert told.usage == expected_usage(trial.server.requests_of(trial.runs.name))
     assert told.usage_source is not None
     assert told.usage_source.startswith("proxy.jsonl: 1 exchange;")
+    assert told.answers == 1
     assert told.hardware == "cpu"
     assert told.sandbox is not None
     assert told.exit_code == 0

@@ -50,6 +50,8 @@ def matched(made: Work) -> Matched:
         ({"end_reason": EndReason.SIGNAL}, True, False),
         ({"end_reason": EndReason.HARNESS}, False, True),
         ({"end_reason": EndReason.HARNESS, **NOTHING}, True, False),
+        ({"end_reason": EndReason.HARNESS, **NOTHING, "answers": 0}, True, False),
+        ({"end_reason": EndReason.HARNESS, **NOTHING, "answers": 3}, True, True),
         ({"end_reason": EndReason.STALLED}, True, True),
         ({"end_reason": EndReason.STALLED}, False, False),
         ({"harness": "floor"}, True, False),
