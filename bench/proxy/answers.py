@@ -113,4 +113,8 @@ def _sentence(error: dict[str, Any]) -> str:
     kinds = [error.get(name) for name in ("type", "status", "code")]
     kind = next((str(one) for one in kinds if one), "")
     message = next((error[name] for name in ("message", "detail", "msg") if error.get(name)), error)
-    return f"{kind}: {message}" if kind else str(message)
+    said = f"{kind}: {message}" if kind else str(message)
+    # Who passes requests on to others, as OpenRouter does, quotes here what those said.
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return f"{said}: {raw}" if isinstance(raw, str) and raw else said

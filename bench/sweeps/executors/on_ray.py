@@ -142,7 +142,9 @@ class OnRay:
 
 
 def _gone(what: str, error: Exception) -> MachineError:
-    return MachineError(f"{what} is gone: {error}; start it, and then the sweep again")
+    return MachineError(
+        f"{what} is gone: {str(error).rstrip('.')}; start it, and then the sweep again"
+    )
 
 
 def _resources() -> Mapping[str, float]:

@@ -177,6 +177,13 @@ def test_why_a_session_ended(
     assert left_of(os.getpid()) == []
 
 
+def test_a_session_whose_key_is_refused_ends_soon(trial: Trial) -> None:
+    limits = replace(SMALL, failures=10_000, failing_seconds=0.5)
+    ended = trial.fake("while True:\n    ask()", "e401", limits=limits)
+    assert ended.reason == "provider_error"
+    assert "in a row failed at the provider. The last one: status 401" in ended.detail
+
+
 def test_the_operator_ends_a_session_and_the_run_is_whole(trial: Trial) -> None:
     def ended_when_asked() -> None:
         trial.server.wait_until(

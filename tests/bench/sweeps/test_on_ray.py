@@ -196,5 +196,7 @@ def test_a_driver_whose_own_node_is_gone_stops_and_charges_no_cell_for_it(ray: R
         made.start(task(name))
     ray.over = {"a": LocalRayletDiedError("The task's local raylet died.")}
 
-    with pytest.raises(MachineError, match=r"node on this host is gone: .*; start it, and then"):
+    with pytest.raises(
+        MachineError, match=r"node on this host is gone: .*died; start it, and then"
+    ):
         made.poll()
