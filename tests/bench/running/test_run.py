@@ -178,8 +178,8 @@ def test_why_a_session_ended(
 
 
 def test_a_session_whose_key_is_refused_ends_soon(trial: Trial) -> None:
-    limits = replace(SMALL, failures=10_000, failing_seconds=0.5)
-    ended = trial.fake("while True:\n    ask()", "e401", limits=limits)
+    limits = replace(SMALL, failures=10**9, failing_seconds=0.5)
+    ended = trial.fake("while True:\n    ask()", "e401", budget=5, limits=limits)
     assert ended.reason == "provider_error"
     assert "in a row failed at the provider. The last one: status 401" in ended.detail
 
