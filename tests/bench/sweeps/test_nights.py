@@ -387,6 +387,17 @@ def test_a_cell_that_its_provider_refuses_keeps_no_other_waiting(tmp_path: Path)
         assert "access was refused" in (made.held(flagged).detail or "")
 
 
+def test_a_sweep_that_waits_for_nobody_ends_when_all_that_is_left_is_refused(
+    tmp_path: Path,
+) -> None:
+    with scene(night(tmp_path, contenders=[contender()], retries={"outage_seconds": 0.0})) as made:
+        made.step()
+        down(made, 401)
+        made.step()
+        assert not made.step(1)
+        assert made.ledger.counts()[State.WAITING] == 1
+
+
 FAILED = Failure(trouble=Trouble.SERVER, sentence="here failed")
 
 
