@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import os
 import shutil
@@ -22,10 +21,12 @@ from playwright.sync_api import (
 
 from kbsite.build import build, override
 from kbsite.store.settings import CONFIG, read_settings
+from tests.browser.full_site import full_site
 from tests.browser.long_session import HIDDEN, QUOTED, SOLUTION, child, line_of, session
+from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.witness import Opened, Witness
-from tests.conftest import MakeRun, MakeSettings
+from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 
 Open = Callable[..., Page]
 """Opens the page of a run, with what follows its address and the options of a context."""
@@ -76,23 +77,35 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
          "--in-process-gpu", f"--disable-features={','.join(UNUSED)}"]  # fmt: skip
 
 
-@pytest.fixture(scope="session", name="site")
-def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository's own site, in a folder whose name is a sub-path of a server.
-
-    It is built once for all processes of these tests: the first that needs it does so.
-    """
+@pytest.fixture(scope="session", name="home")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all that is made once for all processes of these tests."""
     base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    out = base / "served" / "sub path" / "kbsite"
-    with (base / "served.lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        if not out.exists():
-            out.parent.mkdir(parents=True)
-            built = build(override(read_settings(ROOT / CONFIG), None, None, out))
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once"
+    home.mkdir(exist_ok=True)
+    return home
 
-            assert built.findings == ()
+
+@pytest.fixture(scope="session", name="site")
+@once
+def _site(home: Path) -> Path:
+    """The repository's own site, in a folder whose name is a sub-path of a server."""
+    out = home / "served" / "sub path" / "kbsite"
+    out.parent.mkdir(parents=True)
+    built = build(override(read_settings(ROOT / CONFIG), None, None, out))
+
+    assert built.findings == ()
     return out
+
+
+@pytest.fixture(scope="session", name="full")
+@once
+def _full(
+    home: Path, make_run: MakeRun, make_settings: MakeSettings, make_problem: MakeProblem,
+    make_floors: MakeFloors,
+) -> Path:  # fmt: skip
+    """A site that shows every sign there is."""
+    return full_site(home, make_run, make_settings, make_problem, make_floors)
 
 
 @pytest.fixture(scope="session", name="served")
@@ -167,10 +180,8 @@ def _opened(
 
 
 @pytest.fixture(scope="session", name="run_folder")
-def _run_folder(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("run")
+@once
+def _run_folder(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=[])
     log = "home/.claude/projects/-w/s.jsonl"
     board = home / "runs" / "demo"

@@ -12,9 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.axe import EVERY, OF_COLOURS, broken, open_all, violations
-from tests.browser.full_site import full_site
 from tests.browser.long_session import LONG_ROUND, line_of
-from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
 
@@ -62,16 +60,6 @@ FOCUSED = """() => {
     const style = getComputedStyle(held);
     return [held.tagName, `${style.outlineStyle} ${style.outlineWidth}`];
 }"""
-
-
-@pytest.fixture(scope="session", name="full")
-def _full(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings,
-    make_problem: MakeProblem, make_floors: MakeFloors,
-) -> Path:  # fmt: skip
-    return full_site(
-        tmp_path_factory.mktemp("full"), make_run, make_settings, make_problem, make_floors
-    )
 
 
 def looks(page: Path) -> set[tuple[str, str]]:

@@ -14,6 +14,7 @@ from kbsite.build import build
 from kbsite.pages.audits import ROWS
 from tests.browser.axe import broken
 from tests.browser.conftest import Open
+from tests.browser.once import once
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.waiting import address_ends
 from tests.conftest import MakeRun, MakeSettings
@@ -29,10 +30,8 @@ EARLIER = {
 
 
 @pytest.fixture(scope="session", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("audited")
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=[])
     board = home / "runs" / "demo"
     own: dict[str, Any]

@@ -14,6 +14,7 @@ from kbsite.build import build
 from kbsite.store.problems import read_problem
 from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
+from tests.browser.once import once
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK
 from tests.browser.waiting import address_ends
@@ -28,14 +29,14 @@ RANKED = ["deft", "steady", "keen", ATTACK]
 
 
 @pytest.fixture(scope="session", name="site")
+@once
 def _site(
-    tmp_path_factory: pytest.TempPathFactory,
+    home: Path,
     make_run: MakeRun,
     make_settings: MakeSettings,
     make_problem: MakeProblem,
 ) -> Path:
     """A board of four contenders, with a problem of latency; one has no name to be trusted."""
-    home = tmp_path_factory.mktemp("sorted")
     settings = make_settings(home, problems=("wide_sum", "top_k"))
     board = home / "runs" / "demo"
     fast = read_problem(make_problem(settings.problems, "top_k", regime="latency")).hash

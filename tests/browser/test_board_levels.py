@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from kbsite.build import build
 from tests.browser.conftest import Open
+from tests.browser.once import once
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -22,11 +23,9 @@ MODELS = "tbody.contenders:visible th .model"
 
 
 @pytest.fixture(scope="session", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     """Two contenders with times: one passes the first level, the other two problems of the rest."""
-    home = tmp_path_factory.mktemp("levels")
     settings = make_settings(home, problems=(), groups=LEVELS)
     board = home / "runs" / "demo"
 

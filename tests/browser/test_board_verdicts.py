@@ -14,6 +14,7 @@ from kbsite.model.config import Leak
 from kbsite.store.settings import Settings
 from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
+from tests.browser.once import once
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.waiting import address_holds
 from tests.conftest import MakeRun, MakeSettings
@@ -43,10 +44,8 @@ def settings_of(home: Path, make_settings: MakeSettings) -> Settings:
 
 
 @pytest.fixture(scope="session", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("judged")
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = settings_of(home, make_settings)
     board = home / "runs" / "demo"
     leaks = {"verdict": "rubric_leak", "implication": "Forbid it.", "leak": "clamp",

@@ -17,6 +17,7 @@ from kbsite.pages import compare
 from kbsite.pages.page import run_key
 from kbsite.store.settings import CONFIG, read_settings
 from tests.browser.conftest import Open, opening
+from tests.browser.once import once
 from tests.browser.test_hostile import ATTACK, ATTACKS, stream
 from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
@@ -33,11 +34,10 @@ HOSTILE_ID = "20260102_030405_claude_x'><script>alert(13)<,_softmax"
 
 
 @pytest.fixture(scope="session", name="contest")
-def _contest(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
+@once
+def _contest(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     """A site with the runs steady, hasty, lost, hostile and bare of one problem, two of another."""
-    home = tmp_path_factory.mktemp("contest") / "sub path"
+    home /= "sub path"
     settings = make_settings(home, problems=[])
     board = home / "runs" / "demo"
     make_run(board, run_id="steady", transcript={LOG: session(STEADY)}, audit={},

@@ -9,6 +9,7 @@ import pytest
 
 from kbsite.build import build
 from tests.browser.conftest import Open
+from tests.browser.once import once
 from tests.conftest import MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
@@ -53,11 +54,9 @@ def rows() -> bytes:
     return "\n".join(map(json.dumps, held)).encode()
 
 
-@pytest.fixture(scope="module", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("named")
+@pytest.fixture(scope="session", name="site")
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=[])
     make_run(home / "runs" / "demo", run_id="r", model=f"{NAME} 5", effort="7", variant="3",
              transcript={"stdout.jsonl": rows()}, audit={"summary": PROSE})  # fmt: skip

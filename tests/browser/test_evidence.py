@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from kbsite.build import build
 from tests.browser.axe import broken, open_all
+from tests.browser.once import once
 from tests.browser.test_accessibility import CORNERS, CUT
 from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
@@ -37,12 +38,12 @@ def samples() -> bytes:
 
 
 @pytest.fixture(scope="session", name="run")
+@once
 def _run(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings,
+    home: Path, make_run: MakeRun, make_settings: MakeSettings,
     make_floors: MakeFloors,
 ) -> Path:  # fmt: skip
     """The folder of the pages of a run with all there is to show."""
-    home = tmp_path_factory.mktemp("evidence")
     settings = make_settings(home)
     board = home / "runs" / "demo"
     make_floors(board, {"kind": "eager", "problem": "softmax", "peak_fraction": 0.2})

@@ -16,6 +16,7 @@ from kbsite.build import build
 from kbsite.store.problems import read_problem
 from tests.browser.axe import OF_COLOURS, broken, open_all
 from tests.browser.conftest import Open, opening
+from tests.browser.once import once
 from tests.browser.waiting import address_ends
 from tests.browser.witness import Witness
 from tests.conftest import MakeRun, MakeSettings
@@ -31,10 +32,9 @@ POINTS = "#chart .points path.point"
 
 
 @pytest.fixture(scope="session", name="folder")
-def _folder(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("drawn") / "sub path"
+@once
+def _folder(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
+    home /= "sub path"
     settings = make_settings(home, problems=PROBLEMS, title=f"Demo of {'very ' * 40}long names")
     board = settings.runs / "demo"
     for number in range(6):

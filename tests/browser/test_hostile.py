@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext
 
 from kbsite.build import build
 from kbsite.text.terminal import breakable
+from tests.browser.once import once
 from tests.browser.witness import Witness
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings, formal_fields
 from tests.store.cards import CARD
@@ -70,14 +71,14 @@ def hostile_card() -> str:
 
 
 @pytest.fixture(scope="session", name="hostile")
+@once
 def _hostile(
-    tmp_path_factory: pytest.TempPathFactory,
+    home: Path,
     make_run: MakeRun,
     make_settings: MakeSettings,
     make_problem: MakeProblem,
     make_floors: MakeFloors,
 ) -> Path:
-    home = tmp_path_factory.mktemp("hostile")
     texts = {"title": ATTACK, "tagline": ATTACK, "about": ATTACK, "contact": ATTACK}
     (home / "bench" / "hardware").mkdir(parents=True)
     (home / "bench" / "hardware" / "gpu-a.yaml").write_text(hostile_card())

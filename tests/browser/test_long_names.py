@@ -11,6 +11,7 @@ from kbsite.store.problems import read_problem
 from tests.browser.axe import open_all
 from tests.browser.conftest import Open
 from tests.browser.long_session import session
+from tests.browser.once import once
 from tests.browser.test_accessibility import BROKEN
 from tests.conftest import MakeRun, MakeSettings
 
@@ -21,11 +22,9 @@ LONG = ("fp8_gemm_with_block_scaled_epilogue_and_fused_bias_gelu_and_residual", 
 PROBLEMS = [*LONG, *(f"problem_{number}" for number in range(7))]
 
 
-@pytest.fixture(scope="module", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("long")
+@pytest.fixture(scope="session", name="site")
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=PROBLEMS, site={"title": "A site of a long name " * 4})
     for problem in PROBLEMS:
         make_run(

@@ -15,6 +15,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from kbsite.build import build
 from tests.browser.conftest import LIKE_SAFARI, Open
 from tests.browser.long_session import LONG_ROUND, line_of
+from tests.browser.once import once
 from tests.browser.waiting import at_end, press_until, to_end, wait_at_rest, wait_until
 from tests.conftest import MakeRun, MakeSettings
 
@@ -75,11 +76,9 @@ def _wrote(text: str) -> Iterator[dict[str, object]]:
     yield _called("Write", "wrote", {"file_path": "/w/new.txt", "content": text})
 
 
-@pytest.fixture(scope="module", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("long")
+@pytest.fixture(scope="session", name="site")
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=[])
     rows = [*_ran("c", TEXT), *_ran("w", WORDS), *_ran("k", COLOURS), *_wrote(DIFF)]
     log = "\n".join(map(json.dumps, rows)).encode()

@@ -17,6 +17,7 @@ from kbsite.pages.runs import ROWS
 from kbsite.search import blocks
 from tests.browser.axe import broken
 from tests.browser.long_session import LONG_ROUND, line_of, session
+from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACK, stream
@@ -37,11 +38,9 @@ FIRST_LINKS = "(all) => all.slice(0, 20).map((a) => a.href)"
 
 
 @pytest.fixture(scope="session", name="searched")
-def _searched(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
+@once
+def _searched(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     """A site of several pages of runs, with an index of its texts, below a folder to be served."""
-    home = tmp_path_factory.mktemp("searched")
     settings = make_settings(home, site={"search": True, "out": "served/sub path/site"})
     board = home / "runs" / "demo"
     for number in range(PLAIN):

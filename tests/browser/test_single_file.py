@@ -18,6 +18,7 @@ from tests.browser import test_finding, test_getting_around, test_transcript
 from tests.browser.axe import broken, open_all
 from tests.browser.conftest import Open
 from tests.browser.long_session import LONG, LONG_ROUND, QUOTED, ROUNDS, line_of
+from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.test_hostile import ATTACKS, _hostile
@@ -52,17 +53,15 @@ globals().update({
 })  # fmt: skip
 
 
-def single(site: Path, run_id: str) -> Path:
-    """The file of a run of a built site, written outside of the site."""
-    home = site.parent
-    (home / "alone").mkdir()
-    return write(read_settings(home / CONFIG), run_id, home / "alone" / "run.html").path
+def single(site: Path, run_id: str, folder: Path) -> Path:
+    """The file of a run of a built site, written into a folder outside of the site."""
+    return write(read_settings(site.parent / CONFIG), run_id, folder / "run.html").path
 
 
 @pytest.fixture(scope="session", name="file")
-def _file(run_folder: Path) -> Path:
-    return single(run_folder.parents[1], run_folder.name)
-
+@once
+def _file(home: Path, run_folder: Path) -> Path:
+    return single(run_folder.parents[1], run_folder.name, home)
 
 # It holds all that it shows, so that few of the tests ask for it from a server as well.
 @pytest.fixture(name="open_run", params=["file"])
@@ -238,10 +237,10 @@ def test_the_file_breaks_no_rule_of_accessibility(
 
 
 def test_nothing_hostile_is_executed_or_fetched_from_the_file(
-    hostile: Path, context_of: functools.partial[BrowserContext], witness: Witness
+    hostile: Path, tmp_path: Path, context_of: functools.partial[BrowserContext], witness: Witness
 ) -> None:
     run = next(path for path in hostile.glob("runs/*/index.html") if "script" in str(path))
-    file = single(hostile, run.parent.name)
+    file = single(hostile, run.parent.name, tmp_path)
     page = context_of(bypass_csp=True).new_page()  # escaping alone has to hold, without the policy
     witness.watch(page)
     page.goto(file.as_uri())

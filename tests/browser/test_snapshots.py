@@ -15,6 +15,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from kbsite.build import build
 from tests.browser.axe import broken, open_all
+from tests.browser.once import once
 from tests.browser.server import serving
 from tests.browser.test_accessibility import CORNERS
 from tests.browser.waiting import address_ends
@@ -31,11 +32,9 @@ WAYS = ["file", "http"]
 
 
 @pytest.fixture(scope="session", name="folder")
-def _folder(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
+@once
+def _folder(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     """A site of a run with many states, one of few hostile ones, and its copies."""
-    home = tmp_path_factory.mktemp("states")
     settings = make_settings(home)
     board = home / "runs" / "demo"
     many = [version(number) for number in range(1, MANY + 1)]

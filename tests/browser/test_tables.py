@@ -10,6 +10,7 @@ import pytest
 from kbsite.build import build
 from tests.browser.axe import broken
 from tests.browser.conftest import Open
+from tests.browser.once import once
 from tests.browser.test_reading import assert_scrolls_with_an_edge
 from tests.conftest import MakeRun, MakeSettings
 
@@ -41,11 +42,9 @@ IN_TWO = r"""(table) => [...table.querySelectorAll("th, td")].flatMap((held) => 
 """Its words that stand on two lines."""
 
 
-@pytest.fixture(scope="module", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings
-) -> Path:
-    home = tmp_path_factory.mktemp("tables")
+@pytest.fixture(scope="session", name="site")
+@once
+def _site(home: Path, make_run: MakeRun, make_settings: MakeSettings) -> Path:
     settings = make_settings(home, problems=[])
     said = [{"type": "text", "text": text} for text in (FIGURES, PROSE, ENDLESS, TEN, RULED)]
     row = {"type": "assistant", "message": {"content": said}}

@@ -9,24 +9,17 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import pointer
 from tests.browser.conftest import Open
-from tests.browser.full_site import full_site
 from tests.browser.long_session import LONG_ROUND, line_of
 from tests.browser.waiting import at_rest
-from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 
 pytestmark = pytest.mark.browser
 
 TOP = "(held) => Math.round(held.getBoundingClientRect().top)"
 
 
-@pytest.fixture(scope="module", name="site")
-def _site(
-    tmp_path_factory: pytest.TempPathFactory, make_run: MakeRun, make_settings: MakeSettings,
-    make_problem: MakeProblem, make_floors: MakeFloors,
-) -> Path:  # fmt: skip
-    return full_site(
-        tmp_path_factory.mktemp("full"), make_run, make_settings, make_problem, make_floors
-    )
+@pytest.fixture(scope="session", name="site")
+def _site(full: Path) -> Path:
+    return full
 
 
 def leave_and_return(page: Page) -> None:
