@@ -253,3 +253,12 @@ def _open_run(
     with opening(request.param, run_folder.parents[1], context_of, witness) as opened:
         page = f"runs/{run_folder.name}/index.html"
         yield lambda rest="", **options: opened(f"{page}{rest}", **options)
+
+
+@pytest.fixture(name="run_address", params=["file", "http"])
+def _run_address(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
+    """The address of the run's page, for who opens it in a way of his own."""
+    site = run_folder.parents[1]
+    with serving(site) as served:
+        start = f"{site.as_uri()}/" if request.param == "file" else served
+        yield f"{start}runs/{run_folder.name}/index.html"

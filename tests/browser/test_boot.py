@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser import pointer
-from tests.browser.conftest import VEILED_FIRST, Open
+from tests.browser.conftest import VEILED_FIRST
 from tests.browser.long_session import ROUNDS, line_of
 from tests.browser.waiting import address_ends, wait_until
 
@@ -40,11 +40,11 @@ class Held:
 
 
 @pytest.fixture(name="held")
-def _held(open_run: Open, context_of: functools.partial[BrowserContext]) -> Held:
+def _held(run_address: str, context_of: functools.partial[BrowserContext]) -> Held:
     held = Held(context_of(viewport={"width": 1000, "height": 700}).new_page())
     held.page.on("request", lambda request: held.asked.append(request.url.rsplit("/", 1)[-1]))
     held.page.route("**/run.js", lambda route, _: held.waiting.append(route))
-    held.page.goto(open_run().url)
+    held.page.goto(run_address)
     return held
 
 

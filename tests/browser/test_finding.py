@@ -139,12 +139,11 @@ def test_what_one_goes_to_is_seen_though_the_filters_leave_it_out(open_run: Open
 
 
 def test_a_part_that_cannot_be_read_is_told_and_asked_for_again(
-    open_run: Open, context_of: functools.partial[BrowserContext]
+    run_address: str, context_of: functools.partial[BrowserContext]
 ) -> None:
-    address = open_run().url
     page = context_of().new_page()
     page.route("**/steps-0003.html", lambda route: route.abort())
-    page.goto(address)
+    page.goto(run_address)
     find(page, "secret thought")
     found = page.locator("#found")
     expect(found).to_have_text(re.compile(r"^1 of \d+ \(1 of \d+ parts could not be read\)$"))
@@ -181,15 +180,14 @@ def test_a_regular_expression_that_never_ends_holds_up_nobody_behind_a_server(
 
 
 def test_where_nothing_can_be_done_beside_the_page_it_finds_all_the_same(
-    open_run: Open, context_of: functools.partial[BrowserContext]
+    run_address: str, context_of: functools.partial[BrowserContext]
 ) -> None:
-    address = open_run().url
     page = context_of().new_page()
     page.add_init_script(
         "window.Worker = function () { setTimeout(() => this.onerror());"
         " this.postMessage = () => {}; this.terminate = () => {}; };"
     )
-    page.goto(f"{address}?regex=1")
+    page.goto(f"{run_address}?regex=1")
     find(page, r"^result of round 14\d$")
 
     expect(page.locator("#found")).to_have_text("1 of 10")

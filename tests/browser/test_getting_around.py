@@ -368,13 +368,12 @@ def test_what_stands_for_a_reader_s_hands_is_heard_at_its_first_act(
 
 
 def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
-    context_of: functools.partial[BrowserContext], open_run: Open
+    context_of: functools.partial[BrowserContext], run_address: str
 ) -> None:
-    address = open_run().url
     page = context_of().new_page()
     held: list[Route] = []
     page.route("**/find.js", lambda route, _: held.append(route))
-    page.goto(f"{address}?show=is-error", wait_until="domcontentloaded")
+    page.goto(f"{run_address}?show=is-error", wait_until="domcontentloaded")
     wait_until(page, lambda: len(held) == 1)
     held[0].abort()
     page.wait_for_function("() => document.querySelector('main.narrowed')")
@@ -390,12 +389,12 @@ def test_what_was_done_before_what_finds_was_there_is_seen_by_it_and_kept(
 
 
 def test_without_what_finds_a_link_to_lines_leads_to_their_step(
-    context_of: functools.partial[BrowserContext], open_run: Open
+    context_of: functools.partial[BrowserContext], run_address: str
 ) -> None:
-    address, anchor = open_run().url, f"L{line_of(75)}"
+    anchor = f"L{line_of(75)}"
     page = context_of().new_page()
     page.route("**/find.js", lambda route, _: route.abort())
-    page.goto(f"{address}#{anchor}:1-2")
+    page.goto(f"{run_address}#{anchor}:1-2")
 
     expect(page.locator(f"#{anchor}")).to_be_in_viewport()
     expect(page.locator(".steps > li.here")).to_have_id(anchor)

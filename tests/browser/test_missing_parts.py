@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import Open
 from tests.browser.finding import find
 from tests.browser.long_session import FAILED, LONG_ROUND, line_of
 
@@ -21,13 +20,13 @@ LATER = datetime(2099, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(name="cut_off")
-def _cut_off(open_run: Open, context_of: functools.partial[BrowserContext]) -> Page:
+def _cut_off(run_address: str, context_of: functools.partial[BrowserContext]) -> Page:
     """The run's page, whose first steps one stands in, when no other page can be had any more."""
     page = context_of().new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.route(PARTS, lambda route: route.abort())
-    page.goto(open_run().url)
+    page.goto(run_address)
     page.keyboard.press("j")
     expect(page.locator(".steps > li.here")).to_have_count(1)
     page.errors = errors  # type: ignore[attr-defined]
@@ -65,11 +64,11 @@ def test_what_cannot_be_gone_to_is_told_and_is_gone_to_once_it_can(cut_off: Page
 
 
 def test_who_follows_a_link_to_a_step_comes_to_it_though_an_answer_was_lost(
-    open_run: Open, context_of: functools.partial[BrowserContext]
+    run_address: str, context_of: functools.partial[BrowserContext]
 ) -> None:
     page, anchor = context_of().new_page(), f"L{line_of(FAILED[0]) + 1}"
     page.route(PARTS, lambda route: route.fulfill(status=503), times=1)
-    page.goto(f"{open_run().url}#{anchor}")
+    page.goto(f"{run_address}#{anchor}")
 
     expect(page.locator(f"#{anchor}")).to_be_in_viewport()
 
@@ -109,14 +108,14 @@ def test_the_network_that_is_back_is_asked_at_once(cut_off: Page) -> None:
 
 
 def test_a_hit_in_a_text_that_cannot_be_had_leaves_the_reader_where_he_is(
-    open_run: Open, context_of: functools.partial[BrowserContext], run_folder: Path
+    run_address: str, context_of: functools.partial[BrowserContext], run_folder: Path
 ) -> None:
     assert (run_folder / f"text-L{line_of(LONG_ROUND) + 1}-1.html").exists()
     page = context_of().new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.route("**/text-*.html", lambda route: route.abort())
-    page.goto(f"{open_run().url}#L{line_of(LONG_ROUND) + 1}:3000")
+    page.goto(f"{run_address}#L{line_of(LONG_ROUND) + 1}:3000")
     expect(page.locator(".steps > li.here")).to_have_id(f"L{line_of(LONG_ROUND) + 1}")
     expect(page.locator("#said")).to_have_text("the whole text could not be loaded")
 

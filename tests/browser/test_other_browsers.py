@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import LIKE_SAFARI, Open
+from tests.browser.conftest import LIKE_SAFARI
 from tests.browser.long_session import ROUNDS, line_of
 from tests.browser.waiting import wait_at_end, wait_at_rest
 
@@ -37,13 +37,12 @@ OpenAt = Callable[[int], Page]
 
 
 @pytest.fixture(name="safari_at")
-def _safari_at(open_run: Open, context_of: functools.partial[BrowserContext]) -> OpenAt:
-    address = open_run().url
+def _safari_at(run_address: str, context_of: functools.partial[BrowserContext]) -> OpenAt:
 
     def opened(number: int) -> Page:
         page, anchor = context_of().new_page(), f"L{line_of(number)}"
         page.add_init_script(LIKE_SAFARI)
-        page.goto(f"{address}#{anchor}")
+        page.goto(f"{run_address}#{anchor}")
         expect(page.locator(f"#{anchor}")).to_be_in_viewport()
         page.wait_for_timeout(900)
         return page

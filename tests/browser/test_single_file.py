@@ -63,6 +63,12 @@ def single(site: Path, run_id: str, folder: Path) -> Path:
 def _file(home: Path, run_folder: Path) -> Path:
     return single(run_folder.parents[1], run_folder.name, home)
 
+
+@pytest.fixture(name="run_address", params=["file"])
+def _run_address(file: Path) -> str:
+    return file.as_uri()
+
+
 # It holds all that it shows, so that few of the tests ask for it from a server as well.
 @pytest.fixture(name="open_run", params=["file"])
 def _open_run(

@@ -73,25 +73,25 @@ def test_a_permalink_leads_to_its_step_whatever_part_it_is_in(open_run: Open, nu
 
 @pytest.mark.parametrize("lines", ["", ":1", ":1-2"])
 def test_a_permalink_asks_for_its_part_before_the_page_is_read(
-    open_run: Open, context_of: functools.partial[BrowserContext], lines: str
+    run_address: str, context_of: functools.partial[BrowserContext], lines: str
 ) -> None:
-    address, anchor = open_run().url, f"L{line_of(75)}"
+    anchor = f"L{line_of(75)}"
     page = context_of().new_page()
     held: list[Route] = []
     page.add_init_script(VEILED_FIRST)
     page.route("**/held.js", lambda route, _: held.append(route))
 
-    with urlopen(address) as held_page:
+    with urlopen(run_address) as held_page:
         text = held_page.read().decode("utf-8")
     script = '<script src="held.js"></script></head>'
     page.route(
-        address,
+        run_address,
         lambda route: route.fulfill(body=text.replace("</head>", script), content_type="text/html"),
     )
 
     # No more of the page is read before the script that it waits for has run.
     with page.expect_request("**/steps-*"):
-        page.goto(f"{address}#{anchor}{lines}", wait_until="commit")
+        page.goto(f"{run_address}#{anchor}{lines}", wait_until="commit")
     assert page.evaluate("veiledFirst")
     page.wait_for_timeout(100)
     held[0].fulfill(body="")
@@ -102,16 +102,15 @@ def test_a_permalink_asks_for_its_part_before_the_page_is_read(
 
 @pytest.mark.parametrize("answer", ["none", "late"])
 def test_a_page_whose_part_does_not_come_shows_what_it_has(
-    open_run: Open, context_of: functools.partial[BrowserContext], answer: str
+    run_address: str, context_of: functools.partial[BrowserContext], answer: str
 ) -> None:
-    address = open_run().url
     page = context_of().new_page()
     asked: list[Route] = []
     page.route(
         "**/steps-*",
         lambda route: asked.append(route) if answer == "late" else route.abort(),
     )
-    page.goto(f"{address}#L{line_of(75)}", wait_until="commit")
+    page.goto(f"{run_address}#L{line_of(75)}", wait_until="commit")
 
     # Seen when the script has run and hides nothing: before it runs, what stands there is seen too.
     expect(page.locator("#tools")).to_be_visible()
