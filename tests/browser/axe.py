@@ -61,6 +61,11 @@ FOUND = """async ({ asked, where }) => {
 }"""
 
 
+def bring(page: Page) -> None:
+    """Have axe in all that a page opens from now on: to be sent to each costs twice the opening."""
+    page.add_init_script(AXE_SCRIPT)
+
+
 def violations(page: Page, asked: Asked = EVERY, *, everywhere: bool = False) -> list[Any]:
     """Each of the rules that the page breaks, as axe tells it.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.axe import EVERY, OF_COLOURS, broken, open_all, violations
+from tests.browser.axe import EVERY, OF_COLOURS, bring, broken, open_all, violations
 from tests.browser.long_session import LONG_ROUND, line_of
 
 pytestmark = pytest.mark.browser
@@ -109,6 +109,7 @@ def test_no_page_of_the_own_site_breaks_a_rule(
     screen: dict[str, Any], site: Path, full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
     page = context_of(bypass_csp=True, **screen).new_page()
+    bring(page)
     wrong = []
     # The longest pages of all are the same in any site, and the other site's are looked at below.
     same = [path.relative_to(site) for path in sorted(site.glob("methodology/**/*.html"))]
@@ -176,6 +177,7 @@ def test_no_page_with_every_sign_breaks_a_rule(
     width: int, full: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
     page = context_of(bypass_csp=True, viewport={"width": width, "height": 900}).new_page()
+    bring(page)
     wrong = []
     for name in PAGES:
         page.goto((full / name).as_uri())

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from kbsite.build import build
-from tests.browser.axe import broken, open_all
+from tests.browser.axe import bring, broken, open_all
 from tests.browser.once import once
 from tests.browser.test_accessibility import CORNERS, CUT
 from tests.browser.waiting import address_ends
@@ -161,6 +161,7 @@ def test_no_page_of_evidence_breaks_a_rule(
     screen: dict[str, Any], run: Path, context_of: functools.partial[BrowserContext]
 ) -> None:
     page = context_of(bypass_csp=True, **screen).new_page()
+    bring(page)
     wrong = []
     for name in ("index.html", "solution.html", "snapshots.html"):
         page.goto((run / name).as_uri())

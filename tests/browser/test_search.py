@@ -15,7 +15,7 @@ from kbsite import search
 from kbsite.build import build
 from kbsite.pages.runs import ROWS
 from kbsite.search import blocks
-from tests.browser.axe import broken
+from tests.browser.axe import bring, broken
 from tests.browser.long_session import LONG_ROUND, line_of, session
 from tests.browser.once import once
 from tests.browser.server import serving
@@ -456,6 +456,7 @@ def test_lists_and_hits_break_no_rule_of_accessibility_and_fit(
     screen: dict[str, Any], found_at: str, context_of: functools.partial[BrowserContext]
 ) -> None:
     page = context_of(bypass_csp=True, **screen).new_page()
+    bring(page)
     page.goto(f"{found_at}runs/index.html")
     wrong = broken(page)
     page.goto(f"{found_at}runs/index/2.html")
