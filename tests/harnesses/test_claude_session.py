@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import time
+from collections import deque
 from typing import Any
 
 import pytest
 
 from kbsite.harnesses.claude import session
+from kbsite.harnesses.claude.agents import Agents
 from kbsite.harnesses.lines import lines
+from kbsite.harnesses.rows import Place, Row
 from kbsite.model.event import (
     AgentStart,
     Malformed,
@@ -20,6 +24,7 @@ from kbsite.model.event import (
     Session,
     TokenUse,
     ToolCall,
+    ToolKind,
     ToolResult,
     Topic,
     Trace,
@@ -186,6 +191,22 @@ def test_two_sub_agents_with_one_prompt_are_started_by_a_call_each() -> None:
     ]
 
     assert sorted(s.call_id for s in of(AgentStart, read(*rows))) == ["t1", "t2"]
+
+
+def test_very_many_sub_agents_find_their_calls_in_the_time_of_as_many_rows() -> None:
+    many, agents = range(16_000), Agents()
+    rows = [
+        Row(user(f"Do {n // 2}."), None, Place("s", n), agent=f"r{n}")  # two of each prompt
+        for n in many
+    ]
+    kinds, given = {"Task": ToolKind.AGENT}, [{"prompt": f"Do {n // 2}."} for n in many]
+    before = time.process_time()
+    calls = (row.call(kinds, "Task", given[n], f"t{n}") for n, row in enumerate(rows))
+    deque(agents.noting(calls), 0)
+    starts = [start for row in rows for start in agents.start_by_prompt(row, row.agent)]
+
+    assert time.process_time() - before < 2.5, "each was held against all calls: five seconds"
+    assert {s.child: s.call_id for s in starts} == {f"r{n}": f"t{n}" for n in many}
 
 
 # What the CLI tells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
@@ -27,6 +28,8 @@ class Agents(Struct):
 
     asked: dict[str, Asked] = field(default_factory=dict)
     """By call id."""
+    prompted: dict[str, deque[str]] = field(default_factory=dict)
+    """Ids of calls by prompt, in their order; of those that ask for it no more, too."""
     started: set[str] = field(default_factory=set)
     sidechains: dict[str, str] = field(default_factory=dict)
     """Rows of sub-agents that have no id of their own: the row's uuid to that of the first row."""
@@ -39,6 +42,7 @@ class Agents(Struct):
                 title = text(held.get("description")) or event.summary
                 prompt = text(held.get("prompt")).strip()
                 self.asked[event.call_id] = Asked(event.agent, title, prompt)
+                self.prompted.setdefault(prompt, deque()).append(event.call_id)
             yield event
 
     def start(
@@ -73,9 +77,17 @@ class Agents(Struct):
             return
         message = mapping(row.value.get("message"))
         prompt = wording(list(blocks(message.get("content")))).strip()
-        found = (key for key, asked in self.asked.items() if prompt and asked.prompt == prompt)
-        call_id = next(found, "")
+        call_id = self._prompting(prompt) if prompt else ""
         yield from self.start(row, child, call_id)
-        if asked := self.asked.get(call_id):
-            # Two calls may have the same prompt: each starts one sub-agent.
-            self.asked[call_id] = replace(asked, prompt="")
+
+    def _prompting(self, prompt: str) -> str:
+        """The first call with this prompt that started nothing yet; empty where there is none."""
+        waiting = self.prompted.get(prompt)
+        while waiting:
+            call_id = waiting.popleft()
+            asked = self.asked[call_id]
+            if asked.prompt == prompt:
+                # Two calls may have the same prompt: each starts one sub-agent.
+                self.asked[call_id] = replace(asked, prompt="")
+                return call_id
+        return ""
