@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -176,12 +177,84 @@ def test_samples_that_are_there_are_skipped(tmp_path: Path) -> None:
     ]
 
 
+NO_UUID = {"uuid": None}
+TWINS: dict[str, tuple[Any, Any]] = {
+    "the same id twice": (one("add", **NO_UUID), one("add", text="other", **NO_UUID)),
+    "the same uuid twice": (one("add"), one("add", text="other")),
+    "an id as a number and as text": (one(1, **NO_UUID), one("1", text="other", **NO_UUID)),
+    "no epoch": (one("add", **NO_UUID, epoch=None), one("add", **NO_UUID, epoch=None, text="x")),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")  # the archive has two members of one name
+@pytest.mark.parametrize("write", [archive, plain])
+@pytest.mark.parametrize("twins", TWINS.values(), ids=TWINS)
+def test_of_samples_that_one_log_calls_alike_none_is_lost(
+    tmp_path: Path, write: Any, twins: tuple[Any, Any]
+) -> None:
+    log = write(tmp_path / "a.eval", *twins, twins[1])
+    made, other, again = import_samples([log], tmp_path / "mine", Wanted())
+
+    assert not made.there and not other.there
+    assert (again.there, again.folder) == (True, other.folder), "it says the same as the second"
+    assert made.folder and other.folder != made.folder
+    origin = read_run(other.folder).run.origin or ""
+    assert origin.endswith(", of the evaluation e-1, number 2 that it calls so")
+    later = [*import_samples([log], tmp_path / "mine", Wanted())]
+    assert [(held.there, held.differs) for held in later] == [(True, False)] * 3
+    assert [held.folder for held in later] == [made.folder, other.folder, other.folder]
+
+
+def test_a_sample_that_a_retried_evaluation_took_over_is_one_attempt(tmp_path: Path) -> None:
+    retried = HEAD | {"eval": HEAD["eval"] | {"eval_id": "e-2"}}
+    first = archive(tmp_path / "a.eval", one("add"), one("mul"))
+    second = archive(tmp_path / "b.eval", one("add"), one("mul", text="anew"), head=retried)
+    found = list(import_samples([first, second], tmp_path / "mine", Wanted()))
+
+    assert [held.there for held in found] == [False, False, True, False]
+    assert found[2].folder == found[0].folder
+
+
+def test_a_log_that_says_something_else_of_a_sample_by_now_is_told(tmp_path: Path) -> None:
+    log = plain(tmp_path / "a.json", one("add", scores=None))
+    imported(log, out=tmp_path / "mine")
+    told = command(plain(log, one("add")), "--out", tmp_path / "mine")
+
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert "add is there already, and holds something else of it: kept as it is" in told.stderr
+    assert "0 imported, 1 already there, 0 left out" in told.stderr
+
+
+def test_what_may_be_a_log_and_cannot_be_read_is_named(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    whole = archive(logs / "a.eval", one("add"))
+    (logs / "cut.eval").write_bytes(whole.read_bytes()[:-30])
+    (logs / "cut.json").write_text(json.dumps(HEAD)[:-30])
+    (logs / "linked.eval").symlink_to(whole)
+    os.mkfifo(logs / "pipe.json")
+    plain(logs / "none.json")
+    plain(logs / "odd.json", one("mul")).write_text(json.dumps(HEAD | {"samples": {"a": 1}}))
+    told = command(logs, "--out", tmp_path / "mine")
+
+    assert told.exit_code == 1
+    assert [line.removeprefix(f"{logs}/") for line in told.stderr.splitlines()] == [
+        f"linked.eval: warning: a symbolic link (to {whole}); expected a file or a folder",
+        "pipe.json: warning: a pipe, a socket or a device; expected a file or a folder",
+        "cut.eval: error: left out: no log of Inspect's, or one that is cut or broken",
+        "cut.json: warning: left out: no log of Inspect's, or one that is cut or broken",
+        "none.json: warning: no sample in it",
+        "odd.json: samples: error: no list",
+        "1 imported, 0 already there, 2 left out",
+    ]
+
+
 def test_a_folder_of_logs_is_read_and_other_files_are_not(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     archive(logs / "one" / "a.eval", one("add"))
     plain(logs / "b.json", one("mul"))
     (logs / "eval-set.json").write_text("{}")
     (logs / "notes.txt").write_text("no log")
+    (logs / "elsewhere").symlink_to(tmp_path)
     held = imported(logs, out=tmp_path / "mine")
 
     assert sorted(run.run.problem for run in held) == ["add", "mul"]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kbsite.cli.options import FILE, FOLDER, Seconds, tally, tell
 from kbsite.model.counts import number_of
-from kbsite.model.finding import one_line
+from kbsite.model.finding import Severity, one_line
+
+if TYPE_CHECKING:
+    from kbsite.importers.inspect_log import Sampled
 
 
 @click.group("import")
@@ -224,18 +229,27 @@ def inspect(  # noqa: PLR0913 - each option is an argument
     made = there = lost = 0
     for one in import_samples(sources, out, wanted):
         if one.folder is None:
-            lost += 1
-            click.echo(one_line(f"{one.name}: error: {one.why}"), err=True)
+            lost += one.severity is Severity.ERROR
+            click.echo(one_line(f"{one.name}: {one.severity.value}: {one.why}"), err=True)
         elif one.there:
             there += 1
         else:
             made += 1
             click.echo(one.folder)
-        if one.unsolved:
-            click.echo(one_line(f"{one.name}: warning: no solution of it in {solutions}"), err=True)
+        for warning in _odd(one, solutions):
+            click.echo(one_line(f"{one.name}: warning: {warning}"), err=True)
     click.echo(f"{made} imported, {there} already there, {lost} left out", err=True)
     if lost:
         sys.exit(1)
+
+
+def _odd(one: Sampled, solutions: Path | None) -> Iterator[str]:
+    """What is odd about a sample that has a run."""
+    if one.differs:
+        kept = "is there already, and holds something else of it: kept as it is"
+        yield f"{one.folder} {kept}; delete it and import again for what this log says"
+    if one.unsolved:
+        yield f"no solution of it in {solutions}"
 
 
 @imports.command("harbor")

@@ -6,19 +6,28 @@ log's head and its one sample; what the head says of all samples together is lef
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kbsite.errors import InputError, UsageError
 from kbsite.harnesses import inspect
 from kbsite.harnesses.inspect.held import Head, Lost, One, held
 from kbsite.importers.inspect_grade import metrics
-from kbsite.importers.inspect_run import FILE, HARNESS, Sampling, Wanted, write_log
+from kbsite.importers.inspect_run import (
+    FILE,
+    HARNESS,
+    OF_LOG,
+    Sampling,
+    Wanted,
+    holds,
+    write_log,
+)
 from kbsite.importers.run_ids import board_name, free_run_id, imported
 from kbsite.importers.transcript import copy, recognised
-from kbsite.model.finding import one_line
-from kbsite.store.files import Stored
+from kbsite.model.finding import Severity, one_line
+from kbsite.store.files import Stored, contents
 from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
 from kbsite.transcripts import transcript
@@ -29,13 +38,16 @@ _NAMED = 10
 """Samples that an error names; a log may have thousands."""
 _ENDINGS = (".eval", ".json")
 
+EMPTY = "no sample in it"
+NO_LOG = "left out: no log of Inspect's, or one that is cut or broken"
+
 Tick = Callable[[str], None]
 """Told of the sample that comes next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What came of a sample."""
+    """What came of a sample, or what is told of a file that may be a log."""
 
     name: str
     folder: Path | None
@@ -44,8 +56,43 @@ class Sampled:
     """Whether an earlier import made the run."""
     why: str = ""
     """Why there is none."""
+    severity: Severity = Severity.ERROR
+    """How much it matters that there is none."""
+    differs: bool = False
+    """Whether the run that is there holds something else of the sample, as before it was scored."""
     unsolved: bool = False
     """Whether no solution of it was found where solutions are."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """The runs that were made of samples."""
+
+    runs: dict[str, Path]
+    """By origin."""
+    named: dict[str, list[Path]] = field(default_factory=lambda: defaultdict(list))
+    """By the name of the sample, whichever log had it."""
+
+    def __post_init__(self) -> None:
+        for origin, folder in self.runs.items():
+            self.named[origin.rpartition(OF_LOG)[0]].append(folder)
+
+    def add(self, sampling: Sampling, folder: Path) -> None:
+        """Take in the run of a sample."""
+        self.runs[sampling.origin] = folder
+        self.named[sampling.name].append(folder)
+
+    def run(self, sampling: Sampling) -> tuple[Path | None, bool]:
+        """The run that a sample has already, and whether that holds something else of it."""
+        folder = self.runs.get(sampling.origin)
+        if folder is not None:
+            return folder, not holds(folder / TRANSCRIPT / FILE, sampling)
+        if sampling.number > 1 or sampling.value.get("uuid"):
+            # An evaluation that is tried again takes over the samples that were done.
+            for other in self.named.get(sampling.name, [])[:_NAMED]:
+                if holds(other / TRANSCRIPT / FILE, sampling):
+                    return other, False
+        return None, False
 
 
 @dataclass(slots=True)
@@ -56,38 +103,48 @@ class _Log:
     out: Path
     board: str
     wanted: Wanted
-    known: dict[str, Path]
+    known: _Known
     head: Held = field(default_factory=dict)
     seen: dict[str, None] = field(default_factory=dict)
     """Ids of the samples that it has."""
+    called: Counter[str] = field(default_factory=Counter)
+    """How many samples it has by name: nothing keeps two from having one."""
 
     def outcomes(self, tick: Tick) -> Iterator[Sampled]:
         """What comes of each sample that is wanted, and of each that cannot be read."""
+        whole = True
         with self.path.open("rb") as stream:
             for item in held(stream):
                 if isinstance(item, Head):
                     self.head = self.head or item.value
                 elif isinstance(item, Lost):
+                    whole = False
                     yield Sampled(f"{self.path}: {item.name}", None, why=item.why)
                 else:
                     yield from self._outcome(item, tick)
+        if whole and not self.seen:
+            yield Sampled(str(self.path), None, why=EMPTY, severity=Severity.WARNING)
 
     def _outcome(self, item: One, tick: Tick) -> Iterator[Sampled]:
         sampling = Sampling(self.head, item.value, self.board, self.wanted)
         self.seen.setdefault(sampling.id)
+        self.called[sampling.name] += 1
         if not sampling.wanted_too:
             return
-        told = f"{self.path}: sample {sampling.id}, epoch {sampling.epoch}"
+        sampling = replace(sampling, number=self.called[sampling.name])
+        again = f", number {sampling.number}" if sampling.number > 1 else ""
+        told = f"{self.path}: sample {sampling.id}, epoch {sampling.epoch}{again}"
         tick(one_line(told))
-        if sampling.origin in self.known:
-            yield Sampled(told, self.known[sampling.origin], there=True)
+        there, differs = self.known.run(sampling)
+        if there is not None:
+            yield Sampled(told, there, there=True, differs=differs)
             return
         try:
             folder = self._made(sampling)
         except UsageError as error:
             yield Sampled(told, None, why=str(error))
         else:
-            self.known[sampling.origin] = folder
+            self.known.add(sampling, folder)
             lacks = self.wanted.solutions is not None and sampling.solution is None
             yield Sampled(told, folder, unsolved=lacks)
 
@@ -112,9 +169,14 @@ def import_samples(
 
     UsageError where a source holds no log, or none has a sample that is wanted.
     """
-    board, known = board_name(out), imported(out)
+    board, known = board_name(out), _Known(imported(out))
     seen: dict[str, None] = {}
-    for path in dict.fromkeys(path for source in sources for path in _logs(source)):
+    logs: dict[Path, None] = {}
+    for source in sources:
+        found, told = _logs(source)
+        logs.update(dict.fromkeys(found))
+        yield from told
+    for path in logs:
         log = _Log(path, out, board, wanted, known)
         try:
             yield from log.outcomes(tick)
@@ -128,17 +190,25 @@ def import_samples(
             yield Sampled(f"--sample {name}", None, why=why)
 
 
-def _logs(source: Path) -> list[Path]:
-    """The logs that a source is or holds; UsageError where there is none."""
-    if not source.is_dir():
-        found = [source]
-    else:
-        inside = (path for path in source.rglob("*") if path.suffix in _ENDINGS)
-        found = sorted(path for path in inside if path.is_file() and not path.is_symlink())
-    logs = [path for path in found if any(recognised(path, f) for f in inspect.FORMATS)]
+def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:
+    """The logs that a source is or holds, and what is told of what may be others.
+
+    UsageError where there is none.
+    """
+    files, odd = contents(source) if source.is_dir() else ([Stored("", str(source), 0)], [])
+    told = [
+        Sampled(str(source / item.name), None, why=item.told, severity=item.severity)
+        for item in odd
+        if item.name.endswith(_ENDINGS) or item.severity is Severity.ERROR
+    ]
+    asked = [file.path for file in files if not file.name or file.name.endswith(_ENDINGS)]
+    logs = [path for path in asked if any(recognised(path, f) for f in inspect.FORMATS)]
     if not logs:
         raise UsageError(f"{source}: no log of Inspect's (.eval or .json)")
-    return logs
+    for path in sorted({*asked} - {*logs}):
+        severity = Severity.ERROR if path.suffix == _ENDINGS[0] else Severity.WARNING
+        told.append(Sampled(str(path), None, why=NO_LOG, severity=severity))
+    return logs, told
 
 
 def _some(names: Mapping[str, None]) -> str:

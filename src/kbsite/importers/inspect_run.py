@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,8 @@ HARNESS = inspect.HARNESS.id
 FILE = "eval/sample.eval"
 """The archive of a run's sample, within transcript/."""
 ORIGIN = "imported from an Inspect log"
+OF_LOG = ", of the evaluation "
+"""Stands in an origin between the name of a sample and the log."""
 NOTE = (
     "The transcript is one sample of a log of Inspect's, with the log's head; what that says of all"
     " samples together is left out, and its status is the sample's."
@@ -64,6 +67,8 @@ class Sampling:
     value: Held
     board: str
     wanted: Wanted
+    number: int = 1
+    """Which of the samples it is that the log calls by one id and epoch."""
 
     @property
     def id(self) -> str:
@@ -84,12 +89,18 @@ class Sampling:
         return asked.epoch is None or self.value.get("epoch") == asked.epoch
 
     @property
-    def origin(self) -> str:
-        """Which sample a run comes from; two imports of it say the same."""
-        log = text(self._spec.get("eval_id")) or text(self._spec.get("run_id"))
+    def name(self) -> str:
+        """How it is told apart from others: by id, epoch, and what Inspect calls it alone by."""
         own = text(self.value.get("uuid"))
         named = f"sample {self.id}, epoch {self.epoch}" + (f", uuid {own}" if own else "")
-        return one_line(f"{ORIGIN}: {named}, of the evaluation {log}")
+        return one_line(f"{ORIGIN}: {named}")
+
+    @property
+    def origin(self) -> str:
+        """Which sample a run comes from; two imports of it say the same."""
+        told = (text(self._spec.get(key)) for key in ("eval_id", "run_id", "created"))
+        again = f", number {self.number} that it calls so" if self.number > 1 else ""
+        return one_line(f"{self.name}{OF_LOG}{next(filter(None, told), '')}{again}")
 
     @property
     def model(self) -> str:
@@ -171,12 +182,26 @@ class Sampling:
 def write_log(path: Path, sampling: Sampling) -> None:
     """Write an archive of a sample: the same bytes for the same sample."""
     path.parent.mkdir(parents=True)
-    name = one_line(f"{SAMPLES}{sampling.id}_epoch_{sampling.epoch}.json")
     with zipfile.ZipFile(path, "w") as archive:
-        for member, value in ((HEADER, sampling.header()), (name, sampling.value)):
+        for member, value in ((HEADER, sampling.header()), (_member(sampling), sampling.value)):
             entry = zipfile.ZipInfo(member, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, _encoded(dump(value)))
+
+
+def holds(path: Path, sampling: Sampling) -> bool:
+    """Whether a run's archive holds just this sample; False, too, where it cannot be read."""
+    own = _encoded(dump(sampling.value))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            kept = archive.getinfo(_member(sampling))
+            return kept.file_size == len(own) and archive.read(kept) == own
+    except (OSError, KeyError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+        return False
+
+
+def _member(sampling: Sampling) -> str:
+    return one_line(f"{SAMPLES}{sampling.id}_epoch_{sampling.epoch}.json")
 
 
 def _encoded(told: str) -> bytes:

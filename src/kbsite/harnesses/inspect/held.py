@@ -57,8 +57,11 @@ def _of_document(found: Iterable[Line]) -> Iterator[Head | One | Lost]:
             yield Lost("the log", row.reason)
         else:
             yield Head({key: value for key, value in row.value.items() if key != "samples"})
-            for number, item in enumerate(sequence(row.value.get("samples")), start=1):
+            samples = row.value.get("samples")
+            for number, item in enumerate(sequence(samples), start=1):
                 yield One(item) if isinstance(item, dict) else Lost(f"sample {number}", "no object")
+            if samples and not isinstance(samples, list):
+                yield Lost("samples", "no list")
 
 
 class _Reading(Struct):
