@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -108,6 +109,32 @@ def test_all_files_of_the_format_are_folded(tmp_path: Path) -> None:
     ]
     assert texts == [["one", "broken", "two"], ["below"]]
     assert held.kinds == {"message": 3, "malformed": 1}
+
+
+@pytest.mark.parametrize(
+    ("main", "unlinked", "files"),
+    [
+        (["one", "two"], [], {"sessions_a": "a:one a:two"}),
+        (["one"], [], {"sessions_a": "a:one", "sessions_b": ""}),
+        (["two"], [["one"], ["three"]], {"sessions_a": "a:one :two b:three"}),
+        ([], [["one"], ["two"]], {"sessions_a": "a:one", "sessions_b": "b:two"}),
+    ],
+    ids=["alone", "with a note beside it", "begins before the main agent", "two sub-agents"],
+)
+def test_a_sub_agents_own_log_alone_is_shown_as_the_session(
+    tmp_path: Path, main: list[str], unlinked: list[list[str]], files: dict[str, str]
+) -> None:
+    held = transcript("fake", stored(tmp_path, **{k: _spoken(v) for k, v in files.items()}))
+    assert held is not None
+    texts = [[getattr(s.event, "text", "") for s in log.steps] for log in held.agents]
+    assert texts == [main, *unlinked]
+    if not unlinked:
+        assert {step.anchor for step in held.main.steps} <= {"L1", "L2"}
+
+
+def _spoken(told: str) -> str:
+    pairs = (one.split(":") for one in told.split())
+    return "".join(json.dumps({"agent": agent, "text": text}) + "\n" for agent, text in pairs)
 
 
 def test_bytes_that_are_no_text_come_through(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
 
 from msgspec.structs import replace
 
@@ -12,7 +13,16 @@ from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of
 from kbsite.harnesses.form import Format, Held, matches
 from kbsite.harnesses.lines import Line
-from kbsite.model.event import Event, Finish
+from kbsite.model.event import (
+    AgentStart,
+    Event,
+    Finish,
+    Message,
+    Session,
+    Thought,
+    ToolCall,
+    ToolResult,
+)
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
 
@@ -42,13 +52,65 @@ def _is_of(form: Format, name: str) -> bool:
 
 
 def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
-    """What files of one format say, file by file, one event in memory at a time."""
+    """What files of one format say, file by file, one event in memory at a time.
+
+    A sub-agent's own file that stands alone is all that there is of a session: what it says is the
+    main agent's.
+    """
+    told = _events(form, held)
+    if len(held) > _ALONE:
+        return told
+    begun = list(_until_one_acts(told))
+    if begun and begun[-1].agent and (lead := _lead(_events(form, held))):
+        return _led(_events(form, held), lead)
+    return chain(begun, told)
+
+
+def _events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
     if form.together is not None:
         yield from form.together([Held(file.name, partial(_lines, form, file)) for file in held])
         return
     for file in held:
         with file.open() as stream:
             yield from form.parse(form.read(stream), file.name)
+
+
+_ACTS = (Session, Message, Thought, ToolCall, ToolResult, Finish)
+"""Events that tell whose file it is; others may stand before it is told."""
+_ALONE = 2
+"""Files that an agent's own log may be: there are CLIs that write a note beside it."""
+_FIRST = 1000
+"""Events of which one of these is the first that tells it."""
+
+
+def _until_one_acts(told: Iterable[Event]) -> Iterator[Event]:
+    for event in islice(told, _FIRST):
+        yield event
+        if isinstance(event, _ACTS):
+            return
+
+
+def _lead(told: Iterable[Event]) -> str:
+    """The sub-agent that no other one of a file started; empty where the main agent is there."""
+    seen: dict[str, None] = {}
+    starts: list[AgentStart] = []
+    for event in told:
+        if isinstance(event, AgentStart):
+            starts.append(event)
+        elif isinstance(event, _ACTS):
+            if not event.agent:
+                return ""
+            seen.setdefault(event.agent)
+    below = {start.child for start in starts if start.agent in seen and start.agent != start.child}
+    first = [agent for agent in seen if agent not in below]
+    return first[0] if len(first) == 1 else ""
+
+
+def _led(told: Iterable[Event], lead: str) -> Iterator[Event]:
+    """What a file says with a sub-agent as the main agent, which nothing started."""
+    for event in told:
+        if not isinstance(event, AgentStart) or event.child != lead:
+            yield replace(event, agent="") if event.agent == lead else event
 
 
 def _lines(form: Format, file: Stored) -> Iterator[Line]:

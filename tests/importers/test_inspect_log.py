@@ -177,12 +177,13 @@ def test_samples_that_are_there_are_skipped(tmp_path: Path) -> None:
     ]
 
 
-NO_UUID = {"uuid": None}
+NO_UUID: Any = {"uuid": None}
+NO_EPOCH: Any = NO_UUID | {"epoch": None}
 TWINS: dict[str, tuple[Any, Any]] = {
     "the same id twice": (one("add", **NO_UUID), one("add", text="other", **NO_UUID)),
     "the same uuid twice": (one("add"), one("add", text="other")),
     "an id as a number and as text": (one(1, **NO_UUID), one("1", text="other", **NO_UUID)),
-    "no epoch": (one("add", **NO_UUID, epoch=None), one("add", **NO_UUID, epoch=None, text="x")),
+    "no epoch": (one("add", **NO_EPOCH), one("add", text="x", **NO_EPOCH)),
 }
 
 
@@ -195,9 +196,11 @@ def test_of_samples_that_one_log_calls_alike_none_is_lost(
     log = write(tmp_path / "a.eval", *twins, twins[1])
     made, other, again = import_samples([log], tmp_path / "mine", Wanted())
 
-    assert not made.there and not other.there
+    assert not made.there
+    assert not other.there
     assert (again.there, again.folder) == (True, other.folder), "it says the same as the second"
-    assert made.folder and other.folder != made.folder
+    assert made.folder != other.folder
+    assert other.folder
     origin = read_run(other.folder).run.origin or ""
     assert origin.endswith(", of the evaluation e-1, number 2 that it calls so")
     later = [*import_samples([log], tmp_path / "mine", Wanted())]
@@ -206,7 +209,7 @@ def test_of_samples_that_one_log_calls_alike_none_is_lost(
 
 
 def test_a_sample_that_a_retried_evaluation_took_over_is_one_attempt(tmp_path: Path) -> None:
-    retried = HEAD | {"eval": HEAD["eval"] | {"eval_id": "e-2"}}
+    retried = HEAD | {"eval": EVAL | {"eval_id": "e-2"}}
     first = archive(tmp_path / "a.eval", one("add"), one("mul"))
     second = archive(tmp_path / "b.eval", one("add"), one("mul", text="anew"), head=retried)
     found = list(import_samples([first, second], tmp_path / "mine", Wanted()))

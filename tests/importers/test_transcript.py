@@ -13,7 +13,12 @@ import pytest
 
 from kbsite import harnesses
 from kbsite.errors import KbsiteError, UsageError
-from kbsite.importers.transcript import ALONE, WITH_SOLUTION, Beside, import_transcripts
+from kbsite.importers.transcript import (
+    ALONE,
+    WITH_SOLUTION,
+    Beside,
+    import_transcripts,
+)
 from kbsite.model.status import EndReason
 from kbsite.store.runs import StoredRun, manifest_findings, read_run
 from tests.importers.toy_harnesses import END, START, TOKENS, TOYS, rows

@@ -195,13 +195,7 @@ def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:
 
     UsageError where there is none.
     """
-    files, odd = contents(source) if source.is_dir() else ([Stored("", str(source), 0)], [])
-    told = [
-        Sampled(str(source / item.name), None, why=item.told, severity=item.severity)
-        for item in odd
-        if item.name.endswith(_ENDINGS) or item.severity is Severity.ERROR
-    ]
-    asked = [file.path for file in files if not file.name or file.name.endswith(_ENDINGS)]
+    asked, told = _within(source) if source.is_dir() else ([source], [])
     logs = [path for path in asked if any(recognised(path, f) for f in inspect.FORMATS)]
     if not logs:
         raise UsageError(f"{source}: no log of Inspect's (.eval or .json)")
@@ -209,6 +203,17 @@ def _logs(source: Path) -> tuple[list[Path], list[Sampled]]:
         severity = Severity.ERROR if path.suffix == _ENDINGS[0] else Severity.WARNING
         told.append(Sampled(str(path), None, why=NO_LOG, severity=severity))
     return logs, told
+
+
+def _within(folder: Path) -> tuple[list[Path], list[Sampled]]:
+    """The files of a folder that may be logs, and what of it may be and is not read."""
+    files, odd = contents(folder)
+    told = [
+        Sampled(str(folder / item.name), None, why=item.told, severity=item.severity)
+        for item in odd
+        if item.name.endswith(_ENDINGS) or item.severity is Severity.ERROR
+    ]
+    return [file.path for file in files if file.name.endswith(_ENDINGS)], told
 
 
 def _some(names: Mapping[str, None]) -> str:

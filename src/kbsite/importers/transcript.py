@@ -32,6 +32,10 @@ from kbsite.transcripts import transcript
 UNKNOWN_MODEL = "unknown"
 ALONE = "Imported from a transcript alone: nothing else is known of this run, and nobody graded it."
 WITH_SOLUTION = "Imported from a transcript and a solution.py: nothing else is known of this run."
+OF_ANOTHER = (
+    "The session was started by another one, as sub-agents are: what that one did is not in the"
+    " transcript."
+)
 
 _HEAD_OBJECTS = 20
 _HEAD_LINES = 2000
@@ -108,7 +112,7 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
         cost_usd=shown.cost_usd,
         cost_source=cost_source(shown),
         origin="imported from " + ", ".join(one_line(path.name) for path in files),
-        notes=(WITH_SOLUTION if beside.solution else ALONE,),
+        notes=_notes(shown, beside),
     )
     copies = {f"{TRANSCRIPT}{file.name}": Path(file.path) for file in held}
     if beside.solution:
@@ -118,6 +122,11 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
         for name, source in copies.items():
             copy(source, partial / name)
         return complete(partial, run, None)
+
+
+def _notes(shown: Transcript, beside: Beside) -> tuple[str, ...]:
+    started = shown.session is not None and shown.session.parent_session
+    return (WITH_SOLUTION if beside.solution else ALONE, *([OF_ANOTHER] if started else []))
 
 
 def _refuse(beside: Beside) -> None:
