@@ -266,6 +266,11 @@ def _text(path: Path, *, links: bool = True) -> str:
         raise InputError("expected UTF-8 text", path=path, line=line) from error
 
 
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_LONGEST_NUMBER = 100
+"""Characters of a number; none that is meant has as many."""
+
+
 def _loader() -> type[yaml.SafeLoader]:
     """PyYAML's safe loader, which refuses what stands there twice and what stands for another."""
     import yaml
@@ -289,6 +294,8 @@ def _loader() -> type[yaml.SafeLoader]:
 
         def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
             try:
+                if node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
+                    raise ValueError  # noqa: TRY301 - 1:1:1:… is one to base 60, and takes minutes
                 return super().construct_object(node, deep)
             except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
                 # What looks like a date, a number or what a tag says, and is none.

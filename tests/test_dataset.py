@@ -19,6 +19,7 @@ from msgspec import structs
 from kbsite import dataset
 from kbsite.cli import kbsite
 from kbsite.dataset import LINE, MARKER, card, write_dataset
+from kbsite.dataset.card import card_at
 from kbsite.errors import InputError, UsageError
 from kbsite.model.redaction import Span
 from kbsite.pages import listing
@@ -341,6 +342,14 @@ def test_an_empty_repository_of_the_hub_takes_a_dataset(settings: Settings, tmp_
     assert yaml.safe_load(head)["language"] == ["en"]
     assert (out / ".git").is_dir()
     assert (out / ".gitattributes").read_text() == "*.parquet filter=lfs"
+
+
+@pytest.mark.parametrize("head", ["on: 2026-99-99", "a: " + "[" * 5000, f"a: {'1' * 5000}", "{"])
+def test_a_card_whose_head_cannot_be_read_is_told_and_kept(head: str, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\nMine\n")
+
+    with pytest.raises(UsageError, match=r"README\.md: its head is no YAML, so it is not replaced"):
+        card_at(tmp_path)
 
 
 def test_a_file_of_a_person_is_not_replaced_by_one_of_a_run(

@@ -154,6 +154,8 @@ YAML_WRONG = {
     "version: 1\nname: !!bool x\n": (2, None),
     "version: 1\nname: !!timestamp x\n": (2, None),
     f"version: 1\nname: {'1' * 5000}\n": (2, None),
+    f"version: 1\nname: 1{':1' * 99_000}\n": (2, None),
+    f"version: 1\nname: 1{':1' * 99_000}.5\n": (2, None),
     "name: !!python/object:os.system x\nversion: 1\n": (1, None),
     "? [a, b]\n: x\n": (1, None),
     "version: 1\n": (None, "name"),

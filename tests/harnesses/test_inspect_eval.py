@@ -31,6 +31,7 @@ from kbsite.model.event import (
     Unknown,
 )
 from kbsite.model.status import EndReason
+from kbsite.store import zipped
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import read_run
 from kbsite.transcripts import transcript
@@ -440,3 +441,18 @@ def test_every_sample_of_an_archive_is_an_agent(tmp_path: Path, path: Path) -> N
     assert len(agents) == len(samples)
     assert not shown.malformed
     assert not shown.unknown
+
+
+def test_a_list_of_very_many_members_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipped, "LISTED", 10_000)
+    large = sample(said("user", "x" * 20_000))
+    few = told(("header.json", HEADER), (SAMPLE, large), method=zipfile.ZIP_STORED)
+    many = told(("header.json", HEADER), *((f"samples/{n}.json", "{}") for n in range(200)))
+
+    assert not problems(few), "a member may be larger than the list of all"
+    assert problems(many) == [
+        (
+            "the archive",
+            "no zip file that can be read: its list of members is larger than 10000 bytes",
+        )
+    ]

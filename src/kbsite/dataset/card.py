@@ -74,7 +74,7 @@ def card_at(folder: Path) -> Card:
     parts = _PARTS.fullmatch(text)
     try:
         head = yaml.safe_load(parts[1] or "") if parts else None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
         raise UsageError(f"{place}: its head is no YAML, so it is not replaced: {error}") from error
     if head is not None and not isinstance(head, dict):
         raise UsageError(f"{place}: its head has no keys, so it is not replaced")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from kbsite.store.zipped import opened
+from kbsite.store.zipped import listed, opened
 
 UNPACKED: Final = 256 << 20
 """Bytes that are unpacked of an archive."""
@@ -99,7 +99,7 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zipped(stream: IO[bytes], left: list[int]) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(stream) as archive:
+    with listed(stream) as archive:
         told = archive.comment + b"".join(info.comment for info in archive.infolist())
         if told:
             raise ValueError("holds comments")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from kbsite.model.redaction import Span, covered
-from kbsite.store.zipped import opened
+from kbsite.store.zipped import listed, opened
 
 
 def repacked(stream: IO[bytes], spans: Sequence[Span]) -> IO[bytes]:
@@ -16,15 +16,17 @@ def repacked(stream: IO[bytes], spans: Sequence[Span]) -> IO[bytes]:
 
     OSError where it is none. What is hidden was found in it, so that its sizes are known.
     """
+    within: dict[int, list[Span]] = {}
+    for span in spans:
+        within.setdefault(span.member, []).append(span)
     target = tempfile.TemporaryFile()  # noqa: SIM115 - whoever reads it closes it
     try:
-        with zipfile.ZipFile(stream) as old, zipfile.ZipFile(target, "w") as new:
+        with listed(stream) as old, zipfile.ZipFile(target, "w") as new:
             for number, info in enumerate(old.infolist()):
-                own = [span for span in spans if span.member == number]
                 entry = zipfile.ZipInfo(info.filename, info.date_time)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 with opened(old, info, stream) as member:
-                    new.writestr(entry, covered(member.read(), own))
+                    new.writestr(entry, covered(member.read(), within.get(number, ())))
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         target.close()
         raise OSError(f"no archive: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Final
@@ -19,6 +20,53 @@ _WINDOW: Final = 1 << 27
 _LOCAL: Final = struct.Struct("<4s22xHH")
 """The head before a packed member: its mark, and the lengths of its name and of what follows."""
 _LOCAL_MARK: Final = b"PK\x03\x04"
+
+
+LISTED: Final = 32_000_000
+"""Bytes of an archive's list that are read: a member takes twice as much of memory as of that."""
+
+
+def listed(stream: IO[bytes]) -> zipfile.ZipFile:
+    """An archive, of which the list of members is read.
+
+    What zipfile raises where it is none, and BadZipFile where the list is larger than any that
+    somebody means, as millions of empty members have.
+    """
+    listing = _Listing(stream)
+    archive = zipfile.ZipFile(listing)
+    listing.most = sys.maxsize
+    return archive
+
+
+class _Listing(io.RawIOBase):
+    """An archive's file, of which nothing is read at once that is as large as no list is."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.most = LISTED
+        """Bytes that may be asked for at once: as many as one likes once the list is read."""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always: archives are read from their end."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to a place, as files do."""
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place that is read next."""
+        return self._stream.tell()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes; BadZipFile where more are asked for than a list has."""
+        if size > self.most:
+            raise zipfile.BadZipFile(f"its list of members is larger than {self.most} bytes")
+        return self._stream.read(size)
 
 
 def opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo, stream: IO[bytes]) -> IO[bytes]:

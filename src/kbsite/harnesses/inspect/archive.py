@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from kbsite.harnesses import bounds
 from kbsite.harnesses.lines import Line, lines
-from kbsite.store.zipped import ZSTANDARD, opened
+from kbsite.store.zipped import ZSTANDARD, listed, opened
 
 MEMBERS = 20_000
 """Members that are read of an archive."""
@@ -68,7 +68,7 @@ def members(stream: IO[bytes]) -> Iterator[Line]:
         yield from lines(stream)
         return
     try:
-        archive = zipfile.ZipFile(stream)
+        archive = listed(stream)
     except _BROKEN as error:
         yield Member(1, "", name="the archive", problem=f"no zip file that can be read: {error}")
         return
@@ -78,8 +78,8 @@ def members(stream: IO[bytes]) -> Iterator[Line]:
 
 def _members(archive: zipfile.ZipFile, stream: IO[bytes]) -> Iterator[Member]:
     left = _Left(ARCHIVE_BYTES)
-    listed = sorted(archive.infolist(), key=_order)
-    for number, info in enumerate(listed[:MEMBERS], start=1):
+    found = sorted(archive.infolist(), key=_order)
+    for number, info in enumerate(found[:MEMBERS], start=1):
         problem = _unreadable(info)
         text = ""
         if not problem:
@@ -87,9 +87,9 @@ def _members(archive: zipfile.ZipFile, stream: IO[bytes]) -> Iterator[Member]:
         if problem and info.filename not in _HEADS:
             text = "{}"  # a log is known by its head, and by what else it has
         yield Member(number, text, name=info.filename, problem=problem)
-    if len(listed) > MEMBERS:
+    if len(found) > MEMBERS:
         told = f"only {MEMBERS} members of an archive are read"
-        yield Member(MEMBERS + 1, "", name=f"{len(listed) - MEMBERS} more members", problem=told)
+        yield Member(MEMBERS + 1, "", name=f"{len(found) - MEMBERS} more members", problem=told)
 
 
 def _order(info: zipfile.ZipInfo) -> int:
