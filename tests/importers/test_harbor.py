@@ -383,6 +383,26 @@ def test_a_trial_that_was_imported_is_skipped_and_said_so(tmp_path: Path) -> Non
     assert {name: after[name] for name in before} == before
 
 
+def test_a_trial_that_says_something_else_by_now_or_shares_its_id_is_told(tmp_path: Path) -> None:
+    twin = result("a") | {"verifier_result": {"rewards": {"reward": 0.0}}}
+    trial(tmp_path / "job" / "a")
+    (first,) = imported(tmp_path / "job")
+    assert first.folder
+    trial(tmp_path / "job" / "b", {LOG: lines(SESSION[:1])}, told=twin)
+    same, other = imported(tmp_path / "job")
+
+    assert (same.there, same.findings) == (True, ())
+    assert (other.there, other.folder) == (True, first.folder)
+    (odd,) = other.findings
+    assert odd.path == str(tmp_path / "job" / "b")
+    assert odd.message.startswith(
+        f"{first.folder} is there already, with another transcript/home/.claude/projects/-app/"
+        "s.jsonl and 2 more: kept as it is;"
+    )
+    (first.folder / "manifest.json").unlink()
+    assert [one.message for one in imported(tmp_path / "job")[0].findings] == ["no such file"]
+
+
 def test_a_moved_trial_is_known_again(tmp_path: Path) -> None:
     imported(trial(tmp_path / "job" / "a"))
     shutil.copytree(tmp_path / "job", tmp_path / "elsewhere")

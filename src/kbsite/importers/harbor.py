@@ -11,17 +11,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbsite.errors import InputError, UsageError
-from kbsite.importers.harbor_grade import REWARD_JSON, REWARD_TEXT, metrics, read_rewards
+from kbsite.importers.harbor_grade import (
+    ORIGIN,
+    REWARD_JSON,
+    REWARD_TEXT,
+    metrics,
+    read_rewards,
+)
 from kbsite.importers.harbor_logs import STDOUT, Logs, Shown, laid_out
 from kbsite.importers.harbor_result import CONFIG, RESULT, TrialResult, read_result
 from kbsite.importers.harbor_run import Told, model, origin, run_of, span
 from kbsite.importers.run_ids import board_name, free_run_id, imported
 from kbsite.importers.transcript import copy
-from kbsite.model.finding import Finding, Severity
-from kbsite.store.files import Refused, Stored, contents
+from kbsite.model.finding import Finding, Severity, one_line
+from kbsite.model.grade import Metrics
+from kbsite.store.files import Refused, Stored, contents, digest
 from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
-from kbsite.store.runs import SOLUTION, TRANSCRIPT, as_findings, complete
+from kbsite.store.records import json_record
+from kbsite.store.runs import (
+    MANIFEST,
+    METRICS,
+    SOLUTION,
+    TRANSCRIPT,
+    Manifest,
+    as_findings,
+    complete,
+)
 from kbsite.transcripts import transcript
 
 CHECK_LOG = "check.log"
@@ -122,7 +138,8 @@ def _outcome(source: Path, out: Path, board: str, known: dict[str, Path]) -> Tri
         result = _result(source)
         named = origin(result)
         if named in known:
-            return Trial(source, known[named], there=True)
+            odd = tuple(_odd(source, result, known[named]))
+            return Trial(source, known[named], there=True, findings=odd)
         read, left_out, findings = _read(source, result)
         known[named] = folder = _written(read, out, board)
         return Trial(source, folder, left_out=tuple(left_out), findings=tuple(findings))
@@ -149,6 +166,42 @@ def _result(source: Path) -> TrialResult:
     return result
 
 
+def _odd(source: Path, result: TrialResult, folder: Path) -> Iterator[Finding]:
+    """What a trial says otherwise than the run that was made of it, or of one that is called so."""
+    try:
+        names = _differing(source, result, folder)
+    except InvalidFileError as error:
+        yield from as_findings(error)
+        return
+    if names:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        message = f"{folder} is there already, with another {one_line(names[0])}{more}"
+        cure = "kept as it is; delete it and import again, or give the trial an id of its own"
+        yield Finding(Severity.WARNING, str(source), f"{message}: {cure}")
+
+
+def _differing(source: Path, result: TrialResult, folder: Path) -> list[str]:
+    """The files of a run that a trial would fill otherwise."""
+    files, _ = contents(source)
+    copies = dict(_copies(files, laid_out(result.agent_info.name, _logged(files))))
+    hashes = json_record(folder / MANIFEST, Manifest).files
+    kept = [name for name in hashes if name.startswith(TRANSCRIPT) or name in (CHECK_LOG, SOLUTION)]
+    found = [name for name, file in copies.items() if hashes.get(name) != digest(file.path)]
+    found += [name for name in kept if name not in copies]
+    held = json_record(folder / METRICS, Metrics)
+    if held.origin == ORIGIN and held != metrics(result, read_rewards(source, result)[0]):
+        found.append(METRICS)
+    return found
+
+
+def _logged(files: Sequence[Stored]) -> list[Stored]:
+    return [
+        Stored(file.name.removeprefix("agent/"), file.at, file.size)
+        for file in files
+        if file.name.startswith("agent/")
+    ]
+
+
 def _read(source: Path, result: TrialResult) -> tuple[_Read, list[Refused], list[Finding]]:
     files, refused = contents(source)
     findings = [
@@ -158,12 +211,7 @@ def _read(source: Path, result: TrialResult) -> tuple[_Read, list[Refused], list
     rewards, odd = read_rewards(source, result)
     if odd:
         findings.append(Finding(Severity.WARNING, str(source), odd))
-    logged = [
-        Stored(file.name.removeprefix("agent/"), file.at, file.size)
-        for file in files
-        if file.name.startswith("agent/")
-    ]
-    logs = laid_out(result.agent_info.name, logged)
+    logs = laid_out(result.agent_info.name, _logged(files))
     copies = dict(_copies(files, logs))
     taken = {file.path for file in copies.values()}
     left_out = list(logs.left_out)
