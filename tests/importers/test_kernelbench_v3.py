@@ -100,6 +100,14 @@ def test_what_did_not_pass_says_why_as_far_as_the_table_does(
     assert (metrics.status, metrics.detail, metrics.ms) == (status, detail, None)
 
 
+def test_a_problem_that_is_called_like_the_second_run_of_another_loses_none(tmp_path: Path) -> None:
+    report, runs = imported(tmp_path, PASSED, PASSED, {**PASSED, "problem": "23_Softmax-2.py"})
+
+    ends = sorted(run_id.partition("_alpha-1_")[2] for run_id in runs)
+    assert ends == ["23_softmax", "23_softmax-2", "23_softmax-2-2"]
+    assert "there already" not in found(report)
+
+
 def test_rows_of_one_model_on_one_problem_are_attempts_in_order_of_their_batches(
     tmp_path: Path,
 ) -> None:

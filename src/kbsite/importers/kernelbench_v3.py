@@ -125,11 +125,17 @@ def _refuse(hardware: Mapping[str, str], boards: Sequence[V3Board]) -> None:
 def run_ids(rows: Sequence[Row]) -> dict[int, str]:
     """The id of each row's run, by its line: the same for the same table, whatever is there."""
     seen: Counter[str] = Counter()
-    found = {}
+    found: dict[int, str] = {}
+    taken: set[str] = set()
     for row in rows:
         base = f"{row.stamp}_{HARNESS}_{slug(row.model)}_{row.problem}"
         seen[base] += 1
-        found[row.line] = base if seen[base] == 1 else f"{base}-{seen[base]}"
+        name = base if seen[base] == 1 else f"{base}-{seen[base]}"
+        while name in taken:  # another problem is called like the second run of this one
+            seen[base] += 1
+            name = f"{base}-{seen[base]}"
+        taken.add(name)
+        found[row.line] = name
     return found
 
 
