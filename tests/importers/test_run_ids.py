@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -64,6 +65,23 @@ def test_collisions_get_a_number(tmp_path: Path) -> None:
         (board / names[-1]).mkdir(parents=True)
     base = "20260102_030405_claude_m_add"
     assert names == [base, f"{base}-2", f"{base}-3"]
+
+
+def test_a_number_behind_very_many_is_found_by_few_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, looks, lexists = "20260102_030405_claude_m_add", list[str](), os.path.lexists
+    for name in (base, *(f"{base}-{number}" for number in range(2, 700))):
+        (tmp_path / "demo" / name).mkdir(parents=True)
+
+    def look(at: Path) -> bool:
+        looks.append(at.name)
+        return lexists(at)
+
+    monkeypatch.setattr(os.path, "lexists", look)
+
+    assert free_run_id(tmp_path / "demo", STARTED, "claude", "m", "add") == f"{base}-700"
+    assert len(looks) <= 2 * 11, "as many were looked at as there are: an import took the square"
 
 
 def test_a_dangling_link_takes_a_name_too(tmp_path: Path) -> None:

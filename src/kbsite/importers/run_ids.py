@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,13 +42,33 @@ def free_run_id(
         raise UsageError(message)
     stamp = f"{started.astimezone(UTC):%Y%m%d_%H%M%S}" if started else NO_STAMP
     base = f"{stamp}_{slug(harness)}_{slug(model)}_{problem}"
-    number, name = 1, base
-    while os.path.lexists(board / name) or any(board.resolve().parent.glob(f"*/{name}")):
-        number += 1
-        name = f"{base}-{number}"
+    boards = board.resolve().parent
+
+    def named(number: int) -> str:
+        return base if number == 1 else f"{base}-{number}"
+
+    def taken(number: int) -> bool:
+        name = named(number)
+        return os.path.lexists(board / name) or any(boards.glob(f"*/{name}"))
+
+    name = named(_free(taken))
     if not is_safe(name):
         raise UsageError(f"{name!r} is too long for the name of a run; shorten the problem's id")
     return name
+
+
+def _free(taken: Callable[[int], bool]) -> int:
+    """The first number that is free, from 1; behind a gap maybe, for of thousands few are asked."""
+    below, free = 0, 1
+    while taken(free):
+        below, free = free, 2 * free
+    while free - below > 1:
+        middle = (below + free) // 2
+        if taken(middle):
+            below = middle
+        else:
+            free = middle
+    return free
 
 
 def board_name(out: Path, board: str | None = None) -> str:
