@@ -289,10 +289,13 @@ def check(stored: StoredRun, pages: Pages, account: Account) -> None:
     found = shown(stored.run.harness, stored.transcripts)
     assert found is not None, stored.run.id
     form, files = found
+    own: dict[str, list[Event]] = {file.name: [] for file in files}
+    for event in events(form, files):
+        own[event.source.file].append(event)
     for file in files:
         quiet: dict[int, bool] = {}
         repeats = False
-        for event in events(form, [file]):
+        for event in own[file.name]:
             # What a file repeats is shown where another file tells it.
             repeats = repeats or (isinstance(event, AgentStart) and event.repeats)
             line = -1 if repeats else event.source.line
