@@ -21,6 +21,7 @@ from kbsite.model.problem_files import counts, refuse_large
 from kbsite.model.redaction import Span, cover_within
 from kbsite.store.at_once import read_at_once
 from kbsite.store.repacking import repacked
+from kbsite.store.through import Through
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -238,29 +239,15 @@ def _digest(file: Stored) -> str:
         raise InputError(f"cannot be read: {error.strerror}", path=file.path) from error
 
 
-class Covered(io.RawIOBase):
+class Covered(Through):
     """A file while it is read, with spans of it covered; closes the file."""
 
+    _stream: io.BufferedReader
+
     def __init__(self, stream: io.BufferedReader, spans: tuple[Span, ...]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._spans = spans
         self._ends = [span.end for span in spans]
-
-    def readable(self) -> bool:
-        """True: it is there to be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """True: archives are read from their end."""
-        return True
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Go to a place, as files do."""
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        """The place that is read next."""
-        return self._stream.tell()
 
     def readinto(self, room: Buffer, /) -> int:
         """Read what fits; how many bytes that was."""

@@ -9,6 +9,8 @@ import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Final
 
+from kbsite.store.through import Through
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -38,29 +40,13 @@ def listed(stream: IO[bytes]) -> zipfile.ZipFile:
     return archive
 
 
-class _Listing(io.RawIOBase):
+class _Listing(Through):
     """An archive's file, of which nothing is read at once that is as large as no list is."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self.most = LISTED
         """Bytes that may be asked for at once: as many as one likes once the list is read."""
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def seekable(self) -> bool:
-        """Always: archives are read from their end."""
-        return True
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Go to a place, as files do."""
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        """The place that is read next."""
-        return self._stream.tell()
 
     def read(self, size: int = -1, /) -> bytes:
         """The next bytes; BadZipFile where more are asked for than a list has."""
