@@ -29,7 +29,6 @@ LIVE_SECONDS: Final = 120.0
 
 SESSION, LIVE = "session", "live"
 
-_ANSWERED = (Outcome.COMPLETE, Outcome.CUT)
 _numbers = itertools.count(1)
 
 
@@ -127,7 +126,7 @@ def live(wanted: Wanted, tools: Tools, stop: Event) -> Check:
         played = play(wanted, tools, provider, key, leash)
     except (KbsiteError, OSError) as error:
         return Check(name=LIVE, state=State.WRONG, seen=f"it cannot be started: {error}")
-    answered = [one for one in played.asked if one.outcome in _ANSWERED]
+    answered = [one for one in played.asked if one.outcome.answered]
     if not answered:
         return Check(
             name=LIVE, state=State.WRONG, seen=_unanswered(played, provider.id),

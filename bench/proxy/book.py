@@ -26,8 +26,6 @@ MOST_LINES: Final = 50_000
 
 MOST_MODELS: Final = 100
 
-_FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
-
 
 class Book:
     """What went through a proxy: written by its thread, read by any."""
@@ -88,9 +86,9 @@ class Book:
         self._usage = total([self._usage, exchange.usage])
         if exchange.answered_by and len(self._models) < MOST_MODELS:
             self._models[exchange.answered_by] = None
-        if exchange.outcome in (Outcome.COMPLETE, Outcome.CUT):
+        if exchange.outcome.answered:
             self._answers += 1
-        if exchange.outcome in _FAILED:
+        if exchange.outcome.failed:
             self._failures += 1
         elif exchange.outcome is not Outcome.ABANDONED:
             self._failures = 0

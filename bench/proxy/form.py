@@ -37,6 +37,21 @@ class Outcome(Enum):
     REFUSED = "refused"
     """Not sent on: another host, another path, after the deadline, over a limit."""
 
+    @property
+    def answered(self) -> bool:
+        """Whether a whole answer came."""
+        return self in (Outcome.COMPLETE, Outcome.CUT)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the provider gave none that is whole, though it was waited for."""
+        return self in (Outcome.BROKEN, Outcome.ERROR, Outcome.UNREACHABLE)
+
+    @property
+    def of_provider(self) -> bool:
+        """Whether it says something of the provider: neither CLI nor proxy ended it."""
+        return self.answered or self.failed
+
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:

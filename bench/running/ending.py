@@ -54,7 +54,7 @@ class Facts:
     @property
     def answer(self) -> Exchange | None:
         """The last exchange that the CLI waited for to its end, and that was sent on."""
-        waited = (one for one in reversed(self.exchanges) if one.outcome not in _NO_ANSWER)
+        waited = (one for one in reversed(self.exchanges) if one.outcome.of_provider)
         return next(waited, None)
 
     @property
@@ -65,9 +65,9 @@ class Facts:
         """
         since = None
         for one in reversed(self.exchanges):
-            if one.outcome in _FAILED:
+            if one.outcome.failed:
                 since = one.started
-            elif one.outcome not in _NO_ANSWER:
+            elif one.outcome.answered:
                 break
         return 0.0 if since is None else (self.ended - since).total_seconds()
 
@@ -97,7 +97,7 @@ class Facts:
     @property
     def worked(self) -> bool:
         """Whether a model answered at all."""
-        return any(one.outcome in (Outcome.COMPLETE, Outcome.CUT) for one in self.exchanges)
+        return any(one.outcome.answered for one in self.exchanges)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +115,6 @@ BLOCKED_SHARE = 0.2
 ended the session: more than CLIs take to give up in most sessions, and less than a contender may be
 blamed for. A provider that was silent for so long is told of."""
 
-_NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
-_FAILED = (Outcome.ERROR, Outcome.BROKEN, Outcome.UNREACHABLE)
 _GOES_ON = ("tool_use", "tool_calls", "function_call", "pause_turn")
 """Words of providers for an answer after which a CLI has to ask again."""
 _STOPPED = {
@@ -176,7 +174,7 @@ def _by_runner(facts: Facts) -> _Decided:
 def _more(facts: Facts) -> str:
     """What a person has to know besides why the runner ended a session; empty for nothing."""
     answer = facts.answer
-    if facts.stop is Stop.FAILURES and answer is not None and answer.outcome in _FAILED:
+    if facts.stop is Stop.FAILURES and answer is not None and answer.outcome.failed:
         return f" The last one: {_told(answer)}."
     words = facts.last_words if facts.stop is Stop.NO_REQUEST else ""
     return _silent(facts) if facts.stop is Stop.DEADLINE else _said_last(words)
@@ -205,7 +203,7 @@ def _by_exchanges(facts: Facts) -> _Decided:
         return EndReason.BUDGET, "The CLI ended when the proxy refused it after the deadline."
     if answer is None:
         return _unanswered(facts, last)
-    if answer.outcome in _FAILED:
+    if answer.outcome.failed:
         return EndReason.PROVIDER, f"The last answer of the provider failed: {_told(answer)}."
     if answer.outcome is Outcome.CUT:
         return EndReason.TRUNCATED, "The last answer was cut by its limit of tokens."

@@ -20,8 +20,6 @@ LOG = "proxy.jsonl"
 MOST_SHOWN = 400
 """Characters of what a provider or a program said that a ledger holds."""
 
-_ANSWERS = (Outcome.COMPLETE, Outcome.CUT)
-_NO_ANSWER = (Outcome.ABANDONED, Outcome.REFUSED)
 _MOST = 4 << 20
 _DECODER = msgspec.json.Decoder(Exchange)
 
@@ -85,7 +83,7 @@ def failure(run: Path, provider: str) -> Failure | None:
 def answered(run: Path) -> bool:
     """Whether the last answer of a run's log is a whole one of a model."""
     last = _last(run)
-    return last is not None and last.outcome in _ANSWERS
+    return last is not None and last.outcome.answered
 
 
 def _last(run: Path) -> Exchange | None:
@@ -95,7 +93,7 @@ def _last(run: Path) -> Exchange | None:
         data = read_first(path, _MOST, max(0, path.lstat().st_size - _MOST))
     except OSError:
         return None
-    answers = (one for one in _exchanges(data) if one.outcome not in _NO_ANSWER)
+    answers = (one for one in _exchanges(data) if one.outcome.of_provider)
     last = deque((one for one in answers if one.model_request), maxlen=1)
     return last[0] if last else None
 
