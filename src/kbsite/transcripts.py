@@ -57,16 +57,17 @@ def events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
     A sub-agent's own file that stands alone is all that there is of a session: what it says is the
     main agent's.
     """
-    told = _events(form, held)
+    told = as_told(form, held)
     if len(held) > _ALONE:
         return told
     begun = list(_until_one_acts(told))
-    if begun and begun[-1].agent and (lead := _lead(_events(form, held))):
-        return _led(_events(form, held), lead)
+    if begun and begun[-1].agent and (lead := _lead(as_told(form, held))):
+        return _led(as_told(form, held), lead)
     return chain(begun, told)
 
 
-def _events(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
+def as_told(form: Format, held: Sequence[Stored]) -> Iterator[Event]:
+    """What files say, each read once: a sub-agent's own file tells of a sub-agent."""
     if form.together is not None:
         yield from form.together([Held(file.name, partial(_lines, form, file)) for file in held])
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -381,13 +382,13 @@ def test_many_quotes_of_events_read_a_file_once(
     stored: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    events = transcripts.events
 
-    def counted(*given: Any) -> Any:
-        read.append("all")
-        return events(*given)
+    def counted(name: str, *given: Any) -> Any:
+        read.append(name)
+        return getattr(transcripts, name)(*given)
 
-    monkeypatch.setattr(events_module, "events", counted)
+    for name in ("events", "as_told"):
+        monkeypatch.setattr(events_module, name, partial(counted, name))
     file = "transcript/stdout.jsonl"
     quotes = [{"file": file, "event": f"L{n % 4}", "text": "by its address"} for n in range(99)]
     found = proofs(stored(*quotes))

@@ -19,6 +19,7 @@ from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.status import EndReason
 from kbsite.model.transcript import Transcript
+from kbsite.store.zipped import listed
 
 Held = Mapping[str, object]
 
@@ -193,7 +194,7 @@ def holds(path: Path, sampling: Sampling) -> bool:
     """Whether a run's archive holds just this sample; False, too, where it cannot be read."""
     own = _encoded(dump(sampling.value))
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as stream, listed(stream) as archive:
             kept = archive.getinfo(_member(sampling))
             return kept.file_size == len(own) and archive.read(kept) == own
     except (OSError, KeyError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error):

@@ -19,7 +19,7 @@ from kbsite.proofs.files import FOUND, MOST_LINES
 from kbsite.proofs.passages import Passage, flat, rows_from, starts
 from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT, StoredRun
-from kbsite.transcripts import events, shown
+from kbsite.transcripts import as_told, events, shown
 
 LARGEST = 64_000_000
 """Bytes of a file that is read as events where the cited line alone does not tell."""
@@ -113,7 +113,7 @@ def _search(shown_file: _Shown, data: bytes, searches: Sequence[_Search]) -> Non
     if waiting and len(data) <= LARGEST:
         for search in waiting:
             search.own, search.near = [], None
-        _see(events(shown_file.form, [shown_file.file]), waiting)
+        _see(as_told(shown_file.form, [shown_file.file]), waiting)
 
 
 def _see(told: Iterable[Event], waiting: Sequence[_Search]) -> None:
