@@ -7,6 +7,10 @@ article with a block of code, which makers of static pages are measured by: by o
 two, in turns. How many times as fast two are, and what part of the other's time they take, are
 medians of the rounds. It prints what was measured and judges nothing: times hang on the machine
 and on what else it does, those of two processes most of all; processor time does so less.
+
+What two processes can gain at most is measured too, in the same rounds: two builds by one process
+each, which share no work and run at once. Where two processors are one core's two threads, or its
+host gives them less than two cores, that is well below 2.
 """
 
 from __future__ import annotations
@@ -46,6 +50,8 @@ class Cold:
     """By one process."""
     two: Cost
     """By two."""
+    pair: Cost
+    """Of two such builds, by one process each, at once."""
     pages: int
     peer: Cost | None = None
 
@@ -109,19 +115,28 @@ def _built(
     config.write_text("title: First builds\n")
     own = shutil.which("kbsite", path=str(Path(sys.executable).parent)) or "kbsite"
     command = [own, "build", "--config", str(config)]
-    programs = [_with(command, "1"), _with(command, "2")]
+    programs = [_with(command, "1"), _with(command, "2"), _at_once(command)]
     if peer and peer.exists():
         programs.append(_peer(peer, taken))
-    one, two, *others = costs(programs, home / "out", times)
+    one, two, pair, *others = costs(programs, home / "out", times)
     pages = sum(1 for _ in (home / "out" / two.name / "site").rglob("*.html"))
     size = sum(file.stat().st_size for file in taken)
-    return Cold(name, len(taken), size, one, two, pages, *others)
+    return Cold(name, len(taken), size, one, two, pair, pages, *others)
 
 
 def _with(command: Sequence[str], jobs: str) -> Program:
     """The builds of a command by so many processes."""
     given = [*command, "--jobs", jobs, "--out"]
     return Program(f"kbsite-{jobs}", lambda out: [*given, str(out / "site")], lambda _: None)
+
+
+def _at_once(command: Sequence[str]) -> Program:
+    """Two builds of a command at once, by one process each, into folders of their own."""
+    script = 'out=$1; shift; "$@" "$out/one" & "$@" "$out/other"; own=$?; wait $! && exit $own'
+    given = [*command, "--jobs", "1", "--out"]
+    return Program(
+        "kbsite-1-twice", lambda out: ["sh", "-c", script, "sh", str(out), *given], lambda _: None
+    )
 
 
 def _imported(files: Sequence[Path], board: Path) -> Iterator[Path]:
@@ -145,7 +160,8 @@ def table(built: Sequence[Cold]) -> Table:
     shown = Table(title="first builds, redaction on")
     heads = (
         "", "runs", "MB", "pages", "wall s", "CPU s", "MB a CPU s", "pages a CPU s", "peak MB",
-        "two jobs: as fast", "their CPU", "pages a s", f"their wall, of {PEER}", "CPU",
+        "two jobs: as fast", "two builds at once", "their CPU", "pages a s",
+        f"their wall, of {PEER}", "CPU",
     )  # fmt: skip
     for head in heads:
         shown.add_column(head, justify="left" if not head else "right")
@@ -161,7 +177,8 @@ def table(built: Sequence[Cold]) -> Table:
             f"{held.wall:.1f}", f"{held.processor:.1f}",
             f"{one.size / _MEGABYTE / held.processor:.1f}", f"{one.pages / held.processor:.0f}",
             f"{max(held.peak, two.peak) / _MEGABYTE:.0f}", f"{1 / two.part_of(held):.2f} x",
-            f"{two.processor / held.processor:.2f} x", f"{one.pages / two.wall:.0f}", *ratios,
+            f"{2 / one.pair.part_of(held):.2f} x", f"{two.processor / held.processor:.2f} x",
+            f"{one.pages / two.wall:.0f}", *ratios,
         )  # fmt: skip
     return shown
 

@@ -21,7 +21,9 @@ def test_what_is_no_transcript_is_passed_over_and_the_rest_is_built(tmp_path: Pa
 
     assert (held.runs, held.size) == (1, files[0].stat().st_size)
     made = [tmp_path / "out" / f"kbsite-{jobs}" / "site" for jobs in (1, 2)]
+    made += [tmp_path / "out" / "kbsite-1-twice" / name for name in ("one", "other")]
     assert all((site / "index.html").is_file() for site in made)
+    assert held.pair.processor > held.cost.processor
     assert {held.pages} == {len(list(site.rglob("*.html"))) for site in made}
     assert held.cost.processor > 0
     assert held.peer is None
@@ -42,13 +44,14 @@ def test_a_session_of_one_answer_is_a_run_with_a_page(tmp_path: Path) -> None:
 def test_it_prints_megabytes_and_pages_a_second_and_its_part_of_a_peers_time() -> None:
     own = Cost("kbsite", (7.0,), 5.0, 90_000_000, 1)
     two = Cost("kbsite", (4.0,), 5.5, 60_000_000, 1)
+    pair = Cost("kbsite", (8.0,), 10.0, 90_000_000, 1)
     peer = Cost("other", (8.0,), 20.0, 1, 1)
     console = Console(width=200, file=StringIO())
     with console.capture() as captured:
-        console.print(table([Cold("some", 20, 60_000_000, own, two, 2500, peer)]))
+        console.print(table([Cold("some", 20, 60_000_000, own, two, pair, 2500, peer)]))
     row = captured.get().splitlines()[-2]
 
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
         "some", "20", "60.0", "2,500", "7.0", "5.0", "12.0", "500", "90",
-        "1.75 x", "1.10 x", "625", "0.50 x", "0.28 x",
+        "1.75 x", "1.75 x", "1.10 x", "625", "0.50 x", "0.28 x",
     ]  # fmt: skip
