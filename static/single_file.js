@@ -111,7 +111,8 @@
     if (!dialog.open) dialog.showModal();
     content.focus();
     content.scrollTop = 0;
-    return place && [...content.querySelectorAll("[id]")].find(({ id }) => id === place)?.scrollIntoView();
+    const first = place?.replace(/(-L\d+)-\d+$/, "$1"); // of some lines
+    return place && [...content.querySelectorAll("[id]")].find(({ id }) => id === first)?.scrollIntoView();
   }
 
   close.addEventListener("click", () => dialog.close());

@@ -17,7 +17,8 @@ JOINED = {
         "bars", "unfolded", "ends", "stays", "pages", "kept", "address", "parts", "places",
         "returning", "filters", "choices", "hands", "run",
     ),
-    "find.js": ("matching", "texts", "map", "finding", "lines", "find"),
+    "find.js": ("matching", "texts", "map", "finding", "tables", "bar", "lines", "find"),
+    "lines.js": ("tables", "bar", "page"),
 }  # fmt: skip
 """Scripts that a site has as one file each, and the files that they are made of, in their order.
 

@@ -1,17 +1,11 @@
-// Links to lines: #L12:3-5 of the first text of step L12, #L12.2:3 of its second, #solution-L3-5 of
-// a file.
+// Links to lines: #L12:3-5 of the first text of step L12, #L12.2:3 of its second, and those of files.
 "use strict";
 
 kbsite.lines = ({ parts, places, keys, guides }, texts) => {
   const TEXT_LINES = /^(.+?)(?:\.(\d+))?:(\d+)(?:-(\d+))?$/;
-  const FILE_LINES = /^(.+-L)(\d+)-(\d+)$/;
-  const bar = document.getElementById("lines");
-  const choice = document.getElementById("lines-text");
-  const from = document.getElementById("lines-from");
-  const to = document.getElementById("lines-to");
-  const link = document.getElementById("lines-link");
-  let offered = []; // the texts that the bar offers lines of
-  let back = null; // where the keyboard was before
+  const { tables } = kbsite;
+  const { fit, span } = tables;
+  const bar = kbsite.bar(show);
 
   const isFirst = (pre) => !pre.previousElementSibling?.matches(".left-out");
   const isWhole = (pre) => isFirst(pre) && !pre.nextElementSibling?.matches(".left-out");
@@ -34,27 +28,6 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
       },
     };
   }
-
-  const numberOf = (row) => Number(row.id.match(/\d+$/));
-
-  // Of a long file some lines are left out.
-  function tableAt(table) {
-    const rows = [...table.querySelectorAll("tr[id]")];
-    const prefix = rows[0].id.replace(/\d+$/, "");
-    return {
-      name: prefix.replace(/-L$/, ""), count: numberOf(rows.at(-1)),
-      address: (low, high) => `${prefix}${span(low, high)}`,
-      range(low, high) {
-        const range = new Range();
-        range.setStartBefore(rows.find((row) => numberOf(row) >= low));
-        range.setEndAfter(rows.findLast((row) => numberOf(row) <= high));
-        return range;
-      },
-    };
-  }
-
-  const span = (low, high) => (high > low ? `${low}-${high}` : String(low));
-  const fit = (value, count) => Math.min(Math.max(1, Math.floor(Number(value)) || 1), count);
 
   function show(text, low, high, top) {
     low = fit(low, text.count);
@@ -81,63 +54,32 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
   }
 
   async function leadToFile(anchor, top) {
-    const match = anchor.match(FILE_LINES);
-    const row = match && document.getElementById(match[1] + match[2]);
-    if (!row?.closest("table.source")) return false;
-    show(tableAt(row.closest("table")), match[2], match[3], top);
+    const lines = tables.meant(anchor);
+    if (lines?.page) location.replace(lines.page);
+    else if (lines?.high > lines?.low) show(lines.text, lines.low, lines.high, top);
+    else return false;
     return true;
   }
   guides.push(leadToFile, leadToText);
 
-  function told({ name, count }) {
-    return Number.isFinite(count) ? `${name}, ${count} line${count === 1 ? "" : "s"}` : name;
-  }
-
-  function offer(held, text, low, high) {
-    offered = held;
-    choice.replaceChildren(...held.map((one) => new Option(told(one))));
-    choice.selectedIndex = Math.max(0, held.indexOf(text));
-    [from.value, to.value] = [low, high];
-    bar.hidden = false;
-    address();
-  }
-
-  function address() {
-    const text = offered[choice.selectedIndex];
-    from.max = to.max = text.count;
-    const low = fit(from.value, text.count);
-    const high = Math.max(low, fit(to.value, text.count));
-    link.href = `#${text.address(low, high)}`;
-    link.textContent = link.getAttribute("href");
-    return [text, low, high];
-  }
-
-  function close() {
-    bar.hidden = true;
-    back?.focus({ preventScroll: true });
-    back = null;
-  }
-
   // From the keyboard: the texts of the step that one stands at, or the file that has the focus.
   keys.l = async () => {
-    back = document.activeElement;
-    const row = back.closest("table.source tr[id]");
-    if (row) {
-      const text = tableAt(row.closest("table"));
-      offer([text], text, numberOf(row), numberOf(row));
-    } else {
-      const step = places.current();
-      if (!step?.querySelector("pre")) return; // the reader is behind all steps, or there are none
-      // A part that nobody stands in may be dropped while its text is waited for.
-      places.stand(step);
-      await texts.expand(step);
-      const held = [...step.querySelectorAll("pre")].filter(isFirst).map(textAt);
-      if (!held.length) return;
-      back = step;
-      offer(held, held[0], 1, 1);
+    const before = document.activeElement;
+    const lines = tables.around(before);
+    if (lines) {
+      bar.offer([lines.text], lines.text, lines.low, lines.high);
+      bar.enter(before);
+      return;
     }
-    from.focus();
-    from.select();
+    const step = places.current();
+    if (!step?.querySelector("pre")) return; // the reader is behind all steps, or there are none
+    // A part that nobody stands in may be dropped while its text is waited for.
+    places.stand(step);
+    await texts.expand(step);
+    const held = [...step.querySelectorAll("pre")].filter(isFirst).map(textAt);
+    if (!held.length) return;
+    bar.offer(held, held[0], 1, 1);
+    bar.enter(step);
   };
 
   // From a selection.
@@ -147,10 +89,9 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const range = selection.getRangeAt(0);
     const [first, last] = [range.startContainer, range.endContainer].map(
       (node) => (node instanceof Element ? node : node.parentElement));
-    const rows = [first, last].map((node) => node.closest("table.source tr[id]"));
-    if (rows[0] && rows[1]) {
-      const text = tableAt(first.closest("table"));
-      offer([text], text, ...rows.map(numberOf));
+    const lines = tables.around(first, last);
+    if (lines) {
+      bar.offer([lines.text], lines.text, lines.low, lines.high);
       return;
     }
     const pre = first.closest("ol.steps > li pre");
@@ -163,7 +104,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const low = skipped.lines + before.toString().split("\n").length;
     // How many lines a text has that is not all here, nobody has counted.
     const text = isWhole(pre) ? textAt(pre) : { ...textAt(skipped.head), count: Infinity };
-    offer([text], text, low, low + lineCount(range.toString()) - 1);
+    bar.offer([text], text, low, low + lineCount(range.toString()) - 1);
   }
 
   // Lines of a long text that stand before its tail, which is shown below a link.
@@ -178,27 +119,11 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
   }
 
   let resting = 0;
-  document.addEventListener("selectionchange", () => {
+  document.addEventListener("selectionchange", ({ target }) => {
+    if (target !== document) return; // a field of the bar, which was filled
     clearTimeout(resting);
     resting = setTimeout(offerSelected, 150);
   });
-
-  for (const field of [choice, from, to]) {
-    field.addEventListener("input", () => {
-      if (field === from && Number(to.value) < Number(from.value)) to.value = from.value;
-      const [text, low, high] = address();
-      if (Number.isFinite(text.count)) show(text, low, high);
-    });
-  }
-  bar.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") close();
-    else if (event.key === "Enter" && event.target !== link && event.target.tagName !== "BUTTON") link.click();
-  });
-  link.addEventListener("click", () => {
-    navigator.clipboard?.writeText(link.href).catch(() => {});
-    close();
-  });
-  document.getElementById("lines-close").addEventListener("click", close);
 
   // What a reader selected before this file was there.
   function catchUp() {

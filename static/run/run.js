@@ -4,6 +4,7 @@
 
 (async () => {
   const EXACT = /[:-]\d+$/; // lines of a text
+  const OF_FILE = /-L\d+$/; // a line of a file, some of which are left out
   const SOON = { timeout: 1000 }; // a browser may have no rest for long
   const rest = window.requestIdleCallback ?? setTimeout;
 
@@ -45,7 +46,8 @@
   async function toHash(top = null) {
     places.setOut();
     const anchor = address.anchored();
-    if (EXACT.test(anchor)) await found();
+    const isLeftOut = OF_FILE.test(anchor) && !document.getElementById(anchor);
+    if (isLeftOut || EXACT.test(anchor)) await found();
     for (const lead of guides) if (await lead(anchor, top)) return;
     const target = document.getElementById(anchor);
     const step = EXACT.test(anchor) ? address.lineOf(anchor) : anchor;

@@ -117,6 +117,15 @@ def test_lines_on_another_page_are_shown_over_this_one_and_no_step_is_looked_for
     expect(page.locator("#said")).to_have_text("")
 
 
+def test_lines_left_out_are_shown_over_the_page_to_whoever_follows_a_link_to_them(
+    open_run: Open,
+) -> None:
+    page = open_run("#solution-L60-62")
+    expect(page.locator("dialog #solution-L60")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_be_hidden()
+
+
 @BOTH
 def test_what_the_script_unpacks_is_what_was_packed(open_run: Open, file: Path) -> None:
     page = open_run()
