@@ -13,6 +13,7 @@ class Trouble(Enum):
     AUTH = "the key was refused"
     CREDIT = "the account has no credit left"
     ACCESS = "access was refused to this key, or to this model"
+    MODEL = "it has no such model for this key, or nothing at this address"
     RATE = "too many requests for this account"
     OVERLOAD = "the provider is overloaded"
     SERVER = "the provider failed"
@@ -28,7 +29,7 @@ class Trouble(Enum):
     @property
     def to_mend(self) -> bool:
         """Whether other sessions meet the same, until a person mends something."""
-        return self.of_account or self is Trouble.ACCESS
+        return self.of_account or self in (Trouble.ACCESS, Trouble.MODEL)
 
     @property
     def of_account(self) -> bool:
@@ -42,8 +43,8 @@ class Trouble(Enum):
 
 
 _BY_STATUS = {
-    401: Trouble.AUTH, 402: Trouble.CREDIT, 403: Trouble.ACCESS, 408: Trouble.SERVER,
-    429: Trouble.RATE, 503: Trouble.OVERLOAD, 529: Trouble.OVERLOAD,
+    401: Trouble.AUTH, 402: Trouble.CREDIT, 403: Trouble.ACCESS, 404: Trouble.MODEL,
+    408: Trouble.SERVER, 429: Trouble.RATE, 503: Trouble.OVERLOAD, 529: Trouble.OVERLOAD,
 }  # fmt: skip
 
 _BY_WORD = (
@@ -55,6 +56,8 @@ _BY_WORD = (
     (Trouble.AUTH, ("authentication_error", "invalid_api_key", "api_key_invalid",
                     "incorrect api key", "unauthenticated")),
     (Trouble.ACCESS, ("permission_error", "permission_denied")),
+    (Trouble.MODEL, ("model_not_found", "model not found", "model not exist", "invalid_model",
+                     "invalid model", "not a valid model", "unknown model")),
     (Trouble.RATE, ("rate_limit", "resource_exhausted", "too_many_requests")),
     (Trouble.OVERLOAD, ("overloaded", "unavailable", "slow_down", "capacity")),
     (Trouble.REQUEST, ("invalid_request", "invalid_prompt", "invalid_argument", "not_found",
@@ -84,6 +87,8 @@ def _named(exchange: Exchange) -> Trouble:
     if worded is Trouble.CREDIT or status < 400:
         return worded or Trouble.SERVER
     if status in (400, 403) and worded is Trouble.AUTH:  # as Google says that a key is wrong
+        return worded
+    if status == 400 and worded is Trouble.MODEL:  # as OpenRouter says
         return worded
     return _BY_STATUS.get(status) or (Trouble.SERVER if status >= 500 else Trouble.REQUEST)
 

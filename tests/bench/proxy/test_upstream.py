@@ -116,7 +116,12 @@ def exchange(outcome: Outcome, status: int | None = None, error: str | None = No
         (500, "no", Trouble.SERVER),
         (502, None, Trouble.SERVER),
         (400, "invalid_request_error: max_tokens", Trouble.REQUEST),
-        (404, "not_found_error: model", Trouble.REQUEST),
+        (404, "not_found_error: model: claude-opsu-4", Trouble.MODEL),
+        (404, None, Trouble.MODEL),
+        (404, "model_not_found: The model `x` does not exist", Trouble.MODEL),
+        (400, "x/y is not a valid model ID", Trouble.MODEL),
+        (400, "invalid_request_error: Model Not Exist", Trouble.MODEL),
+        (403, "model_not_found: Project has no access to model", Trouble.ACCESS),
         (413, None, Trouble.REQUEST),
         (200, "overloaded_error: Overloaded", Trouble.OVERLOAD),
         (200, "rate_limit_exceeded: slow", Trouble.RATE),
@@ -138,9 +143,10 @@ def test_what_is_not_the_providers_doing_is_no_trouble() -> None:
 
 def test_what_waiting_and_fewer_sessions_help_against() -> None:
     assert {one for one in Trouble if not one.waiting_helps} == {
-        Trouble.AUTH, Trouble.CREDIT, Trouble.ACCESS, Trouble.REQUEST,
+        Trouble.AUTH, Trouble.CREDIT, Trouble.ACCESS, Trouble.MODEL, Trouble.REQUEST,
     }  # fmt: skip
-    assert {one for one in Trouble if one.to_mend and not one.of_account} == {Trouble.ACCESS}
+    of_some = {one for one in Trouble if one.to_mend and not one.of_account}
+    assert of_some == {Trouble.ACCESS, Trouble.MODEL}
     assert {one for one in Trouble if one.crowded} == {Trouble.RATE, Trouble.OVERLOAD}
 
 

@@ -286,7 +286,7 @@ def test_a_provider_that_answers_again_is_asked_for_all_its_models(tmp_path: Pat
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("status", [400, 404])
+@pytest.mark.parametrize("status", [400, 413])
 def test_what_waiting_does_not_mend_is_no_outage(tmp_path: Path, status: int) -> None:
     with scene(night(tmp_path)) as made:
         made.step()
@@ -334,18 +334,27 @@ def test_a_provider_that_refuses_costs_no_cell_and_keeps_no_other_waiting(tmp_pa
         assert {"a at here answers again", "here answers again"} <= set(told[-3:])
 
 
-def test_a_model_that_an_account_may_not_use_keeps_its_own_cells_waiting(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (403, "access was refused to this key, or to this model"),
+        (404, "it has no such model for this key, or nothing at this address"),
+    ],
+)
+def test_a_model_that_an_account_may_not_use_keeps_its_own_cells_waiting(
+    tmp_path: Path, status: int, said: str
+) -> None:
     with scene(two_providers(tmp_path)) as made:
         told: list[str] = []
         made.driver.say = told.append
         for _ in range(15):
             made.step(60)
-            all_end(made, lambda cell: cell.contender.model == "a", exchange(403))
+            all_end(made, lambda cell: cell.contender.model == "a", exchange(status))
         assert made.ledger.counts()[State.DONE] == 8
         assert made.ledger.counts()[State.FAILED] == 0
         (line,) = told
         assert line.startswith("a at here has refused sessions for ")
-        assert "access was refused to this key, or to this model" in line
+        assert said in line
 
 
 def test_nobody_waits_all_day_for_a_provider_that_refuses(tmp_path: Path) -> None:
