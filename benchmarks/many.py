@@ -12,7 +12,6 @@ import json
 import random
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +44,7 @@ _LONGEST = 60_000
 
 
 _TOLD = re.compile(
-    r"(\d+) transcripts? read, (\d+) pages? rendered, (\d+) files? written, (\d+) kept"
+    r"([\d,]+) transcripts? read, ([\d,]+) pages? rendered, ([\d,]+) files? written, [\d,]+ kept"
 )
 
 
@@ -105,15 +104,21 @@ def costs(home: Path, count: int, times: int) -> dict[str, Cost]:
 def built(home: Path, *options: str, started: Callable[[int], object] = lambda _: None) -> Cost:
     """Build the site in a process of its own, which `started` is told.
 
-    CalledProcessError where that fails.
+    CalledProcessError where that fails, ValueError where it does not say what it did.
     """
     command = [sys.executable, "-m", "kbsite", "build", "--config", str(home / "kbsite.yaml")]
     took = spent([*command, *options], started)
-    counts = _TOLD.search(took.told)
-    if counts is None:
-        raise subprocess.CalledProcessError(0, command, stderr=took.told)
-    parsed, rendered, written, _ = map(int, counts.groups())
-    return Cost(took.wall, took.processor, took.peak, parsed, rendered, written)
+    return Cost(took.wall, took.processor, took.peak, *counts(took.told))
+
+
+def counts(told: str) -> tuple[int, int, int]:
+    """What a build says that it read, rendered and wrote; ValueError where it does not."""
+    said = _TOLD.search(told)
+    if said is None:
+        message = f"expected what a build read, rendered and wrote, and it said: {told}"
+        raise ValueError(message)
+    parsed, rendered, written = (int(count.replace(",", "")) for count in said.groups())
+    return parsed, rendered, written
 
 
 def write_many(home: Path, count: int) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.many import costs, write_many
+import pytest
+
+from benchmarks.many import costs, counts, write_many
+from kbsite.model.counts import number_of
 from kbsite.reading import read
 from kbsite.store.runs import manifest_findings
 from kbsite.store.settings import read_settings
@@ -36,3 +39,17 @@ def test_each_change_is_told_with_what_it_made_a_build_do(tmp_path: Path) -> Non
     assert (held["an audit"].parsed, held["a line more"].parsed) == (1, 1)
     assert 1 <= held["a run more"].parsed <= 2
     assert all(one.processor > 0 < one.memory for one in held.values())
+
+
+@pytest.mark.parametrize(("read", "rendered", "written"), [(1, 0, 1), (2_000, 4_826, 35_358)])
+def test_what_a_build_says_is_read_as_it_writes_numbers(
+    read: int, rendered: int, written: int
+) -> None:
+    told = ", ".join(
+        (f"{number_of(read, 'transcript')} read", f"{number_of(rendered, 'page')} rendered",
+         f"{number_of(written, 'file')} written", "1,234 kept")
+    )  # fmt: skip
+
+    assert counts(f"no errors\n{told}\n") == (read, rendered, written)
+    with pytest.raises(ValueError, match="no errors"):
+        counts("no errors")

@@ -146,7 +146,7 @@ def _tell(built: Built) -> None:
     click.echo(f"{number_of(built.pages, 'page')}, {tally(seen)}", err=True)
     click.echo(
         f"{number_of(work.parsed, 'transcript')} read, {number_of(work.rendered, 'page')} rendered,"
-        f" {number_of(work.written, 'file')} written, {work.kept} kept",
+        f" {number_of(work.written, 'file')} written, {work.kept:,} kept",
         err=True,
     )
     if built.hidden:
