@@ -52,6 +52,20 @@ def test_a_bad_trial_is_named_by_file_and_key_and_the_rest_imported(tmp_path: Pa
     assert len(done.stdout.splitlines()) == 1
 
 
+def test_a_link_is_told_and_is_no_trial_that_was_lost(tmp_path: Path) -> None:
+    trial(job(tmp_path / "job") / "a")
+    trial(tmp_path / "disk" / "b")
+    (tmp_path / "job" / "b").symlink_to(tmp_path / "disk" / "b")
+    done = run(tmp_path / "job", "--out", tmp_path / "mine")
+
+    assert done.exit_code == 0
+    link, counted = done.stderr.splitlines()
+    assert link.startswith(f"{tmp_path}/job/b: warning: ")
+    assert "a symbolic link" in link
+    assert counted.startswith("1 trial: 1 imported, 0 already there, 0 left out")
+    assert counted.endswith("0 errors, 1 warning")
+
+
 def test_names_of_folders_cannot_act_on_a_terminal(tmp_path: Path) -> None:
     folder = trial(tmp_path / "a\x1b[31m\n")
     run(folder, "--out", tmp_path / "mine")

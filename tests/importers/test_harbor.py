@@ -327,6 +327,24 @@ def test_trials_are_found_in_jobs_and_named_once(tmp_path: Path) -> None:
     assert all(one.folder for one in made)
 
 
+def test_a_link_to_folders_elsewhere_is_told_and_not_followed(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs"
+    trial(job(jobs / "a") / "a__1")
+    trial(job(tmp_path / "disk" / "b") / "b__1")
+    (jobs / "b").symlink_to(tmp_path / "disk" / "b")
+    (jobs / "gone").symlink_to(tmp_path / "nowhere")
+    (jobs / "up").symlink_to(jobs)
+    told, made = imported(jobs)
+
+    assert (told.source, told.linked, told.folder) == (jobs / "b", True, None)
+    (finding,) = told.findings
+    assert (finding.severity, finding.path) == (Severity.WARNING, str(jobs / "b"))
+    assert made.source.name == "a__1"
+    # Named itself, its trials are taken, and where its target is there, nothing is told.
+    assert [one.source.name for one in imported(jobs / "b")] == ["b__1"]
+    assert not any(one.linked for one in imported(jobs, tmp_path / "disk"))
+
+
 def test_a_folder_that_cannot_be_listed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

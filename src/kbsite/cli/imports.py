@@ -276,8 +276,9 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
     from kbsite.importers.harbor import import_trials
 
     with progress("looking for trials") as tick:
-        trials = list(import_trials(sources, out, tick))
-    for trial in trials:
+        found = list(import_trials(sources, out, tick))
+    trials = [trial for trial in found if not trial.linked]
+    for trial in found:
         for finding in trial.findings:
             tell(finding)
         if trial.there:
@@ -288,7 +289,7 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
     lost = [trial for trial in trials if trial.folder is None]
     made = len(trials) - there - len(lost)
     left_out = sum(len(trial.left_out) for trial in trials)
-    seen = Counter(finding.severity for trial in trials for finding in trial.findings)
+    seen = Counter(finding.severity for trial in found for finding in trial.findings)
     counted = f"{made} imported, {there} already there, {len(lost)} left out"
     beside = f"{left_out} of their files are no logs and left out"
     click.echo(f"{number_of(len(trials), 'trial')}: {counted}; {beside}; {tally(seen)}", err=True)

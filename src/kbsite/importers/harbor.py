@@ -25,7 +25,7 @@ from kbsite.importers.run_ids import board_name, free_run_id, imported
 from kbsite.importers.transcript import copy
 from kbsite.model.finding import Finding, Severity, one_line
 from kbsite.model.grade import Metrics
-from kbsite.store.files import Refused, Stored, contents, digest
+from kbsite.store.files import Refused, Stored, contents, digest, linked
 from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.parsing import InvalidFileError, invalid, json_data, read_text
 from kbsite.store.records import json_record
@@ -63,6 +63,8 @@ class Trial:
     """Whether an earlier import made the run."""
     left_out: tuple[Refused, ...] = ()
     findings: tuple[Finding, ...] = ()
+    linked: bool = False
+    """Whether it is a link, which is not followed: nobody knows whether it leads to trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +82,21 @@ class _Read:
 def import_trials(sources: Sequence[Path], out: Path, tick: Tick | None = None) -> Iterator[Trial]:
     """What comes of each trial in `sources`, folders of trials or of jobs, as a run below `out`.
 
-    UsageError if a source holds no trial.
+    First come links to folders that no source holds. UsageError if a source holds no trial.
     """
     board = board_name(out)
     found: dict[Path, None] = {}
+    links: list[Path] = []
     for source in sources:
-        inside = _trials(source)
+        inside = _trials(source, links)
         if not inside:
             message = f"no Harbor trial in it: no folder with {RESULT} or {CONFIG} and agent/"
             raise UsageError(f"{source}: {message}")
         found.update(dict.fromkeys(path.resolve() for path in inside))
+    held = [source.resolve() for source in sources]
+    for link in links:
+        if not any(link.resolve().is_relative_to(folder) for folder in held):
+            yield Trial(link, None, findings=(linked(link),), linked=True)
     known = imported(out)
     for number, path in enumerate(found):
         if tick:
@@ -97,16 +104,21 @@ def import_trials(sources: Sequence[Path], out: Path, tick: Tick | None = None) 
         yield _outcome(path, out, board, known)
 
 
-def _trials(source: Path) -> list[Path]:
-    """The trials in a folder, itself one or not, in order of path; links are not followed."""
+def _trials(source: Path, links: list[Path]) -> list[Path]:
+    """The trials in a folder, itself one or not, in order of path; `links` gets those to folders.
+
+    Links are not followed.
+    """
     found, waiting = [], [source]
     try:
         while waiting:
             folder = waiting.pop()
             if _is_trial(folder):
                 found.append(folder)
-            else:
-                waiting += sorted(filter(_may_hold_trials, folder.iterdir()), reverse=True)
+                continue
+            inside = sorted(filter(_may_hold_trials, folder.iterdir()), reverse=True)
+            links += (path for path in reversed(inside) if path.is_symlink())
+            waiting += (path for path in inside if not path.is_symlink())
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
         raise InputError(message, path=error.filename or source) from error
@@ -114,7 +126,7 @@ def _trials(source: Path) -> list[Path]:
 
 
 def _may_hold_trials(path: Path) -> bool:
-    return not path.name.startswith(".") and not path.is_symlink() and path.is_dir()
+    return not path.name.startswith(".") and path.is_dir()
 
 
 def _is_trial(folder: Path) -> bool:
