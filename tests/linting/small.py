@@ -40,6 +40,8 @@ TRANSCRIPT = (
     '<ol class="steps"><li id="L3">three</li></ol>\n'
     '<section data-page="steps-0002.html">'
     '<a href="steps-0002.html">more</a></section>'
+    '<table class="source"><tr id="solution-L1"><td><a href="solution.html#solution-L2">2</a></td>'
+    '</tr></table><a href="#solution-L1-2">some</a> <a href="#solution-L2-3">left out</a>'
 )
 PARTS = "steps-0002.html 20-50 agent-1-9"
 ATOM = (
@@ -65,6 +67,10 @@ SOUND: dict[str, str] = {
     "404.html": page('<a href="/hard/">home</a>'),
     RUN: page(TRANSCRIPT, parts=PARTS),
     "runs/r/steps-0002.html": page('<ol><li id="L30">x</li><li id="L40">y</li></ol>'),
+    "runs/r/solution.html": page(
+        '<table class="source"><tr id="solution-L1"><td>1</td></tr>'
+        '<tr id="solution-L2"><td>2</td></tr></table>'
+    ),
     "runs/r/raw/run.json": "{}",
     "runs/r/compare.js": 'kbsiteRun({"id":"fetch(\'https://evil.example/\')"})',
     "compare/index.html": page("compare"),

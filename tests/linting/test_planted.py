@@ -139,6 +139,10 @@ PLANTED: dict[str, Planted] = {
         "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#other-L3">x</a>', parts=PARTS)},
         RUN, "no such place", 9,
     ),
+    "lines of a solution that no page has": Planted(
+        "anchors", {RUN: page(f'{TRANSCRIPT}\n<a href="#solution-L3-4">x</a>', parts=PARTS)},
+        RUN, "no such place", 9,
+    ),
     "a part whose page lost its steps": Planted(
         "anchors", {"runs/r/steps-0002.html": page("nothing")}, RUN, "no such place", 6
     ),
@@ -554,8 +558,9 @@ def test_progress_is_told_of_each_page(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     list(lint(written(tmp_path, SOUND), lambda *told: seen.append(told)))
 
-    assert [done for _, done, _ in seen] == [1, 2, 3, 4, 5]
-    assert {count for _, _, count in seen} == {5}
+    pages = sum(name.endswith(".html") for name in SOUND)
+    assert [done for _, done, _ in seen] == [*range(1, pages + 1)]
+    assert {count for _, _, count in seen} == {pages}
 
 
 @pytest.mark.parametrize("at_once", [reading._AT_ONCE, 1_000_000])

@@ -5,6 +5,8 @@ Scripts bring, on a run's page (static/run/, static/find/):
 * `#L12`, `#agent-L12`, `#L12-3`: the step of a line of a raw file. It stands on the page, or on the
   part whose `data-parts` hold the line; of a line between two steps it is the one before.
 * `#PLACE:3-5`: lines of a text that stands at one of these places, or at an id.
+* `#FILE-L3`, `#FILE-L3-5`: lines of a file, the first of which has an id, there or on the page that
+  this one leads to for lines of that file that it leaves out (static/each/tables.js).
 
 And the texts of a search's answers, which no page names.
 """
@@ -21,6 +23,7 @@ from kbsite.model.finding import Finding
 
 _LINE = re.compile(r"(.*?)L(\d{1,15})(-\d+)?", re.DOTALL)
 _LINES = re.compile(r"(.+):\d+(-\d+)?", re.DOTALL)
+_OF_FILE = re.compile(r"(.+-L)(\d{1,15})(-\d+)?", re.DOTALL)
 
 
 def findings(site: BuiltSite) -> Iterator[Finding]:
@@ -38,7 +41,22 @@ def findings(site: BuiltSite) -> Iterator[Finding]:
 
 def _there(site: BuiltSite, path: str, page: PageFacts, place: str) -> bool:
     of_text = _LINES.fullmatch(place)
-    return any(_stands(site, path, page, one) for one in (place, of_text and of_text[1]) if one)
+    if any(_stands(site, path, page, one) for one in (place, of_text and of_text[1]) if one):
+        return True
+    of_file = _OF_FILE.fullmatch(place)
+    return of_file is not None and _in_file(site, path, page, of_file[1], of_file[2])
+
+
+def _in_file(site: BuiltSite, path: str, page: PageFacts, file: str, line: str) -> bool:
+    """Whether a file has a line on a page, or on one that this leads to for lines of that file."""
+    if f"{file}{line}" in page.ids:
+        return True
+    for raw in page.links:
+        at = resolved(raw, path) if f"#{file}" in raw else None
+        held = site.pages.get(at.path) if isinstance(at, Inside) else None
+        if held and f"{file}{line}" in held.ids:
+            return True
+    return False
 
 
 def _stands(site: BuiltSite, path: str, page: PageFacts, place: str) -> bool:
