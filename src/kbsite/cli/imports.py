@@ -67,7 +67,8 @@ def transcript(  # noqa: PLR0913 - each option is an argument
       kbsite import transcript session.jsonl --out runs/mine --problem add --problems problems \\
           --solution work/solution.py --hardware cpu
     """
-    from kbsite.importers.transcript import Beside, import_transcripts
+    from kbsite.importers.transcript import ALONE, WITH_SOLUTION, Beside, import_transcripts
+    from kbsite.store.runs import read_run
 
     version = _hash(problems, problem) if problems else None
     beside = Beside(solution, version, hardware, budget_seconds)
@@ -75,6 +76,9 @@ def transcript(  # noqa: PLR0913 - each option is an argument
         files, out, harness=harness, model=model, problem=problem, beside=beside
     )
     click.echo(folder)
+    for note in read_run(folder).run.notes:
+        if note not in (ALONE, WITH_SOLUTION):
+            click.echo(one_line(f"{folder}: {note}"), err=True)
 
 
 def _hash(problems: Path, problem: str) -> str:

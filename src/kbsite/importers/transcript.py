@@ -17,7 +17,7 @@ from kbsite.errors import FULL, InputError, UsageError
 from kbsite.harnesses.form import Format, HarnessModule, Read, matches
 from kbsite.harnesses.lines import BOM, LONGEST, Record, parsed, records
 from kbsite.importers.run_ids import board_name, free_run_id
-from kbsite.model.event import Finish, Malformed
+from kbsite.model.event import Event, Finish, Malformed, Session
 from kbsite.model.finding import one_line
 from kbsite.model.run import FORMAT, Run
 from kbsite.model.slugs import SLUG_RULE, is_slug
@@ -27,7 +27,8 @@ from kbsite.store.files import Stored
 from kbsite.store.folders import filled, new_run_folder
 from kbsite.store.records import InvalidFileError
 from kbsite.store.runs import SOLUTION, TRANSCRIPT, complete
-from kbsite.transcripts import transcript
+from kbsite.transcripts import as_told, transcript
+from kbsite.transcripts import shown as shown_files
 
 UNKNOWN_MODEL = "unknown"
 ALONE = "Imported from a transcript alone: nothing else is known of this run, and nobody graded it."
@@ -37,6 +38,10 @@ OF_ANOTHER = (
     " transcript."
 )
 
+_NAMED = 3
+"""Sessions that a note names; more are counted."""
+_FIRST = 1000
+"""Events of a file of which one tells its session."""
 _HEAD_OBJECTS = 20
 _HEAD_LINES = 2000
 _HEAD_SIZE = 10_000_000
@@ -112,7 +117,7 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
         cost_usd=shown.cost_usd,
         cost_source=cost_source(shown),
         origin="imported from " + ", ".join(one_line(path.name) for path in files),
-        notes=_notes(shown, beside),
+        notes=_notes(shown, beside, _sessions(wrote, held)),
     )
     copies = {f"{TRANSCRIPT}{file.name}": Path(file.path) for file in held}
     if beside.solution:
@@ -124,9 +129,39 @@ def import_transcripts(  # noqa: PLR0913 - what is told by whom is known apart
         return complete(partial, run, None)
 
 
-def _notes(shown: Transcript, beside: Beside) -> tuple[str, ...]:
+def _notes(shown: Transcript, beside: Beside, sessions: Sequence[str]) -> tuple[str, ...]:
     started = shown.session is not None and shown.session.parent_session
-    return (WITH_SOLUTION if beside.solution else ALONE, *([OF_ANOTHER] if started else []))
+    several = [_several(sessions)] if len(sessions) > 1 else []
+    return (
+        WITH_SOLUTION if beside.solution else ALONE,
+        *several,
+        *([OF_ANOTHER] if started else []),
+    )
+
+
+def _several(sessions: Sequence[str]) -> str:
+    """What a run says of itself that was made of the logs of several sessions."""
+    named = ", ".join(one_line(name) for name in sessions[:_NAMED])
+    more = f" and {len(sessions) - _NAMED} more" if len(sessions) > _NAMED else ""
+    told = f"Imported from the logs of {len(sessions)} sessions, {named}{more}"
+    return f"{told}: what they did is shown, and counted, as one run."
+
+
+def _sessions(harness: str, files: Sequence[Stored]) -> list[str]:
+    """The sessions that the logs to be shown tell of, but those of sub-agents, in their order."""
+    found = shown_files(harness, files)
+    if found is None or len(found[1]) == 1:
+        return []
+    firsts = (_session(as_told(found[0], [file])) for file in found[1])
+    return [*dict.fromkeys(name for name in firsts if name)]
+
+
+def _session(told: Iterable[Event]) -> str:
+    """The session that a log is of; empty where it does not tell, and for that of a sub-agent."""
+    for event in islice(told, _FIRST):
+        if isinstance(event, Session) and event.session_id:
+            return "" if event.agent or event.parent_session else event.session_id
+    return ""
 
 
 def _refuse(beside: Beside) -> None:
