@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
@@ -58,6 +59,13 @@ _DUMPS: Final = {
 """Commands that print the environment if they are given nothing but such flags."""
 _PASSES: Final = {"sort", "uniq", "cat", "tr"}
 """Commands that print all that they read."""
+_ATTACHES: Final = {
+    **dict.fromkeys(("gdb", "cuda-gdb", "py-spy"), ("-p", "--pid")), "lldb": ("-p", "--attach-pid"),
+    "strace": ("-p", "--attach"), "ltrace": ("-p",), "gcore": (), "reptyr": (),
+}  # fmt: skip
+"""Commands that look into a process, and behind what they are told which."""
+_ATTACHES_LAST: Final = {"gdb", "cuda-gdb", "gcore", "reptyr"}
+"""Those of them whose last word may say it."""
 _NAMES_ONLY: Final = late(r"-d ?= .*-f ?1(?![-,\d])|-f ?1 .*-d ?=")
 _GREPS: Final = {"grep", "egrep", "fgrep", "rg", "ag"}
 FEW: Final = 2
@@ -156,6 +164,27 @@ def _own_target(word: str, own: Own) -> bool:
         return own.holds(word) if "pgrep" in word or "ps " in word else own.background
     number = word.lstrip("-")
     return number in own.pids if number.isdigit() else own.background
+
+
+def attached(command: Command, own: Own) -> Iterator[Find]:
+    """What there is to say of a command that looks into a process as it runs."""
+    targets = list(_looked_into(command))
+    if targets and not all(_own_target(word, own) for word in targets):
+        what = "attached to a process that it is not seen to have started"
+        yield Find("read-other-runs", Level.WARNING, what)
+
+
+def _looked_into(command: Command) -> Iterator[str]:
+    flags = _ATTACHES[command.name]
+    for flag, word in pairwise([*command.words[1:], ""]):
+        name, _, value = flag.partition("=")
+        if name in flags:
+            yield value or word
+        elif glued := re.fullmatch(r"-p(\d+)", flag):
+            yield glued[1]
+    last = command.given[-1:] if command.name in _ATTACHES_LAST else []
+    if not command.has("--args"):
+        yield from (word for word in last if re.match(r"[\d$]", word))
 
 
 def machine(command: Command) -> Iterator[Find]:
@@ -293,6 +322,7 @@ _ASKED: Final[Mapping[object, frozenset[str]]] = {
     secrets: frozenset({*_DUMPS, "printenv"}),
     left: frozenset({*_LATER, *_APART, "tmux", "screen"}),
     killed: frozenset({"pkill", "killall", "skill", "kill", "xargs", "fuser"}),
+    attached: frozenset(_ATTACHES),
 }  # fmt: skip
 """The commands that a rule has something to say of by their names."""
 NAMED: Final = {
@@ -319,6 +349,8 @@ def told(command: Command, own: Own) -> Iterator[Find]:
         yield from left(command)
     if killed in asked:
         yield from killed(command, own)
+    if attached in asked:
+        yield from attached(command, own)
 
 
 _NONE: Final = frozenset[object]()
