@@ -28,6 +28,7 @@
     const lines = tables.meant(anchored()); // kbsite.js
     if (lines?.page) location.replace(lines.page);
     else if (lines?.high > lines?.low) show(lines.text, lines.low, lines.high, "start");
+    else if (window.Highlight) CSS.highlights.delete("lines");
   }
   for (const kind of ["DOMContentLoaded", "hashchange"]) window.addEventListener(kind, toLines);
 

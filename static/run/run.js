@@ -4,7 +4,7 @@
 
 (async () => {
   const EXACT = /[:-]\d+$/; // lines of a text
-  const OF_FILE = /-L\d+$/; // a line of a file, some of which are left out
+  const OF_FILE = /^(.+-L)\d+$/; // a line of a file, or a step of a sub-agent
   const SOON = { timeout: 1000 }; // a browser may have no rest for long
   const rest = window.requestIdleCallback ?? setTimeout;
 
@@ -43,11 +43,16 @@
 
   const guides = []; // each may take an anchor that it knows, and lead there
 
+  // A line that is left out here of a file that is not.
+  function isLeftOut(anchor) {
+    const file = !document.getElementById(anchor) && anchor.match(OF_FILE)?.[1];
+    return Boolean(file && document.querySelector(`tr[id^="${CSS.escape(file)}"]`));
+  }
+
   async function toHash(top = null) {
     places.setOut();
     const anchor = address.anchored();
-    const isLeftOut = OF_FILE.test(anchor) && !document.getElementById(anchor);
-    if (isLeftOut || EXACT.test(anchor)) await found();
+    if (EXACT.test(anchor) || isLeftOut(anchor)) await found();
     for (const lead of guides) if (await lead(anchor, top)) return;
     const target = document.getElementById(anchor);
     const step = EXACT.test(anchor) ? address.lineOf(anchor) : anchor;

@@ -269,7 +269,7 @@ def test_rules_that_are_not_asked_have_nothing_to_say(parts: list[tuple[str, str
 
     for command in commands(script):
         every = [find for rule in rules.ALWAYS for find in rule(command)]
-        assert list(rules.told(command, own)) == [*every, *rules.killed(command, own)]
+        assert list(rules.told(command, own)) == [*every, *rules.of_processes(command, own)]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,14 @@ def test_selected_lines_of_a_file_on_its_own_page_can_be_linked(open_run: Open, 
     assert lit(page) == [*range(LEFT_OUT, LEFT_OUT + 4)]
 
 
+def test_a_link_to_one_line_takes_the_colour_from_others(open_run: Open) -> None:
+    page = open_run()
+    page.goto(beside(page, f"solution.html#solution-L{LEFT_OUT}-{LEFT_OUT + 2}"))
+    assert lit(page) == [*range(LEFT_OUT, LEFT_OUT + 3)]
+    page.locator(f"#solution-L{LEFT_OUT + 1} a").click()
+    page.wait_for_function("() => !CSS.highlights.has('lines')")
+
+
 def test_a_range_beyond_the_end_of_a_file_marks_what_is_there(open_run: Open) -> None:
     page = open_run()
     page.goto(beside(page, "solution.html#solution-L119-500"))

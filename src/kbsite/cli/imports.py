@@ -15,6 +15,7 @@ from kbsite.model.counts import number_of
 from kbsite.model.finding import Severity, one_line
 
 if TYPE_CHECKING:
+    from kbsite.importers.harbor import Trial
     from kbsite.importers.inspect_log import Sampled
 
 
@@ -283,12 +284,7 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
         found = list(import_trials(sources, out, tick))
     trials = [trial for trial in found if not trial.linked]
     for trial in found:
-        for finding in trial.findings:
-            tell(finding)
-        if trial.there:
-            click.echo(one_line(f"{trial.source}: already there: {trial.folder}"), err=True)
-        elif trial.folder is not None:
-            click.echo(trial.folder)
+        _tell_trial(trial)
     there = sum(trial.there for trial in trials)
     lost = [trial for trial in trials if trial.folder is None]
     made = len(trials) - there - len(lost)
@@ -299,3 +295,13 @@ def harbor(sources: tuple[Path, ...], out: Path) -> None:
     click.echo(f"{number_of(len(trials), 'trial')}: {counted}; {beside}; {tally(seen)}", err=True)
     if lost:
         sys.exit(1)
+
+
+def _tell_trial(trial: Trial) -> None:
+    """What came of one trial: its run on stdout, what else there is to say on stderr."""
+    for finding in trial.findings:
+        tell(finding)
+    if trial.there:
+        click.echo(one_line(f"{trial.source}: already there: {trial.folder}"), err=True)
+    elif trial.folder is not None:
+        click.echo(trial.folder)

@@ -59,6 +59,7 @@ _DUMPS: Final = {
 """Commands that print the environment if they are given nothing but such flags."""
 _PASSES: Final = {"sort", "uniq", "cat", "tr"}
 """Commands that print all that they read."""
+_STOPS: Final = {"pkill", "killall", "skill", "kill", "xargs", "fuser"}
 _ATTACHES: Final = {
     **dict.fromkeys(("gdb", "cuda-gdb", "py-spy"), ("-p", "--pid")), "lldb": ("-p", "--attach-pid"),
     "strace": ("-p", "--attach"), "ltrace": ("-p",), "gcore": (), "reptyr": (),
@@ -313,6 +314,14 @@ def left(command: Command) -> Iterator[Find]:
         yield Find("left-running", Level.NOTE, "started work in the background")
 
 
+def of_processes(command: Command, own: Own) -> Iterator[Find]:
+    """What there is to say of a command that acts on processes, which may be the session's own."""
+    if command.name in _ATTACHES:
+        yield from attached(command, own)
+    elif command.name in _STOPS:
+        yield from killed(command, own)
+
+
 ALWAYS: Final = (fetched, machine, secrets, sifted, hidden, left)
 """What there is to say of a command that needs no knowledge of what came before it."""
 
@@ -321,8 +330,7 @@ _ASKED: Final[Mapping[object, frozenset[str]]] = {
     machine: frozenset({*_MACHINE, *_GPU, "sysctl", "renice", "chrt"}),
     secrets: frozenset({*_DUMPS, "printenv"}),
     left: frozenset({*_LATER, *_APART, "tmux", "screen"}),
-    killed: frozenset({"pkill", "killall", "skill", "kill", "xargs", "fuser"}),
-    attached: frozenset(_ATTACHES),
+    of_processes: frozenset({*_STOPS, *_ATTACHES}),
 }  # fmt: skip
 """The commands that a rule has something to say of by their names."""
 NAMED: Final = {
@@ -347,10 +355,8 @@ def told(command: Command, own: Own) -> Iterator[Find]:
         yield from hidden(command)
     if left in asked or command.background:
         yield from left(command)
-    if killed in asked:
-        yield from killed(command, own)
-    if attached in asked:
-        yield from attached(command, own)
+    if of_processes in asked:
+        yield from of_processes(command, own)
 
 
 _NONE: Final = frozenset[object]()
