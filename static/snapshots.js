@@ -193,8 +193,9 @@
     before.checked = !from;
     if (from) since.value = from;
     press(asks.get("as") === "text");
-    // A line that the audit quotes stays in the address, until the reader moves on.
-    const cited = location.hash.startsWith("#copy-") && document.getElementById(location.hash.slice(1));
+    // Lines that the audit quotes stay in the address, until the reader moves on.
+    const first = location.hash.slice(1).replace(/(-L\d+)-\d+$/, "$1"); // of some lines
+    const cited = first.startsWith("copy-") && document.getElementById(first);
     // An address stays as it was written: one that is put there before the page is loaded would
     // make the browser go to that state's place in the list, past the view.
     const done = show(false);

@@ -12,13 +12,13 @@ INCLUDED = ("templates", "static")
 """Folders of what templates are made of: the style stands in pages that are to need no file."""
 
 JOINED = {
-    "kbsite.js": ("bars", "unfolded", "ends", "stays", "kbsite"),
+    "kbsite.js": ("bars", "unfolded", "ends", "stays", "permalinks"),
     "run.js": (
         "bars", "unfolded", "ends", "stays", "pages", "kept", "address", "parts", "places",
         "returning", "filters", "choices", "hands", "run",
     ),
     "find.js": ("matching", "texts", "map", "finding", "tables", "bar", "lines", "find"),
-    "lines.js": ("tables", "bar", "page"),
+    "lines.js": ("bars", "unfolded", "ends", "stays", "permalinks", "tables", "bar", "page"),
 }  # fmt: skip
 """Scripts that a site has as one file each, and the files that they are made of, in their order.
 

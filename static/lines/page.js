@@ -1,4 +1,5 @@
-// A page that shows files line by line: links to some of these lines. A run's page has find.js.
+// A page that shows files line by line: links to some of these lines. That of a run with a transcript
+// has find.js.
 "use strict";
 
 (() => {
@@ -25,7 +26,7 @@
 
   // One line is a place that browsers know; what is left out is not.
   function toLines() {
-    const lines = tables.meant(anchored()); // kbsite.js
+    const lines = tables.meant(anchored());
     if (lines?.page) location.replace(lines.page);
     else if (lines?.high > lines?.low) show(lines.text, lines.low, lines.high, "start");
     else if (window.Highlight) CSS.highlights.delete("lines");
@@ -54,5 +55,5 @@
     bar.enter(document.activeElement);
   });
 
-  document.getElementById("lines-told").hidden = false;
+  document.querySelector(".lines-told").hidden = false;
 })();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -51,7 +52,7 @@ def test_a_link_to_lines_that_a_page_leaves_out_leads_to_where_they_stand(
 def test_lines_of_a_file_on_its_own_page_are_linked_with_the_keyboard_alone(open_run: Open) -> None:
     page = open_run()
     page.goto(beside(page, "solution.html"))
-    expect(page.locator("#lines-told")).to_be_visible()
+    expect(page.locator(".lines-told")).to_be_visible()
     number = page.locator(f"#solution-L{LEFT_OUT} a")
     number.focus()
     page.keyboard.press("l")
@@ -73,7 +74,7 @@ def test_lines_of_a_file_on_its_own_page_are_linked_with_the_keyboard_alone(open
 def test_without_the_focus_on_a_line_keys_are_the_readers_own(open_run: Open) -> None:
     page = open_run()
     page.goto(beside(page, "solution.html"))
-    expect(page.locator("#lines-told")).to_be_visible()
+    expect(page.locator(".lines-told")).to_be_visible()
     page.keyboard.press("l")
     page.locator(f"#solution-L{LEFT_OUT} a").focus()
     page.keyboard.press("Control+l")
@@ -85,7 +86,7 @@ def test_without_the_focus_on_a_line_keys_are_the_readers_own(open_run: Open) ->
 def test_selected_lines_of_a_file_on_its_own_page_can_be_linked(open_run: Open, width: int) -> None:
     page = open_run(viewport={"width": width, "height": 800})
     page.goto(beside(page, "solution.html"))
-    expect(page.locator("#lines-told")).to_be_visible()
+    expect(page.locator(".lines-told")).to_be_visible()
     page.evaluate(SELECT, [f"solution-L{LEFT_OUT}", f"solution-L{LEFT_OUT + 3}"])
     link = page.locator("#lines-link")
     expect(link).to_have_attribute("href", f"#solution-L{LEFT_OUT}-{LEFT_OUT + 3}")
@@ -119,3 +120,15 @@ def test_lines_of_a_reference_are_linked_on_the_page_of_its_problem(open_site: O
     page.locator("#reference-L5 a").focus()
     page.keyboard.press("l")
     expect(page.locator("#lines-text")).to_contain_text("reference, ")
+
+
+def test_a_run_without_a_transcript_has_links_to_lines_too(open_site: Open, site: Path) -> None:
+    run = next(site.glob("runs/*_floor_compiled_kda_chunk/solution.html")).parent
+    page = open_site(f"{run.relative_to(site)}/index.html#solution-L60-62")
+    page.wait_for_function("() => CSS.highlights.has('lines')")
+    expect(page.locator("#solution-L60")).to_be_in_viewport()
+    expect(page.locator(".lines-told")).to_be_visible()
+    page.goto(page.url.replace("L60-62", "L47-48"))
+
+    expect(page).to_have_url(re.compile(r"/solution\.html#solution-L47-48$"))
+    page.wait_for_function("() => CSS.highlights.has('lines')")

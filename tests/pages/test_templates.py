@@ -159,8 +159,9 @@ def test_the_policy_allows_nothing_but_the_site_s_own_files() -> None:
         assert [node.tag for node in head].index(first[0]) >= 2
 
 
-def test_the_script_makes_no_html_of_text() -> None:
-    code = static("kbsite.js").decode("utf-8")
+@pytest.mark.parametrize("name", ["kbsite.js", "lines.js"])
+def test_the_script_makes_no_html_of_text(name: str) -> None:
+    code = static(name).decode("utf-8")
 
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|fetch\("
