@@ -64,6 +64,12 @@ _BY_WORD = (
                        "context_length")),
 )  # fmt: skip
 
+_WORDS_COUNT = {
+    (400, Trouble.AUTH), (403, Trouble.AUTH),  # as Google says that a key is wrong
+    (400, Trouble.MODEL),  # as OpenRouter says
+}  # fmt: skip
+"""Where what an answer says tells more than its status."""
+
 
 def trouble(exchange: Exchange) -> Trouble | None:
     """What an exchange says is wrong with its provider; None where nothing is, as far as it goes.
@@ -86,9 +92,7 @@ def _named(exchange: Exchange) -> Trouble:
     worded = _worded((exchange.error or "").lower())
     if worded is Trouble.CREDIT or status < 400:
         return worded or Trouble.SERVER
-    if status in (400, 403) and worded is Trouble.AUTH:  # as Google says that a key is wrong
-        return worded
-    if status == 400 and worded is Trouble.MODEL:  # as OpenRouter says
+    if worded and (status, worded) in _WORDS_COUNT:
         return worded
     return _BY_STATUS.get(status) or (Trouble.SERVER if status >= 500 else Trouble.REQUEST)
 

@@ -1,7 +1,9 @@
-// The bar that makes an address of lines of a text: from which one, to which one, of which text.
+// The bar that makes an address of lines of a text: from which one, to which one, of which text. It is
+// told of what a reader selects, once that rests.
 "use strict";
 
-kbsite.bar = (show) => {
+kbsite.bar = (show, selected) => {
+  const RESTED = 150; // milliseconds without a change of what is selected
   const { fit } = kbsite.tables;
   const bar = document.getElementById("lines");
   const choice = document.getElementById("lines-text");
@@ -15,7 +17,7 @@ kbsite.bar = (show) => {
     return Number.isFinite(count) ? `${name}, ${count} line${count === 1 ? "" : "s"}` : name;
   }
 
-  function offer(held, text, low, high) {
+  function offer({ text, low, high }, held = [text]) {
     offered = held;
     choice.replaceChildren(...held.map((one) => new Option(told(one))));
     choice.selectedIndex = Math.max(0, held.indexOf(text));
@@ -64,5 +66,17 @@ kbsite.bar = (show) => {
   });
   document.getElementById("lines-close").addEventListener("click", close);
 
-  return { offer, enter };
+  function select() {
+    const selection = getSelection();
+    if (!selection.isCollapsed && selection.rangeCount) selected(selection.getRangeAt(0));
+  }
+
+  let resting = 0;
+  document.addEventListener("selectionchange", ({ target }) => {
+    if (target !== document) return; // a field of the bar, which was filled
+    clearTimeout(resting);
+    resting = setTimeout(select, RESTED);
+  });
+
+  return { offer, enter, select };
 };

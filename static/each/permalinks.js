@@ -2,15 +2,6 @@
 // a permalink copies its address.
 "use strict";
 
-function anchored() {
-  const said = location.hash.slice(1);
-  try {
-    return decodeURIComponent(said);
-  } catch {
-    return said; // bytes that are no UTF-8
-  }
-}
-
 function openTarget() {
   const id = anchored();
   const target = id && document.getElementById(id);

@@ -5,7 +5,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
   const TEXT_LINES = /^(.+?)(?:\.(\d+))?:(\d+)(?:-(\d+))?$/;
   const { tables } = kbsite;
   const { fit, span } = tables;
-  const bar = kbsite.bar(show);
+  const bar = kbsite.bar(show, offerSelected);
 
   const isFirst = (pre) => !pre.previousElementSibling?.matches(".left-out");
   const isWhole = (pre) => isFirst(pre) && !pre.nextElementSibling?.matches(".left-out");
@@ -67,7 +67,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const before = document.activeElement;
     const lines = tables.around(before);
     if (lines) {
-      bar.offer([lines.text], lines.text, lines.low, lines.high);
+      bar.offer(lines);
       bar.enter(before);
       return;
     }
@@ -78,20 +78,17 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     await texts.expand(step);
     const held = [...step.querySelectorAll("pre")].filter(isFirst).map(textAt);
     if (!held.length) return;
-    bar.offer(held, held[0], 1, 1);
+    bar.offer({ text: held[0], low: 1, high: 1 }, held);
     bar.enter(step);
   };
 
   // From a selection.
-  async function offerSelected() {
-    const selection = getSelection();
-    if (selection.isCollapsed || !selection.rangeCount) return;
-    const range = selection.getRangeAt(0);
+  async function offerSelected(range) {
     const [first, last] = [range.startContainer, range.endContainer].map(
       (node) => (node instanceof Element ? node : node.parentElement));
     const lines = tables.around(first, last);
     if (lines) {
-      bar.offer([lines.text], lines.text, lines.low, lines.high);
+      bar.offer(lines);
       return;
     }
     const pre = first.closest("ol.steps > li pre");
@@ -104,7 +101,7 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     const low = skipped.lines + before.toString().split("\n").length;
     // How many lines a text has that is not all here, nobody has counted.
     const text = isWhole(pre) ? textAt(pre) : { ...textAt(skipped.head), count: Infinity };
-    bar.offer([text], text, low, low + lineCount(range.toString()) - 1);
+    bar.offer({ text, low, high: low + lineCount(range.toString()) - 1 });
   }
 
   // Lines of a long text that stand before its tail, which is shown below a link.
@@ -118,17 +115,6 @@ kbsite.lines = ({ parts, places, keys, guides }, texts) => {
     return { head, lines };
   }
 
-  let resting = 0;
-  document.addEventListener("selectionchange", ({ target }) => {
-    if (target !== document) return; // a field of the bar, which was filled
-    clearTimeout(resting);
-    resting = setTimeout(offerSelected, 150);
-  });
-
   // What a reader selected before this file was there.
-  function catchUp() {
-    if (!getSelection().isCollapsed) offerSelected();
-  }
-
-  return { catchUp };
+  return { catchUp: bar.select };
 };

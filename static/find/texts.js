@@ -100,28 +100,5 @@ kbsite.texts = (read, lost) => {
     return first;
   }
 
-  // In colour --------------------------------------------------------------------------------------
-
-  // Only where something stands out its colours are worked out: a browser does that for each element.
-  const lit = new Map();
-
-  function light(name, node) {
-    const before = lit.get(name);
-    lit.set(name, node instanceof Element ? node : node.parentElement);
-    if (before && ![...lit.values()].includes(before)) before.classList.remove("lit");
-    lit.get(name).classList.add("lit");
-  }
-
-  function highlight(name, range) {
-    if (window.Highlight) {
-      light(name, range.commonAncestorContainer);
-      CSS.highlights.set(name, new Highlight(range));
-    }
-    else if (!tools.contains(document.activeElement)) {
-      getSelection().removeAllRanges();
-      getSelection().addRange(range);
-    }
-  }
-
-  return { whole, expand, textOf, textNodes, rangeOf, startOf, highlight };
+  return { whole, expand, textOf, textNodes, rangeOf, startOf, highlight: kbsite.highlighting(tools) };
 };

@@ -5,15 +5,6 @@ kbsite.address = () => {
   const memory = []; // each saves what it has into what the address says, and loads it from there
   let recalling = false;
 
-  function anchored() {
-    const said = location.hash.slice(1);
-    try {
-      return decodeURIComponent(said);
-    } catch {
-      return said; // bytes that are no UTF-8
-    }
-  }
-
   // The line of a step, of an address of lines of its text, or of what is quoted of it.
   const lineOf = (anchor) => anchor.replace(/(\.\d+)?:[\d-]*$|\.q\d+$/, "");
 

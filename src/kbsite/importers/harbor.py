@@ -88,7 +88,8 @@ def import_trials(sources: Sequence[Path], out: Path, tick: Tick | None = None) 
     found: dict[Path, None] = {}
     links: list[Path] = []
     for source in sources:
-        inside = _trials(source, links)
+        inside, aside = _trials(source)
+        links += aside
         if not inside:
             message = f"no Harbor trial in it: no folder with {RESULT} or {CONFIG} and agent/"
             raise UsageError(f"{source}: {message}")
@@ -104,12 +105,14 @@ def import_trials(sources: Sequence[Path], out: Path, tick: Tick | None = None) 
         yield _outcome(path, out, board, known)
 
 
-def _trials(source: Path, links: list[Path]) -> list[Path]:
-    """The trials in a folder, itself one or not, in order of path; `links` gets those to folders.
+def _trials(source: Path) -> tuple[list[Path], list[Path]]:
+    """The trials in a folder, itself one or not, in order of path, and the links to folders in it.
 
     Links are not followed.
     """
-    found, waiting = [], [source]
+    found: list[Path] = []
+    links: list[Path] = []
+    waiting = [source]
     try:
         while waiting:
             folder = waiting.pop()
@@ -122,7 +125,7 @@ def _trials(source: Path, links: list[Path]) -> list[Path]:
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
         raise InputError(message, path=error.filename or source) from error
-    return found
+    return found, links
 
 
 def _may_hold_trials(path: Path) -> bool:

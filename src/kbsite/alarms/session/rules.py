@@ -59,7 +59,6 @@ _DUMPS: Final = {
 """Commands that print the environment if they are given nothing but such flags."""
 _PASSES: Final = {"sort", "uniq", "cat", "tr"}
 """Commands that print all that they read."""
-_STOPS: Final = {"pkill", "killall", "skill", "kill", "xargs", "fuser"}
 _ATTACHES: Final = {
     **dict.fromkeys(("gdb", "cuda-gdb", "py-spy"), ("-p", "--pid")), "lldb": ("-p", "--attach-pid"),
     "strace": ("-p", "--attach"), "ltrace": ("-p",), "gcore": (), "reptyr": (),
@@ -318,7 +317,7 @@ def of_processes(command: Command, own: Own) -> Iterator[Find]:
     """What there is to say of a command that acts on processes, which may be the session's own."""
     if command.name in _ATTACHES:
         yield from attached(command, own)
-    elif command.name in _STOPS:
+    else:
         yield from killed(command, own)
 
 
@@ -330,7 +329,9 @@ _ASKED: Final[Mapping[object, frozenset[str]]] = {
     machine: frozenset({*_MACHINE, *_GPU, "sysctl", "renice", "chrt"}),
     secrets: frozenset({*_DUMPS, "printenv"}),
     left: frozenset({*_LATER, *_APART, "tmux", "screen"}),
-    of_processes: frozenset({*_STOPS, *_ATTACHES}),
+    of_processes: frozenset(
+        {"pkill", "killall", "skill", "kill", "xargs", "fuser", *_ATTACHES}
+    ),
 }  # fmt: skip
 """The commands that a rule has something to say of by their names."""
 NAMED: Final = {
