@@ -11,18 +11,18 @@ CHECKOUT = PACKAGE.parents[1]
 INCLUDED = ("templates", "static")
 """Folders of what templates are made of: the style stands in pages that are to need no file."""
 
-_EVERYWHERE = ("bars", "unfolded", "ends", "stays", "anchored")
+_EVERYWHERE = ("bars", "unfolded", "ends", "stays")
 
 JOINED = {
-    "kbsite.js": (*_EVERYWHERE, "permalinks"),
+    "kbsite.js": (*_EVERYWHERE, "anchored", "permalinks"),
     "run.js": (
-        *_EVERYWHERE, "pages", "kept", "address", "parts", "places", "returning", "filters",
-        "choices", "hands", "run",
+        *_EVERYWHERE, "pages", "anchored", "kept", "address", "parts", "places", "returning",
+        "filters", "choices", "hands", "run",
     ),
     "find.js": (
         "matching", "highlighting", "texts", "map", "finding", "tables", "bar", "lines", "find",
     ),
-    "lines.js": (*_EVERYWHERE, "permalinks", "tables", "highlighting", "bar", "page"),
+    "lines.js": (*_EVERYWHERE, "anchored", "permalinks", "tables", "highlighting", "bar", "page"),
 }  # fmt: skip
 """Scripts that a site has as one file each, and the files that they are made of, in their order.
 

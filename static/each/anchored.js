@@ -1,11 +1,13 @@
 // The place that the address of the page names.
 "use strict";
 
-function anchored() {
+self.kbsite ??= {};
+
+kbsite.anchored = () => {
   const said = location.hash.slice(1);
   try {
     return decodeURIComponent(said);
   } catch {
     return said; // bytes that are no UTF-8
   }
-}
+};

@@ -3,7 +3,7 @@
 "use strict";
 
 function openTarget() {
-  const id = anchored();
+  const id = kbsite.anchored();
   const target = id && document.getElementById(id);
   if (!target) return;
   for (let at = target; at; at = at.parentElement) {

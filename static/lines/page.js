@@ -16,7 +16,7 @@
 
   // One line is a place that browsers know; what is left out is not.
   function toLines() {
-    const lines = tables.meant(anchored());
+    const lines = tables.meant(kbsite.anchored());
     if (lines?.page) location.replace(lines.page);
     else if (lines?.high > lines?.low) show(lines.text, lines.low, lines.high, "start");
     else if (window.Highlight) CSS.highlights.delete("lines");

@@ -46,5 +46,5 @@ kbsite.address = () => {
     write(`${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
   }
 
-  return { memory, anchored, lineOf, isTold, takeUp, note, remember };
+  return { memory, anchored: kbsite.anchored, lineOf, isTold, takeUp, note, remember };
 };
