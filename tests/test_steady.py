@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from kbsite.build.page_making import PageMaking
 from kbsite.record import Memory
 from kbsite.store import rested
 from kbsite.store.settings import CONFIG, Settings
+from kbsite.store.steady import moment, wait_past
 from tests.conftest import MakeRun, MakeSettings
 from tests.test_incremental import from_nothing
 from tests.trees import tree
@@ -38,6 +40,30 @@ def _settings(tmp_path: Path, make_settings: MakeSettings, make_run: MakeRun) ->
     floors = '{"format": 1, "floors": []}'
     (settings.runs / "demo" / "floors.json").write_text(floors)
     return settings
+
+
+def test_a_moment_lies_between_the_times_of_what_changed_before_and_after_it(
+    tmp_path: Path,
+) -> None:
+    for number in range(20):
+        before, after = tmp_path / f"{number} before", tmp_path / f"{number} after"
+        time.sleep(0.0053)  # not in step with the ticks of the system's clock
+        before.mkdir()
+        (before / "file").touch()
+        since = moment()
+        wait_past(since)
+        after.mkdir()
+        (after / "file").touch()
+        for path in (before, before / "file"):
+            assert path.stat().st_ctime_ns <= since
+        for path in (after, after / "file"):
+            assert path.stat().st_ctime_ns >= since
+
+
+def test_nobody_waits_for_a_clock_that_was_set_back() -> None:
+    begun = time.monotonic()
+    wait_past(moment() + 3600 * 10**9)
+    assert time.monotonic() - begun < 60
 
 
 @contextmanager

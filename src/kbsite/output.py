@@ -115,9 +115,9 @@ class Output:
     files, linked. So a build touches no more than what changes. Where there is none, it starts
     empty, and each file that stays is linked.
 
-    It takes over without a look what is not `amiss` of the files that both have. Where nobody tells
-    what that is, it looks whether each file that stays is there. What is `known` of the list of
-    what the last build left is not read.
+    It takes over without a look what is not `amiss` of the files that both have; what is, is not
+    taken over. Where nobody tells what that is, it looks whether each file that stays is there.
+    What is `known` of the list of what the last build left is not read.
     """
 
     def __init__(
@@ -148,10 +148,14 @@ class Output:
         self._standing = spares.taken_up(out, self.folder, known)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
         both: spares.Files = self._standing or frozenset()
+        self._astray = frozenset(others.gone) if others else frozenset()
+        """Of these the ones that somebody took away or put something else in the place of."""
         # Of many thousands none is left out where nothing is amiss.
-        kept = both - set(others.gone) if others and others.gone else both
+        kept = both - self._astray if self._astray else both
         self._trusted: spares.Files = frozenset() if others is None else kept
         self._strange = others.strange if others else None
+        for path in others.astray if others and both else ():
+            remove(self.folder / path)
 
     def apart(self) -> Output:
         """The same folder, to put files in with an account of its own: `placed` and `work`."""
@@ -159,6 +163,11 @@ class Output:
         own.work, own._placed, own._fresh = Work(), set(), set()
         own._beside, own._large = [], []
         return own
+
+    @property
+    def took_over(self) -> bool:
+        """Whether the folder started as what the last build left."""
+        return self._standing is not None
 
     @property
     def placed(self) -> Placed:
@@ -259,7 +268,7 @@ class Output:
         """Take a file over; False where it is not there."""
         if status is None:
             return False
-        if self._standing is None or path not in self._standing or status.st_nlink < spares.NAMES:
+        if path not in self._trusted:
             target = self._way_to(path)
             Path(target).unlink(missing_ok=True)
             spares.link(f"{self._at}{path}", target)
@@ -268,7 +277,7 @@ class Output:
     def _way_to(self, path: str) -> str:
         """Where a file belongs, without what an earlier build left in its way."""
         target = f"{self._home}{path}"
-        if self._standing is not None and path not in self._standing:
+        if self._standing is not None and (path in self._astray or path not in self._standing):
             self._clear(Path(target))
         return target
 
@@ -287,7 +296,7 @@ class Output:
 
     def _status(self, path: str) -> os.stat_result | None:
         """What the system says of a regular file of the site as it was; None if there is none."""
-        if self._is_first:
+        if self._is_first or path in self._astray:
             return None
         try:
             status = os.lstat(f"{self._at}{path}")

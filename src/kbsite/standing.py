@@ -70,6 +70,9 @@ class Standing(Struct, frozen=True):
     """When the site's marker was written, nanoseconds since 1970: another site has another."""
     begun: int = 0
     """When somebody began to look at the inputs, by the clock of `kbsite.store.steady`."""
+    looked: int = 0
+    """When somebody last began to look at the site and its spare, by that clock; 0 if it was made
+    from nothing."""
     inputs: dict[str, Input] = field(default_factory=dict)
     pages: int = 0
     findings: tuple[Finding, ...] = ()

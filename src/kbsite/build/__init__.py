@@ -24,7 +24,7 @@ from kbsite.store.inputs import Input, changed, changes, inputs
 from kbsite.store.rested import Rested
 from kbsite.store.settings import Settings, denied_of, override
 from kbsite.store.spares import MARKER
-from kbsite.store.steady import moment
+from kbsite.store.steady import moment, wait_past
 from kbsite.store.swapping import clear
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _is_torn(out: Path, before: Standing, memory: Memory | None) -> bool:
 
     Of a large site that is not asked: it takes as long as to ask whether anything did.
     """
-    return memory is None and before.pages < spares.SMALL and spares.is_torn(out)
+    return memory is None and before.pages < spares.SMALL and spares.is_torn(out, before.looked)
 
 
 def _get_ready(memory: Memory, out: Path, standing: Standing) -> None:
@@ -178,6 +178,7 @@ def _standings(
     before, heard = since or (Standing() if fresh else read_standing(settings.out), None)
     places, folders = _places(settings), Rested(settings.out, before.marker)
     most = settings.most_bytes
+    wait_past(begun)
     many = heard is None and len(before.inputs) >= rested.MANY
     look = folders.look(places, before.inputs, most) if many else None
     now = _meanwhile(settings, before, heard, look, anew=memory is None)

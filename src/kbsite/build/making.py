@@ -57,6 +57,7 @@ def make(
     stays, memory = memory is not None, memory or Memory()
     with closing(Ahead(out.parent)) as ahead, _amiss(out, before, memory) as amiss:
         memory.recall(out, before, code)
+        looked = before.looked or spares.left(out)
         known, runs = memory.record, memory.runs
         hiding = hide(memory.hidden)
         held, engine = hiding.shown(), hiding.engine
@@ -94,6 +95,7 @@ def make(
         standing = structs.replace(
             now,
             marker=marker_of(out) or 0,
+            looked=looked if memory.named else now.begun if output.took_over else 0,
             inputs=_seen(settings, hiding, making, now.begun),
             pages=len(making.pages),
             findings=tuple(findings),
@@ -157,9 +159,9 @@ def _amiss(
         # Who is told of every change has the site for itself, but for what is put into it.
         yield spares.Amiss
     elif before.pages < spares.SMALL:
-        yield lambda: None
+        yield partial(spares.amiss, out, before.looked)
     else:
-        amiss = cache(beside(partial(spares.amiss, out)))
+        amiss = cache(beside(partial(spares.amiss, out, before.looked)))
         try:
             yield amiss
         finally:

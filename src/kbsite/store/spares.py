@@ -82,42 +82,147 @@ def _listed(out: Path, known: Listed | None = None) -> Files | None:
 
 
 class Amiss(Struct, frozen=True):
-    """Where a site is not as the last build left it."""
+    """Where a site, or its spare, is not as the last build left it."""
 
     gone: Collection[str] = ()
     """The files of the spare that are not the site's too, as one."""
     strange: Collection[str] | None = None
     """What somebody has put into the site; None where nobody looked."""
+    astray: Collection[str] = ()
+    """What somebody has put into the spare."""
 
 
-def gone(out: Path, files: Files) -> list[str]:
-    """Those of the spare's files that are not the site's too, as one."""
-    # Seen from the folder, the system has half as many names to go through for each.
-    home = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+def left(out: Path) -> int:
+    """When a build left a site and its spare, nanoseconds since 1970; 0 where there is no spare."""
     try:
-        return [path for path in files if not _is_both(path, home)]
+        # The list is the last that is written.
+        return os.lstat(_list_path(out)).st_ctime_ns
+    except OSError:
+        return 0
+
+
+def is_torn(out: Path, since: int) -> bool:
+    """Whether files of a site that has a spare are gone; `since` as `amiss` takes it."""
+    found = amiss(out, since)
+    return found is not None and bool(found.gone)
+
+
+def amiss(out: Path, since: int) -> Amiss | None:
+    """Where the site is not as it was left; None where no spare fits it.
+
+    All was looked at `since` a moment, nanoseconds since 1970; 0 where the last build made all of
+    it. Names that came or went later are told by their folder, by a time that nobody can set:
+    folders that rested are not read.
+    """
+    files = _listed(out)
+    if files is None:
+        return None
+    held = _by_folder(files)
+    last = left(out)
+    trees = out, spare_path(out)
+    site, spare = (_looked_at(tree, held, since or last, last) for tree in trees)
+    gone: list[str] = []
+    for folder in site.stirred | spare.stirred:
+        if held[folder]:
+            one, other = site.files_in(folder), spare.files_in(folder)
+            gone += [path for path in held[folder] if one.get(path, -1) != other.get(path, -2)]
+    return Amiss(gone, _strange_in(site, files, held), _strange_in(spare, files, held))
+
+
+def _by_folder(files: Files) -> dict[str, list[str]]:
+    """The files that lie in each folder; all folders are there, that of the site is called ""."""
+    held: dict[str, list[str]] = {"": []}
+    for path in files:
+        folder = path.rpartition("/")[0]
+        if folder in held:
+            held[folder].append(path)
+        else:
+            held[folder] = [path]
+    above = set(held)
+    while above := {path.rpartition("/")[0] for path in above} - held.keys():
+        held |= {path: [] for path in above}
+    return held
+
+
+class _Look(Struct, frozen=True):
+    """What became of the folders of a tree."""
+
+    home: str
+    """Its path, with a slash behind it."""
+    stirred: set[str]
+    """Those in which names may have come or gone."""
+    lost: set[str]
+    """Of these the ones that are no folders any more."""
+
+    def entries(self, folder: str) -> list[tuple[str, os.DirEntry[str]]]:
+        """What lies in a folder, with its path within the tree."""
+        if folder in self.lost:
+            return []
+        inside = f"{folder}/" if folder else ""
+        with os.scandir(f"{self.home}{folder}") as entries:
+            return [(f"{inside}{entry.name}", entry) for entry in entries]
+
+    def files_in(self, folder: str) -> dict[str, int]:
+        """The files in a folder, by path: which one each is, by the inode that all its names have.
+
+        A spare is on the same file system as its site, or could not have links to its files.
+        """
+        held = self.entries(folder)
+        return {path: one.inode() for path, one in held if one.is_file(follow_symlinks=False)}
+
+
+def _looked_at(tree: Path, folders: Iterable[str], since: int, last: int) -> _Look:
+    """What became of folders since a moment; the `last` that a build did is later than it.
+
+    Of a folder that somebody put there, all below is taken for stirred: it bears earlier times. The
+    time of the tree's own changes with its name, and tells nothing.
+    """
+    look, moved = _Look(f"{tree}/", {""}, set()), set()
+    # Seen from the tree, the system has half as many names to go through for each.
+    home = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Those above come first.
+        for path in sorted(set(folders) - look.stirred):
+            above = path.rpartition("/")[0]
+            status = None if above in look.lost else _status(path, home)
+            if status is None:
+                look.lost.add(path)
+            elif above in moved or _was_moved(status, since, last):
+                moved.add(path)
+            elif status.st_ctime_ns < since:
+                continue
+            look.stirred.add(path)
     finally:
         os.close(home)
+    return look
 
 
-def is_torn(out: Path) -> bool:
-    """Whether files of a site that has a spare are gone."""
-    files = _listed(out)
-    return files is not None and bool(gone(out, files))
+def _was_moved(folder: os.stat_result, since: int, last: int) -> bool:
+    """Whether somebody else may have put a folder where it is, after a moment.
+
+    Where a name came or went in it, both its times are those of that; its own name changes one.
+    """
+    changed = folder.st_ctime_ns
+    return changed >= since and (changed > last or changed != folder.st_mtime_ns)
 
 
-def amiss(out: Path) -> Amiss | None:
-    """Where the site is not as it was left; None where no spare fits it."""
-    files = _listed(out)
-    return None if files is None else Amiss(gone(out, files), strangers(out, files))
-
-
-def _is_both(path: str, home: int) -> bool:
+def _status(path: str, home: int) -> os.stat_result | None:
+    """What the system says of a folder; None where there is none."""
     try:
         status = os.stat(path, dir_fd=home, follow_symlinks=False)
     except OSError:
-        return False
-    return status.st_nlink >= NAMES and stat.S_ISREG(status.st_mode)
+        return None
+    return status if stat.S_ISDIR(status.st_mode) else None
+
+
+def _strange_in(look: _Look, files: Files, folders: Collection[str]) -> list[str]:
+    """What somebody has put into a tree, or where a folder was."""
+    return [
+        path
+        for folder in look.stirred
+        for path, entry in look.entries(folder)
+        if path not in files and not (path in folders and entry.is_dir(follow_symlinks=False))
+    ]
 
 
 MANY = 2_000
@@ -125,9 +230,6 @@ MANY = 2_000
 
 SMALL = 500
 """Pages whose files take longer to look at than to make a copy of this process that does."""
-
-NAMES = 2
-"""How many a file has at least that is in the site and in the spare."""
 
 
 class Earlier(Struct, frozen=True):
@@ -202,52 +304,21 @@ def _name_all(out: Path, folder: Path, paths: Iterable[str], there: Files) -> No
 
 
 def _strange(folder: Path, held: Earlier | None) -> Collection[str]:
+    """What somebody has put into the folder of an earlier site: the next one would have it too."""
     # Where nobody knows what the folder holds, all of it is looked at.
     if held is None:
         return ()
-    return strangers(folder, held.files) if held.strange is None else held.strange
+    if held.strange is not None:
+        return held.strange
+    folders = _by_folder(held.files)
+    made = os.lstat(folder / MARKER).st_mtime_ns
+    look = _looked_at(folder, folders, made, made)
+    return _strange_in(look, held.files, folders)
 
 
 def _found(folder: Path, files: Files) -> Earlier:
     there = files_below(folder)
     return Earlier(there, there - files)
-
-
-def strangers(site: Path, files: Files) -> list[str]:
-    """What somebody has put into a site of these files: the next one but one would have it too.
-
-    A folder is read only where a name came or went since the site was made, by the time that nobody
-    can set; that of the site itself changes with its own name.
-    """
-    made = os.lstat(site / MARKER).st_mtime_ns
-    folders = {path.rpartition("/")[0] for path in files}
-    above = folders
-    while above := {path.rpartition("/")[0] for path in above} - folders:
-        folders |= above
-    found = []
-    for inside in ["", *_changed(site, folders - {""}, made)]:
-        for at in (site / inside).iterdir():
-            path = f"{inside}/{at.name}" if inside else at.name
-            if path not in files and path not in folders:
-                found.append(path)
-    return found
-
-
-def _changed(folder: Path, inside: Iterable[str], since: int) -> list[str]:
-    """The folders of a folder, of those that are named, in which names came or went."""
-    home = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    found = []
-    try:
-        for path in inside:
-            try:
-                status = os.stat(path, dir_fd=home, follow_symlinks=False)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            if status.st_ctime_ns >= since and stat.S_ISDIR(status.st_mode):
-                found.append(path)
-    finally:
-        os.close(home)
-    return found
 
 
 def drop(folder: Path, paths: Iterable[str]) -> None:

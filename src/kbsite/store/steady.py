@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -17,12 +18,30 @@ from msgspec.structs import replace
 
 from kbsite.store.inputs import GONE, UNREAD, Below, Input
 
+_COARSE = 5
+"""Linux' CLOCK_REALTIME_COARSE, for which Python has no name."""
+
 
 def moment() -> int:
-    """Now, as the system tells of files that are changed: nanoseconds since 1970."""
-    # They bear the time of the last tick of a coarser clock.
-    coarse = getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME)
-    return time.clock_gettime_ns(coarse)
+    """Now, in nanoseconds since 1970: whatever changed a file before gave it no later time.
+
+    Whatever changes one after `wait_past` it gives it no earlier one.
+    """
+    return time.time_ns()
+
+
+def wait_past(since: int) -> None:
+    """Wait until what changes a file gives it a time from a moment on, some milliseconds at most.
+
+    On Linux files may bear the time of the last tick. Where the clock is set back meanwhile, nobody
+    waits until it is as late again.
+    """
+    while sys.platform == "linux" and 0 < since - time.clock_gettime_ns(_COARSE) < _TICK:
+        time.sleep(0.0005)
+
+
+_TICK = 20_000_000
+"""More nanoseconds than there are between two ticks of any system."""
 
 
 def in_doubt(
