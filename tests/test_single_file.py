@@ -17,6 +17,7 @@ from kbsite import assets
 from kbsite.build import build, override
 from kbsite.cli import kbsite
 from kbsite.errors import KbsiteError, UsageError
+from kbsite.pages import part_lists
 from kbsite.reading import read
 from kbsite.single_file import text, write
 from kbsite.store.settings import Settings
@@ -51,6 +52,19 @@ def _whole(settings: Settings) -> str:
 
 def words_of(markup: str) -> str:
     return " ".join(html.unescape(TAG.sub("", markup)).split())
+
+
+def test_parts_that_lists_tell_of_on_the_site_are_told_of_in_the_file_itself(
+    settings: Settings, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_lists, "HERE", 1)
+    monkeypatch.setattr(part_lists, "IN_LIST", 2)
+    again = write(settings, "long", settings.runs.parent / "f.html").path.read_text("utf-8")
+    lines = re.compile(r'(?<= data-parts=")[^"]*')
+    told = [page for page in lines.search(again)[0].split("|") if "parts-" not in page]  # type: ignore[index]
+
+    assert "|".join(told) == lines.search(whole)[0]  # type: ignore[index]
+    assert lines.sub("", again) == lines.sub("", whole)
 
 
 def test_every_step_and_every_long_text_of_the_site_is_in_the_file(

@@ -16,8 +16,8 @@ _EVERYWHERE = ("bars", "unfolded", "ends", "stays")
 JOINED = {
     "kbsite.js": (*_EVERYWHERE, "anchored", "permalinks"),
     "run.js": (
-        *_EVERYWHERE, "pages", "anchored", "kept", "address", "parts", "places", "returning",
-        "filters", "choices", "hands", "run",
+        *_EVERYWHERE, "pages", "anchored", "kept", "address", "lists", "parts", "places",
+        "returning", "filters", "choices", "hands", "run",
     ),
     "find.js": (
         "matching", "highlighting", "texts", "map", "finding", "tables", "bar", "lines", "find",

@@ -35,6 +35,7 @@
   window.addEventListener("beforeprint", unpack, { once: true });
   if (matchMedia("print").matches) unpack();
 
+  if (document.querySelector("section.parts")) await kbsite.lists(pages.read);
   const parts = kbsite.parts(pages.read, unveil);
   const places = kbsite.places(parts);
   const returning = kbsite.returning(places, kept);

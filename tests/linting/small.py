@@ -39,11 +39,12 @@ TRANSCRIPT = (
     ' <a href="#L41:2-5">lines</a> <a href="raw/run.json">raw</a>\n'
     '<ol class="steps"><li id="L3">three</li></ol>\n'
     '<section data-page="steps-0002.html">'
-    '<a href="steps-0002.html">more</a></section>'
+    '<a href="steps-0002.html">more</a></section><a href="parts-0001.html">others</a>'
+    '<a href="#L66">listed</a>'
     '<table class="source"><tr id="solution-L1"><td><a href="solution.html#solution-L2">2</a></td>'
     '</tr></table><a href="#solution-L1-2">some</a> <a href="#solution-L2-3">left out</a>'
 )
-PARTS = "steps-0002.html 20-50 agent-1-9"
+PARTS = "steps-0002.html 20-50 agent-1-9|parts-0001.html 60-70"
 ATOM = (
     '<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>a</id>'
     f'<link href="{URL}runs/r/index.html"/></entry></feed>\n'
@@ -67,6 +68,10 @@ SOUND: dict[str, str] = {
     "404.html": page('<a href="/hard/">home</a>'),
     RUN: page(TRANSCRIPT, parts=PARTS),
     "runs/r/steps-0002.html": page('<ol><li id="L30">x</li><li id="L40">y</li></ol>'),
+    "runs/r/parts-0001.html": page(
+        '<a href="steps-0003.html">3</a>', parts="steps-0003.html 60-70"
+    ),
+    "runs/r/steps-0003.html": page('<ol><li id="L65">x</li></ol>'),
     "runs/r/solution.html": page(
         '<table class="source"><tr id="solution-L1"><td>1</td></tr>'
         '<tr id="solution-L2"><td>2</td></tr></table>'

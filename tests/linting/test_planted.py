@@ -146,6 +146,9 @@ PLANTED: dict[str, Planted] = {
     "a part whose page lost its steps": Planted(
         "anchors", {"runs/r/steps-0002.html": page("nothing")}, RUN, "no such place", 6
     ),
+    "a listed part whose page lost its steps": Planted(
+        "anchors", {"runs/r/steps-0003.html": page("nothing")}, RUN, "no such place", 8
+    ),
     "an id that stands twice": Planted(
         "ids", home('<p id="a">x</p>\n<p id="a">y</p>'), HOME, "each id once", 9
     ),

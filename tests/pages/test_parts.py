@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from kbsite.build import build
 from kbsite.pages.long_text import HEAD, TAIL, WHOLE, LongTexts
+from kbsite.pages.part_lists import HERE, IN_LIST, told
 from kbsite.pages.parts import (
     FIRST_ELEMENTS,
     FIRST_STEPS,
     PART_BYTES,
     PART_ELEMENTS,
     PART_STEPS,
+    Part,
 )
 from tests.browser.long_session import LONG, LONG_ROUND, ROUNDS, line_of, session
 from tests.conftest import MakeRun, MakeSettings
@@ -51,6 +53,19 @@ def test_no_part_is_larger_than_it_may_be(folder: Path) -> None:
     for part in others:
         assert len(STEP.findall(part)) <= PART_STEPS
         assert len(part) <= PART_BYTES + 5000
+
+
+@pytest.mark.parametrize(("count", "sizes"), [
+    (0, []), (1, []), (1 + HERE, []), (2 + HERE, [1]), (2 + HERE + IN_LIST, [IN_LIST, 1]),
+])  # fmt: skip
+def test_of_very_many_parts_the_page_tells_of_the_first_and_lists_of_all_others(
+    count: int, sizes: list[int]
+) -> None:
+    every = [Part(number, 10 * number) for number in range(1, count + 1)]
+    here, lists = told(every)
+
+    assert [len(one.parts) for one in lists] == sizes
+    assert [*every[:1], *here, *(part for one in lists for part in one.parts)] == every
 
 
 def test_outputs_that_are_all_colours_fill_a_part_with_few_steps(

@@ -3,7 +3,8 @@
 Scripts bring, on a run's page (static/run/, static/find/):
 
 * `#L12`, `#agent-L12`, `#L12-3`: the step of a line of a raw file. It stands on the page, or on the
-  part whose `data-parts` hold the line; of a line between two steps it is the one before.
+  part whose `data-parts` hold the line, perhaps those of a list of parts; of a line between two
+  steps it is the one before.
 * `#PLACE:3-5`: lines of a text that stands at one of these places, or at an id.
 * `#FILE-L3`, `#FILE-L3-5`: lines of a file, the first of which has an id, there or on the page that
   this one leads to for lines of that file that it leaves out (static/each/tables.js).
@@ -73,7 +74,12 @@ def _brought(site: BuiltSite, path: str, page: PageFacts, place: str, file: str,
             continue
         at = resolved(part.page, path)
         held = site.pages.get(at.path) if isinstance(at, Inside) else None
-        if held and (place in held.ids or _before(held.ids, file, line)):
+        if not isinstance(at, Inside) or not held or at.path == path:
+            continue
+        if place in held.ids or _before(held.ids, file, line):
+            return True
+        # A list of parts tells in which of them the line is.
+        if held.parts and _brought(site, at.path, held, place, file, line):
             return True
     return False
 

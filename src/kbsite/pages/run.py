@@ -15,6 +15,7 @@ from kbsite.model.run import Run
 from kbsite.model.snapshot import Snapshots
 from kbsite.model.trajectory import PointKind, Trajectory
 from kbsite.model.transcript import Transcript
+from kbsite.pages import part_lists
 from kbsite.pages.compared import compared
 from kbsite.pages.costs import in_words, so_far
 from kbsite.pages.file_names import LARGE, raw_path
@@ -187,19 +188,23 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
     yield from snapshot_files(stored.run, stood, href, renderer, copies)
     values |= {"told": told, "snapshots": stood, "href": href, "seen": _seen(told)}
     values["charts"] = _charts(site, stored.run, told, stood, href) if told else {}
-    values["minimap"] = minimap(parts, reading.cited.first)
     found = sources(stored, held, colours(stored, renderer))
     yield from source_files(stored, found, renderer)
     cited = reading.cited.addresses(addresses)
     values["noticed"] = noticed(site, stored, found, parts, addresses)
     places = source_places(found, held) | log_places(stored, held) | copy_places(copies, held)
     values |= {"sources": found, "quotes": shown_quotes(stored, held, places | cited)}
-    values["logs"] = list(logs(stored, held))
-    values["raw"] = raw_files(stored)
     yield from raw_file_pages(stored, renderer)
-    values["filters"] = filters(parts)
-    values["provenance"] = provenance(site, stored.run, shown)
-    values["chips"] = chips(counts([item for part in parts for item in part.items]))
+    values |= {
+        "minimap": minimap(parts, reading.cited.first),
+        "logs": list(logs(stored, held)),
+        "raw": raw_files(stored),
+        "provenance": provenance(site, stored.run, shown),
+        "chips": chips(counts([item for part in parts for item in part.items])),
+    }
+    narrowed, (here, lists) = filters(parts), part_lists.told(parts)
+    values |= {"filters": narrowed, "here": here, "lists": lists, "places": [*here, *lists]}
+    yield from part_lists.pages(stored.run.id, lists, narrowed, renderer)
 
     def whole(ways: str) -> str:
         return renderer.page("pages/run.html", path, values | {"ways": ways})
