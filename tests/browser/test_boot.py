@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser import pointer
-from tests.browser.conftest import VEILED_FIRST
+from tests.browser.conftest import BEFORE, VEILED_FIRST
 from tests.browser.long_session import ROUNDS, line_of
 from tests.browser.waiting import address_ends, wait_until
 
@@ -42,6 +42,8 @@ class Held:
 @pytest.fixture(name="held")
 def _held(run_address: str, context_of: functools.partial[BrowserContext]) -> Held:
     held = Held(context_of(viewport={"width": 1000, "height": 700}).new_page())
+    if run_address.startswith("file:"):
+        held.page.goto(BEFORE.as_uri())
     held.page.on("request", lambda request: held.asked.append(request.url.rsplit("/", 1)[-1]))
     held.page.route("**/run.js", lambda route, _: held.waiting.append(route))
     held.page.goto(run_address)

@@ -69,19 +69,22 @@ def _stands(site: BuiltSite, path: str, page: PageFacts, place: str) -> bool:
 
 def _brought(site: BuiltSite, path: str, page: PageFacts, place: str, file: str, line: int) -> bool:
     """Whether a part of a transcript has a step of a line."""
+    parts = list(_parts_of(site, path, page, file, line))
+    # A list of parts tells in which of them it is.
+    for at, listing in list(parts):
+        parts += _parts_of(site, at, listing, file, line)
+    return any(place in held.ids or _before(held.ids, file, line) for _, held in parts)
+
+
+def _parts_of(
+    site: BuiltSite, path: str, page: PageFacts, file: str, line: int
+) -> Iterator[tuple[str, PageFacts]]:
+    """The pages, with their paths, of which a page tells that they hold a line."""
     for part in page.parts:
-        if not any(own == file and low <= line <= high for own, low, high in part.lines):
-            continue
-        at = resolved(part.page, path)
-        held = site.pages.get(at.path) if isinstance(at, Inside) else None
-        if not isinstance(at, Inside) or not held or at.path == path:
-            continue
-        if place in held.ids or _before(held.ids, file, line):
-            return True
-        # A list of parts tells in which of them the line is.
-        if held.parts and _brought(site, at.path, held, place, file, line):
-            return True
-    return False
+        if any(own == file and low <= line <= high for own, low, high in part.lines):
+            at = resolved(part.page, path)
+            if isinstance(at, Inside) and at.path in site.pages:
+                yield at.path, site.pages[at.path]
 
 
 def _before(ids: frozenset[str], file: str, line: int) -> bool:
