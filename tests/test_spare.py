@@ -290,6 +290,14 @@ def test_folders_that_nobody_touched_are_not_read(
     assert set(read) == {"", at, f"{at}/transcript"}
 
 
+def test_where_a_file_system_tells_whole_seconds_a_change_within_one_may_be_later() -> None:
+    begun, second = 1_700_000_000_500_000_000, 1_000_000_000
+    assert spares._is_since(begun - begun % second, begun)
+    assert spares._is_since(begun, begun)
+    assert not spares._is_since(begun - 1, begun)
+    assert not spares._is_since(begun - begun % second - second, begun)
+
+
 def test_what_keeps_the_versions_of_a_site_stays_with_it(settings: Settings) -> None:
     site = build(settings).out
     (site / ".git").mkdir()

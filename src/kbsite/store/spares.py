@@ -189,7 +189,7 @@ def _looked_at(tree: Path, folders: Iterable[str], since: int, last: int) -> _Lo
                 look.lost.add(path)
             elif above in moved or _was_moved(status, since, last):
                 moved.add(path)
-            elif status.st_ctime_ns < since:
+            elif not _is_since(status.st_ctime_ns, since):
                 continue
             look.stirred.add(path)
     finally:
@@ -203,7 +203,15 @@ def _was_moved(folder: os.stat_result, since: int, last: int) -> bool:
     Where a name came or went in it, both its times are those of that; its own name changes one.
     """
     changed = folder.st_ctime_ns
-    return changed >= since and (changed > last or changed != folder.st_mtime_ns)
+    return _is_since(changed, since) and (changed > last or changed != folder.st_mtime_ns)
+
+
+def _is_since(changed: int, since: int) -> bool:
+    """Whether a change may be later than a moment: some file systems tell whole seconds only."""
+    return changed >= (since if changed % _SECOND else since - since % _SECOND)
+
+
+_SECOND = 1_000_000_000
 
 
 def _status(path: str, home: int) -> os.stat_result | None:
