@@ -148,13 +148,13 @@ class Output:
         self._standing = spares.taken_up(out, self.folder, known)
         """The files of the site that stands, which are in the folder too; None if it is empty."""
         both: spares.Files = self._standing or frozenset()
-        self._astray = frozenset(others.gone) if others else frozenset()
+        self._amiss = frozenset(others.gone) if others else frozenset()
         """Of these the ones that somebody took away or put something else in the place of."""
         # Of many thousands none is left out where nothing is amiss.
-        kept = both - self._astray if self._astray else both
+        kept = both - self._amiss if self._amiss else both
         self._trusted: spares.Files = frozenset() if others is None else kept
         self._strange = others.strange if others else None
-        for path in others.astray if others and both else ():
+        for path in others.strange_in_spare if others and both else ():
             remove(self.folder / path)
 
     def apart(self) -> Output:
@@ -277,7 +277,7 @@ class Output:
     def _way_to(self, path: str) -> str:
         """Where a file belongs, without what an earlier build left in its way."""
         target = f"{self._home}{path}"
-        if self._standing is not None and (path in self._astray or path not in self._standing):
+        if self._standing is not None and (path in self._amiss or path not in self._standing):
             self._clear(Path(target))
         return target
 
@@ -296,7 +296,7 @@ class Output:
 
     def _status(self, path: str) -> os.stat_result | None:
         """What the system says of a regular file of the site as it was; None if there is none."""
-        if self._is_first or path in self._astray:
+        if self._is_first or path in self._amiss:
             return None
         try:
             status = os.lstat(f"{self._at}{path}")

@@ -88,7 +88,7 @@ class Amiss(Struct, frozen=True):
     """The files of the spare that are not the site's too, as one."""
     strange: Collection[str] | None = None
     """What somebody has put into the site; None where nobody looked."""
-    astray: Collection[str] = ()
+    strange_in_spare: Collection[str] = ()
     """What somebody has put into the spare."""
 
 
