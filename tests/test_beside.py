@@ -38,6 +38,16 @@ def test_what_work_gives_comes_back_and_what_it_writes_stays(cores: int, tmp_pat
     assert (tmp_path / "written").stat().st_size == 300_000
 
 
+def test_work_that_nobody_waits_for_soon_lets_others_go_first_and_this_process_does_not(
+    cores: int,
+) -> None:
+    here = os.nice(0)
+
+    assert beside(lambda: os.nice(0), patient=True)() == here + (10 if cores > 1 else 0)
+    assert beside(lambda: os.nice(0))() == here
+    assert os.nice(0) == here
+
+
 def test_what_goes_wrong_beside_is_raised_where_it_is_waited_for(cores: int) -> None:
     def work() -> int:
         raise ZeroDivisionError(f"on {cores}")

@@ -47,8 +47,9 @@ _ONE_CORE: ContextVar[bool] = ContextVar("_ONE_CORE", default=False)
 class Waiting(Generic[T]):
     """Some work that was started. Called, it waits for it, and gives what it gave."""
 
-    def __init__(self, work: Callable[[], T]) -> None:
+    def __init__(self, work: Callable[[], T], *, patient: bool = False) -> None:
         self._work = work
+        self._patient = patient
         self._copy: int | None = None
         self._told = -1
         if not _ONE_CORE.get() and can_copy() and cores() > 1:
@@ -58,6 +59,8 @@ class Waiting(Generic[T]):
     def _tell(self, stream: BinaryIO) -> None:
         import pickle
 
+        if self._patient:
+            os.nice(_PATIENT)
         pickle.dump(self._work(), stream, pickle.HIGHEST_PROTOCOL)
 
     def is_under_way(self) -> bool:
@@ -83,13 +86,19 @@ class Waiting(Generic[T]):
         return given
 
 
-def beside(work: Callable[[], T]) -> Waiting[T]:
+def beside(work: Callable[[], T], *, patient: bool = False) -> Waiting[T]:
     """Start some work; what comes back waits for it, and gives what it gave.
 
     The work changes nothing but files: a copy of this process does it, and is gone. Where there is
     no second core, no way to make a copy, or the copy fails, it is done here when it is waited for.
+    With `patient`, others go first where there are more of them than processors: nobody waits for
+    it soon.
     """
-    return Waiting(work)
+    return Waiting(work, patient=patient)
+
+
+_PATIENT = 10
+"""How much nicer a process is to others that is patient."""
 
 
 def bound(memory: int, seconds: float = 0.0) -> None:

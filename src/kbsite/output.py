@@ -194,7 +194,7 @@ class Output:
         """
         large, self._large = self._large, []
         if large:
-            self._beside.append(beside(partial(self._in_pieces, large)))
+            self._beside.append(beside(partial(self._in_pieces, large), patient=True))
 
     def _in_pieces(self, files: Sequence[File]) -> Placed:
         placed = [self._pieces(file) for file in files]
