@@ -189,6 +189,24 @@ def test_what_somebody_took_from_the_site_or_put_in_its_place_is_made_again(
         assert tree(build(settings).out) == from_nothing(settings)
 
 
+def test_what_somebody_did_to_the_site_costs_it_no_spare(settings: Settings) -> None:
+    """Without one, nobody could tell later that two of its files have changed places."""
+    site = build(settings).out
+    shutil.rmtree(site / "static")
+    (site / "static").write_text("Not ours.")
+    shutil.rmtree(next(site.glob("runs/*_b_*/raw")))
+    note(settings, "Read.")
+    assert tree(build(settings).out) == from_nothing(settings)
+    assert tree(spare_path(site)) == tree(site)
+
+    one, other = site / "static" / "kbsite.css", site / "static" / "board.css"
+    one.rename(site / "static" / "aside")
+    other.rename(one)
+    (site / "static" / "aside").rename(other)
+    note(settings, "Read again.")
+    assert tree(build(settings).out) == from_nothing(settings)
+
+
 def test_what_somebody_put_into_the_site_goes_with_the_next_build_and_stays_away(
     settings: Settings,
 ) -> None:

@@ -363,9 +363,8 @@ class Output:
         """Make of the site that stood what the next build starts from; what that has to know."""
         held = self._standing
         # The marker was dropped as well, and is there again.
-        earlier = (
-            None if held is None else spares.Earlier(held, self._gone - self._placed, self._strange)
-        )
+        gone = self._gone - self._placed
+        earlier = None if held is None else spares.Earlier(held, gone, self._strange, self._amiss)
         return spares.lay_aside(self.out, self.folder, earlier, self._placed, self._fresh)
 
 

@@ -253,6 +253,8 @@ class Earlier(Struct, frozen=True):
     """Of these what is no part of the site any more."""
     strange: Collection[str] | None = None
     """What else it holds; None where nobody looked."""
+    amiss: Files = frozenset()
+    """Of its files those that are not there, or in whose place something else may stand."""
 
 
 def lay_aside(
@@ -266,12 +268,14 @@ def lay_aside(
     """
     try:
         folder.mkdir(exist_ok=True)
-        for path in _strange(folder, held):
+        # What stands in the place of a folder goes first.
+        for path in (*_strange(folder, held), *(held.amiss if held else ())):
             remove(folder / path)
         earlier = held or _found(folder, files)
         new = fresh & files if held else (fresh & files) | (files - earlier.files)
         drop(folder, earlier.gone)
-        _name_again(out, folder, sorted(new), earlier.files)
+        there = earlier.files - earlier.amiss if earlier.amiss else earlier.files
+        _name_again(out, folder, sorted(new), there)
         remove(spare_path(out))
         folder.rename(spare_path(out))
         if held is None or earlier.gone or not new <= earlier.files:
