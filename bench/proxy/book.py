@@ -7,6 +7,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from datetime import datetime
+from enum import Enum
+from heapq import merge
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -19,12 +22,27 @@ from bench.proxy.log import Log
 from kbsite.model.usage import Usage, total
 
 MOST_KEPT: Final = 1_000
-"""Exchanges that can be asked for."""
+"""Exchanges with models that can be asked for; of all others as many."""
 
 MOST_LINES: Final = 50_000
-"""Exchanges that are written down; of refused ones a fiftieth of that. All are counted."""
+"""Exchanges with models that are written down; of other paths as many, and of refused ones a
+fiftieth of that. All are counted."""
 
 MOST_MODELS: Final = 100
+
+
+class _Of(Enum):
+    """What exchanges are of; the many of one kind leave room for those of the others."""
+
+    MODELS = "models"
+    SIDE = "side"
+    REFUSED = "refused"
+
+
+def _of(exchange: Exchange) -> _Of:
+    if exchange.outcome is Outcome.REFUSED:
+        return _Of.REFUSED
+    return _Of.MODELS if exchange.model_request else _Of.SIDE
 
 
 class Book:
@@ -38,7 +56,12 @@ class Book:
         self._begun = 0
         self._open = 0
         self._touched = time.monotonic()
-        self._kept: deque[Exchange] = deque(maxlen=MOST_KEPT)
+        # Apart, in the order in which they ended: who is in the box makes as many refused ones as
+        # he likes, and those say nothing of why the session ended.
+        self._kept: dict[_Of, deque[tuple[int, Exchange]]] = {
+            one: deque(maxlen=MOST_KEPT) for one in _Of
+        }
+        self._lines: Counter[_Of] = Counter()
         self._last: Exchange | None = None
         self._failures = 0
         self._answers = 0
@@ -76,10 +99,11 @@ class Book:
         with self._lock:
             self._open -= 1
             self._outcomes[exchange.outcome] += 1
-            self._kept.append(exchange)
-            if exchange.model_request and exchange.outcome is not Outcome.REFUSED:
+            of = _of(exchange)
+            self._kept[of].append((self._outcomes.total(), exchange))
+            if of is _Of.MODELS:
                 self._count(exchange)
-            self._write(exchange)
+            self._write(exchange, of)
 
     def _count(self, exchange: Exchange) -> None:
         self._last = exchange
@@ -93,10 +117,9 @@ class Book:
         elif exchange.outcome is not Outcome.ABANDONED:
             self._failures = 0
 
-    def _write(self, exchange: Exchange) -> None:
-        refused = exchange.outcome is Outcome.REFUSED
-        lines = self._outcomes[Outcome.REFUSED] if refused else self._outcomes.total()
-        if lines > (MOST_LINES // 50 if refused else MOST_LINES):
+    def _write(self, exchange: Exchange, of: _Of) -> None:
+        self._lines[of] += 1
+        if self._lines[of] > (MOST_LINES // 50 if of is _Of.REFUSED else MOST_LINES):
             return
         try:
             self._log.write(exchange)
@@ -146,9 +169,9 @@ class Book:
 
     @property
     def exchanges(self) -> Sequence[Exchange]:
-        """The last exchanges, in the order in which they ended: at most MOST_KEPT."""
+        """The last exchanges, in the order in which they ended: MOST_KEPT of a kind at most."""
         with self._lock:
-            return tuple(self._kept)
+            return tuple(exchange for _, exchange in merge(*self._kept.values(), key=itemgetter(0)))
 
     @property
     def account(self) -> Account:

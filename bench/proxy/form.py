@@ -132,7 +132,10 @@ class Meter(Protocol):
 
     @property
     def exchanges(self) -> Sequence[Exchange]:
-        """The last exchanges, in the order in which they ended: at most 1,000."""
+        """The last exchanges, in the order in which they ended.
+
+        At most 1,000 that were sent on to a model, and as many of other paths and of refused ones.
+        """
         ...
 
     @property

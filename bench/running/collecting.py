@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from bench.harnesses.form import Kept
 from bench.proxy.clock import time_of_day
-from bench.sandbox.place import Found, Place
+from bench.sandbox.place import MOST_NAMES, Found, Place
 from kbsite.harnesses.form import matches
 from kbsite.store.runs import SOLUTION
 from kbsite.store.snapshots import LONGEST, MOST
@@ -46,13 +46,20 @@ class Notes:
     """Sentences about what was odd, each once and not too many of them."""
 
     _said: dict[str, None] = field(default_factory=dict)
+    _many: int = 0
 
-    def add(self, sentence: str) -> None:
-        """Take note of something."""
-        if len(self._said) < MOST_NOTES:
-            self._said[sentence] = None
-        else:
-            self._said["There was more of that kind, which is not listed."] = None
+    def add(self, sentence: str, *, few: bool = False) -> None:
+        """Take note of something.
+
+        `few` says that there cannot be many of its kind: it is told however much else was odd.
+        Else who leaves many odd files would hide that he changed what was given, say.
+        """
+        if sentence in self._said:
+            return
+        if not few and self._many >= MOST_NOTES:
+            sentence = "There was more of that kind, which is not listed."
+        self._said[sentence] = None
+        self._many += not few
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -99,6 +106,10 @@ class Transcript:
             self._copy(home, found, target, 0)
         for path in sorted(before - seen):
             self._notes.add(f"{path} was removed by the session; its copy is kept.")
+        for folder in dict.fromkeys(before_stars(kept.glob) for kept in self._kept):
+            if home.crowded(below=folder):
+                said = f"Below {folder} of the home lie more than {MOST_NAMES} names"
+                self._notes.add(f"{said}: logs among them may be missing.", few=True)
 
     def _found(self, home: Place) -> Iterator[tuple[Found, Path]]:
         """Files that belong to the transcript, and where their copies go."""
@@ -185,7 +196,10 @@ def no_solution(workspace: Place) -> str:
 def copy_sidecars(workspace: Place, target: Path, given: Collection[str], notes: Notes) -> None:
     """Copy what lies beside solution.py, but what was given, what is hidden, and caches."""
     room, count = SIDECARS.bytes, 0
-    for found in sorted(workspace.walk(), key=lambda one: str(one.path)):
+    if workspace.crowded(into=_is_wanted):
+        said = f"In the workspace lie more than {MOST_NAMES} names"
+        notes.add(f"{said}: files that {SOLUTION} needs may be missing.", few=True)
+    for found in sorted(workspace.walk(into=_is_wanted), key=lambda one: str(one.path)):
         if not _is_sidecar(found.path, given):
             continue
         if found.bytes > min(room, SIDECARS.file_bytes) or count >= SIDECARS.files:
@@ -198,5 +212,8 @@ def copy_sidecars(workspace: Place, target: Path, given: Collection[str], notes:
 
 
 def _is_sidecar(path: PurePosixPath, given: Collection[str]) -> bool:
-    unwanted = any(part.startswith(".") or part in _UNWANTED for part in path.parts)
-    return not unwanted and str(path) not in given and str(path) != SOLUTION
+    return _is_wanted(path) and str(path) not in given and str(path) != SOLUTION
+
+
+def _is_wanted(path: PurePosixPath) -> bool:
+    return not any(part.startswith(".") or part in _UNWANTED for part in path.parts)

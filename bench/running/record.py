@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -144,18 +144,21 @@ def _without(prompt: str, word: str) -> str:
     return word.removesuffix(prompt) + PROMPT_WORD if word.endswith(prompt) else word
 
 
-def about_models(order: Order, exchanges: Sequence[Exchange]) -> Iterator[str]:
+def about_models(order: Order, exchanges: Iterable[Exchange]) -> Iterator[str]:
     """Sentences about what was asked of a provider that the order does not tell."""
-    asked = sorted({one.model for one in exchanges if one.model} - {order.model})
+    asked, answered, tools = set[str](), set[str](), set[str]()
+    for one in exchanges:
+        if one.model_request:
+            asked |= {one.model} if one.model else set()
+            answered |= {one.answered_by} if one.answered_by else set()
+            tools.update(one.server_tools)
+    asked.discard(order.model)
     if asked:
-        yield f"The CLI asked for other models, too: {_listed(asked)}."
-    answered = {one.answered_by for one in exchanges if one.answered_by}
-    others = sorted(answered - {order.model, *asked})
-    if others:
+        yield f"The CLI asked for other models, too: {_listed(sorted(asked))}."
+    if others := sorted(answered - {order.model, *asked}):
         yield f"Answers named other models than were asked: {_listed(others)}."
-    tools = sorted({tool for one in exchanges for tool in one.server_tools})
     if tools:
-        yield f"The CLI let the provider use tools of its own: {_listed(tools)}."
+        yield f"The CLI let the provider use tools of its own: {_listed(sorted(tools))}."
 
 
 def _listed(names: Sequence[str]) -> str:

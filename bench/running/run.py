@@ -19,6 +19,7 @@ from bench.providers import Dialect, Provider
 from bench.proxy.clock import Clock, time_of_day
 from bench.proxy.form import PORT, Account
 from bench.proxy.limits import ProxyLimits
+from bench.proxy.log import read_exchanges
 from bench.proxy.upstream import Upstream
 from bench.running.collecting import (
     Notes,
@@ -257,7 +258,7 @@ def _session(
 
     notes, clock = Notes(), Clock(job.order.budget_seconds)
     if job.provider.note:
-        notes.add(job.provider.note)
+        notes.add(job.provider.note, few=True)
     transcript = partial / TRANSCRIPT
     upstream = Upstream(provider=job.provider, dialect=prepared.dialect, key=job.key)
     listener = box.listener
@@ -279,8 +280,9 @@ def _session(
     final = _hand_in(session, over, partial, prepared.given, notes)
     # Only now all exchanges have ended, those too that the end of the session cut off.
     exchanges = tuple(one for one in meter.exchanges if one.model_request)
-    for sentence in about_models(job.order, exchanges):
-        notes.add(sentence)
+    # Of all, and not of the last ones alone: an agent could ask on until others are forgotten.
+    for sentence in about_models(job.order, read_exchanges(partial / PROXY)):
+        notes.add(sentence, few=True)
     verdict = decide(
         Facts(
             stop=over.stop, why=over.why, exchanges=exchanges,
@@ -301,17 +303,19 @@ def _hand_in(
     """Write down the solution as it counts, and what lies beside it; the solution."""
     final = solution(session.workspace)
     if over.stop is not None and over.at_deadline != final:
-        notes.add(f"{SOLUTION} was changed while the session was ended; what it was before counts.")
+        said = f"{SOLUTION} was changed while the session was ended; what it was before counts."
+        notes.add(said, few=True)
         final = over.at_deadline
     if final is not None:
         write_bytes(partial / SOLUTION, final)
     elif why := no_solution(session.workspace):
-        notes.add(why)
+        notes.add(why, few=True)
     own = (*given.files, CHECKS, SHORT)
     copy_sidecars(session.workspace, partial / SIDECARS, own, notes)
     for name, data in given.files.items():
         if session.workspace.read(PurePosixPath(name), _MOST_GIVEN) != data:
-            notes.add(f"{name}, which was given, was changed or removed in the workspace.")
+            said = f"{name}, which was given, was changed or removed in the workspace."
+            notes.add(said, few=True)
     for odd in session.workspace.odd()[:10]:
         notes.add(f"In the workspace lies something that is no file: {odd}.")
     return final

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -50,6 +50,17 @@ class _Odd:
     said: str
 
 
+MOST_NAMES = 10_000
+"""That are looked at, at most."""
+
+Wanted = Callable[[PurePosixPath], bool]
+_MORE = _Odd("more than is looked at")
+
+
+def _all_folders(_: PurePosixPath) -> bool:
+    return True
+
+
 class Place:
     """A folder of a box, as it is now; paths are relative to it."""
 
@@ -57,18 +68,27 @@ class Place:
         """Take over an open folder, which `close` closes."""
         self._number = number
 
-    def walk(self, most: int = 10_000, below: PurePosixPath = _HERE) -> Iterator[Found]:
+    def walk(
+        self, most: int = MOST_NAMES, below: PurePosixPath = _HERE, into: Wanted = _all_folders
+    ) -> Iterator[Found]:
         """The regular files below a folder, in no order, after a look at so many names at most.
 
-        Files whose names are odd are left out, and so is what lies deeper than 40 folders.
+        Files whose names are odd are left out, and so is what lies deeper than 40 folders, or in
+        folders that are not to be gone `into`.
         """
-        return (one for one in self._all(below, most) if isinstance(one, Found))
+        return (one for one in self._all(below, most, into) if isinstance(one, Found))
 
-    def odd(self, most: int = 10_000) -> tuple[str, ...]:
+    def crowded(
+        self, most: int = MOST_NAMES, below: PurePosixPath = _HERE, into: Wanted = _all_folders
+    ) -> bool:
+        """Whether more lies below a folder than `walk` looks at."""
+        return any(one is _MORE for one in self._all(below, most, into))
+
+    def odd(self, most: int = MOST_NAMES) -> tuple[str, ...]:
         """What is no file, no folder or has no plain name, the first hundred, each in words."""
         odd: list[str] = []
-        for one in self._all(_HERE, most):
-            if isinstance(one, _Odd) and len(odd) < _MOST_ODD:
+        for one in self._all(_HERE, most, _all_folders):
+            if one is not _MORE and isinstance(one, _Odd) and len(odd) < _MOST_ODD:
                 odd.append(one.said)
         return tuple(odd)
 
@@ -150,10 +170,13 @@ class Place:
                 return
             yield None
 
-    def _all(self, below: PurePosixPath, most: int) -> Iterator[Found | _Odd]:
-        """All that lies below a folder, folders left out, until so many names were looked at."""
+    def _all(self, below: PurePosixPath, most: int, into: Wanted) -> Iterator[Found | _Odd]:
+        """All that lies below a folder, folders left out, until so many names were looked at.
+
+        The last is _MORE where there are others.
+        """
         waiting, seen = [below], 0
-        while waiting and seen < most:
+        while waiting:
             above = waiting.pop()
             with self._folder(above) as number:
                 if number is None:
@@ -161,14 +184,15 @@ class Place:
                     continue
                 with os.scandir(number) as entries:
                     for entry in entries:
+                        if seen >= most:
+                            yield _MORE
+                            return
                         seen += 1
                         found = _looked_at(entry, above)
                         if isinstance(found, PurePosixPath):
-                            waiting.append(found)
+                            waiting += [found] if into(found) else []
                         elif found is not None:
                             yield found
-                        if seen >= most:
-                            break
 
 
 def _looked_at(

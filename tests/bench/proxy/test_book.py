@@ -87,6 +87,25 @@ def test_only_the_last_exchanges_are_kept_and_all_are_counted(
     assert len(list(read_exchanges(tmp_path / "proxy.jsonl"))) == 5
 
 
+def test_no_flood_of_refused_or_side_requests_hides_what_was_asked_of_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(books, "MOST_KEPT", 3)
+    monkeypatch.setattr(books, "MOST_LINES", 100)
+    with Book(tmp_path / "proxy.jsonl", Clock(60), Hiding(None)) as book:
+        ended(book, Outcome.COMPLETE, model="first")
+        for _ in range(101):
+            ended(book, Outcome.REFUSED, model_request=False)
+            ended(book, Outcome.COMPLETE, model_request=False)
+        ended(book, Outcome.COMPLETE, model="last")
+        kept = [one.number for one in book.exchanges]
+    lines = list(read_exchanges(tmp_path / "proxy.jsonl"))
+    assert kept == [1, 198, 199, 200, 201, 202, 203, 204]
+    assert [one.model for one in lines if one.model_request] == ["first", "last"]
+    assert [one.outcome for one in lines].count(Outcome.REFUSED) == 2
+    assert len(lines) == 104
+
+
 def test_what_others_say_is_one_short_line(book: Book) -> None:
     ended(book, Outcome.ERROR, error="a\n\x1b[31m" + "b" * 10_000, model="m" * 10_000)
     (one,) = book.exchanges

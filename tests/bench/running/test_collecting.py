@@ -22,7 +22,7 @@ from bench.running.collecting import (
     no_solution,
     solution,
 )
-from bench.sandbox.place import Place
+from bench.sandbox.place import MOST_NAMES, Place
 
 KEPT = (
     Kept(glob=".cli/projects/*/*.jsonl", to="home", below=".cli/"),
@@ -223,8 +223,49 @@ def test_sidecars_are_what_a_solution_may_need(
     )
 
 
+def test_folders_that_nobody_wants_hide_no_sidecar_and_too_many_names_are_told(
+    home: Path, place: Place, notes: Notes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("walk", "crowded"):
+        monkeypatch.setattr(Place, name, partialmethod(getattr(Place, name), 20))
+    (home / "wanted.cu").write_text("12345")
+    for folder in (".git", "node_modules", "z"):
+        (home / folder).mkdir()
+        for number in range(20):
+            (home / folder / str(number)).touch()
+        if folder != "z":
+            copy_sidecars(place, tmp_path / "files", [], notes)
+            assert (tmp_path / "files" / "wanted.cu").read_text() == "12345"
+            assert notes.sentences == ()
+    copy_sidecars(place, tmp_path / "more", [], notes)
+    assert notes.sentences[0] == (
+        f"In the workspace lie more than {MOST_NAMES} names: "
+        "files that solution.py needs may be missing."
+    )
+
+
+def test_a_log_that_may_lie_among_too_many_names_is_told(
+    home: Path, place: Place, transcript: Transcript, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("walk", "crowded"):
+        monkeypatch.setattr(Place, name, partialmethod(getattr(Place, name), 20))
+    for number in range(20):
+        (home / ".cli/projects/work" / f"{number}.jsonl").touch()
+    transcript.finish(place)
+    said = "names: logs among them may be missing."
+    assert [one.endswith(said) for one in notes.sentences] == [True, True]
+
+
 def test_notes_are_few_and_each_is_said_once(notes: Notes) -> None:
     for number in range(100):
         notes.add(f"odd thing {number % 50}")
     assert len(notes.sentences) == MOST_NOTES + 1
     assert notes.sentences[-1] == "There was more of that kind, which is not listed."
+
+
+def test_no_flood_of_notes_hides_one_that_there_cannot_be_many_of(notes: Notes) -> None:
+    for number in range(100):
+        notes.add(f"odd thing {number}")
+    notes.add("check.py, which was given, was changed.", few=True)
+    assert len(notes.sentences) == MOST_NOTES + 2
+    assert notes.sentences[-1] == "check.py, which was given, was changed."

@@ -182,5 +182,7 @@ def test_other_models_and_tools_of_the_provider_are_noted() -> None:
         "The CLI let the provider use tools of its own: web_search.",
     ]
     many = [replace(plain, model=f"m{number:02}") for number in range(15)]
-    (sentence,) = about_models(ORDER, many)
+    # Counts of tokens and refused paths name no model that answered.
+    side = replace(plain, model="counted", model_request=False)
+    (sentence,) = about_models(ORDER, iter([side, *many]))
     assert sentence.endswith("m09 and 5 more.")
