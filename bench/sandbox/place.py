@@ -54,7 +54,10 @@ MOST_NAMES = 10_000
 """That are looked at, at most."""
 
 Wanted = Callable[[PurePosixPath], bool]
-_MORE = _Odd("more than is looked at")
+
+
+class _More:
+    """That there is more than is looked at."""
 
 
 def _all_folders(_: PurePosixPath) -> bool:
@@ -82,13 +85,13 @@ class Place:
         self, most: int = MOST_NAMES, below: PurePosixPath = _HERE, into: Wanted = _all_folders
     ) -> bool:
         """Whether more lies below a folder than `walk` looks at."""
-        return any(one is _MORE for one in self._all(below, most, into))
+        return any(isinstance(one, _More) for one in self._all(below, most, into))
 
     def odd(self, most: int = MOST_NAMES) -> tuple[str, ...]:
         """What is no file, no folder or has no plain name, the first hundred, each in words."""
         odd: list[str] = []
         for one in self._all(_HERE, most, _all_folders):
-            if one is not _MORE and isinstance(one, _Odd) and len(odd) < _MOST_ODD:
+            if isinstance(one, _Odd) and len(odd) < _MOST_ODD:
                 odd.append(one.said)
         return tuple(odd)
 
@@ -170,10 +173,10 @@ class Place:
                 return
             yield None
 
-    def _all(self, below: PurePosixPath, most: int, into: Wanted) -> Iterator[Found | _Odd]:
+    def _all(self, below: PurePosixPath, most: int, into: Wanted) -> Iterator[Found | _Odd | _More]:
         """All that lies below a folder, folders left out, until so many names were looked at.
 
-        The last is _MORE where there are others.
+        The last is _More where there are others.
         """
         waiting, seen = [below], 0
         while waiting:
@@ -185,7 +188,7 @@ class Place:
                 with os.scandir(number) as entries:
                     for entry in entries:
                         if seen >= most:
-                            yield _MORE
+                            yield _More()
                             return
                         seen += 1
                         found = _looked_at(entry, above)
