@@ -19,7 +19,7 @@ from kbsite.build import build, making
 from kbsite.engines.copies import Copies
 from kbsite.errors import InputError
 from kbsite.record import Memory
-from kbsite.store import spares
+from kbsite.store import spares, stirred
 from kbsite.store.settings import Settings
 from kbsite.store.spares import MARKER, spare_path
 from kbsite.store.steady import moment, wait_past
@@ -290,13 +290,13 @@ def test_folders_that_nobody_touched_are_not_read(
     since = moment()
     wait_past(since)
     read: list[str] = []
-    entries = spares._Look.entries
+    entries = stirred.Look.entries
 
-    def told(look: spares._Look, folder: str) -> Any:
+    def told(look: stirred.Look, folder: str) -> Any:
         read.append(folder)
         return entries(look, folder)
 
-    monkeypatch.setattr(spares._Look, "entries", told)
+    monkeypatch.setattr(stirred.Look, "entries", told)
     raw = next(site.glob("runs/*_b_*/raw"))
     (raw / "run.json").unlink()
 
@@ -310,10 +310,10 @@ def test_folders_that_nobody_touched_are_not_read(
 
 def test_where_a_file_system_tells_whole_seconds_a_change_within_one_may_be_later() -> None:
     begun, second = 1_700_000_000_500_000_000, 1_000_000_000
-    assert spares._is_since(begun - begun % second, begun)
-    assert spares._is_since(begun, begun)
-    assert not spares._is_since(begun - 1, begun)
-    assert not spares._is_since(begun - begun % second - second, begun)
+    assert stirred.is_since(begun - begun % second, begun)
+    assert stirred.is_since(begun, begun)
+    assert not stirred.is_since(begun - 1, begun)
+    assert not stirred.is_since(begun - begun % second - second, begun)
 
 
 def test_what_keeps_the_versions_of_a_site_stays_with_it(settings: Settings) -> None:

@@ -9,7 +9,6 @@ A spare is only ever there whole: whoever works on it gives it another name firs
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kbsite.beside import beside
+from kbsite.store.stirred import by_folder, looked_at, strange_in
 from kbsite.store.swapping import remove
 from kbsite.store.writing import make_folder, write_bytes
 
@@ -117,120 +117,16 @@ def amiss(out: Path, since: int) -> Amiss | None:
     files = _listed(out)
     if files is None:
         return None
-    held = _by_folder(files)
+    held = by_folder(files)
     last = left(out)
     trees = out, spare_path(out)
-    site, spare = (_looked_at(tree, held, since or last, last) for tree in trees)
+    site, spare = (looked_at(tree, held, since or last, last) for tree in trees)
     gone: list[str] = []
     for folder in site.stirred | spare.stirred:
         if held[folder]:
             one, other = site.files_in(folder), spare.files_in(folder)
             gone += [path for path in held[folder] if one.get(path, -1) != other.get(path, -2)]
-    return Amiss(gone, _strange_in(site, files, held), _strange_in(spare, files, held))
-
-
-def _by_folder(files: Files) -> dict[str, list[str]]:
-    """The files that lie in each folder; all folders are there, that of the site is called ""."""
-    held: dict[str, list[str]] = {"": []}
-    for path in files:
-        folder = path.rpartition("/")[0]
-        if folder in held:
-            held[folder].append(path)
-        else:
-            held[folder] = [path]
-    above = set(held)
-    while above := {path.rpartition("/")[0] for path in above} - held.keys():
-        held |= {path: [] for path in above}
-    return held
-
-
-class _Look(Struct, frozen=True):
-    """What became of the folders of a tree."""
-
-    home: str
-    """Its path, with a slash behind it."""
-    stirred: set[str]
-    """Those in which names may have come or gone."""
-    lost: set[str]
-    """Of these the ones that are no folders any more."""
-
-    def entries(self, folder: str) -> list[tuple[str, os.DirEntry[str]]]:
-        """What lies in a folder, with its path within the tree."""
-        if folder in self.lost:
-            return []
-        inside = f"{folder}/" if folder else ""
-        with os.scandir(f"{self.home}{folder}") as entries:
-            return [(f"{inside}{entry.name}", entry) for entry in entries]
-
-    def files_in(self, folder: str) -> dict[str, int]:
-        """The files in a folder, by path: which one each is, by the inode that all its names have.
-
-        A spare is on the same file system as its site, or could not have links to its files.
-        """
-        held = self.entries(folder)
-        return {path: one.inode() for path, one in held if one.is_file(follow_symlinks=False)}
-
-
-def _looked_at(tree: Path, folders: Iterable[str], since: int, last: int) -> _Look:
-    """What became of folders since a moment; the `last` that a build did is later than it.
-
-    Of a folder that somebody put there, all below is taken for stirred: it bears earlier times. The
-    time of the tree's own changes with its name, and tells nothing.
-    """
-    look, moved = _Look(f"{tree}/", {""}, set()), set()
-    # Seen from the tree, the system has half as many names to go through for each.
-    home = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        # Those above come first.
-        for path in sorted(set(folders) - look.stirred):
-            above = path.rpartition("/")[0]
-            status = None if above in look.lost else _status(path, home)
-            if status is None:
-                look.lost.add(path)
-            elif above in moved or _was_moved(status, since, last):
-                moved.add(path)
-            elif not _is_since(status.st_ctime_ns, since):
-                continue
-            look.stirred.add(path)
-    finally:
-        os.close(home)
-    return look
-
-
-def _was_moved(folder: os.stat_result, since: int, last: int) -> bool:
-    """Whether somebody else may have put a folder where it is, after a moment.
-
-    Where a name came or went in it, both its times are those of that; its own name changes one.
-    """
-    changed = folder.st_ctime_ns
-    return _is_since(changed, since) and (changed > last or changed != folder.st_mtime_ns)
-
-
-def _is_since(changed: int, since: int) -> bool:
-    """Whether a change may be later than a moment: some file systems tell whole seconds only."""
-    return changed >= (since if changed % _SECOND else since - since % _SECOND)
-
-
-_SECOND = 1_000_000_000
-
-
-def _status(path: str, home: int) -> os.stat_result | None:
-    """What the system says of a folder; None where there is none."""
-    try:
-        status = os.stat(path, dir_fd=home, follow_symlinks=False)
-    except OSError:
-        return None
-    return status if stat.S_ISDIR(status.st_mode) else None
-
-
-def _strange_in(look: _Look, files: Files, folders: Collection[str]) -> list[str]:
-    """What somebody has put into a tree, or where a folder was."""
-    return [
-        path
-        for folder in look.stirred
-        for path, entry in look.entries(folder)
-        if path not in files and not (path in folders and entry.is_dir(follow_symlinks=False))
-    ]
+    return Amiss(gone, strange_in(site, files, held), strange_in(spare, files, held))
 
 
 MANY = 2_000
@@ -322,10 +218,10 @@ def _strange(folder: Path, held: Earlier | None) -> Collection[str]:
         return ()
     if held.strange is not None:
         return held.strange
-    folders = _by_folder(held.files)
+    folders = by_folder(held.files)
     made = os.lstat(folder / MARKER).st_mtime_ns
-    look = _looked_at(folder, folders, made, made)
-    return _strange_in(look, held.files, folders)
+    look = looked_at(folder, folders, made, made)
+    return strange_in(look, held.files, folders)
 
 
 def _found(folder: Path, files: Files) -> Earlier:
