@@ -238,6 +238,8 @@ class Templates(Struct, frozen=True):
     output: Destination | None = None
     """Where files go; None where single pages are made."""
     ahead: Ahead = field(default_factory=Ahead)
+    in_one_file: bool = False
+    """Whether all pages of a run become one file."""
 
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A whole page that stands at `path`; addresses in it are seen from there."""

@@ -3,14 +3,13 @@
 "use strict";
 
 kbsite.lists = async (read) => {
-  const AGAIN = 1000; // milliseconds until what could not be had is asked for again
-  const SELDOM = 60_000;
+  const { first, after } = kbsite.patience;
 
   const pause = (time) => new Promise((over) => { setTimeout(over, time); });
 
   // Without all of them nobody could find all: until then the page is what it is without scripts.
   async function had(page) {
-    for (let patience = AGAIN; ; patience = Math.min(2 * patience, SELDOM)) {
+    for (let patience = first; ; patience = after(patience)) {
       try {
         return await read(page);
       } catch {

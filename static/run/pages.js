@@ -10,6 +10,9 @@
 // returns what others may ask it for. run.js puts them together.
 window.kbsite = (page) => { document.currentScript.page = String(page); };
 
+// Milliseconds until what could not be had is asked for again, ever more seldom.
+kbsite.patience = { first: 1000, after: (time) => Math.min(2 * time, 60_000) };
+
 // `own` is the address of this script; none in a file by itself.
 kbsite.pages = (own) => {
   const pages = new Map();

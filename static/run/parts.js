@@ -8,8 +8,6 @@ kbsite.parts = (read, unveil) => {
   const STEP_HEIGHT = 110;
   // Of a step, or of what an audit quotes of it; not of a page that a single file lays over itself.
   const LINE = /^([^:]*?)L(\d+)(-\d+)?(\.q\d+)?$/;
-  const AGAIN = 1000; // milliseconds until what could not be had is asked for again
-  const SELDOM = 60_000;
   const SOME = "some steps";
 
   const steps = document.querySelector("ol.steps");
@@ -128,13 +126,14 @@ kbsite.parts = (read, unveil) => {
   // A part that could not be had, as while a server starts anew, is asked for again as long as it is
   // near: ever more seldom, and at once when the network is back.
   const due = new Set();
-  let patience = AGAIN;
+  const { first, after } = kbsite.patience;
+  let patience = first;
   let asking = 0;
 
   const lost = (what) => { said.textContent = `${what} could not be loaded`; };
 
   function had() {
-    patience = AGAIN;
+    patience = first;
     if (said.textContent.startsWith(SOME)) said.textContent = "";
   }
 
@@ -143,7 +142,7 @@ kbsite.parts = (read, unveil) => {
     lost(SOME);
     clearTimeout(asking);
     asking = setTimeout(askAgain, patience);
-    patience = Math.min(2 * patience, SELDOM);
+    patience = after(patience);
   }
 
   function askAgain() {

@@ -214,6 +214,11 @@ def heaviest(alarms: Sequence[Alarm]) -> Level | None:
 class Renderer(Protocol):
     """Turns templates into text; the build has the one that there is."""
 
+    @property
+    def in_one_file(self) -> bool:
+        """Whether all pages of a run become one file."""
+        ...
+
     def page(self, template: str, path: str, values: Mapping[str, object]) -> str:
         """A whole page that stands at `path`."""
         ...

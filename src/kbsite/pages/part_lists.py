@@ -56,8 +56,15 @@ class PartList(Struct, frozen=True):
         return line_ranges([item for part in self.parts for item in part.items])
 
 
-def told(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[PartList]]:
-    """The parts that a run's page tells of beside the first one, and lists of all others."""
+def told(
+    parts: Sequence[Part], *, in_one_file: bool = False
+) -> tuple[Sequence[Part], Sequence[PartList]]:
+    """The parts that a run's page tells of beside the first one, and lists of all others.
+
+    Where all of them are in its own file, it tells of all.
+    """
+    if in_one_file:
+        return parts[1:], ()
     rest = parts[1 + HERE :]
     lists = [
         PartList(number, rest[at : at + IN_LIST])

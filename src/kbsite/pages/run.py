@@ -202,7 +202,8 @@ def _files(site: Site, stored: StoredRun, renderer: Renderer) -> Iterator[File]:
         "provenance": provenance(site, stored.run, shown),
         "chips": chips(counts([item for part in parts for item in part.items])),
     }
-    narrowed, (here, lists) = filters(parts), part_lists.told(parts)
+    narrowed = filters(parts)
+    here, lists = part_lists.told(parts, in_one_file=renderer.in_one_file)
     values |= {"filters": narrowed, "here": here, "lists": lists, "places": [*here, *lists]}
     yield from part_lists.pages(stored.run.id, lists, narrowed, renderer)
 

@@ -38,9 +38,6 @@ _STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*static/([\w.-]+)">\n?')
 _SCRIPT = re.compile(r'<script src="[^"]*static/([\w.-]+)" (?:defer|async)[^>]*></script>\n?')
 _ICON = re.compile(r'(?<=<link rel="icon" href=")[^"]*static/([\w.-]+)')
 _PART = re.compile(r'<section class="part" id="([^"]*)" data-page="([^"]*)"')
-_PLACE = re.compile(r'<section class="part" .*?</section>\n', re.DOTALL)
-_LIST = re.compile(r'<section class="parts" data-page="([^"]*)".*?</section>\n', re.DOTALL)
-_LINES = re.compile(r' data-parts="([^"]*)"')
 _EXPORTS = re.compile(r'<p class="exports">.*?</p>\n?', re.DOTALL)
 _SAYS_NOTHING = re.compile(r'class="(step-link|packed)"')
 """What is no text of its own where it is no link: a step to a neighbour, a compressed file."""
@@ -114,7 +111,7 @@ def text(site: Site, stored: StoredRun) -> str:
     path = run_path(stored.run.id)
     page = next(page for page in pages(site) if page.path == path)
     files = {file.path.rpartition("/")[2]: file.text for file in page.files(_templates(site))}
-    main = _with_lists(files.pop(INDEX), files)
+    main = files.pop(INDEX)
     parts = {name: anchor for anchor, name in _PART.findall(main)}
     others = {name: held for name, held in files.items() if name.endswith(".html")}
     styles = dict.fromkeys(style for held in [main, *others.values()] for style in _styles(held))
@@ -124,24 +121,11 @@ def text(site: Site, stored: StoredRun) -> str:
     return _framed(inside.linked(_EXPORTS.sub("", main)), list(styles), packed)
 
 
-def _with_lists(main: str, files: dict[str, str]) -> str:
-    """The run's page with all parts in the place of the lists of them, which are files no more."""
-    lines: list[str] = []
-
-    def parts(found: re.Match[str]) -> str:
-        page = files.pop(found[1])
-        lines.extend(_LINES.findall(page)[:1])
-        return "".join(_PLACE.findall(page))
-
-    whole = _LIST.sub(parts, main)
-    return _LINES.sub(lambda own: f' data-parts="{"|".join([own[1], *lines])}"', whole, count=1)
-
-
 def _templates(site: Site) -> Templates:
     """The site's templates, with another frame around every page."""
     folder = assets.folder("templates")
     loader = jinja2.FileSystemLoader([folder / "single_file", folder, assets.folder("static")])
-    return Templates(environment(site).overlay(loader=loader))
+    return Templates(environment(site).overlay(loader=loader), in_one_file=True)
 
 
 def _styles(page: str) -> list[str]:
