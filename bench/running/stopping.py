@@ -1,16 +1,55 @@
-"""How an operator ends a run: once in good order, twice at once."""
+"""How an operator ends what runs: signals that are heard, and never answered in their handlers.
+
+A handler runs in the midst of whatever the main thread does, which may be waiting for an event,
+starting a thread or writing a line. One that takes the lock of any of these waits for its own
+process, for ever.
+"""
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from types import FrameType
 
 ASKED = "ending the session; its run is completed then. Again to end all at once"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def signals_told(told: Callable[[int], None], *, once: bool = False) -> Iterator[None]:
+    """While it lasts, a thread calls `told` with how many of SIGTERM and SIGINT came so far.
+
+    Those that come `once` one came do what they do where nobody hears them: they end this process.
+    Of use in the main thread alone. What was done with these signals before is done afterwards.
+    """
+    # Its `put` is made for handlers: it takes no lock that the code below it could hold.
+    came: SimpleQueue[int | None] = SimpleQueue()
+
+    def heard(number: int, _frame: FrameType | None) -> None:
+        if once:
+            for one in _SIGNALS:
+                signal.signal(one, signal.SIG_DFL)
+        came.put(number)
+
+    def listen() -> None:
+        count = 0
+        while came.get() is not None:
+            count += 1
+            told(count)
+
+    listener = threading.Thread(target=listen, name="signals", daemon=True)
+    listener.start()
+    before = {number: signal.signal(number, heard) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        came.put(None)
+        listener.join()
 
 
 @contextmanager
@@ -24,19 +63,10 @@ def stopped_by_signals(
     """
     stop = threading.Event()
 
-    def asked(number: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
-            # As if it had never been caught: whoever waits for this process sees which it was.
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+    def told(_count: int) -> None:
         stop.set()
         if say is not None:
-            # By a thread: the signal may have come in the middle of a line that is being written.
-            threading.Thread(target=say, args=(ASKED,), daemon=True).start()
+            say(ASKED)
 
-    before = {number: signal.signal(number, asked) for number in _SIGNALS}
-    try:
+    with signals_told(told, once=True):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

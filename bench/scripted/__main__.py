@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import threading
 from pathlib import Path
 
 from bench.scripted import SHIPPED, load_scripts, serve
@@ -19,15 +18,15 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep requests in this folder")
     options = parser.parse_args()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    # Waited for at the end; blocked here, they are so in the threads of the server, too.
+    ends = (signal.SIGTERM, signal.SIGINT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     try:
         scripts = load_scripts(options.scripts)
         with serve(scripts, port=options.port, folder=options.keep) as server:
             sys.stdout.write(f"{server.url}\n")
             sys.stdout.flush()
-            stop.wait()
+            signal.sigwait(ends)
     except KbsiteError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

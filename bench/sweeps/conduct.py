@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
-from types import FrameType
 
 from bench.problems import PROBLEM, read_problem
 from bench.providers import Provider, load_providers
 from bench.running.form import Places
 from bench.running.hosts import check_hardware
+from bench.running.stopping import signals_told
 from bench.sandbox import named
 from bench.sweeps.claims import claimed
 from bench.sweeps.driver import WISH, Driver, Wish
@@ -98,30 +98,18 @@ class Interrupts:
     say: Say
     count: int = 0
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """A signal came."""
-        self.count += 1
-        if self.count == 1:
+    def __call__(self, count: int) -> None:
+        """So many signals came so far."""
+        self.count = count
+        if count == 1:
             self.say("nothing more is started; what runs goes on to its end. Again to end it now")
-        elif self.count == 2:
+        elif count == 2:
             self.say("ending what runs; each run is completed on disk and moved aside")
 
     @property
     def wish(self) -> Wish:
         """What that means."""
         return (Wish.GO, Wish.DRAIN, Wish.END)[min(self.count, 2)]
-
-
-@contextmanager
-def interrupts(say: Say) -> Iterator[Interrupts]:
-    """Takes SIGINT and SIGTERM while the context lasts."""
-    made = Interrupts(say)
-    before = {number: signal.signal(number, made) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield made
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def drive(
@@ -163,7 +151,8 @@ def _driven(
         note_driver(ledger, this_process())
         ledger.tell(WISH, None)
         try:
-            with interrupts(say) as pressed:
+            pressed = Interrupts(say)
+            with signals_told(pressed):
                 driver = Driver(
                     work=work, ledger=ledger, executor=engine, again=again, without=without,
                     wish=lambda: pressed.wish, say=say,

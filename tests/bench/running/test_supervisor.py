@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,15 +63,18 @@ def order_file(trial: Trial, tmp_path: Path, script: str, **order: object) -> Pa
 
 @contextmanager
 def process(command: Sequence[str], more: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A process of a test; at the end it is dead, whatever happened."""
+    """A process of a test; at the end it is dead, whatever happened, even if it hangs."""
     started = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "KB_KEY": KEY, **more}, cwd=Path(__file__).parents[3],
     )  # fmt: skip
+    killer = threading.Timer(2 * LONG_S, started.kill)
     with started:
+        killer.start()
         try:
             yield started
         finally:
+            killer.cancel()
             started.kill()
 
 
@@ -163,6 +167,21 @@ with stopped_by_signals() as stop:
         assert started.stdout.readline() == "asked to stop\n"
         started.send_signal(number)
         assert started.wait(LONG_S) == -number
+
+
+def test_a_signal_is_heard_in_the_midst_of_a_wait_for_it() -> None:
+    program = f"""
+import os, signal, sys, time
+from bench.running.stopping import stopped_by_signals
+with stopped_by_signals() as stop:
+    # The lock that each wait for an event holds for a moment.
+    with stop._cond:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+    sys.exit(0 if stop.wait({LONG_S}) else 1)
+"""
+    with process((sys.executable, "-c", program), {}) as started:
+        assert started.wait(LONG_S) == 0
 
 
 @pytest.mark.parametrize(

@@ -311,8 +311,8 @@ def test_once_and_twice_are_told_apart() -> None:
     said: list[str] = []
     pressed = Interrupts(said.append)
     wishes = [pressed.wish]
-    for _ in range(3):
-        pressed(signal.SIGINT, None)
+    for count in (1, 2, 3):
+        pressed(count)
         wishes.append(pressed.wish)
 
     assert wishes == [Wish.GO, Wish.DRAIN, Wish.END, Wish.END]
