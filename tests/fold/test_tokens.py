@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from itertools import permutations
+
+from msgspec.structs import replace
+
 from kbsite.fold.tokens import Ledger
-from kbsite.model.event import Scope, Source, TokenUse
+from kbsite.model.event import Scope, Session, Source, TokenUse
 from kbsite.model.usage import Usage
 from tests.fold.making import Log
 
@@ -49,6 +53,48 @@ def test_a_cumulative_count_stands_for_the_messages_of_its_agent() -> None:
     assert held.total.output == 34
 
 
+def test_cumulative_counts_of_two_sessions_add_up_with_the_messages_of_a_third() -> None:
+    one, other, third = Log("one"), Log("other"), Log("third")
+    held = ledger(
+        one.use(1, message="a"), one.use(10, scope=Scope.AGENT, message="s1", cost=0.5),
+        other.use(2, message="b"), other.use(20, scope=Scope.AGENT, message="s2", cost=0.25),
+        third.use(4, message="c", cost=0.125),
+    )  # fmt: skip
+    assert held.usages() == {"": Usage(output=34)}
+    assert held.cost_usd == 0.875
+    assert not held.lower_bound
+
+
+def test_cumulative_counts_that_name_no_session_are_those_of_their_files() -> None:
+    counts = [Log(file).use(10, scope=Scope.AGENT) for file in ("one", "other", "one")]
+    assert ledger(*counts).total.output == 20
+    finals = [Log(file).use(10, scope=Scope.RUN) for file in ("one", "other", "one")]
+    assert ledger(*finals).total.output == 20
+
+
+def test_what_sessions_had_from_another_is_counted_once_and_at_least() -> None:
+    log = Log()
+    first, fork = log.use(30, scope=Scope.AGENT, message="s1"), "s1"
+    second = replace(log.use(50, scope=Scope.AGENT, message="s2"), continues=fork)
+    third = replace(log.use(40, scope=Scope.AGENT, message="s3"), continues="s2")
+    apart = log.use(5, scope=Scope.AGENT, message="s4")
+
+    for order in permutations((first, second, third, apart)):
+        held = ledger(*order)
+        assert (held.total.output, held.lower_bound) == (55, True)
+    alone = ledger(second)
+    assert (alone.total.output, alone.lower_bound) == (50, False)
+
+
+def test_sessions_that_name_each_other_are_counted_all_the_same() -> None:
+    log = Log()
+    one = replace(log.use(30, scope=Scope.AGENT, message="s1"), continues="s2")
+    other = replace(log.use(50, scope=Scope.AGENT, message="s2"), continues="s1")
+    own = replace(log.use(7, scope=Scope.AGENT, message="s3"), continues="s3")
+
+    assert ledger(one, other, own).total.output == 87
+
+
 def test_the_cli_s_own_count_of_each_session_is_the_total() -> None:
     log = Log()
     held = ledger(
@@ -70,6 +116,25 @@ def test_a_total_without_a_session_that_never_ended_is_a_lower_bound() -> None:
     assert held.total.output == 50
     assert held.lower_bound
     assert not ledger(log.use(50, message="a"), ended).lower_bound
+
+
+def test_a_total_leaves_out_a_session_in_another_file_that_was_killed() -> None:
+    ended, killed = Log("one"), Log("other")
+    uses = ended.use(1, message="a"), ended.use(50, scope=Scope.RUN, message="s1")
+
+    assert ledger(*uses, killed.use(1, message="b")).lower_bound
+    assert ledger(killed.use(1, message="b"), *uses).lower_bound
+
+
+def test_a_total_leaves_out_a_session_that_was_killed_before_in_the_same_file() -> None:
+    log, held = Log(), Ledger()
+    for session in ("s1", "s1", "s2"):
+        held.enter(Session(source=log.source, session_id=session))
+        held.add(log.use(1, message=session))
+        assert not held.lower_bound
+    held.enter(Session(source=log.source, session_id="helper", agent="helper"))
+    held.add(log.use(50, scope=Scope.RUN, message="s2"))
+    assert held.lower_bound
 
 
 def test_a_session_that_tells_no_tokens_leaves_those_that_were_counted() -> None:

@@ -212,6 +212,15 @@ def test_a_session_that_a_person_forked_is_told_whole() -> None:
     assert [m.text for m in found if isinstance(m, Message)] == ["before"]
 
 
+def test_a_session_that_a_person_forked_goes_on_with_the_count_of_the_other() -> None:
+    count = event("token_count", info={"total_token_usage": tokens(1000, 600, 80, 30)})
+    own = only(TokenUse, events(meta(forked_from_id="t0"), meta(), count))
+    assert (own.message_id, own.continues) == ("t1", "t0")
+    child = row("session_meta", id=CHILD, parent_thread_id=PARENT, forked_from_id=PARENT)
+    theirs = only(TokenUse, events(child, count))
+    assert (theirs.agent, theirs.continues) == (CHILD, "")
+
+
 def test_agent_start_is_told_by_the_output_of_spawn_agent() -> None:
     found = events(
         called(name="spawn_agent", message="look"),

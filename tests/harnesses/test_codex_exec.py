@@ -263,6 +263,12 @@ def test_usage_of_several_threads_in_one_file_is_summed() -> None:
     assert total(found) == Usage(input=130, cache_read=0, output=9)
 
 
+def test_a_session_that_goes_on_after_another_is_counted_once() -> None:
+    both = thread("t1"), turn(100, 0, 7), thread("t2"), turn(30, 0, 2)
+    found = events(*both, thread("t1"), turn(150, 0, 9))
+    assert total(found) == Usage(input=180, cache_read=0, output=11)
+
+
 def test_item_ids_of_a_second_invocation_are_kept_apart() -> None:
     item = completed("command_execution", command="ls")
     found = events(thread("t1"), item, thread("t1"), item)

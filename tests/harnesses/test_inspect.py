@@ -19,6 +19,7 @@ from kbsite.model.event import (
     Role,
     Session,
     Thought,
+    TokenUse,
     ToolCall,
     ToolKind,
     ToolResult,
@@ -244,6 +245,14 @@ def test_cached_tokens_are_not_counted_twice(total: int, fresh: int) -> None:
     found = ledger(told(stats={"model_usage": used})).total
 
     assert (found.input, found.cache_read, found.output) == (fresh, 4, 5)
+
+
+@pytest.mark.parametrize("name", ["eval_id", "task_id"])
+def test_two_logs_of_one_run_have_totals_of_their_own(name: str) -> None:
+    stats = {"model_usage": {"m": {"input_tokens": 5}}}
+    logs = [told(stats=stats, eval={**EVAL, name: f"n-{number}"}) for number in (1, 2, 1)]
+    uses = [one(TokenUse, found) for found in logs]
+    assert uses[0].message_id == uses[2].message_id != uses[1].message_id
 
 
 def test_the_tokens_of_all_models_are_summed() -> None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from kbsite.cli import kbsite
+from kbsite.fold.steps import Fold
 from kbsite.harnesses import BY_ID
-from kbsite.harnesses.form import matches
+from kbsite.harnesses.form import Format, matches
 from kbsite.importers.transcript import import_transcripts
+from kbsite.model.transcript import Transcript
+from kbsite.model.usage import total
+from kbsite.store.files import Stored
 from kbsite.store.runs import read_run
+from kbsite.transcripts import events
 from tests.harnesses import claude_rows
 
 CAPTURES = Path(__file__).parents[1] / "harnesses" / "captures"
@@ -35,6 +41,58 @@ def logs(harness: str, capture: str) -> list[Path]:
         for form in BY_ID[harness].FORMATS
     )
     return next(filter(None, found))
+
+
+def sessions() -> Iterator[tuple[Format, Path]]:
+    """The captured sessions, in each format that the CLI wrote them in."""
+    for harness in sorted(path.name for path in CAPTURES.iterdir()):
+        for folder in sorted((CAPTURES / harness).iterdir()):
+            for form in BY_ID[harness].FORMATS:
+                if held(form, folder):
+                    yield form, folder
+
+
+def held(form: Format, folder: Path) -> list[Stored]:
+    """The files of a captured session in a format."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    named = [(path, path.relative_to(folder).as_posix()) for path in files]
+    return [
+        Stored(f"{folder.name}/{name}", str(path), path.stat().st_size)
+        for path, name in named
+        if any(matches(name, glob) for glob in form.globs)
+    ]
+
+
+def told(form: Format, *folders: Path) -> Transcript:
+    """The transcript of these sessions."""
+    fold = Fold()
+    for event in events(form, [file for folder in folders for file in held(form, folder)]):
+        fold.add(event)
+    return fold.transcript(form.id, form.title, ())
+
+
+ONE_LOG = {"agents", "parts"}
+"""Two captures that hold one log, written in two ways."""
+PAIRS = [
+    (form, one, other)
+    for form, one in sessions()
+    for same, other in sessions()
+    if form is same and one != other and {one.name, other.name} != ONE_LOG
+]
+
+
+NAMES = [f"{form.id}-{one.name}-{other.name}" for form, one, other in PAIRS]
+
+
+@pytest.mark.parametrize(("form", "one", "other"), PAIRS, ids=NAMES)
+def test_two_sessions_used_what_each_of_them_did(form: Format, one: Path, other: Path) -> None:
+    first, second, both = told(form, one), told(form, other), told(form, one, other)
+    each = total([first.usage, second.usage])
+
+    assert both.usage == each or both.lower_bound
+    if first.usage_told is second.usage_told:
+        assert both.usage == each
+        assert both.lower_bound is (first.lower_bound or second.lower_bound)
 
 
 def notes(*files: Path, out: Path) -> list[str]:

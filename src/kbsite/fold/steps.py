@@ -134,6 +134,7 @@ class Fold:
     def _note(self, event: Event) -> None:
         match event:
             case Session():
+                self._ledger.enter(event)
                 self._name_model(event.model)
                 if event.agent == "" and self._session is None:
                     self._session = event

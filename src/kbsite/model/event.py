@@ -199,6 +199,8 @@ class TokenUse(Event, frozen=True, kw_only=True):
     """What the CLI says that it cost, in US dollars."""
     lower_bound: bool = False
     """Whether the row was written before the message was complete, so that it counts too little."""
+    continues: str = ""
+    """The session whose count it goes on from: what that one had used until then is in it."""
 
 
 class AgentStart(Event, frozen=True, kw_only=True):

@@ -154,7 +154,7 @@ class _Trajectory:
             return
         model = text(row.value.get("model_name"))
         repeats = stands_for_a_call(row.value)
-        step = f"step {row.place.line}"
+        step = f"{row.place.file} step {row.place.line}"
         yield row.event(
             TokenUse,
             usage=counted,

@@ -113,6 +113,7 @@ def total(thread: Thread, row: Row, counts: Mapping[str, object]) -> list[Event]
         scope=Scope.AGENT,
         message_id=thread.session_id,
         model=thread.model,
+        continues=thread.forked_from,
         **row.place,
     )
     return [use]

@@ -30,7 +30,6 @@ from kbsite.model.event import (
     ToolResult,
     Topic,
 )
-from kbsite.model.usage import Usage, total
 
 _MOST = 2048
 _FAILED = frozenset({"failed", "declined"})
@@ -45,17 +44,13 @@ class _Run:
         self.started: dict[str, None] = {}
         self.plans: dict[str, str] = {}
         self.thread = ""
-        self.before = Usage()
-        """What the earlier threads of this file used."""
-        self.now = Usage()
 
     def begin(self, thread: str) -> None:
-        """Take note of an invocation: item ids start anew, and another thread counts anew."""
+        """Take note of an invocation: item ids start anew."""
         self.ordinal += 1
         self.started.clear()
         self.plans.clear()
-        if thread != self.thread:
-            self.before, self.now, self.thread = total([self.before, self.now]), Usage(), thread
+        self.thread = thread
 
     def call_id(self, item: Mapping[str, object]) -> str:
         """An id that is unique in the file; item ids are so within one invocation."""
@@ -110,10 +105,7 @@ def _completed(run: _Run, row: Row) -> list[Event]:
     used = usage(mapping(row.value.get("usage")))
     if not used.known:
         return [finish]
-    run.now = used
-    use = TokenUse(
-        usage=total([run.before, used]), scope=Scope.AGENT, message_id=run.thread, **row.place
-    )
+    use = TokenUse(usage=used, scope=Scope.AGENT, message_id=run.thread, **row.place)
     return [finish, use]
 
 

@@ -131,6 +131,7 @@ def _name(thread: Thread, payload: Mapping[str, object]) -> None:
         or bool(payload.get("parent_thread_id"))
     )
     thread.agent = thread.session_id if child else ""
+    thread.forked_from = "" if child else text(payload.get("forked_from_id"))
 
 
 def _session(thread: Thread, row: Row) -> list[Event]:

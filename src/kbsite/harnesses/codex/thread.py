@@ -82,6 +82,8 @@ class Thread:
         """Whether the thread's own session_meta has been read; later ones are copied history."""
         self.agent = ""
         self.session_id = ""
+        self.forked_from = ""
+        """The session that a person forked, whose rows and count this one begins with."""
         self.model = ""
         self.version = ""
         self.compactions = 0

@@ -214,10 +214,13 @@ class _Reader(Struct):
         row = replace(self.row(stats), at=timestamp(stats.get("completed_at")))
         counted = usage(stats.get("model_usage"))
         if counted.known:
-            session = text(mapping(value.get("eval")).get("run_id"))
+            named = mapping(value.get("eval"))
+            # One run makes a log of each of its tasks; only newer logs have a name of their own.
+            names = ("eval_id",) if named.get("eval_id") else ("run_id", "task_id")
+            log = " ".join(text(named.get(name)) for name in names)
             spent = cost(stats.get("model_usage"))
             yield row.event(
-                TokenUse, usage=counted, scope=Scope.RUN, message_id=session, cost_usd=spent
+                TokenUse, usage=counted, scope=Scope.RUN, message_id=log, cost_usd=spent
             )
         start = timestamp(stats.get("started_at"))
         took = (row.at - start).total_seconds() if row.at and start else None

@@ -311,7 +311,7 @@ class Sample:
                 heard.ids.add(came.said.id)
                 yield from self._said(replace(row, at=came.at), came.said)
             if came.usage.known:
-                yield came.use(replace(row, at=came.at), f"call {row.place.line}")
+                yield came.use(replace(row, at=came.at), f"{row.place.file} call {row.place.line}")
 
     def _before(self, owner: SubAgent, event: Held) -> Counter[str]:
         """What of a model call's messages the conversation says from which it was handed over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kbsite.harnesses.lines import count, dump, mapping, number, sequence, text
+from kbsite.harnesses.lines import count, mapping, number, sequence, text
 from kbsite.harnesses.rows import Row
 from kbsite.model.event import Event, Image, Message, Role, Scope, Thought, TokenUse, ToolKind
 from kbsite.model.usage import Usage
@@ -116,7 +116,6 @@ def spent(row: Row, response: Mapping[str, object], model: str) -> Iterator[Toke
             TokenUse,
             usage=used,
             scope=Scope.MESSAGE,
-            message_id=dump(row.place.line),
             model=model,
             cost_usd=cost,
         )
