@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -135,11 +136,11 @@ def test_items_and_their_long_texts_are_the_same_wherever_they_are_rendered(
 ) -> None:
     def told(*, beside_: bool) -> list[tuple[str, list[str]]]:
         held, reading = row(number), Reading("run", lambda _: None, LongTexts())
-        rendered = Rendered(held, reading, ahead=beside_)
-        return [
-            (rendered.html(index), [text.page for text in reading.long_texts.take()])
-            for index in range(number)
-        ]
+        with closing(Rendered(held, reading, ahead=beside_)) as rendered:
+            return [
+                (rendered.html(index), [text.page for text in reading.long_texts.take()])
+                for index in range(number)
+            ]
 
     assert told(beside_=ahead) == told(beside_=False)
     longs = [page for _, pages in told(beside_=ahead) for page in pages]

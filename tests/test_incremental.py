@@ -16,7 +16,7 @@ import pytest
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from kbsite import alarms, assets, reading
+from kbsite import alarms, assets, reading, transcripts
 from kbsite.alarms import Fingerprint
 from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm
@@ -43,6 +43,7 @@ from kbsite.store import runs
 from kbsite.store.problems import StoredProblem, read_problem
 from kbsite.store.settings import Settings
 from kbsite.text import CodeLine, code_lines
+from kbsite.transcripts import LARGE
 from tests.conftest import MakeFloors, MakeProblem, MakeRun, MakeSettings
 from tests.trees import tree
 
@@ -139,16 +140,21 @@ def test_files_that_were_touched_and_not_changed_are_nothing_to_do(settings: Set
     assert build(settings).work == Work(parsed=0, rendered=0, written=0, kept=0)
 
 
+@pytest.mark.parametrize(("large", "grown"), [(LARGE, LARGE), (0, 0), (LARGE, 0)])
 def test_an_appended_line_rewrites_the_last_part_and_the_run_s_page_and_makes_no_other(
-    settings: Settings, asked: list[Page]
+    settings: Settings, asked: list[Page], monkeypatch: pytest.MonkeyPatch, large: int, grown: int
 ) -> None:
+    """So it does where a transcript is, or becomes, so large that its steps lie in a file."""
+    monkeypatch.setattr(transcripts, "LARGE", large)
     before = tree(build(settings).out)
     name = folder_of(settings, "long").name
     parts = sorted(path for path in before if path.startswith(f"runs/{name}/steps-"))
     with transcript_of(settings, "long").open("a") as stream:
         stream.write(f"{row(ROUNDS + 1)}\n")
     asked.clear()
+    monkeypatch.setattr(transcripts, "LARGE", grown)
     built = build(settings)
+    monkeypatch.setattr(transcripts, "LARGE", LARGE)
     after = tree(built.out)
     own = {path for path in changed(before, after) if path.startswith(f"runs/{name}/")}
 

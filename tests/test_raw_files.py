@@ -61,9 +61,9 @@ def test_the_bytes_know_nothing_of_name_and_age(tmp_path: Path) -> None:
     shutil.copyfile(one, other)
 
     size = len(LINE) * 1000
-    packed = gzipped(Stored("one", str(one), size))
+    packed = b"".join(gzipped(Stored("one", str(one), size)))
 
-    assert packed == gzipped(Stored("other", str(other), size))
+    assert packed == b"".join(gzipped(Stored("other", str(other), size)))
     assert gzip.decompress(packed) == LINE * 1000
 
 

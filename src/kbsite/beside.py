@@ -63,6 +63,11 @@ class Waiting(Generic[T]):
             os.nice(_PATIENT)
         pickle.dump(self._work(), stream, pickle.HIGHEST_PROTOCOL)
 
+    @property
+    def is_beside(self) -> bool:
+        """Whether a copy does it, or did; else it is done here, by who waits for it."""
+        return self._copy is not None
+
     def is_under_way(self) -> bool:
         """Whether somebody is at it, and has nothing to tell yet."""
         import select

@@ -18,7 +18,7 @@ from kbsite.model.work import Work
 from kbsite.store import spares
 from kbsite.store.files import AT_ONCE, Stored, digest, gzipped
 from kbsite.store.swapping import bring_along, clear, put_in_place, recover, remove
-from kbsite.store.writing import write_new, write_pieces
+from kbsite.store.writing import write_new, write_parts, write_pieces
 
 if TYPE_CHECKING:
     from kbsite.pages.page import File
@@ -374,7 +374,7 @@ _AT_ONCE = 1 << 20
 
 def _copy(file: Stored, target: str, *, compressed: bool) -> None:
     if compressed or file.size <= _AT_ONCE:
-        write_new(target, gzipped(file) if compressed else file.read())
+        write_parts(target, gzipped(file) if compressed else [file.read()])
         return
     path = Path(target)
     # What stands there is a file of the site as well.

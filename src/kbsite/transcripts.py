@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 
 from msgspec.structs import replace
 
+from kbsite.fold.aside import Aside
 from kbsite.fold.steps import Fold, still_ended
 from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of
@@ -130,11 +132,24 @@ def transcript(
     if chosen is None:
         return None
     form, held = chosen
-    fold = Fold(named(harness).keeps_folder)
+    fold = Fold(named(harness).keeps_folder, _aside(held))
     for event in events(form, held) if told is None else told:
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
     return whole if whole.finish else replace(whole, finish=_finish(harness, files))
+
+
+LARGE = 48_000_000
+"""Bytes of files from which steps are laid aside: in memory they take up to three times as much."""
+
+
+def _aside(held: Sequence[Stored]) -> Aside | None:
+    """Where the steps of large files go; None for others, and where there is no room for them."""
+    if sum(file.size for file in held) < LARGE:
+        return None
+    with suppress(OSError):
+        return Aside()
+    return None
 
 
 def _finish(harness: str, files: Sequence[Stored]) -> Finish | None:

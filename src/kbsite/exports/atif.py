@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct, field
@@ -47,27 +47,24 @@ def trajectory(told: Transcript, attempt: Attempt) -> Iterator[str]:
     No blank stands outside of its texts, as in what other programs write for programs.
     """
     run, session = attempt.run, told.session
-    agent = _agent(run, session)
     usage = told.usage if told.usage.known else run.usage
     cost = run.cost_usd if told.cost_usd is None else told.cost_usd
-    writer = _Writer(agent)
-    steps, below = writer.steps(told.main)
-    below += [writer.below(log) for log in told.unlinked]
-    document = {
-        "schema_version": VERSION,
+    writer = _Writer(_agent(run, session))
+    head: Json = {
         "session_id": (session.session_id if session else "") or run.id,
         "trajectory_id": run.id,
-        "agent": agent,
-        "steps": steps,
-        "notes": _notes(told, writer.pictures),
-        "final_metrics": {**_metrics(usage, cost, "total_"), "total_steps": len(steps)},
-        "subagent_trajectories": below,
-        "extra": _facts(told, attempt),
+        "agent": writer.agent,
     }
-    for number, (key, value) in enumerate(filled(document).items()):
-        yield f'{"," if number else "{"}"{key}":'
-        yield from _list(value) if isinstance(value, list) else [_json(value)]
-    yield "}\n"
+
+    def tail(steps: int) -> Json:
+        return {
+            "notes": _notes(told, writer.pictures),
+            "final_metrics": {**_metrics(usage, cost, "total_"), "total_steps": steps},
+            "extra": _facts(told, attempt),
+        }
+
+    yield from writer.document(told.main, head, tail, told.unlinked)
+    yield "\n"
 
 
 def _agent(run: Run, session: Session | None) -> Json:
@@ -82,11 +79,19 @@ def _agent(run: Run, session: Session | None) -> Json:
     })  # fmt: skip
 
 
-def _list(values: list[object]) -> Iterator[str]:
+def _members(facts: Json, *, first: bool = False) -> Iterator[str]:
+    """What is known of some facts, as members of an object; whether they are its `first`."""
+    for number, (key, value) in enumerate(filled(facts).items()):
+        yield f'{"" if first and not number else ","}"{key}":{_json(value)}'
+
+
+def _list(key: str, values: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A list as a member of an object that has others before it; nothing if it is empty."""
+    number = -1
     for number, value in enumerate(values):
-        yield "," if number else "["
-        yield _json(value)
-    yield "]"
+        yield "," if number else f',"{key}":['
+        yield from value
+    yield "]" if number >= 0 else ""
 
 
 def _json(value: object) -> str:
@@ -186,6 +191,32 @@ class _Names(Struct):
         return found
 
 
+class _Below(Struct):
+    """The sub-agents that an agent's trajectory holds those of, behind its own steps."""
+
+    ids: _Names
+    found: list[tuple[str, AgentLog]] = field(default_factory=list)
+
+    def id_of(self, log: AgentLog) -> str:
+        """Take one; the id of its trajectory."""
+        trajectory_id = self.ids.of(log.id)
+        self.found.append((trajectory_id, log))
+        return trajectory_id
+
+
+class _Counted:
+    """Steps that are counted while they are gone through."""
+
+    def __init__(self, steps: Iterable[Json]) -> None:
+        self._steps = steps
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Json]:
+        for step in self._steps:
+            self.count += 1
+            yield step
+
+
 class _Writer(Struct):
     """What the trajectories of one document share."""
 
@@ -195,35 +226,49 @@ class _Writer(Struct):
     ids: _Names = field(default_factory=_Names)
     """Ids of sub-agents' trajectories."""
 
-    def steps(self, log: AgentLog) -> tuple[list[Json], list[Json]]:
-        """The steps of an agent, and the trajectories of the sub-agents below it."""
-        below: list[Json] = []
+    def document(
+        self, log: AgentLog, head: Json, tail: Callable[[int], Json], more: Sequence[AgentLog] = ()
+    ) -> Iterator[str]:
+        """The trajectory of an agent, those of the sub-agents below it and of `more` in it.
+
+        `tail` tells what ends it, given its number of steps.
+        """
+        below = _Below(self.ids)
+        written = _Counted(self._steps(log, below))
+        yield "{"
+        yield from _members({"schema_version": VERSION, **head}, first=True)
+        yield from _list("steps", ([_json(step)] for step in written))
+        for other in more:
+            below.id_of(other)
+        yield from _list("subagent_trajectories", map(self._below, below.found))
+        yield from _members(tail(written.count))
+        yield "}"
+
+    def _below(self, found: tuple[str, AgentLog]) -> Iterator[str]:
+        """The trajectory of a sub-agent."""
+        trajectory_id, log = found
+        agent = {key: self.agent[key] for key in ("name", "version")}
+        usage = _metrics(log.usage, prefix="total_")
+        return self.document(
+            log,
+            {"trajectory_id": trajectory_id, "agent": agent},
+            lambda steps: {"notes": log.title, "final_metrics": {**usage, "total_steps": steps}},
+        )
+
+    def _steps(self, log: AgentLog, below: _Below) -> Iterator[Json]:
+        """The steps of an agent; `below` takes the sub-agents that they start."""
         calls = _Names()
-        steps: list[Json] = []
-        for group in groups(log.steps):
+        number = 0
+        for number, group in enumerate(groups(log.steps), start=1):
             if isinstance(group, Turn):
                 facts = self._turn(group, calls, below)
             else:
                 facts = self._other(group.event)
-            number = len(steps) + 1
-            steps.append(filled({"step_id": number, **facts}) | {"message": facts["message"]})
-        return steps or [{"step_id": 1, "source": "system", "message": NOTHING}], below
+            yield filled({"step_id": number, **facts}) | {"message": facts["message"]}
+        if not number:
+            yield {"step_id": 1, "source": "system", "message": NOTHING}
 
-    def below(self, log: AgentLog) -> Json:
-        """The trajectory of a sub-agent."""
-        trajectory_id = self.ids.of(log.id)
-        steps, below = self.steps(log)
-        return filled({
-            "schema_version": VERSION,
-            "trajectory_id": trajectory_id,
-            "agent": {key: self.agent[key] for key in ("name", "version")},
-            "steps": steps,
-            "notes": log.title,
-            "final_metrics": {**_metrics(log.usage, prefix="total_"), "total_steps": len(steps)},
-            "subagent_trajectories": below,
-        })  # fmt: skip
-
-    def _turn(self, turn: Turn, calls: _Names, below: list[Json]) -> Json:
+    def _turn(self, turn: Turn, calls: _Names, below: _Below) -> Json:
         """A step of the model."""
         asked, results = self._calls(turn, calls, below)
         messages = turn.messages
@@ -241,7 +286,7 @@ class _Writer(Struct):
             "metrics": _metrics(turn.usage),
         }
 
-    def _calls(self, turn: Turn, calls: _Names, below: list[Json]) -> tuple[list[Json], list[Json]]:
+    def _calls(self, turn: Turn, calls: _Names, below: _Below) -> tuple[list[Json], list[Json]]:
         """What a step of the model asks for, and what came back."""
         asked: list[Json] = []
         results: list[Json] = []
@@ -252,11 +297,9 @@ class _Writer(Struct):
             results += self._result(step, call_id, below)
         return asked, results
 
-    def _result(self, step: Step, call_id: str, below: list[Json]) -> Iterator[Json]:
+    def _result(self, step: Step, call_id: str, below: _Below) -> Iterator[Json]:
         """What came back from a call, and which sub-agents it started."""
-        started = [self.below(log) for log in step.agents]
-        below += started
-        refs = [{"trajectory_id": child["trajectory_id"]} for child in started]
+        refs = [{"trajectory_id": below.id_of(log)} for log in step.agents]
         told = self._told(step.result) if step.result else {}
         if told or refs:
             yield {"source_call_id": call_id, **told, **filled({"subagent_trajectory_ref": refs})}

@@ -12,13 +12,14 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kbsite.fold.aside import Aside
 from kbsite.fold.clock import by_one_clock
 from kbsite.fold.commands import command_text, folder_of
+from kbsite.fold.drafts import Draft
 from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
 from kbsite.fold.paths import shell_path
@@ -28,7 +29,6 @@ from kbsite.fold.tokens import Ledger
 from kbsite.fold.work import Work
 from kbsite.model.event import (
     AgentStart,
-    AnyEvent,
     Event,
     Finish,
     Malformed,
@@ -43,30 +43,14 @@ from kbsite.model.event import (
     ToolResult,
     Unknown,
 )
-from kbsite.model.transcript import AgentLog, FileDiff, Step, Transcript
-from kbsite.model.usage import Usage, total
+from kbsite.model.transcript import AgentLog, Transcript
+from kbsite.model.usage import Usage
 
 SYNTHETIC = "<synthetic>"
 """What Claude Code names as the model of rows that it made up itself."""
 
 MAX_DEPTH = 16
 """Sub-agents nested deeper than this are shown beside, not below, the call that started them."""
-
-
-class _Draft(Struct):
-    """A step while its result, diffs and sub-agents may still come."""
-
-    event: Event
-    anchor: str
-    result: ToolResult | None = None
-    result_anchor: str = ""
-    diffs: list[FileDiff] = field(default_factory=list)
-    before: tuple[str | None, ...] = ()
-    """What its diffs were taken against, until its result comes."""
-    usages: dict[str, Usage] = field(default_factory=dict)
-    """Tokens by message: one that has no row of its own is counted at the row before it."""
-    gone: bool = False
-    """Whether it turned out to be the result of a later call, and is shown there."""
 
 
 class _Tree(Struct):
@@ -80,15 +64,20 @@ class _Tree(Struct):
 class Fold:
     """Takes in the events of a transcript, file by file, and gives out the transcript."""
 
-    def __init__(self, keeps_folder: bool | None = None) -> None:  # noqa: FBT001
-        """`keeps_folder` is what its `Harness` says of it."""
+    def __init__(
+        self,
+        keeps_folder: bool | None = None,  # noqa: FBT001
+        aside: Aside | None = None,
+    ) -> None:
+        """`keeps_folder` is what its `Harness` says of it; `aside` is where steps are laid."""
         self._keeps_folder = keeps_folder
-        self._drafts: dict[str, list[_Draft]] = {"": []}
-        self._open: dict[tuple[str, str], deque[_Draft]] = {}
-        self._early: dict[tuple[str, str], _Draft] = {}
-        self._answered: dict[tuple[str, str], _Draft] = {}
+        self._aside = aside
+        self._drafts: dict[str, list[Draft]] = {"": []}
+        self._open: dict[tuple[str, str], deque[Draft]] = {}
+        self._early: dict[tuple[str, str], Draft] = {}
+        self._answered: dict[tuple[str, str], Draft] = {}
         self._starts: dict[str, AgentStart] = {}
-        self._counted: dict[tuple[str, str], _Draft] = {}
+        self._counted: dict[tuple[str, str], Draft] = {}
         self._files: dict[str, Files] = {}
         self._work = Work()
         self._ledger = Ledger()
@@ -129,7 +118,7 @@ class Fold:
                 self._start(event)
             case _:
                 self._note(event)
-                self._append(event)
+                self._settle(self._append(event))
 
     def _note(self, event: Event) -> None:
         match event:
@@ -167,10 +156,15 @@ class Fold:
         elif start.call_id and not held.call_id:
             self._starts[start.child] = replace(start, title=start.title or held.title)
 
-    def _append(self, event: Event) -> _Draft:
-        draft = _Draft(event, self._anchor(event.source, event.agent))
+    def _append(self, event: Event) -> Draft:
+        draft = Draft(event, self._anchor(event.source, event.agent))
         self._drafts.setdefault(event.agent, []).append(draft)
         return draft
+
+    def _settle(self, draft: Draft) -> None:
+        """Nothing is known that could still change a step."""
+        if self._aside is not None:
+            draft.lay_aside(self._aside)
 
     def _call(self, call: ToolCall) -> None:
         draft = self._append(call)
@@ -197,16 +191,32 @@ class Fold:
                 self._join(draft, draft.event, result, anchor)
                 self._answered[key] = draft
             return
-        if result.late and (answered := self._answered.get(key)) and answered.result:
-            answered.result = completed(answered.result, result)
+        if result.late and self._completed(self._answered.get(key), result):
             self._kinds[result.kind] -= 1
             return
         alone = self._append(result)
         if result.call_id and key not in self._answered:
             self._early.setdefault(key, alone)
 
-    def _join(self, draft: _Draft, call: ToolCall, result: ToolResult, anchor: str) -> None:
+    def _completed(self, answered: Draft | None, late: ToolResult) -> bool:
+        """Take in what a CLI tells later of a result; whether there is one."""
+        if answered is None:
+            return False
+        if self._aside is not None:
+            answered.take_back(self._aside)
+        there = answered.result is not None
+        if answered.result is not None:
+            answered.result = completed(answered.result, late)
+        self._settle(answered)
+        return there
+
+    def _join(self, draft: Draft, call: ToolCall, result: ToolResult, anchor: str) -> None:
         draft.result, draft.result_anchor = result, anchor
+        self._learn(draft, call, result)
+        self._settle(draft)
+
+    def _learn(self, draft: Draft, call: ToolCall, result: ToolResult) -> None:
+        """Take in what a call made of files."""
         before, draft.before = draft.before, ()
         if call.tool_kind is ToolKind.RUN and not call.edits:
             self._replay(draft, call, result)
@@ -227,7 +237,7 @@ class Fold:
         folder = self._session.cwd if self._session else ""
         return self._files.setdefault(call.source.file, Files(folder, self._work))
 
-    def _replay(self, draft: _Draft, call: ToolCall, result: ToolResult) -> None:
+    def _replay(self, draft: Draft, call: ToolCall, result: ToolResult) -> None:
         """Take in what a shell command made of the files, as far as that can be told."""
         known, script = self._known(call), command_text(call)
         home = shell_path(self._session.cwd if self._session else "")
@@ -318,6 +328,7 @@ class Fold:
             kinds=dict(self._kinds),
             unknown=dict(self._unknown),
             malformed=tuple(self._malformed),
+            aside=self._aside is not None,
         )
         return by_one_clock(whole)
 
@@ -349,25 +360,11 @@ class Fold:
                     for child in tree.children.get((agent, draft.event.call_id), ())
                     if child not in tree.placed
                 )
-            steps.append(self._step(draft, tuple(below)))
+            steps.append(draft.step(self._first, tuple(below), self._aside))
         start = self._starts.get(agent)
         title = start.title if start else ""
         usage = tree.usages.get(agent, Usage())
         return AgentLog(id=agent, title=title, steps=tuple(steps), usage=usage)
-
-    def _step(self, draft: _Draft, agents: tuple[AgentLog, ...]) -> Step:
-        at = draft.event.at
-        elapsed = (at - self._first).total_seconds() if at and self._first else None
-        return Step(
-            event=cast("AnyEvent", draft.event),
-            anchor=draft.anchor,
-            elapsed=elapsed,
-            result=draft.result,
-            result_anchor=draft.result_anchor,
-            diffs=tuple(draft.diffs),
-            agents=agents,
-            usage=total(draft.usages.values()),
-        )
 
 
 @lru_cache(16)

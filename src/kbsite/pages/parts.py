@@ -7,6 +7,7 @@ last part, since a part ends as soon as the next item does not fit into it any m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from hashlib import sha256
 
 from msgspec import Struct, field
@@ -94,18 +95,18 @@ def cut(
     reading.cited = cited_steps(row, reading, reading.quotes)
     # Where the site stands already, few parts have to be made: not half of them beside.
     known = renderer.made(Part(2, 1).path(reading.run_id), run_path(reading.run_id))
-    rendered = Rendered(row, reading, ahead=known is None)
     at = 0
-    while at < len(row) or not parts:
-        part = Part(len(parts) + 1, at + 1)
-        parts.append(part)
-        stays = _as_it_was(part, row, reading, renderer)
-        if stays:
-            yield from (File(path, made=None, stays=True) for path in stays.others)
-            yield File(part.path(reading.run_id), made=stays, stays=True)
-        else:
-            yield from _made(part, row, rendered, reading, renderer)
-        at = part.end
+    with closing(Rendered(row, reading, ahead=known is None)) as rendered:
+        while at < len(row) or not parts:
+            part = Part(len(parts) + 1, at + 1)
+            parts.append(part)
+            stays = _as_it_was(part, row, reading, renderer)
+            if stays:
+                yield from (File(path, made=None, stays=True) for path in stays.others)
+                yield File(part.path(reading.run_id), made=stays, stays=True)
+            else:
+                yield from _made(part, row, rendered, reading, renderer)
+            at = part.end
 
 
 def _as_it_was(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import pickle
+from collections.abc import Sequence
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
 
-from kbsite.beside import beside
+from kbsite.beside import Waiting, beside
 from kbsite.pages.long_text import LongText
 from kbsite.pages.step_html import item as item_html
 from kbsite.pages.steps import Item
@@ -21,34 +24,71 @@ Told = tuple[str, list[LongText]]
 
 
 class Rendered:
-    """The items of a transcript, rendered in their order."""
+    """The items of a transcript, rendered in their order.
+
+    What a copy of this process renders it writes into a file without a name, which both have: of a
+    long transcript it is more than memory should hold.
+    """
 
     def __init__(self, row: Sequence[Item], reading: Reading, *, ahead: bool) -> None:
         self._row = row
         self._reading = reading
-        self._half = len(row) // 2 if ahead and len(row) >= LONG else len(row)
-        self._waiting: Callable[[], list[Told]] | None = None
-        self._held: list[Told] = []
-        if self._half < len(row):
-            self._waiting = beside(self._second_half)
+        self._half = len(row) // 2
+        self._at = self._half - 1
+        self._told: Told | None = None
+        """The item that was read from the file last, and which one that was."""
+        self._waiting: Waiting[bool] | None = None
+        self._file: IO[bytes] | None = None
+        if ahead and len(row) >= LONG:
+            with suppress(OSError):
+                self._file = TemporaryFile()  # noqa: SIM115 - `close` closes it
+                self._waiting = beside(self._second_half)
+
+    def close(self) -> None:
+        """Leave nothing behind of what a copy rendered."""
+        if self._file is not None:
+            self._file.close()
 
     def html(self, index: int) -> str:
-        """An item; its long texts wait in `reading`."""
+        """An item, the one before or any that follows it; its long texts wait in `reading`."""
         item, cited = self._row[index], self._reading.cited
-        if index < self._half:
+        told = self._from_file(index) if index >= self._half else None
+        if told is None:
             return cited.shown(item.anchor, item_html(item, self._reading))
-        if self._waiting is not None:
-            self._held = self._waiting()
-            self._waiting = None
-        html, texts = self._held[index - self._half]
+        html, texts = told
         self._reading.long_texts.put(texts)
         return cited.shown(item.anchor, html)
 
-    def _second_half(self) -> list[Told]:
-        waiting = list(self._reading.long_texts.take())
-        told = []
-        for item in self._row[self._half :]:
-            html = item_html(item, self._reading)
-            told.append((html, list(self._reading.long_texts.take())))
-        self._reading.long_texts.put(waiting)
-        return told
+    def _from_file(self, index: int) -> Told | None:
+        """An item that a copy rendered; None where none did."""
+        if self._file is None:
+            return None
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            if not (waiting.is_beside and waiting()):
+                self._file.close()
+                self._file = None
+                return None
+            self._file.seek(0)
+        while self._at < index:
+            self._told = pickle.load(self._file)  # noqa: S301 - a copy of this process wrote it
+            self._at += 1
+        return self._told
+
+    def _second_half(self) -> bool:
+        """Render it into the file; whether there was room for it."""
+        assert self._file is not None
+        texts = self._reading.long_texts
+        waiting = list(texts.take())
+        try:
+            self._file.seek(0)
+            self._file.truncate()
+            for item in self._row[self._half :]:
+                html = item_html(item, self._reading)
+                pickle.dump((html, list(texts.take())), self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+        except OSError:
+            return False
+        finally:
+            texts.put(waiting)
+        return True

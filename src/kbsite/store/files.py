@@ -8,7 +8,7 @@ import os
 import stat
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -266,15 +266,15 @@ class Covered(Through):
         super().close()
 
 
-def gzipped(file: Stored) -> bytes:
-    """A file, compressed; the same bytes for the same content, whatever its name and its age."""
+def gzipped(file: Stored) -> Iterator[bytes]:
+    """A file, compressed, in pieces; the same for the same content, whatever its name and age."""
     # Most files are too small for it, and most builds write none that is not.
     from isal import isal_zlib
 
     pack = isal_zlib.compressobj(2, isal_zlib.DEFLATED, _GZIP)
     with file.open() as source:
-        blocks = [pack.compress(block) for block in iter(partial(source.read, AT_ONCE), b"")]
-    return b"".join([*blocks, pack.flush()])
+        yield from map(pack.compress, iter(partial(source.read, AT_ONCE), b""))
+    yield pack.flush()
 
 
 _GZIP = 16 + zlib.MAX_WBITS

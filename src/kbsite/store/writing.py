@@ -18,6 +18,7 @@ __all__ = [
     "write_bytes",
     "write_new",
     "write_once",
+    "write_parts",
     "write_pieces",
     "write_text",
 ]
@@ -34,12 +35,12 @@ def write_new(path: str, data: bytes) -> None:
     What stands in its place may have other names, as the files of a spare have: it is taken away,
     and never written to.
     """
-    _write_all(path, [data])
+    write_parts(path, [data])
 
 
 def write_pieces(path: str, pieces: Iterable[str]) -> None:
     """Write UTF-8 text that comes in pieces, as `write_new` does."""
-    _write_all(path, (text.encode("utf-8") for text in _together(pieces)))
+    write_parts(path, (text.encode("utf-8") for text in _together(pieces)))
 
 
 def write_once(path: str, data: bytes) -> None:
@@ -47,8 +48,8 @@ def write_once(path: str, data: bytes) -> None:
     _fill(os.open(path, _NEW, 0o666), path, [data])
 
 
-def _write_all(path: str, parts: Iterable[bytes]) -> None:
-    """Write a new file, in the place of one that may stand there."""
+def write_parts(path: str, parts: Iterable[bytes]) -> None:
+    """Write what comes in parts, as `write_new` does."""
     _fill(_opened(path), path, parts)
 
 

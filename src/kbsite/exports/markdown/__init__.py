@@ -7,7 +7,8 @@ run stands between fences longer than any within it, so that it cannot pass for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from kbsite.exports.markdown.excerpts import Left
@@ -27,9 +28,20 @@ def page(told: Transcript | None, attempt: Attempt, proofs: Sequence[Proof] = ()
     `proofs` are those of the audit's quotes; a quote that is not proven by one says so.
     """
     left = Left()
-    body = list(steps(told, left)) if told else ["There is no transcript of this run."]
+    body = _body(told, left)
     for line in chain(head(told, attempt, proofs), _left(told, left), ["", "## Steps", ""], body):
         yield f"{line}\n"
+
+
+def _body(told: Transcript | None, left: Left) -> Iterable[str]:
+    """The steps; what they leave out stands before them, and is in `left` at once."""
+    if told is None:
+        return ["There is no transcript of this run."]
+    if not told.aside:
+        return list(steps(told, left))
+    # They may be larger than memory should be: they are made once more when they are written.
+    deque(steps(told, left), maxlen=0)
+    return steps(told, Left())
 
 
 def _left(told: Transcript | None, left: Left) -> Iterator[str]:

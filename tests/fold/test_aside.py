@@ -1,0 +1,180 @@
+"""Steps of long transcripts, which read what they tell from a file."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from kbsite import transcripts
+from kbsite.fold.aside import Aside, StepAside
+from kbsite.fold.steps import Fold
+from kbsite.harnesses import BY_ID
+from kbsite.harnesses.form import Format, matches
+from kbsite.model.event import Event, Message, ToolCall
+from kbsite.model.transcript import AgentLog, Transcript
+from kbsite.store.files import Stored
+from kbsite.transcripts import events
+from tests.fold.making import Log
+
+CAPTURES = Path(__file__).parents[1] / "harnesses" / "captures"
+LATE = replace(Log().result("c"), output="", seconds=2.0, late=True)
+
+
+def told(found: Iterable[Event], aside: Aside | None) -> Transcript:
+    fold = Fold(aside=aside)
+    for event in found:
+        fold.add(event)
+    return fold.transcript("f", "F", ("main.jsonl",))
+
+
+def whole(log: AgentLog) -> AgentLog:
+    """A log whose steps hold what they tell."""
+    steps = (replace(step, agents=tuple(map(whole, step.agents))).whole for step in log.steps)
+    return replace(log, steps=tuple(steps))
+
+
+def same(found: list[Event]) -> bool:
+    """Whether a transcript tells the same, wherever its steps lie; how many of them lie aside."""
+    laid, plain = told(found, Aside()), told(found, None)
+    logs = {"main": whole(laid.main), "unlinked": tuple(map(whole, laid.unlinked))}
+    return replace(laid, aside=False, **logs) == plain
+
+
+def captured() -> list[tuple[Format, Path]]:
+    folders = [folder for cli in sorted(CAPTURES.iterdir()) for folder in sorted(cli.iterdir())]
+    return [(form, folder) for folder in folders for form in BY_ID[folder.parent.name].FORMATS]
+
+
+@pytest.mark.parametrize(("form", "folder"), captured(), ids=lambda it: getattr(it, "name", None))
+def test_a_captured_session_tells_the_same(form: Format, folder: Path) -> None:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    named = [(path, path.relative_to(folder).as_posix()) for path in files]
+    held = [
+        Stored(name, str(path), path.stat().st_size)
+        for path, name in named
+        if any(matches(name, glob) for glob in form.globs)
+    ]
+    found = list(events(form, held))
+
+    assert same(found)
+    laid = told(found, Aside())
+    assert all(isinstance(step, StepAside) for log in laid.agents for step in log.every_step)
+
+
+def test_what_comes_late_early_or_never_is_told_the_same() -> None:
+    log = Log()
+    found = [
+        log.result("early"), log.call("early"), log.call("open"), log.result("nobody's"),
+        log.call("c"), log.result("c", "whole"), log.say(), LATE, replace(LATE, call_id="none"),
+        log.start("child", "c"), log.say("below", agent="child"), log.use(3, message="m"),
+    ]  # fmt: skip
+
+    assert same(found)
+    (call,) = [step for step in told(found, Aside()).main.steps if step.anchor == "L5"]
+    assert isinstance(call, StepAside)
+    assert call.result is not None
+    assert (call.result.output, call.result.seconds) == ("whole", 2.0)
+    assert [agent.id for agent in call.agents] == ["child"]
+
+
+def test_what_cannot_be_packed_stays_in_memory() -> None:
+    log = Log()
+    large = replace(log.call("large"), arguments={"n": 2**80})
+    found = [log.say("half \ud800"), large, log.say("whole")]
+    steps = told(found, Aside()).main.steps
+
+    assert same(found)
+    assert [isinstance(step, StepAside) for step in steps] == [False, False, True]
+    assert isinstance(steps[1].event, ToolCall)
+
+
+@pytest.mark.parametrize("room", [0, 1_500_000])
+def test_where_the_disk_is_full_what_has_no_room_stays_in_memory(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    write = os.pwrite
+
+    def full(descriptor: int, data: bytes, at: int) -> int:
+        if at >= room:
+            raise OSError(errno.ENOSPC, "no room")
+        return write(descriptor, bytes(data)[: room - at], at)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    log = Log()
+    assert same([log.say(f"{number} " * 10_000) for number in range(100)])
+
+
+def test_a_file_that_lost_its_bytes_is_told() -> None:
+    aside = Aside()
+    log = Log()
+    steps = told([log.say("x" * 2_000_000), log.say()], aside).main.steps
+    os.truncate(aside._file, 0)
+
+    with pytest.raises(OSError, match="has lost bytes"):
+        _ = steps[0].event
+    assert steps[1].anchor == "L2"
+
+
+def test_the_file_is_gone_with_the_last_step() -> None:
+    aside = Aside()
+    held = told([Log().say()], aside).main.steps[0]
+    descriptor = aside._file
+    del aside
+    gc.collect()
+    assert os.fstat(descriptor).st_nlink == 0
+    assert held.event.kind == "message"
+    del held
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_a_long_transcript_takes_little_of_its_size() -> None:
+    log = Log()
+    tracemalloc.start()
+    try:
+        laid = told((log.say(f"{number} " * 4_000) for number in range(2_000)), Aside())
+        said = (step.event for step in laid.main.steps)
+        read = sum(len(event.text) for event in said if isinstance(event, Message))
+        held, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert read > 30_000_000
+    assert held < most < read / 5
+
+
+def test_files_are_large_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    row = b'{"type": "user", "message": {"content": "caf\\u00e9"}}\n'
+    (tmp_path / "s.jsonl").write_bytes(row)
+    files = [
+        Stored(f"home/.claude/projects/-w/{name}.jsonl", str(tmp_path / "s.jsonl"), len(row))
+        for name in ("a", "b")
+    ]
+    for most, large in ((2 * len(row), True), (2 * len(row) + 1, False)):
+        monkeypatch.setattr(transcripts, "LARGE", most)
+        found = transcripts.transcript("claude", files)
+        assert found is not None
+        assert found.aside is large
+
+
+def test_a_machine_without_room_for_files_holds_all_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "s.jsonl").write_bytes(b'{"type": "user", "message": {"content": "x"}}\n')
+    files = [Stored("home/.claude/projects/-w/a.jsonl", str(tmp_path / "s.jsonl"), 10)]
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(transcripts, "LARGE", 0)
+    monkeypatch.setattr(transcripts, "Aside", full)
+    found = transcripts.transcript("claude", files)
+    assert found is not None
+    assert not found.aside
