@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kbsite.fold.aside import Aside
+from kbsite.fold.aside import Aside, Told
 from kbsite.fold.steps import Fold, still_ended
 from kbsite.harnesses import harness as named
 from kbsite.harnesses import module_of
@@ -27,6 +28,8 @@ from kbsite.model.event import (
 )
 from kbsite.model.transcript import Transcript
 from kbsite.store.files import Stored
+
+T = TypeVar("T")
 
 
 def shown(harness: str, files: Sequence[Stored]) -> tuple[Format, list[Stored]] | None:
@@ -132,7 +135,7 @@ def transcript(
     if chosen is None:
         return None
     form, held = chosen
-    fold = Fold(named(harness).keeps_folder, _aside(held))
+    fold = Fold(named(harness).keeps_folder, aside(held, Told))
     for event in events(form, held) if told is None else told:
         fold.add(event)
     whole = fold.transcript(form.id, form.title, tuple(file.name for file in held))
@@ -140,15 +143,16 @@ def transcript(
 
 
 LARGE = 48_000_000
-"""Bytes of files from which steps are laid aside: in memory they take up to three times as much."""
+"""Bytes of files from which what they tell is laid aside: in memory it takes up to three times as
+much."""
 
 
-def _aside(held: Sequence[Stored]) -> Aside | None:
-    """Where the steps of large files go; None for others, and where there is no room for them."""
+def aside(held: Sequence[Stored], kind: type[T]) -> Aside[T] | None:
+    """Where what large files tell goes; None for others, and where there is no room for it."""
     if sum(file.size for file in held) < LARGE:
         return None
     with suppress(OSError):
-        return Aside()
+        return Aside(kind)
     return None
 
 

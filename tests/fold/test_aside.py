@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from kbsite import transcripts
-from kbsite.fold.aside import Aside, StepAside
+from kbsite.fold.aside import Aside, StepAside, Told
 from kbsite.fold.steps import Fold
 from kbsite.harnesses import BY_ID
 from kbsite.harnesses.form import Format, matches
@@ -27,7 +27,7 @@ CAPTURES = Path(__file__).parents[1] / "harnesses" / "captures"
 LATE = replace(Log().result("c"), output="", seconds=2.0, late=True)
 
 
-def told(found: Iterable[Event], aside: Aside | None) -> Transcript:
+def told(found: Iterable[Event], aside: Aside[Told] | None) -> Transcript:
     fold = Fold(aside=aside)
     for event in found:
         fold.add(event)
@@ -42,7 +42,7 @@ def whole(log: AgentLog) -> AgentLog:
 
 def same(found: list[Event]) -> bool:
     """Whether a transcript tells the same, wherever its steps lie; how many of them lie aside."""
-    laid, plain = told(found, Aside()), told(found, None)
+    laid, plain = told(found, Aside(Told)), told(found, None)
     logs = {"main": whole(laid.main), "unlinked": tuple(map(whole, laid.unlinked))}
     return replace(laid, aside=False, **logs) == plain
 
@@ -64,7 +64,7 @@ def test_a_captured_session_tells_the_same(form: Format, folder: Path) -> None:
     found = list(events(form, held))
 
     assert same(found)
-    laid = told(found, Aside())
+    laid = told(found, Aside(Told))
     assert all(isinstance(step, StepAside) for log in laid.agents for step in log.every_step)
 
 
@@ -77,7 +77,7 @@ def test_what_comes_late_early_or_never_is_told_the_same() -> None:
     ]  # fmt: skip
 
     assert same(found)
-    (call,) = [step for step in told(found, Aside()).main.steps if step.anchor == "L5"]
+    (call,) = [step for step in told(found, Aside(Told)).main.steps if step.anchor == "L5"]
     assert isinstance(call, StepAside)
     assert call.result is not None
     assert (call.result.output, call.result.seconds) == ("whole", 2.0)
@@ -88,7 +88,7 @@ def test_what_cannot_be_packed_stays_in_memory() -> None:
     log = Log()
     large = replace(log.call("large"), arguments={"n": 2**80})
     found = [log.say("half \ud800"), large, log.say("whole")]
-    steps = told(found, Aside()).main.steps
+    steps = told(found, Aside(Told)).main.steps
 
     assert same(found)
     assert [isinstance(step, StepAside) for step in steps] == [False, False, True]
@@ -112,7 +112,7 @@ def test_where_the_disk_is_full_what_has_no_room_stays_in_memory(
 
 
 def test_a_file_that_lost_its_bytes_is_told() -> None:
-    aside = Aside()
+    aside = Aside(Told)
     log = Log()
     steps = told([log.say("x" * 2_000_000), log.say()], aside).main.steps
     os.truncate(aside._file, 0)
@@ -123,7 +123,7 @@ def test_a_file_that_lost_its_bytes_is_told() -> None:
 
 
 def test_the_file_is_gone_with_the_last_step() -> None:
-    aside = Aside()
+    aside = Aside(Told)
     held = told([Log().say()], aside).main.steps[0]
     descriptor = aside._file
     del aside
@@ -140,7 +140,7 @@ def test_a_long_transcript_takes_little_of_its_size() -> None:
     log = Log()
     tracemalloc.start()
     try:
-        laid = told((log.say(f"{number} " * 4_000) for number in range(2_000)), Aside())
+        laid = told((log.say(f"{number} " * 4_000) for number in range(2_000)), Aside(Told))
         said = (step.event for step in laid.main.steps)
         read = sum(len(event.text) for event in said if isinstance(event, Message))
         held, most = tracemalloc.get_traced_memory()
@@ -170,7 +170,7 @@ def test_a_machine_without_room_for_files_holds_all_in_memory(
     (tmp_path / "s.jsonl").write_bytes(b'{"type": "user", "message": {"content": "x"}}\n')
     files = [Stored("home/.claude/projects/-w/a.jsonl", str(tmp_path / "s.jsonl"), 10)]
 
-    def full() -> None:
+    def full(_: object) -> None:
         raise OSError(errno.ENOSPC, "no room")
 
     monkeypatch.setattr(transcripts, "LARGE", 0)

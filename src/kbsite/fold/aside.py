@@ -1,54 +1,67 @@
-"""What the steps of a long transcript tell, in a file: in memory it takes twice its size."""
+"""What long transcripts tell, in a file: in memory it would take twice their size."""
 
 from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from tempfile import TemporaryFile
+from typing import Generic, TypeVar, cast
 from weakref import finalize
 
 import msgspec
+from msgspec import Struct
 
 from kbsite.model.event import AnyEvent, ToolResult
 from kbsite.model.transcript import FileDiff, Placed, Step
 
 Place = tuple[int, int]
 """Where something begins, and how many bytes it is."""
-Told = tuple[AnyEvent, ToolResult | None, tuple[FileDiff, ...]]
-"""What a step tells: its event, what came back from it, and what it changed."""
+T = TypeVar("T")
 
 _WRITTEN = 1_000_000
 """Bytes that are written at once."""
 _REMEMBERED = 1_000_000
-"""Bytes of steps that are remembered, or else one: who asks one thing of a step asks several."""
+"""Bytes of records that are remembered, or else one: who asks one thing of it asks several."""
 
 
-class Aside:
-    """What steps tell, each by its place in a file without a name.
+class Told(Struct, frozen=True, array_like=True):
+    """What a step tells."""
+
+    event: AnyEvent
+    result: ToolResult | None
+    """What came back, if it is a call."""
+    diffs: tuple[FileDiff, ...]
+    """What it changed."""
+
+
+class Aside(Generic[T]):
+    """Records of one kind, each by its place in a file without a name.
 
     Copies of this process read from it as well, and all that was put into it before they were made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[T]) -> None:
         """OSError where there can be no such file."""
+        self._packed = msgspec.msgpack.Decoder(kind)
         with TemporaryFile() as file:
             self._file = os.dup(file.fileno())
         # Steps are handed on, and nobody knows who is the last to ask one.
         finalize(self, os.close, self._file)
         self._written = 0
         self._waits = bytearray()
-        self._known: dict[Place, Told] = {}
+        self._known: dict[Place, T] = {}
         self._bytes = 0
 
-    def put(self, told: Told) -> Place | None:
-        """Keep what a step tells; its place. None for what cannot be packed.
+    def put(self, record: T) -> Place | None:
+        """Keep a record; its place. None for what cannot be packed.
 
         That is halves of characters, numbers of more than eight bytes and nesting too deep.
         """
         try:
-            data = msgspec.msgpack.encode(told)
-            _PACKED.decode(data)
+            data = msgspec.msgpack.encode(record)
+            self._packed.decode(data)
         except (OverflowError, RecursionError, TypeError, ValueError):
             return None
         place = self._written + len(self._waits), len(data)
@@ -66,11 +79,11 @@ class Aside:
                 self._written += count
                 del self._waits[:count]
 
-    def at(self, place: Place) -> Told:
-        """What a step tells that was put there; OSError where the file cannot be read."""
+    def at(self, place: Place) -> T:
+        """The record that was put there; OSError where the file cannot be read."""
         known = self._known.get(place)
         if known is None:
-            known = _PACKED.decode(self._read(place))
+            known = self._packed.decode(self._read(place))
             self._bytes += place[1]
             while self._known and self._bytes > _REMEMBERED:
                 oldest = next(iter(self._known))
@@ -95,23 +108,23 @@ class Aside:
 class StepAside(Placed, frozen=True, kw_only=True):
     """A `Step` that reads what it tells when it is asked for it."""
 
-    aside: Aside
+    aside: Aside[Told]
     place: Place
 
     @property
     def event(self) -> AnyEvent:
         """What happened."""
-        return self.aside.at(self.place)[0]
+        return self.aside.at(self.place).event
 
     @property
     def result(self) -> ToolResult | None:
         """What came back, if it is a call."""
-        return self.aside.at(self.place)[1]
+        return self.aside.at(self.place).result
 
     @property
     def diffs(self) -> tuple[FileDiff, ...]:
         """What it changed."""
-        return self.aside.at(self.place)[2]
+        return self.aside.at(self.place).diffs
 
     @property
     def ended(self) -> float | None:
@@ -121,18 +134,43 @@ class StepAside(Placed, frozen=True, kw_only=True):
     @property
     def whole(self) -> Step:
         """The step with all that it tells."""
-        event, result, diffs = self.aside.at(self.place)
+        told = self.aside.at(self.place)
         return Step(
-            event=event,
+            event=told.event,
             anchor=self.anchor,
             elapsed=self.elapsed,
             behind=self.behind,
-            result=result,
+            result=told.result,
             result_anchor=self.result_anchor,
-            diffs=diffs,
+            diffs=told.diffs,
             agents=self.agents,
             usage=self.usage,
         )
 
 
-_PACKED = msgspec.msgpack.Decoder(Told)
+class Row(Generic[T]):
+    """Records in a row, which a file holds if there is one to take them."""
+
+    def __init__(self, aside: Aside[T] | None) -> None:
+        self._aside = aside
+        self._held: list[T | Place] = []
+
+    def append(self, record: T) -> None:
+        """Take one more."""
+        place = self._aside.put(record) if self._aside is not None else None
+        self._held.append(record if place is None else place)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._held)
+
+    def __getitem__(self, number: int) -> T:
+        """One of them."""
+        held = self._held[number]
+        if self._aside is not None and isinstance(held, tuple):
+            return self._aside.at(held)
+        return cast("T", held)
+
+    def __iter__(self) -> Iterator[T]:
+        """All of them, one in memory at a time."""
+        return (self[number] for number in range(len(self._held)))

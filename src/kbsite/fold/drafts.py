@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import cast
 
 from msgspec import Struct, field
 
-from kbsite.fold.aside import Aside, Place, StepAside
+from kbsite.fold.aside import Aside, Place, StepAside, Told
 from kbsite.model.event import AnyEvent, Event, ToolCall, ToolResult, Trace
 from kbsite.model.transcript import AgentLog, FileDiff, Step
 from kbsite.model.usage import Usage, total
@@ -31,21 +32,22 @@ class Draft(Struct):
     """Where what it tells was laid aside; here is no more of it then than where its event stands,
     and which call it is."""
 
-    def lay_aside(self, aside: Aside) -> None:
+    def lay_aside(self, aside: Aside[Told]) -> None:
         """Put what it tells into a file; what cannot be put there stays."""
         event = cast("AnyEvent", self.event)
-        self.place = aside.put((event, self.result, tuple(self.diffs)))
+        self.place = aside.put(Told(event, self.result, tuple(self.diffs)))
         if self.place is not None:
             self.event, self.result, self.diffs = _outline(event), None, []
 
-    def take_back(self, aside: Aside) -> None:
+    def take_back(self, aside: Aside[Told]) -> None:
         """Have what it tells again, if it was laid aside."""
         if self.place is not None:
-            self.event, self.result, diffs = aside.at(self.place)
-            self.diffs, self.place = [*diffs], None
+            told = aside.at(self.place)
+            self.event, self.result, self.diffs = told.event, told.result, [*told.diffs]
+            self.place = None
 
     def step(
-        self, first: datetime | None, agents: tuple[AgentLog, ...], aside: Aside | None
+        self, first: datetime | None, agents: tuple[AgentLog, ...], aside: Aside[Told] | None
     ) -> Step:
         """The step, with the sub-agents that it started; `first` is when the session began."""
         at = self.event.at
@@ -71,6 +73,16 @@ class Draft(Struct):
             agents=agents,
             usage=usage,
         )
+
+
+def given_up(drafts: list[Draft]) -> Iterator[Draft]:
+    """All of some drafts, none of which is there afterwards.
+
+    Memory has no room for all drafts of a long transcript and all its steps.
+    """
+    drafts.reverse()
+    while drafts:
+        yield drafts.pop()
 
 
 def _outline(event: Event) -> Event:

@@ -16,10 +16,10 @@ from functools import lru_cache, partial
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kbsite.fold.aside import Aside
+from kbsite.fold.aside import Aside, Told
 from kbsite.fold.clock import by_one_clock
 from kbsite.fold.commands import command_text, folder_of
-from kbsite.fold.drafts import Draft
+from kbsite.fold.drafts import Draft, given_up
 from kbsite.fold.edits import Files
 from kbsite.fold.late import completed
 from kbsite.fold.paths import shell_path
@@ -67,7 +67,7 @@ class Fold:
     def __init__(
         self,
         keeps_folder: bool | None = None,  # noqa: FBT001
-        aside: Aside | None = None,
+        aside: Aside[Told] | None = None,
     ) -> None:
         """`keeps_folder` is what its `Harness` says of it; `aside` is where steps are laid."""
         self._keeps_folder = keeps_folder
@@ -186,6 +186,8 @@ class Fold:
         calls = self._open.get(key)
         if calls:
             draft = calls.popleft()
+            if not calls:
+                del self._open[key]
             if isinstance(draft.event, ToolCall):
                 anchor = self._anchor(result.source, result.agent)
                 self._join(draft, draft.event, result, anchor)
@@ -300,8 +302,14 @@ class Fold:
                     self.add(event)
 
     def transcript(self, form: str, title: str, files: tuple[str, ...]) -> Transcript:
-        """The transcript of all that was taken in; `form` and `title` name its format."""
+        """The transcript of all that was taken in; `form` and `title` name its format.
+
+        One whose steps are laid aside can be asked for once.
+        """
         self._take_in_repeats()
+        if self._aside is not None:
+            for known in (self._answered, self._counted, self._files, self._anchors):
+                known.clear()
         children: dict[tuple[str, str], list[str]] = {}
         for child, start in self._starts.items():
             if child in self._drafts and child != "" and start.call_id:
@@ -350,7 +358,8 @@ class Fold:
     def _log(self, agent: str, tree: _Tree, depth: int) -> AgentLog:
         tree.placed.add(agent)
         steps = []
-        for draft in self._drafts[agent]:
+        drafts = self._drafts[agent]
+        for draft in drafts if self._aside is None else given_up(drafts):
             if draft.gone:
                 continue
             below: list[AgentLog] = []

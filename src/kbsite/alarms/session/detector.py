@@ -18,13 +18,15 @@ from kbsite.alarms.evidence import Evidence
 from kbsite.alarms.kinds import alarm, shown
 from kbsite.alarms.session.course import Course, Done, Sight
 from kbsite.alarms.session.places import Surroundings, seen_in
+from kbsite.fold.aside import Row
 from kbsite.fold.results import reset_to
 from kbsite.model.alarm import Alarm, Level
 from kbsite.model.event import Event, Message, Role, ToolCall, ToolResult
 from kbsite.model.event import Session as Begun
 from kbsite.model.run import Run
+from kbsite.store.files import Stored
 from kbsite.store.runs import TRANSCRIPT
-from kbsite.transcripts import events
+from kbsite.transcripts import aside, events
 from kbsite.transcripts import shown as chosen_of
 
 MOST = 6
@@ -78,7 +80,7 @@ class Session:
         if evidence.told is not None:
             found = list(found)
             evidence.told.extend(found)
-        begun, seen, calls = _calls(found)
+        begun, seen, calls = _calls(found, held)
         around = Surroundings(_workspace(run, begun), run.id, begun.session_id if begun else "")
         course = Course(around, run.harness, seen)
         for done in calls:
@@ -96,27 +98,29 @@ def _workspace(run: Run, begun: Begun | None) -> str:
     return BOX if boxed and not str(run.sandbox).startswith("none") else ""
 
 
-def _calls(found: Iterable[Event]) -> tuple[Begun | None, set[str], list[Done]]:
+def _calls(
+    found: Iterable[Event], held: Sequence[Stored]
+) -> tuple[Begun | None, set[str], Iterator[Done]]:
     """How the session began, what its prompts name, and its calls in order, with their outcomes."""
     begun: Begun | None = None
     seen: set[str] = set()
-    calls: list[ToolCall] = []
-    results: dict[tuple[str, str], deque[Came]] = {}
+    calls, outcomes = Row(aside(held, ToolCall)), Row(aside(held, Came))
+    results: dict[tuple[str, str], deque[int]] = {}
     for event in found:
         if isinstance(event, ToolCall):
             calls.append(event)
         elif isinstance(event, ToolResult):
+            results.setdefault((event.agent, event.call_id), deque()).append(len(outcomes))
             failed = bool(event.is_error or event.exit_code)
-            kept = Came(failed, event.output[:OUTPUT], reset_to(event))
-            results.setdefault((event.agent, event.call_id), deque()).append(kept)
+            outcomes.append(Came(failed, event.output[:OUTPUT], reset_to(event)))
         elif isinstance(event, Message) and event.role is Role.USER:
             seen.update(seen_in(event.text[:PROMPT]))
         elif isinstance(event, Begun) and not event.agent and (begun is None or not begun.cwd):
             begun = event
-    return begun, seen, [_done(call, results) for call in _once(calls)]
+    return begun, seen, (_done(call, results, outcomes) for call in _once(calls))
 
 
-def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
+def _once(calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
     """Calls without those that another file tells again."""
     seen: dict[tuple[str, str], str] = {}
     for call in calls:
@@ -125,12 +129,12 @@ def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
             yield call
 
 
-def _done(call: ToolCall, results: dict[tuple[str, str], deque[Came]]) -> Done:
-    held = results.get((call.agent, call.call_id)) if call.call_id else None
-    if not held:
+def _done(call: ToolCall, results: dict[tuple[str, str], deque[int]], outcomes: Row[Came]) -> Done:
+    came = results.get((call.agent, call.call_id)) if call.call_id else None
+    if not came:
         return Done(call, None)
-    came = held.popleft()
-    return Done(call, not came.failed, came.output, came.folder)
+    outcome = outcomes[came.popleft()]
+    return Done(call, not outcome.failed, outcome.output, outcome.folder)
 
 
 def _of_failure(done: Done, sight: Sight) -> Level:
