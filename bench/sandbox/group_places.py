@@ -18,6 +18,10 @@ _GROUPS = Path("/sys/fs/cgroup")
 _VERSION_1 = {"memory": "memory.limit_in_bytes", "pids": "pids.max", "devices": "devices.deny"}
 _VERSION_2 = {"memory": "memory.max", "pids": "pids.max", "freezer": "cgroup.freeze"}
 _TO_EMPTY_S = 5.0
+# Any of these keeps what does not fit into a group's memory from being swapped out of its limit.
+_NO_SWAP = ("memory.memsw.limit_in_bytes", "memory.swappiness", "memory.swap.max")
+_SWAPS = Path("/proc/swaps")
+"""Is there where the kernel can swap at all."""
 
 
 @lru_cache(maxsize=1)
@@ -72,6 +76,8 @@ def _offered(above: Path, marks: Mapping[str, str]) -> set[str]:
         return set()
     try:
         offered = {name for name, mark in marks.items() if (trial / mark).exists()}
+        if _SWAPS.exists() and not any((trial / name).exists() for name in _NO_SWAP):
+            offered.discard("memory")
         if "devices" not in marks and _takes_programs(trial):
             offered.add("devices")
         return offered if offered and _can_be_entered(trial) else set()

@@ -97,6 +97,8 @@ def _limit_memory(folder: Path, most: int) -> None:
     limits = {
         "memory.limit_in_bytes": most,
         "memory.memsw.limit_in_bytes": most,
+        # Where what is swapped out is not counted, a group that swaps nothing keeps its limit too.
+        "memory.swappiness": 0,
         "memory.max": most,
         "memory.swap.max": 0,
         "memory.oom.group": 1,

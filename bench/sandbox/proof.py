@@ -66,6 +66,7 @@ _HOW = {
     "folders": "the probe writes to its folders, and compares their devices with that of /",
 }
 _FOLDER_BYTES = 4 * 1024 * 1024
+_PROBE_BYTES = 256 * 1024 * 1024  # far more than the probe takes
 _PORT = 8000
 _PTMX = ("ptmx", "pts/ptmx")
 _GIVEN = "given/deep/file"
@@ -117,7 +118,8 @@ def _probed(sandbox: Sandbox, bait: Bait, box: Box) -> tuple[list[Claim], dict[s
     with ExitStack() as stack, ours, theirs:
         inside = theirs.fileno()
         files = {"probe.py": _PROBE.read_bytes(), _GIVEN: b"given"}
-        box = replace(box, files=files, pass_fds=(inside,))
+        limits = Limits(memory_bytes=_PROBE_BYTES)
+        box = replace(box, files=files, pass_fds=(inside,), limits=limits)
         command = python_command(Path("probe.py"), str(inside))
         with sandbox.start(command, box) as started:
             theirs.close()
@@ -234,13 +236,17 @@ def _from_outside(started: Sandboxed) -> Iterator[Claim]:
 
 def _kept(started: Sandboxed) -> Iterator[Claim]:
     """Whether the kernel keeps limits for the box as a whole, read back from it."""
-    facts = started.facts
-    held = all(KEPT_BY_KERNEL in facts.get(name, "") for name in ("processes", "devices"))
+    lacking = [
+        name
+        for name in ("memory", "processes", "devices")
+        if KEPT_BY_KERNEL not in started.facts.get(name, "")
+    ]
     lines = Path(f"/proc/{started.pid}/cgroup").read_text().splitlines()
     groups = [line.split(":")[1] or "all" for line in lines if "kbsite-box-" in line]
+    seen = f"a group of its own for {', '.join(groups)}" if groups else "no group of its own"
     yield Claim(
         name="limits kept by the kernel",
-        held=held and bool(groups),
+        held=bool(groups) and not lacking,
         how="/proc/…/cgroup, read outside",
-        seen=f"a group of its own for {', '.join(groups)}" if groups else "no group of its own",
+        seen=f"{seen}; not kept by it: {', '.join(lacking)}" if groups and lacking else seen,
     )

@@ -7,6 +7,7 @@ import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -222,6 +223,34 @@ def test_plain_folders_are_no_groups(pretended: Path) -> None:
     assert list(pretended.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("mark", "more", "swaps", "kept"),
+    [
+        ("memory.max", "memory.swap.max", True, True),
+        ("memory.max", "", True, False),
+        ("memory.max", "", False, True),
+        ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", True, True),
+        ("memory.limit_in_bytes", "memory.swappiness", True, True),
+        ("memory.limit_in_bytes", "", True, False),
+    ],
+)
+def test_memory_that_can_be_swapped_out_of_its_limit_is_not_limited(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch, mark: str, more: str, swaps: bool, kept: bool
+) -> None:
+    real = Path.mkdir
+
+    def mkdir(self: Path, *given: bool, **named: bool) -> None:
+        real(self, *given, **named)
+        for name in filter(None, (mark, more, "pids.max")):
+            (self / name).touch()
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    monkeypatch.setattr(Path, "rmdir", rmtree)
+    monkeypatch.setattr(group_places, "_SWAPS", pretended if swaps else pretended / "none")
+    offered = group_places._offered(pretended, {"memory": mark, "pids": "pids.max"})
+    assert offered == ({"memory", "pids"} if kept else {"pids"})
+
+
 def test_groups_of_this_machine_hold_what_they_are_told() -> None:
     limits = Limits(memory_bytes=64 << 20, processes=11)
     group = make_group(limits, (Path("/dev/null"), Path("/dev/full")), 1_000_000)
@@ -234,6 +263,8 @@ def test_groups_of_this_machine_hold_what_they_are_told() -> None:
         if (folder / mark).exists()
     }
     assert read.get("memory", str(64 << 20)) == str(64 << 20)
+    if (swapped := group.folders.get("memory", Path()) / "memory.swappiness").exists():
+        assert swapped.read_text() == "0\n"
     assert read.get("pids", "13") == "13"
     if "devices" in read:
         listed = read["devices"].splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.sandbox import NONE, probe, self_test
+from bench.sandbox import NONE, group_places, probe, self_test
 from bench.sandbox import plan as plan_module
 from bench.sandbox.box import Box, Claim, Proven, Sandbox, Sandboxed
 from bench.sandbox.bubblewrap import Bubblewrap
@@ -88,6 +88,24 @@ def test_without_control_groups_the_level_is_lower(monkeypatch: pytest.MonkeyPat
     assert missing(proven) == {"limits kept by the kernel"}
     assert proven.level == "L2"
     assert proven.facts["processes"] == "RLIMIT_NPROC of the box's own user"
+
+
+@pytest.mark.parametrize("lacking", ["memory", "pids", "devices"])
+@pytest.mark.usefixtures("quick")
+def test_the_kernel_keeps_limits_only_where_it_keeps_all_of_them(
+    lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = group_places.places()
+    if not here.keys() >= {"memory", "pids", "devices"}:
+        pytest.skip("the kernel keeps no limits of a whole box here")
+    held = {limit: place for limit, place in here.items() if limit != lacking}
+    monkeypatch.setattr("bench.sandbox.groups.places", lambda: held)
+    proven = self_test(Namespaces(new_user=False))
+    assert missing(proven) == {"limits kept by the kernel"}
+    assert proven.level == "L2"
+    told = {"memory": "memory", "pids": "processes", "devices": "devices"}[lacking]
+    (seen,) = (one.seen for one in proven.claims if not one.held)
+    assert f"not kept by it: {told}" in seen
 
 
 @dataclass(frozen=True)
