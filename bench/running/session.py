@@ -116,7 +116,8 @@ class _Watcher:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._watch = Watch(session.limits, session.clock.budget_seconds)
-        self._processor = Processor(session.box.pid)
+        # Not of the command: what works in the background has lost its parent.
+        self._processor = Processor(session.box.init)
         self._used = 0.0
         self._started = time.monotonic()
         self._next_look = self._next_copy = 0.0

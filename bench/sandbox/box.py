@@ -217,6 +217,11 @@ class Sandboxed(Protocol):
         ...
 
     @property
+    def init(self) -> int:
+        """The process that all in the box descend from, orphans too, as the host counts."""
+        ...
+
+    @property
     def facts(self) -> Mapping[str, str]:
         """How it is held: which mechanism enforces which limit, in words for a result."""
         ...

@@ -34,7 +34,7 @@ class Forged:
     still = True
     thawing = 0.0
 
-    pid = 0
+    pid = init = 0
     facts: dict[str, str] = {}  # noqa: RUF012 - the protocol's
     listener = None
     places: Mapping[Path, Place] = MappingProxyType({})

@@ -16,7 +16,8 @@ from bench.harnesses.form import Extract
 from bench.proxy.log import read_exchanges
 from bench.running.form import SessionLimits
 from bench.running.run import own_packages, run
-from bench.sandbox import NONE
+from bench.sandbox import NONE, best
+from bench.sandbox.box import Sandbox
 from bench.scripted import expected_usage, scripted_provider
 from kbsite.errors import MachineError, UsageError
 from kbsite.model.run import Run
@@ -175,6 +176,28 @@ def test_why_a_session_ended(
     assert (ended.reason, ended.retryable) == (reason, retryable), ended.detail
     assert run_of(ended.folder).end_detail == ended.detail
     assert left_of(os.getpid()) == []
+
+
+@pytest.mark.parametrize("held", [best(), NONE], ids=["sandbox", "none"])
+def test_work_in_the_background_is_no_stall(trial: Trial, held: Sandbox) -> None:
+    # Twice a fork, as a shell does that ends: the job has no parent in the session any more.
+    trial.sandbox = held
+    ended = trial.fake(WRITES + """
+ask()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for stream in (0, 1, 2):
+            os.close(stream)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            pass
+    os._exit(0)
+os.wait()
+time.sleep(8)
+done()
+""", limits=replace(SMALL, stall_seconds=3.0))  # fmt: skip
+    assert ended.reason == "finished", ended.detail
 
 
 def test_a_session_whose_key_is_refused_ends_soon(trial: Trial) -> None:
