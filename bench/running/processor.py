@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from bench.sandbox.processes import family
+from bench.sandbox.processes import family, fields_of
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -33,8 +32,5 @@ class Processor:
 
 def _used(pid: int) -> tuple[str, int] | None:
     """When a process started, and its time with that of children it waited for, in ticks."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return words[19], sum(int(word) for word in words[11:15])
+    words = fields_of(f"/proc/{pid}")
+    return (words[19], sum(int(word) for word in words[11:15])) if words else None

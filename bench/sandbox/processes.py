@@ -41,16 +41,32 @@ def family(pid: int) -> list[int]:
 
 def stopped(pid: int) -> bool:
     """Whether no thread of a process runs until a signal lets it go on; True if it is gone."""
+    return all(_state(thread) in "TtZX" for thread in threads_of(pid))
+
+
+def _state(thread: str) -> str:
+    """What a thread does, by a letter; X if it is gone."""
+    fields = fields_of(thread)
+    return fields[0] if fields else "X"
+
+
+def fields_of(folder: str) -> list[str]:
+    """The state and what follows it in the `stat` of a process or thread; none if it is gone."""
     try:
-        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
-        return all(_state(f"/proc/{pid}/task/{thread}/stat") in "TtZX" for thread in threads)
+        told = Path(folder, "stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
-        return True
+        return []
+    # The name before it may hold any bytes, brackets too.
+    return told.rpartition(b")")[2].decode().split()
 
 
-def _state(stat: str) -> str:
-    # The name before it may hold any character, brackets too.
-    return Path(stat).read_text(errors="replace").rpartition(")")[2].split()[0]
+def lines_of(pid: int, name: str) -> list[str]:
+    """The lines of a file of /proc; OSError if it is gone.
+
+    The kernel ends them with a line feed, and escapes that alone: names may hold whatever else
+    could be taken for the end of a line, and bytes that are no text.
+    """
+    return Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace").split("\n")[:-1]
 
 
 def runs(pid: int) -> dict[str, int]:
@@ -86,7 +102,7 @@ def ended_within(handle: int, seconds: float) -> bool:
 
 def status_of(pid: int, name: str) -> str:
     """A line of /proc/…/status without its name; empty if the kernel writes none of that name."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+    for line in lines_of(pid, "status"):
         if line.startswith(f"{name}:"):
             return line.partition(":")[2].strip()
     return ""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.sandbox.processes import threads_of, words_of
+from bench.sandbox.processes import lines_of, threads_of, words_of
 
 _LONGEST = 7  # bytes of a call
 _BETWEEN_CALLS = "-1"  # of a thread that is in no call of the kernel's
@@ -111,7 +111,7 @@ def is_call(code: bytes) -> bool:
 def _regions(process: int) -> list[Region]:
     """The regions of a process, by their addresses; none if it is gone."""
     try:
-        lines = Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines()
+        lines = lines_of(process, "maps")
     except (FileNotFoundError, ProcessLookupError):
         return []
     found = []

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.sandbox.processes import fields_of
 from bench.sealed import json_bytes, write_whole
 from bench.sweeps.states import Kind
 from kbsite.errors import InputError
@@ -260,9 +261,8 @@ def boot() -> str:
 def _started(pid: int) -> int:
     """When a process started, in ticks since the machine did; -1 if it has ended."""
     try:
-        line = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
+        told = fields_of(f"/proc/{pid}")
+    except PermissionError:
+        # Somebody else's by now: of ours the kernel tells.
         return -1
-    # The name, in parentheses, may hold spaces and parentheses itself.
-    told = line.rpartition(")")[2].split()
-    return -1 if told[0] in "ZX" else int(told[19])
+    return -1 if not told or told[0] in "ZX" else int(told[19])
