@@ -6,6 +6,7 @@ import signal
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
@@ -160,7 +161,9 @@ class Driver:
             else:
                 self._settling.settle(one, None, restarted=True)
         for path in self._shelf.abandoned(time() - ABANDONED_SECONDS):
-            set_aside(path, self.work.aside)
+            # Another sweep of the board may be faster.
+            with suppress(FileNotFoundError):
+                set_aside(path, self.work.aside)
         matched = self._matched()
         for held in self.ledger.cells():
             if held.wanted and held.state not in OPEN:

@@ -131,10 +131,12 @@ class Shelf:
 
         They are hidden, with an order at most; those of an earlier bench are empty.
         """
-        there = [path for path in self._folders() if path.name.endswith(PARTIAL)]
-        empty = [path for path in there if not any(path.iterdir())]
+        partials = [path for path in self._folders() if path.name.endswith(PARTIAL)]
         begun = sorted(self._board.glob(f".*{BEGUN}"))
-        return [path for path in (*empty, *begun) if path.stat().st_mtime < before]
+        return [
+            *(path for path in partials if _untouched(path, before, empty=True)),
+            *(path for path in begun if _untouched(path, before)),
+        ]
 
     def _folders(self) -> Iterator[Path]:
         try:
@@ -145,6 +147,17 @@ class Shelf:
         for entry in held:
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
                 yield Path(entry.path)
+
+
+def _untouched(folder: Path, before: float, *, empty: bool = False) -> bool:
+    """Whether nothing changed in a folder since a time, and nothing is in one that has to be empty.
+
+    One that is gone meanwhile was touched: who made it gave it its name.
+    """
+    try:
+        return folder.stat().st_mtime < before and not (empty and any(folder.iterdir()))
+    except FileNotFoundError:
+        return False
 
 
 def _cell(folder: Path) -> str | None:

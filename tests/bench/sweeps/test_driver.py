@@ -18,6 +18,7 @@ from bench.sweeps.cells import cells
 from bench.sweeps.driver import PATIENCE_SECONDS, Wish, words
 from bench.sweeps.executors.local import popen
 from bench.sweeps.refusals import LOG
+from bench.sweeps.shelf import Shelf
 from bench.sweeps.shown import HEADINGS, as_data, lines, rows
 from bench.sweeps.slots import CALM_SECONDS
 from bench.sweeps.states import Kind, Outcome, State
@@ -121,6 +122,22 @@ def test_what_is_the_contenders_own_doing_is_not_tried_again(one: Scene) -> None
     one.leaves(one.sessions()[0], EndReason.TRUNCATED)
     one.step()
     assert one.held(only(one)).state is State.GRADING
+
+
+def test_what_another_sweep_moved_aside_first_stops_no_sweep(
+    one: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abandoned = Shelf.abandoned
+
+    def and_gone(shelf: Shelf, before: float) -> list[Path]:
+        return [shelf.board / f".gone{BEGUN}", *abandoned(shelf, before)]
+
+    monkeypatch.setattr(Shelf, "abandoned", and_gone)
+    left = one.work.board / f".left{BEGUN}"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    one.driver.reconcile()
+    assert [path.name for path in one.work.aside.iterdir()] == [left.name]
 
 
 @pytest.mark.parametrize("code", [None, -9, 3, 0])

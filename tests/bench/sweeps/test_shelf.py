@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -177,6 +179,37 @@ def test_an_order_that_is_none_belongs_to_no_cell(made: Work, order: str) -> Non
     shelf = Shelf(made.board)
 
     assert all(shelf.partials(cell.key) == [] for cell in wanted(made))
+
+
+def test_what_gets_its_name_meanwhile_is_not_abandoned(
+    made: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = made.board
+    board.mkdir(parents=True, exist_ok=True)
+    names = ("a.partial", "b.partial", ".c.begun", ".d.begun")
+    for name in names:
+        (board / name).mkdir()
+    real = Path.glob
+
+    def glob(self: Path, pattern: str) -> Iterator[Path]:
+        found = list(real(self, pattern))
+        for path in (board / "a.partial", board / ".c.begun"):
+            path.rename(path.with_name(f"{path.name} renamed"))
+        return iter(found)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "glob", glob)
+        assert Shelf(board).abandoned(time() + 60) == [board / "b.partial", board / ".d.begun"]
+
+    real_folders = Shelf._folders
+
+    def folders(self: Shelf) -> Iterator[Path]:
+        for path in real_folders(self):
+            path.rename(path.with_suffix(""))
+            yield path
+
+    monkeypatch.setattr(Shelf, "_folders", folders)
+    assert Shelf(board).abandoned(time() + 60) == [board / ".d.begun"]
 
 
 def test_what_is_set_aside_never_takes_the_place_of_another(made: Work, tmp_path: Path) -> None:
