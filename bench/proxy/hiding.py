@@ -3,29 +3,91 @@
 from __future__ import annotations
 
 import base64
-import json
+import re
+from functools import lru_cache
+from itertools import product
 from typing import Final
-from urllib.parse import quote
 
 LEAST: Final = 8
 """Bytes of a form that is looked for; shorter ones stand in texts by chance."""
 
+_MOST_BACKSLASHES: Final = 8
+"""Before what is escaped: each text that is written as JSON within another doubles them."""
+
 
 def forms(secret: str) -> tuple[bytes, ...]:
-    """The ways in which a text may hold a secret, the longest first.
+    """The ways in which a text may hold a secret as a whole, the longest first.
 
-    As it is, URL-encoded, as JSON may write it, in hexadecimal digits, and the part of base64 that
-    each of three alignments leaves the same.
+    In hexadecimal digits, and the part of base64 that each of three alignments leaves the same.
     """
     data = secret.encode()
-    found = {data, quote(secret, safe="").encode(), json.dumps(secret)[1:-1].encode()}
-    found |= {data.hex().encode(), data.hex().upper().encode()}
-    found |= {"".join(f"\\u{ord(one):04x}" for one in secret).encode()}
+    found = {data.hex().encode(), data.hex().upper().encode()}
     for shift in range(3):
         held = data[shift:]
         inner = base64.b64encode(held[: len(held) // 3 * 3])
         found |= {inner, inner.translate(bytes.maketrans(b"+/", b"-_"))}
     return tuple(sorted((one for one in found if len(one) >= LEAST), key=len, reverse=True))
+
+
+def spellings(character: str) -> frozenset[bytes]:
+    """The ways in which a text may hold a character of a secret, whatever it does with others.
+
+    As it is, as JSON may write it, in JSON within JSON too, or URL-encoded.
+    """
+    data = character.encode()
+    units = character.encode("utf-16-be")
+    escapes = [f"u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)]
+    found = {data, *_any_case([f"%{byte:02x}" for byte in data])}
+    for count in range(1, _MOST_BACKSLASHES + 1):
+        backslashes = "\\" * count
+        found |= _any_case([backslashes + escape for escape in escapes])
+        if character in '"/\\':
+            found.add(backslashes.encode() + data)
+    return frozenset(found)
+
+
+def _any_case(words: list[str]) -> set[bytes]:
+    """Escapes one after the other, with hexadecimal digits in capitals or not."""
+    text = "".join(words)
+    choices = [one + one.upper() if one in "abcdef" else one for one in text]
+    return {"".join(chosen).encode() for chosen in product(*choices)}
+
+
+class _Spelled:
+    """A secret that is spelled a character at a time, each in whichever way."""
+
+    def __init__(self, secret: str) -> None:
+        self._ways = [tuple(sorted(spellings(one), key=len, reverse=True)) for one in secret]
+        parts = (b"|".join(map(re.escape, ways)) for ways in self._ways)
+        self._whole = re.compile(b"".join(b"(?:%s)" % part for part in parts))
+        self._starts = re.compile(b"|".join({re.escape(one[:1]) for one in self._ways[0]}))
+        self._longest = sum(len(ways[0]) for ways in self._ways)
+        self._bytes = bytes({byte for ways in self._ways for one in ways for byte in one})
+
+    def without(self, data: bytes) -> bytes:
+        """The same bytes with stars in its place."""
+        return self._whole.sub(_stars, data)
+
+    def begun(self, data: bytes) -> int:
+        """How many bytes at the end of data may begin it; 0 for none."""
+        start = max(len(data.rstrip(self._bytes)), len(data) - self._longest + 1)
+        for found in self._starts.finditer(data, start):
+            if self._may_begin(data, found.start()):
+                return len(data) - found.start()
+        return 0
+
+    def _may_begin(self, data: bytes, start: int) -> bool:
+        """Whether data ends before it could show that this is not spelled from there on."""
+        ends = {start}
+        for ways in self._ways:
+            rests = [data[end:] for end in ends if len(data) - end <= len(ways[0])]
+            if any(one.startswith(rest) for rest in rests for one in ways):
+                return True
+            ends = {end for end in ends if data.startswith(ways, end)}
+            if not ends:
+                return False
+            ends = {end + len(one) for end in ends for one in ways if data.startswith(one, end)}
+        return False
 
 
 class Hiding:
@@ -35,15 +97,16 @@ class Hiding:
     """
 
     def __init__(self, secret: str | None) -> None:
-        self._forms = () if secret is None else forms(secret)
+        self._forms = forms(secret) if secret else ()
+        self._spelled = _spelled(secret) if secret else None
         self._waiting = b""
 
     def feed(self, piece: bytes) -> bytes:
         """What can be passed on now that a piece came."""
-        if not self._forms:
+        if self._spelled is None:
             return piece
         data = self.within(self._waiting + piece)
-        kept = max((_begun(data, form) for form in self._forms), default=0)
+        kept = max(self._spelled.begun(data), *(_begun(data, form) for form in self._forms))
         self._waiting = data[len(data) - kept :]
         return data[: len(data) - kept]
 
@@ -54,14 +117,26 @@ class Hiding:
 
     def within(self, data: bytes) -> bytes:
         """A whole message without the secret."""
+        if self._spelled is None:
+            return data
         for form in self._forms:
             if form in data:
                 data = data.replace(form, b"*" * len(form))
-        return data
+        return self._spelled.without(data)
 
     def text(self, text: str) -> str:
         """A whole text without the secret."""
         return self.within(text.encode(errors="replace")).decode(errors="replace")
+
+
+@lru_cache(maxsize=4)
+def _spelled(secret: str) -> _Spelled:
+    """What takes longer to make than to use, and is needed for each exchange."""
+    return _Spelled(secret)
+
+
+def _stars(found: re.Match[bytes]) -> bytes:
+    return b"*" * len(found[0]) if len(found[0]) >= LEAST else found[0]
 
 
 def _begun(data: bytes, form: bytes) -> int:

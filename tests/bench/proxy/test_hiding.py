@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given
@@ -30,6 +31,17 @@ from tests.bench.proxy.peers import (
     raw_provider,
 )
 
+
+def _signs(key: str, form: str) -> bytes:
+    """A key of which all but letters and digits are escaped, as some libraries do."""
+    return "".join(one if one.isalnum() else form.format(ord(one)) for one in key).encode()
+
+
+def _second(key: str, form: str) -> bytes:
+    """A key of which every second character is escaped."""
+    return "".join(form.format(ord(one)) if at % 2 else one for at, one in enumerate(key)).encode()
+
+
 FORMS: dict[str, Callable[[str], bytes]] = {
     "plain": str.encode,
     "URL-encoded": lambda key: quote(key, safe="").encode(),
@@ -39,8 +51,28 @@ FORMS: dict[str, Callable[[str], bytes]] = {
     "base64 of more": lambda key: base64.b64encode(f"xy{key} and".encode()),
     "base64 for URLs": lambda key: base64.urlsafe_b64encode(f"x{key}".encode()),
     "JSON, every character": lambda key: "".join(f"\\u{ord(c):04x}" for c in key).encode(),
+    "JSON, capital digits": lambda key: "".join(f"\\u{ord(c):04X}" for c in key).encode(),
+    "JSON, slashes": lambda key: json.dumps(key).replace("/", r"\/").encode(),
+    "JSON, signs alone": lambda key: _signs(key, "\\u{:04X}"),
+    "JSON, every second": lambda key: _second(key, "\\u{:04x}"),
+    "JSON within JSON": lambda key: json.dumps(_signs(key, "\\u{:04X}").decode())[1:-1].encode(),
+    "JSON within JSON within JSON": lambda key: json.dumps(
+        json.dumps(_signs(key, "\\u{:04x}").decode())[1:-1]
+    )[1:-1].encode(),
+    "URL-encoded, small digits": lambda key: _signs(key, "%{:02x}"),
+    "URL-encoded, every character": lambda key: "".join(f"%{ord(c):02X}" for c in key).encode(),
     "hexadecimal": lambda key: key.encode().hex().encode(),
 }
+
+
+def unescaped(text: str) -> str:
+    """A text as somebody reads it who undoes every escape, however often it was escaped."""
+    while True:
+        read = unquote(re.sub(r"\\+u([0-9a-fA-F]{4})", lambda one: chr(int(one[1], 16)), text))
+        read = re.sub(r"\\+/", "/", read)
+        if read == text:
+            return text
+        text = read
 
 
 def error(text: bytes) -> bytes:
@@ -75,6 +107,7 @@ def test_a_provider_that_echoes_the_key_is_not_heard(form: str, where: str, tmp_
     (tmp_path / "seen").write_bytes(answer.body + repr(answer.headers).encode() + told.encode())
     assert raw.got[0].header("x-api-key") == [KEY]
     assert "*" * 20 in (tmp_path / "seen").read_text()
+    assert KEY[-8:] not in unescaped((tmp_path / "seen").read_text())
     assert planted(tmp_path, KEY) == []
 
 
@@ -112,6 +145,33 @@ def test_no_cut_lets_a_key_through_and_nothing_else_changes(
     shown = b"".join(hiding.feed(text[a:b]) for a, b in pairwise(edges))
     shown += hiding.rest()
     assert shown == text.replace(KEY.encode(), b"*" * len(KEY))
+
+
+@given(st.sampled_from(sorted(FORMS)), st.data())
+def test_no_cut_lets_an_escaped_key_through(form: str, data: st.DataObject) -> None:
+    before = data.draw(st.sampled_from([b"", b"s", b"\\n", b"\\u007", b"%7", KEY[:5].encode()]))
+    text = before + FORMS[form](KEY) + b"; and more"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    hiding = Hiding(KEY)
+    edges = [0, *cuts, len(text)]
+    shown = b"".join(hiding.feed(text[a:b]) for a, b in pairwise(edges)) + hiding.rest()
+    assert len(shown) == len(text)
+    assert shown == Hiding(KEY).within(text)
+    assert KEY[-8:] not in unescaped(shown.decode())
+    assert shown.startswith(before)
+    assert shown.endswith(b"; and more")
+
+
+@given(st.text(alphabet="\\/u05c+%4bK"), st.text(alphabet="\\/u05c+%4bK"))
+def test_any_key_is_found_in_any_spelling(key: str, around: str) -> None:
+    key = f"sk-planted{key}-23"
+    for form in FORMS.values():
+        text = around.encode() + form(key) + b"!"
+        hiding = Hiding(key)
+        shown = b"".join(hiding.feed(text[at : at + 1]) for at in range(len(text)))
+        shown += hiding.rest()
+        assert len(shown) == len(text)
+        assert key not in unescaped(shown.decode()), form
 
 
 def test_without_a_key_everything_passes_as_it_is() -> None:
