@@ -216,7 +216,8 @@ class Passing:
             draft.ended_as = Outcome.ABANDONED
         finally:
             named = reader.end()
-            draft.retry_after_seconds = draft.retry_after_seconds or named
+            if draft.retry_after_seconds is None:
+                draft.retry_after_seconds = named
         return out
 
     async def _stream(
@@ -273,6 +274,8 @@ def _retry_after(answer: ClientResponse) -> float | None:
             return float(said) * scale
     try:
         when = parsedate_to_datetime(answer.headers.get("retry-after", ""))
-    except ValueError:
+        # A zone that is left out is that of the standard, not that of this machine.
+        when = (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (when.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -183,6 +183,62 @@ def test_a_status_and_the_time_to_wait_pass_and_are_noted(tmp_path: Path) -> Non
     assert last is not None
     assert (last.outcome, last.status, last.retry_after_seconds) == (Outcome.ERROR, 429, 7.0)
     assert last.error == "rate_limit_error: slow\\x1b[31m down"
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("Fri, 31 Dec 9999 23:59:59 -0800", None),
+        ("Fri, 31 Dec 99999999999 23:59:59 GMT", None),
+        ("Fri, 31 Dec 2026 23:59:59 +99999999999999", None),
+        ("9" * 400, None),
+        ("-5", None),
+        ("-" + "9" * 400, None),
+        ("1e9", None),
+        ("soon", None),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 0.0),
+        ("2.5", 2.5),
+    ],
+)
+def test_whatever_a_provider_asks_to_wait_its_answer_comes_through(
+    said: str, seconds: float | None, tmp_path: Path
+) -> None:
+    def play(connection: socket.socket, _: Got) -> None:
+        connection.sendall(
+            head("429 Too Many", content_length=str(len(ERROR)), retry_after=said) + ERROR
+        )
+
+    with raw_provider(play) as raw, proxied(raw.provider(), tmp_path) as proxy:
+        answer = proxy.post()
+        last = proxy.meter.last
+    assert (answer.status, answer.header("retry-after"), answer.body) == (429, said, ERROR)
+    assert last is not None
+    assert (last.outcome, last.status, last.retry_after_seconds) == (Outcome.ERROR, 429, seconds)
+
+
+@pytest.mark.parametrize("zone", ["GMT", "-0000", "", "+0200"])
+def test_a_date_to_wait_for_is_one_in_utc_wherever_this_machine_stands(
+    zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/Los_Angeles")
+    time.tzset()
+    when = datetime.now(UTC) + timedelta(hours=1)
+    when += timedelta(hours=2 if zone == "+0200" else 0)
+
+    def play(connection: socket.socket, _: Got) -> None:
+        date = when.strftime(f"%a, %d %b %Y %H:%M:%S {zone}").strip()
+        said = head("503 Busy", content_length=str(len(ERROR)), retry_after=date)
+        connection.sendall(said + ERROR)
+
+    try:
+        with raw_provider(play) as raw, proxied(raw.provider(), tmp_path) as proxy:
+            proxy.post()
+            last = proxy.meter.last
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert last is not None
+    assert 3000 < (last.retry_after_seconds or 0) <= 3600
 
 
 WHOLE = {"model": "m-1", "stop_reason": "end_turn", "usage": {"output_tokens": 22}}
